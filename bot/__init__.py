@@ -1,0 +1,1 @@
+"""The Slack app: questions in, sourced answers out."""

@@ -1,0 +1,15 @@
+"""What the app itself can fail with; each becomes one friendly sentence for the asker or the operator."""
+
+from __future__ import annotations
+
+
+class UsageError(Exception):
+    """A command that cannot be understood; shown to the asker at once, privately.
+
+    `problem` is one or two sentences of mrkdwn that name the option, the value and what is allowed. Code stands in
+    backticks; values that came from the asker hold no backtick of their own. Nothing in it is escaped yet.
+    """
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem

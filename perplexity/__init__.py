@@ -1,0 +1,1 @@
+"""Web search and sourced answers for any program; knows nothing of Slack."""

@@ -1,0 +1,163 @@
+"""Everything that can go wrong, as one small tree.
+
+PerplexityError
+├── InvalidRequest         the caller's fault; never sent, or refused by the service: no other provider is tried
+├── ConnectionFailed       no connection, or it broke before the answer was complete
+├── TimedOut               the deadline passed
+├── MalformedResponse      not what the service documents: HTML, empty, not JSON, too large
+│   └── StreamTruncated    a stream that ended without its terminal event
+├── RunFailed              an HTTP 200 whose body says failed, cancelled or incomplete without text
+├── APIError               the service answered with an error status
+│   ├── AuthenticationError
+│   ├── BillingError       out of credit; Perplexity sends it as a 401
+│   ├── EndpointRetired
+│   ├── RateLimitError
+│   └── ServerError
+└── AllProvidersFailed     the chain's last word; holds every attempt
+
+An error never holds the API key, a request header or the text of a question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from perplexity.types import Attempt
+
+
+class PerplexityError(Exception):
+    """Any failure of a search or an answer.
+
+    `provider` is the provider's name, `status` the HTTP status, `type` the service's own error type, `request_id` its
+    request id, `retry_after` seconds to wait; each None where unknown. `summary` finishes the sentence
+    "Perplexity …" and may be shown to a user.
+    """
+
+    summary: ClassVar[str] = "failed"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        provider: str | None = None,
+        status: int | None = None,
+        type: str | None = None,
+        request_id: str | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.provider = provider
+        self.status = status
+        self.type = type
+        self.request_id = request_id
+        self.retry_after = retry_after
+
+
+class InvalidRequest(PerplexityError):
+    """A value the service does not take; `field`, `value` and `allowed` say which, what was given and what is right."""
+
+    summary = "refused the request"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        field: str | None = None,
+        value: str | None = None,
+        allowed: str | None = None,
+        provider: str | None = None,
+        status: int | None = None,
+        type: str | None = None,
+        request_id: str | None = None,
+    ) -> None:
+        super().__init__(message, provider=provider, status=status, type=type, request_id=request_id)
+        self.field = field
+        self.value = value
+        self.allowed = allowed
+
+    @classmethod
+    def of(cls, field: str, value: object, allowed: str) -> InvalidRequest:
+        """Build the message from its three parts: the field, the value that was given and what is allowed."""
+        shown = str(value)
+        shown = shown if len(shown) <= 80 else shown[:79] + "…"
+        return cls(f"{field}: {shown!r} is not allowed; {allowed}", field=field, value=shown, allowed=allowed)
+
+
+class ConnectionFailed(PerplexityError):
+    """No connection could be made, or it broke before the response was complete."""
+
+    summary = "could not be reached"
+
+
+class TimedOut(PerplexityError):
+    """The deadline passed before the service had answered."""
+
+    summary = "did not answer in time"
+
+
+class MalformedResponse(PerplexityError):
+    """The response is not what the service documents: HTML, empty, not JSON, or larger than the cap."""
+
+    summary = "sent an unreadable answer"
+
+
+class StreamTruncated(MalformedResponse):
+    """A stream ended without its terminal event, so its text may be a part of an answer."""
+
+    summary = "broke off in the middle of the answer"
+
+
+class RunFailed(PerplexityError):
+    """The service accepted the request and then reported failure inside an HTTP 200."""
+
+    summary = "could not finish the answer"
+
+
+class APIError(PerplexityError):
+    """The service answered with an error status that no subclass describes."""
+
+    summary = "answered with an error"
+
+
+class AuthenticationError(APIError):
+    """The key is wrong, revoked, or of a kind that may not call this endpoint."""
+
+    summary = "does not accept the configured key"
+
+
+class BillingError(APIError):
+    """The account is out of credit. Perplexity reports it as HTTP 401 with type `insufficient_quota`."""
+
+    summary = "is out of credit"
+
+
+class EndpointRetired(APIError):
+    """The endpoint was withdrawn for this key; the answer API moved to `/v1/agent`."""
+
+    summary = "has retired this endpoint"
+
+
+class RateLimitError(APIError):
+    """Too many requests; `retry_after` holds the seconds the service asked for, when it did."""
+
+    summary = "is limiting requests"
+
+
+class ServerError(APIError):
+    """A 5xx, or a proxy's error page in front of the service."""
+
+    summary = "is having trouble"
+
+
+class AllProvidersFailed(PerplexityError):
+    """Every configured provider failed; `attempts` holds one entry each, in order."""
+
+    summary = "and every other search service failed"
+
+    def __init__(self, attempts: Sequence[Attempt]) -> None:
+        tried = "; ".join(f"{a.provider}: {a.error_class}" for a in attempts) or "no provider is configured"
+        super().__init__(tried)
+        self.attempts = tuple(attempts)

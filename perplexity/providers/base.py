@@ -1,0 +1,33 @@
+"""What a provider is: anything that can search and answer. The chain is one too."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+from perplexity.types import Answer, Event, Query, Question, SearchResults
+
+
+class Provider(Protocol):
+    """A source of search results and answers.
+
+    Every method raises a `PerplexityError`, and nothing else, when it fails. A provider that can only search answers
+    with passages (`AnswerKind.PASSAGES`), word for word, never as if a model had written them.
+    """
+
+    @property
+    def name(self) -> str:
+        """The display name, such as "Perplexity"."""
+        ...
+
+    async def search(self, query: Query) -> SearchResults:
+        """Return ranked pages, best first, numbered from 1."""
+        ...
+
+    async def answer(self, question: Question) -> Answer:
+        """Return one sourced answer."""
+        ...
+
+    def stream(self, question: Question) -> AsyncIterator[Event]:
+        """Yield events while the answer is made; the last one is `Done`."""
+        ...

@@ -1,0 +1,183 @@
+"""What travels: questions and queries in, answers, results and events out. Frozen values, no behaviour but derivation."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal
+
+from perplexity.filters import Filters
+
+JSON = Any
+"""A decoded JSON value from outside; narrowed by the code that reads it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """A raw web search: at most `max_results` (1–20) pages of at most `max_tokens_per_page` tokens each.
+
+    `seconds` is the time that may be spent on it, retries included; None takes the provider's own limit.
+    """
+
+    text: str
+    filters: Filters = Filters()
+    max_results: int = 5
+    max_tokens_per_page: int = 1024
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A question for an answer model.
+
+    `model` is a Sonar name, an effort or `vendor/model`; None takes the default of the mode. `schema` asks for JSON.
+    `run_id` resumes a background run that was paid for already; `on_run` is awaited with the id of a new one, before
+    its result is waited for.
+    """
+
+    messages: tuple[Message, ...]
+    reasoning: bool = False
+    model: str | None = None
+    filters: Filters = Filters()
+    schema: Mapping[str, JSON] | None = None
+    seconds: float | None = None
+    run_id: str | None = None
+    on_run: Callable[[str], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def text(self) -> str:
+        """The last user turn: what a provider that can only search looks for."""
+        return next((m.content for m in reversed(self.messages) if m.role == "user"), "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """One retrieved page. `number` is the service's own number, which the markers in the text refer to; dates are ISO."""
+
+    number: int
+    title: str
+    url: str
+    snippet: str = ""
+    date: str | None = None
+    last_updated: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usage:
+    """Tokens and dollars of one answer; None where the provider does not say."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    searches: int | None = None
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """What one provider did: `error_class` and `summary` are None when it answered."""
+
+    provider: str
+    seconds: float
+    error_class: str | None = None
+    summary: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchResults:
+    """Ranked pages. `notes` are sentences for the user, such as a filter the provider could not apply."""
+
+    results: tuple[Source, ...]
+    provider: str
+    seconds: float = 0.0
+    cost_usd: float | None = None
+    notes: tuple[str, ...] = ()
+    failed: tuple[Attempt, ...] = ()
+
+
+class AnswerKind(StrEnum):
+    """Who wrote the text: a model, or nobody, because it is passages word for word."""
+
+    MODEL = "model"
+    PASSAGES = "passages"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passage:
+    """A piece of a page, word for word, and the number of the source it stands in."""
+
+    text: str
+    source: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """A sourced answer.
+
+    A `MODEL` answer has `text` with markers such as `[1]` or `[web:4]` that refer to `Source.number`; a `PASSAGES`
+    answer has `passages` and its `text` holds the same, marked. `incomplete` says why a model stopped early
+    (None: it finished). `failed` lists the providers that were tried before this one. `provider` is the display name.
+    """
+
+    text: str
+    sources: tuple[Source, ...]
+    provider: str
+    kind: AnswerKind = AnswerKind.MODEL
+    passages: tuple[Passage, ...] = ()
+    model: str | None = None
+    effort: str | None = None
+    reasoning: str | None = None
+    queries: tuple[str, ...] = ()
+    incomplete: str | None = None
+    usage: Usage = Usage()
+    seconds: float = 0.0
+    id: str | None = None
+    notes: tuple[str, ...] = ()
+    failed: tuple[Attempt, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunStarted:
+    """The service took the question; `id` is what `cancel` wants."""
+
+    id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchQueries:
+    """The searches that the model really runs."""
+
+    queries: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sources:
+    """All sources known so far, merged and numbered."""
+
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextDelta:
+    """The next piece of the answer's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    """The terminal event; `answer.text` equals the deltas joined."""
+
+    answer: Answer
+
+
+Event = RunStarted | SearchQueries | Sources | TextDelta | Done
