@@ -1,0 +1,152 @@
+"""What a worker does with one question: claim, ask the provider, keep the answer, deliver it, settle."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Any
+from uuid import UUID
+
+from bot.blocks.base import Audience
+from bot.blocks.failure import failure_message
+from bot.blocks.notices import searching_message
+from bot.commands.base import Command, Work
+from bot.delivery.deliver import Delivery, Superseded
+from bot.failures import sentence_for
+from bot.storage.patience import Patience
+from bot.storage.questions import Outcome, QuestionRow, Questions
+from bot.web.metrics import Metrics
+from perplexity.errors import AllProvidersFailed, PerplexityError
+from perplexity.providers.base import Provider
+from perplexity.types import Answer, Attempt, SearchResults
+
+log = logging.getLogger(__name__)
+
+MAX_RETURNS = 5
+"""How often a question may come back from a dead or stopped worker before the asker is told instead."""
+
+INTERRUPTED = "Sorry, I was interrupted again and again while I worked on this. Your question is kept."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answering:
+    """Answers questions. `commands` are by name; `clock` measures seconds."""
+
+    questions: Questions
+    provider: Provider
+    delivery: Delivery
+    commands: Mapping[str, Command[Any, Any]]
+    patience: Patience
+    metrics: Metrics
+    clock: Callable[[], float] = monotonic
+
+    async def run(self, question_id: UUID) -> None:
+        """Bring one question to its end. Only a shutdown's cancellation leaves it, and the question goes back."""
+        row = await self.patience(lambda: self.questions.claim(question_id))
+        if row is None:
+            return
+        log.info("question.claimed", extra=_ids(row) | {"attempt": row.attempt, "returns": row.returns})
+        try:
+            row = await self._with_messages(row)
+            await self._deliver(row)
+        except Superseded:
+            log.warning("question.superseded", extra=_ids(row) | {"attempt": row.attempt})
+
+    async def _with_messages(self, row: QuestionRow) -> QuestionRow:
+        """Return the row with its rendered messages, which are kept before the first of them is posted."""
+        if row.messages is not None:
+            return row
+        if row.surface == "click" and row.returns == 0:
+            await self.delivery.announce(row, searching_message(row.command, row.text))
+            row = replace(row, response_uses=row.response_uses + 1)
+        outcome = await self._outcome(row)
+        if not await self.patience(lambda: self.questions.keep_messages(row, outcome)):
+            raise Superseded
+        return replace(row, messages=tuple(outcome.messages), outcome=outcome.state)
+
+    async def _outcome(self, row: QuestionRow) -> Outcome:
+        started = self.clock()
+        if row.returns > MAX_RETURNS:
+            return self._failed(row, INTERRUPTED, error="interrupted", seconds=None)
+        try:
+            return await self._answered(row, started)
+        except PerplexityError as error:
+            tried = error.attempts if isinstance(error, AllProvidersFailed) else ()
+            log.warning("question.failed", extra=_ids(row) | {"error": type(error).__name__})
+            return self._failed(
+                row, sentence_for(error), error=type(error).__name__, seconds=self.clock() - started, tried=tried
+            )
+        except Exception as error:  # noqa: BLE001 - the one boundary: whatever breaks, the asker gets a sentence
+            log.exception("question.broke", extra=_ids(row))
+            return self._failed(
+                row,
+                "Sorry, something went wrong on my side. Your question is kept.",
+                error=type(error).__name__,
+                seconds=self.clock() - started,
+            )
+
+    async def _answered(self, row: QuestionRow, started: float) -> Outcome:
+        command = self.commands[row.command]
+        request = command.parse(row.text)
+
+        async def on_run(run_id: str) -> None:
+            await self.patience(lambda: self.questions.record_run(row, run_id))
+
+        work = Work(provider=self.provider, run_id=row.run_id, on_run=on_run)
+        reply = await command.answer(request, work)
+        return Outcome(
+            messages=command.render(reply, request),
+            state="answered",
+            seconds=self.clock() - started,
+            **_figures(reply),
+        )
+
+    def _failed(
+        self, row: QuestionRow, sentence: str, *, error: str, seconds: float | None, tried: tuple[Attempt, ...] = ()
+    ) -> Outcome:
+        message = failure_message(
+            sentence, reference=row.reference, question_id=str(row.id), tried=tried, seconds=seconds
+        )
+        return Outcome(messages=(message,), state="failed", seconds=seconds, error=error)
+
+    async def _deliver(self, row: QuestionRow) -> None:
+        delivered = await self.delivery.deliver(row, audience=self._audience(row))
+        state = (row.outcome or "failed") if delivered else "expired"
+        if not await self.patience(lambda: self.questions.settle(row, state)):
+            raise Superseded
+        if delivered and row.surface == "click" and self._audience(row) is Audience.CHANNEL:
+            await self.delivery.tidy(row)
+        self.metrics.settled(command=row.command, state=state)
+        log.log(
+            logging.INFO if delivered else logging.ERROR,
+            "question.settled",
+            extra=_ids(row) | {"state": state, "parts": len(row.messages or ()), "reference": row.reference},
+        )
+
+    def _audience(self, row: QuestionRow) -> Audience:
+        """Return who may see it: a failure is the asker's alone, an answer goes where the command says."""
+        if row.outcome != "answered":
+            return Audience.ASKER
+        command = self.commands[row.command]
+        return command.audience(command.parse(row.text))
+
+
+def _ids(row: QuestionRow) -> dict[str, object]:
+    return {"question": str(row.id), "command": row.command}
+
+
+def _figures(reply: object) -> dict[str, Any]:
+    match reply:
+        case Answer():
+            return {
+                "provider": reply.provider,
+                "model": reply.model,
+                "effort": reply.effort,
+                "cost_usd": reply.usage.cost_usd,
+            }
+        case SearchResults():
+            return {"provider": reply.provider, "cost_usd": reply.cost_usd}
+        case _:
+            return {}

@@ -1,0 +1,1 @@
+"""Answers out: which way they go, and how Slack's clocks, sizes and refusals are met."""

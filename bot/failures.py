@@ -1,0 +1,32 @@
+"""Failures as the asker reads them: one friendly sentence, never an exception's own words."""
+
+from __future__ import annotations
+
+from perplexity.errors import AllProvidersFailed, InvalidRequest, PerplexityError, TimedOut
+
+IN_TIME = "Sorry, no search service answered in time. Your question is kept."
+AT_ALL = "Sorry, no search service could answer this just now. Your question is kept."
+NONE_CONFIGURED = "Sorry, no search service is configured. Your question is kept; please tell the app's admin."
+
+
+def sentence_for(error: PerplexityError) -> str:
+    """Say what happened in one sentence of mrkdwn, not escaped yet."""
+    if isinstance(error, InvalidRequest):
+        return _refused(error)
+    if isinstance(error, AllProvidersFailed):
+        return _nobody(error)
+    return IN_TIME if isinstance(error, TimedOut) else AT_ALL
+
+
+def _nobody(error: AllProvidersFailed) -> str:
+    if not error.attempts:
+        return NONE_CONFIGURED
+    in_time = all(attempt.error_class == TimedOut.__name__ for attempt in error.attempts)
+    return IN_TIME if in_time else AT_ALL
+
+
+def _refused(error: InvalidRequest) -> str:
+    if error.field is None or error.allowed is None:
+        return "Sorry, the search service does not take this request. Try it in other words or with fewer options."
+    value = (error.value or "").replace("`", "'")
+    return f"Sorry, `{value}` cannot be used as {error.field}: {error.allowed}."

@@ -1,0 +1,48 @@
+"""Logs: one JSON line an event, with ids, sizes, latency and cost; no message text, no secret, at any level."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+import traceback
+from typing import IO, Any
+
+FIELDS = frozenset({
+    "question", "command", "surface", "state", "attempt", "returns", "part", "parts", "chars", "seconds", "cost_usd",
+    "provider", "model", "effort", "error", "status", "method", "path", "count", "version", "route", "reference",
+    "request_id", "port",
+})  # fmt: skip
+"""The extra fields that an event may carry. Text of a question or an answer is none of them."""
+
+
+class JsonLines(logging.Formatter):
+    """Formats a record as one JSON line.
+
+    Only `FIELDS` and, for our own loggers, the event's name are written. An exception is written as its class and the
+    places it passed, without its message: messages of libraries quote what they were handed.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return one line; a foreign library's words are left out, since they may hold a request."""
+        ours = record.name.split(".", 1)[0] in {"bot", "perplexity"}
+        line: dict[str, Any] = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "event": record.msg if ours else "library.message",
+        }
+        line |= {name: value for name, value in vars(record).items() if name in FIELDS}
+        if record.exc_info and record.exc_info[0] is not None:
+            line["exception"] = record.exc_info[0].__qualname__
+            line["trace"] = [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_tb(record.exc_info[2])]
+        return json.dumps(line, ensure_ascii=False, default=str)
+
+
+def configure(level: str, stream: IO[str]) -> None:
+    """Send every logger's lines to `stream`; libraries speak from WARNING up, whatever our own level is."""
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonLines())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    for name in ("bot", "perplexity"):
+        logging.getLogger(name).setLevel(level)

@@ -1,0 +1,125 @@
+"""The door for Slack: size, type and signature are checked here, before anything is parsed, then Bolt takes over.
+
+Bolt's own parser turns a form body that holds the word `payload` into nothing and answers malformed JSON or a
+non-ASCII signature with a traceback (bolt-python 1.30, `request/internals.py`), so it is handed a parsed body.
+https://docs.slack.dev/authentication/verifying-requests-from-slack
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+from aiohttp import web
+from multidict import CIMultiDictProxy
+from slack_bolt.adapter.aiohttp import to_aiohttp_response
+from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
+
+from bot.web.metrics import Metrics
+
+log = logging.getLogger(__name__)
+
+MAX_BODY_BYTES = 1_000_000
+MAX_SKEW_SECONDS = 300
+FORM = "application/x-www-form-urlencoded"
+JSON = "application/json"
+
+
+class Turned(Exception):
+    """A request that is turned away with a status and one plain word."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+
+
+class Guard:
+    """Verifies Slack's requests and hands them to Bolt. `now` is the wall clock in seconds since 1970."""
+
+    def __init__(
+        self, app: AsyncApp, *, signing_secret: str, metrics: Metrics, now: Callable[[], float] = time.time
+    ) -> None:
+        self._app = app
+        self._secret = signing_secret.encode()
+        self._metrics = metrics
+        self._now = now
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Answer `POST /slack/events`: commands, events and interactivity."""
+        started = time.perf_counter()
+        try:
+            body = await _read(request)
+            verify(request.headers, body, secret=self._secret, now=self._now())
+            parsed = parse(body, content_type=request.content_type)
+        except Turned as turned:
+            self._metrics.refused(turned.status)
+            log.info("request.refused", extra={"status": turned.status, "error": turned.reason})
+            return web.Response(status=turned.status, text=turned.reason)
+        response = await self._dispatch(parsed, request)
+        self._metrics.acked(time.perf_counter() - started)
+        return response
+
+    async def _dispatch(self, parsed: dict[str, Any], request: web.Request) -> web.StreamResponse:
+        if parsed.get("ssl_check") == "1":
+            return web.Response()
+        # "socket_mode" is Bolt's word for a request that is verified and parsed already.
+        headers = {name: value for name, value in request.headers.items() if name.lower().startswith("x-slack-")}
+        bolt_request = AsyncBoltRequest(body=parsed, headers=headers, mode="socket_mode")
+        return await to_aiohttp_response(await self._app.async_dispatch(bolt_request))
+
+
+async def _read(request: web.Request) -> bytes:
+    if request.content_type not in {FORM, JSON}:
+        raise Turned(400, "unsupported content type")
+    if (request.content_length or 0) > MAX_BODY_BYTES:
+        raise Turned(413, "too large")
+    body = bytearray()
+    async for chunk in request.content.iter_chunked(65536):
+        body += chunk
+        if len(body) > MAX_BODY_BYTES:
+            raise Turned(413, "too large")
+    return bytes(body)
+
+
+def verify(headers: CIMultiDictProxy[str], body: bytes, *, secret: bytes, now: float) -> None:
+    """Check the signature over the raw body in constant time; raises `Turned` with 401."""
+    timestamps, signatures = _header(headers, "X-Slack-Request-Timestamp"), _header(headers, "X-Slack-Signature")
+    if not (timestamps.isascii() and timestamps.isdigit() and len(timestamps) <= 12):
+        raise Turned(401, "bad timestamp")
+    if abs(now - int(timestamps)) > MAX_SKEW_SECONDS:
+        raise Turned(401, "old timestamp")
+    expected = "v0=" + hmac.new(secret, f"v0:{timestamps}:".encode() + body, hashlib.sha256).hexdigest()
+    if not hmac.compare_digest(expected.encode(), signatures.encode("utf-8", "surrogateescape")):
+        raise Turned(401, "bad signature")
+
+
+def _header(headers: CIMultiDictProxy[str], name: str) -> str:
+    values = headers.getall(name, [])
+    if len(values) != 1:
+        raise Turned(401, "unsigned")
+    return values[0]
+
+
+def parse(body: bytes, *, content_type: str) -> dict[str, Any]:
+    """Turn a verified body into the mapping that Bolt matches on; raises `Turned` with 400."""
+    try:
+        text = body.decode()
+        if content_type == JSON:
+            return _mapping(json.loads(text))
+        form = dict(parse_qsl(text, keep_blank_values=True, strict_parsing=True))
+        return _mapping(json.loads(form["payload"])) if "payload" in form else form
+    except (ValueError, RecursionError):
+        raise Turned(400, "malformed body") from None
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise Turned(400, "malformed body")
+    return dict(value)
