@@ -1,0 +1,246 @@
+"""The composition root: the only module that knows all the others."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from aiohttp import ClientSession, ClientTimeout, TCPConnector, web
+from slack_bolt.async_app import AsyncApp
+from slack_bolt.authorization import AuthorizeResult
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.answering import Answering
+from bot.commands import COMMANDS, slash_commands
+from bot.delivery.deliver import Delivery
+from bot.delivery.direct_message import DirectMessages
+from bot.delivery.response_url import ResponseUrls
+from bot.jobs import STALLED_AFTER_SECONDS, Jobs
+from bot.journal import Journal
+from bot.listeners import actions, slash
+from bot.listeners.services import Services
+from bot.playground.server import Playground
+from bot.settings import Settings
+from bot.storage.patience import Patience
+from bot.storage.questions import Pool, Questions, connection_pool
+from bot.web import health
+from bot.web.guard import Guard
+from bot.web.metrics import Metrics
+from bot.web.server import Server
+from perplexity.client import PerplexityClient
+from perplexity.fallback import Deadlines, Fallback
+from perplexity.providers import configured
+from perplexity.providers.base import Provider
+from perplexity.retry import RetryPolicy
+
+log = logging.getLogger(__name__)
+
+SURFACES = (slash, actions)
+"""Where people ask. A new surface is a module in `bot/listeners` with `register`, and a word here."""
+
+DRAIN_SECONDS = 20.0
+"""Heroku kills a process thirty seconds after it asked it to stop."""
+
+DATABASE_PATIENCE_SECONDS = 120.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slack:
+    """The Slack that this process talks to: a real one, or the playground that stands in for it."""
+
+    bot_token: str
+    signing_secret: str
+    api_url: str
+    playground: Playground | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class App:
+    """Everything that runs in one process, put together but not started."""
+
+    settings: Settings
+    slack: Slack
+    providers: Sequence[Provider]
+    questions: Questions
+    jobs: Jobs
+    metrics: Metrics
+    server: Server | None
+
+    async def serve(self, stop: asyncio.Event, *, work: bool, ready: Callable[[], None]) -> None:
+        """Run until `stop` is set; then stop accepting, drain, hand unfinished questions back.
+
+        `ready` is called when requests are taken. Raises `OSError` where the port cannot be listened on.
+        """
+        if self.server is not None:
+            await self.server.start()
+        ready()
+        worker = asyncio.create_task(self.jobs.work(drain_seconds=DRAIN_SECONDS)) if work else None
+        sweep = asyncio.create_task(self.jobs.sweep(self.questions))
+        try:
+            await stop.wait()
+        finally:
+            # The playground is its own Slack: it must go on listening for the answers that are still on their way.
+            if self.server is not None and self.slack.playground is None:
+                await self.server.stop_accepting()
+            await _cancelled(sweep)
+            if worker is not None:
+                await _cancelled(worker)
+            if self.server is not None:
+                if self.slack.playground is not None:
+                    await self.slack.playground.close()
+                await self.server.stop()
+
+
+async def _cancelled(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+@asynccontextmanager
+async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIterator[App]:
+    """Put the process together over an open database; `http` adds the server. Closes what it opened."""
+    async with AsyncExitStack() as stack:
+        pool = connection_pool(conninfo)
+        await stack.enter_async_context(pool)
+        jobs = Jobs(pool)
+        await jobs.open()
+        questions = Questions(pool, jobs.defer)
+        metrics = Metrics()
+        slack = _slack(settings)
+        session = await stack.enter_async_context(
+            ClientSession(
+                timeout=ClientTimeout(total=10, sock_connect=5), connector=TCPConnector(limit=50), trust_env=True
+            )
+        )
+        client = AsyncWebClient(token=slack.bot_token, base_url=slack.api_url, session=session)
+        providers = await _providers(settings, slack, stack)
+        answering = Answering(
+            questions=questions,
+            provider=Fallback(providers, deadlines=_deadlines(settings), on_attempt=metrics.attempted),
+            delivery=Delivery(
+                questions=questions,
+                patience=Patience(seconds=DATABASE_PATIENCE_SECONDS),
+                response_urls=ResponseUrls(session),
+                direct_messages=DirectMessages(client),
+                slack_api_url=slack.api_url,
+            ),
+            commands={command.name: command for command in COMMANDS},
+            patience=Patience(seconds=DATABASE_PATIENCE_SECONDS),
+            metrics=metrics,
+        )
+        jobs.on_question(answering.run)
+        services = Services(
+            journal=Journal(questions=questions), questions=questions, commands=COMMANDS, metrics=metrics
+        )
+        server = _server(settings, slack, bolt(slack, client, services), services) if http else None
+        yield App(
+            settings=settings,
+            slack=slack,
+            providers=providers,
+            questions=questions,
+            jobs=jobs,
+            metrics=metrics,
+            server=server,
+        )
+
+
+def bolt(slack: Slack, client: AsyncWebClient, services: Services) -> AsyncApp:
+    """Build the Bolt app with every surface's listeners.
+
+    Bolt must not verify (the guard did), must not ask Slack who it is within a person's three seconds (hence
+    `authorize`), and must run a listener before it acknowledges (`process_before_response`).
+    """
+
+    async def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
+        return AuthorizeResult(enterprise_id=enterprise_id, team_id=team_id, bot_token=slack.bot_token)
+
+    app = AsyncApp(
+        client=client,
+        signing_secret=slack.signing_secret,
+        authorize=authorize,
+        process_before_response=True,
+        request_verification_enabled=False,
+        logger=_bolt_logger(),
+    )
+    for surface in SURFACES:
+        surface.register(app, services)
+    return app
+
+
+def _bolt_logger() -> logging.Logger:
+    """Return a logger for Bolt that stays silent below ERROR: its warnings quote requests."""
+    logger = logging.getLogger("slack_bolt")
+    logger.setLevel(logging.ERROR)
+    return logger
+
+
+def _server(settings: Settings, slack: Slack, app: AsyncApp, services: Services) -> Server:
+    guard = Guard(app, signing_secret=slack.signing_secret, metrics=services.metrics)
+
+    async def workers_alive() -> int:
+        return await services.questions.workers_alive(seconds=STALLED_AFTER_SECONDS)
+
+    routes = [
+        web.post("/slack/events", guard.handle),
+        *health.routes(workers_alive=workers_alive, metrics=services.metrics),
+    ]
+    if slack.playground is not None:
+        routes += slack.playground.routes()
+    return Server(routes, host=settings.bind_host, port=settings.port)
+
+
+def _slack(settings: Settings) -> Slack:
+    """Describe the real Slack, or make up a playground with secrets of its own."""
+    if settings.slack_bot_token is not None and settings.slack_signing_secret is not None:
+        return Slack(
+            bot_token=settings.slack_bot_token.get_secret_value().strip(),
+            signing_secret=settings.slack_signing_secret.get_secret_value().strip(),
+            api_url=settings.slack_api_url,
+        )
+    origin = f"http://127.0.0.1:{settings.port}"
+    bot_token, signing_secret = f"xoxb-{secrets.token_hex(16)}", secrets.token_hex(16)
+    playground = Playground(
+        signing_secret=signing_secret, bot_token=bot_token, origin=origin, commands=slash_commands()
+    )
+    return Slack(
+        bot_token=bot_token,
+        signing_secret=signing_secret,
+        api_url=f"{origin}/playground/api/",
+        playground=playground,
+    )
+
+
+def _deadlines(settings: Settings) -> Deadlines:
+    return Deadlines(
+        search=settings.search_chain_seconds,
+        answer=settings.answer_chain_seconds,
+        reasoning=settings.reasoning_chain_seconds,
+        deep=settings.deep_chain_seconds,
+    )
+
+
+async def _providers(settings: Settings, slack: Slack, stack: AsyncExitStack) -> Sequence[Provider]:
+    """Build the providers that the settings configure, in the order of the list; the handbook for the playground only."""
+    perplexity = None
+    if settings.perplexity_api_key is not None:
+        perplexity = await stack.enter_async_context(_perplexity(settings))
+    pages = Path(__file__).parent.parent if slack.playground is not None else None
+    return configured(perplexity=perplexity, pages=pages)
+
+
+def _perplexity(settings: Settings) -> PerplexityClient:
+    assert settings.perplexity_api_key is not None  # noqa: S101 - the caller looked
+    return PerplexityClient(
+        settings.perplexity_api_key.get_secret_value(),
+        base_url=settings.perplexity_base_url,
+        reasoning_effort=settings.reasoning_effort,
+        retry=RetryPolicy(
+            attempts=settings.retry_attempts, base=settings.retry_base_seconds, cap=settings.retry_cap_seconds
+        ),
+    )

@@ -1,0 +1,24 @@
+"""What every listener is handed, by closure: Bolt copies or drops what stands in its context."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID, uuid4
+
+from bot.commands.base import Command
+from bot.journal import Journal
+from bot.storage.questions import Questions
+from bot.web.metrics import Metrics
+
+
+@dataclass(frozen=True, kw_only=True)
+class Services:
+    """The listeners' world. `new_id` makes a question's id."""
+
+    journal: Journal
+    questions: Questions
+    commands: Sequence[Command[Any, Any]]
+    metrics: Metrics
+    new_id: Callable[[], UUID] = uuid4

@@ -1,0 +1,85 @@
+"""Slash commands in: understand, write down, acknowledge. The name may carry any prefix."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Any
+
+from slack_bolt.async_app import AsyncAck, AsyncApp
+
+from bot.blocks import gate
+from bot.blocks.base import OutgoingMessage
+from bot.blocks.notices import help_message, help_overview, notice_message, searching_message, usage_message
+from bot.commands import Routed, route
+from bot.commands.base import Command
+from bot.errors import UsageError
+from bot.journal import Written
+from bot.listeners.services import Services
+from bot.storage.questions import NewQuestion
+
+log = logging.getLogger(__name__)
+
+ANY_COMMAND = re.compile(r"^/\S+$")
+AWAY = "I can’t take questions just now: my database is away. Your question was not kept; please ask again in a minute."
+
+
+def register(app: AsyncApp, services: Services) -> None:
+    """Listen to every slash command that Slack sends; which one it is, is read from its name."""
+
+    @app.command(ANY_COMMAND)
+    async def slash(ack: AsyncAck, command: dict[str, Any]) -> None:
+        message = gate.seal(await respond(command, services))
+        await ack(
+            text=message.text,
+            blocks=list(message.blocks),
+            response_type="ephemeral",
+            unfurl_links=False,
+            unfurl_media=False,
+        )
+
+
+async def respond(payload: dict[str, Any], services: Services) -> OutgoingMessage:
+    """Return what the ack says to the asker: that the search is on, help, or what was wrong."""
+    routed = route(str(payload.get("command", "")), str(payload.get("text", "")), services.commands)
+    command = routed.command
+    if command is None:
+        return help_overview(services.commands, slash=routed.slash, unknown=routed.unknown, nearest=routed.nearest)
+    if routed.help:
+        return help_message(command, slash=routed.slash)
+    try:
+        command.parse(routed.rest)
+    except UsageError as error:
+        return usage_message(command, error, slash=routed.slash)
+    return await _enqueue(payload, routed, command, services)
+
+
+async def _enqueue(
+    payload: dict[str, Any], routed: Routed, command: Command[Any, Any], services: Services
+) -> OutgoingMessage:
+    question = _question(payload, routed, command, services)
+    written = await services.journal.write(question)
+    if written is Written.NOT:
+        return notice_message(AWAY)
+    if written is Written.NEW:
+        services.metrics.received(command=command.name, surface=question.surface)
+        extra = {"question": str(question.id), "command": command.name, "chars": len(question.text)}
+        log.info("question.received", extra=extra | {"surface": question.surface})
+    return searching_message(command.name, routed.rest)
+
+
+def _question(
+    payload: dict[str, Any], routed: Routed, command: Command[Any, Any], services: Services
+) -> NewQuestion:
+    team = str(payload.get("team_id") or payload.get("enterprise_id") or "")
+    return NewQuestion(
+        id=services.new_id(),
+        delivery_key=f"{team}:{payload.get('command', '')}:{payload.get('trigger_id', '')}",
+        surface="slash",
+        command=command.name,
+        text=routed.rest,
+        team_id=team,
+        channel_id=str(payload.get("channel_id", "")),
+        user_id=str(payload.get("user_id", "")),
+        response_url=str(payload.get("response_url", "")) or None,
+    )
