@@ -1,0 +1,60 @@
+# The two commands are `make run` and `make test`; each does all its own set-up.
+SHELL := /bin/sh
+VENV ?= .venv
+# The first Python that is new enough; `make run PYTHON=python3.12` takes another.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$p"; break; }; done)
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --require-hashes
+# The locks hold no address of a package index: pip's own configuration says where packages come from.
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" pyproject.toml
+
+.PHONY: run test check format coverage lock bundle clean
+
+run: $(VENV)/local.stamp  ## serve on PORT (3000): a local page, or Slack when its tokens are set
+	@exec $(BIN)/python -m bot run
+
+test: $(VENV)/dev.stamp  ## the whole suite, with a real Postgres and, where there is one, a real browser
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(VENV)/dev.stamp  ## style, types, the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/dev.stamp
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+coverage: $(VENV)/dev.stamp  ## branch coverage; fails below 95 % of perplexity/ or 90 % of bot/
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -q $(ARGS)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --include='perplexity/*' --fail-under=95
+	$(BIN)/coverage report --include='bot/*' --fail-under=90
+
+lock: $(VENV)/dev.stamp  ## after a change of pyproject.toml; UPGRADE=--upgrade takes newer versions
+	$(LOCK) $(UPGRADE) --extra local --extra dev -o requirements-dev.txt
+	$(LOCK) --extra local -c requirements-dev.txt -o requirements-local.txt
+	$(LOCK) -c requirements-dev.txt -o requirements.txt
+
+bundle:  ## the playground's renderer; needs Node, running the app does not
+	cd bot/playground/build && npm ci --no-audit --no-fund && npm run build
+
+clean:
+	rm -rf $(VENV) .data .artifacts
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed and none was found; set PYTHON=/path/to/python3" >&2; exit 1; }
+	@echo "Setting up $(VENV) with $$($(PYTHON) --version) (once)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/local.stamp: requirements-local.txt | $(BIN)/python
+	@$(PIP) -r requirements-local.txt
+	@touch $@
+
+$(VENV)/dev.stamp: requirements-dev.txt | $(BIN)/python
+	@$(PIP) -r requirements-dev.txt
+	@touch $@ $(VENV)/local.stamp
