@@ -56,9 +56,9 @@ def embedded_server(data_dir: Path) -> Iterator[str]:
 
 
 def _own_runtime_folder(folder: Path) -> None:
-    if "XDG_RUNTIME_DIR" not in os.environ:
-        os.environ["XDG_RUNTIME_DIR"] = str(folder)
-    (Path(os.environ["XDG_RUNTIME_DIR"]) / "python_PostgresServer").mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    (folder / "python_PostgresServer").mkdir(exist_ok=True)
+    os.environ["XDG_RUNTIME_DIR"] = str(folder)
 
 
 def _forget_dead(handles: Path) -> None:

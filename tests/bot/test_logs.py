@@ -1,0 +1,64 @@
+"""Log lines: JSON, our fields, and nothing that anybody wrote or keeps secret."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from bot import logs
+
+
+@pytest.fixture
+def lines() -> Iterator[io.StringIO]:
+    root = logging.getLogger()
+    before, level = root.handlers[:], root.level
+    stream = io.StringIO()
+    logs.configure("DEBUG", stream)
+    yield stream
+    root.handlers[:], root.level = before, level
+
+
+def _read(stream: io.StringIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def test_an_event_is_one_line_with_its_fields(lines: io.StringIO) -> None:
+    logging.getLogger("bot.x").info("part.posted", extra={"question": "q1", "part": 2, "text": "hunter2"})
+
+    (line,) = _read(lines)
+
+    assert {k: line[k] for k in ("event", "question", "part", "level")} == {
+        "event": "part.posted",
+        "question": "q1",
+        "part": 2,
+        "level": "info",
+    }
+    assert "text" not in line
+
+
+def test_an_exception_is_its_class_and_its_way_not_its_words(lines: io.StringIO) -> None:
+    try:
+        raise ValueError("hunter2")
+    except ValueError:
+        logging.getLogger("bot.x").exception("question.broke")
+
+    (line,) = _read(lines)
+
+    assert line["exception"] == "ValueError"
+    assert "hunter2" not in lines.getvalue()
+    assert "test_logs.py" in line["trace"][0]
+
+
+def test_a_library_s_words_are_left_out(lines: io.StringIO) -> None:
+    logging.getLogger("slack_sdk.web").error("sending %s", "hunter2")
+    logging.getLogger("slack_sdk.web").info("hunter2")
+
+    (line,) = _read(lines)
+
+    assert (line["event"], line["logger"]) == ("library.message", "slack_sdk.web")
+    assert "hunter2" not in lines.getvalue()

@@ -1,0 +1,64 @@
+"""What the whole suite shares: one real Postgres, and a fresh database in it for each test that asks."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from bot.storage.embedded import embedded_server
+from bot.storage.migrations import migrate
+
+SETTINGS = ("SLACK_", "PERPLEXITY_", "PPLX_", "DATABASE_URL", "HOST", "PORT", "LOG_LEVEL", "DYNO", "REASONING_EFFORT")
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Keep the developer's own environment and `.env` out of every test."""
+    for name in os.environ:
+        if name.startswith(SETTINGS):
+            monkeypatch.delenv(name)
+    monkeypatch.setattr("bot.settings.Settings.model_config", {**_model_config(), "env_file": tmp_path / ".env"})
+
+
+def _model_config() -> dict[str, object]:
+    from bot.settings import Settings
+
+    return dict(Settings.model_config)
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Yield the address of a server: TEST_DATABASE_URL, or an embedded one of this run's own."""
+    if given := os.environ.get("TEST_DATABASE_URL"):
+        yield given
+        return
+    with embedded_server(tmp_path_factory.mktemp("data")) as conninfo:
+        yield conninfo
+
+
+@pytest.fixture(scope="session")
+def template(postgres: str) -> Iterator[str]:
+    """Yield the name of a migrated database that the tests' databases are copied from."""
+    name = f"template_{uuid4().hex}"
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+        asyncio.run(migrate(make_conninfo(postgres, dbname=name)))
+        yield name
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+async def database(postgres: str, template: str) -> AsyncIterator[str]:
+    """Yield the address of a fresh, migrated database."""
+    name = f"test_{uuid4().hex}"
+    async with await psycopg.AsyncConnection.connect(postgres, autocommit=True) as connection:
+        await connection.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY".encode())
+        yield make_conninfo(postgres, dbname=name)
+        await connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())

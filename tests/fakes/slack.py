@@ -1,0 +1,233 @@
+"""A Slack on loopback: it takes what the app posts, refuses what Slack would refuse, and remembers everything."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import json
+import time
+from collections import defaultdict, deque
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlencode
+
+from aiohttp import ClientResponse, ClientSession, web
+
+from tests.fakes.slack_limits import check_message
+
+SIGNING_SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
+BOT_TOKEN = "xoxb-fake-bot-token"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Post:
+    """One message that arrived: by which way, in which order, with what."""
+
+    way: str
+    payload: dict[str, Any]
+
+    @property
+    def words(self) -> str:
+        """Everything a reader sees, as one string."""
+        return json.dumps(self.payload.get("blocks") or self.payload.get("text"), ensure_ascii=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """What to answer instead: a status and a body after `seconds`; status 0 closes the connection."""
+
+    status: int
+    body: str = ""
+    seconds: float = 0.0
+    headers: dict[str, str] = field(default_factory=dict)
+    accept: bool = False
+    """Take the message all the same, as a server does whose answer gets lost."""
+
+
+class FakeSlack:
+    """The server. `origin` is its address, `api_url` what SLACK_API_URL is set to; `posts` is what it took."""
+
+    def __init__(self) -> None:
+        self.posts: list[Post] = []
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.refusals: list[str] = []
+        self._faults: defaultdict[str, deque[Fault]] = defaultdict(deque)
+        self._uses: defaultdict[str, int] = defaultdict(int)
+        self._changed = asyncio.Condition()
+        self._runner: web.AppRunner | None = None
+        self.origin = ""
+
+    async def __aenter__(self) -> Self:
+        application = web.Application(client_max_size=10_000_000)
+        application.router.add_post("/response/{token:.*}", self._response_url)
+        application.router.add_post("/api/{method}", self._api)
+        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", 0)
+        await site.start()
+        self.origin = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._runner is not None
+        await self._runner.cleanup()
+
+    @property
+    def api_url(self) -> str:
+        return f"{self.origin}/api/"
+
+    def response_url(self, token: str) -> str:
+        return f"{self.origin}/response/{token}"
+
+    def fail(self, way: str, *faults: Fault) -> None:
+        """Answer the next calls of a way ("response_url" or a method's name) with these faults, in order."""
+        self._faults[way].extend(faults)
+
+    async def wait_for(self, count: int, *, seconds: float = 20) -> list[Post]:
+        """Wait until `count` messages were taken; fails the test when they do not come."""
+        async with asyncio.timeout(seconds), self._changed:
+            await self._changed.wait_for(lambda: len(self.posts) >= count)
+        return self.posts
+
+    async def _response_url(self, request: web.Request) -> web.StreamResponse:
+        token = request.match_info["token"]
+        payload = await request.json()
+        self.calls.append(("response_url", payload))
+        self._uses[token] += 1
+        if self._uses[token] > 5:
+            return web.Response(status=404, text="used_url")
+        if fault := self._next_fault("response_url"):
+            return await self._fail_with(fault, request, "response_url", payload)
+        if payload.get("delete_original"):
+            return web.Response(text="ok")
+        if error := self._refusal(payload):
+            return web.Response(status=400, text=error)
+        await self._take("response_url", payload | {"token": token})
+        return web.Response(text="ok")
+
+    async def _api(self, request: web.Request) -> web.StreamResponse:
+        method = request.match_info["method"]
+        payload = await _arguments(request)
+        self.calls.append((method, payload))
+        if request.headers.get("Authorization") != f"Bearer {BOT_TOKEN}":
+            return web.json_response({"ok": False, "error": "invalid_auth"})
+        if fault := self._next_fault(method):
+            return await self._fail_with(fault, request, method, payload)
+        match method:
+            case "conversations.open":
+                return web.json_response({"ok": True, "channel": {"id": f"D{payload['users']}"}})
+            case "conversations.history":
+                found = [p.payload for p in self.posts if p.payload.get("channel") == payload["channel"]]
+                return web.json_response({"ok": True, "messages": list(reversed(found))})
+            case "chat.postMessage":
+                if error := self._refusal(payload):
+                    return web.json_response({"ok": False, "error": error})
+                ts = await self._take(method, payload)
+                return web.json_response({"ok": True, "ts": ts, "channel": payload["channel"]})
+        return web.json_response({"ok": False, "error": "unknown_method"})
+
+    def _next_fault(self, way: str) -> Fault | None:
+        return self._faults[way].popleft() if self._faults[way] else None
+
+    async def _fail_with(
+        self, fault: Fault, request: web.Request, way: str, payload: dict[str, Any]
+    ) -> web.StreamResponse:
+        if fault.accept:
+            await self._take(way, payload)
+        await asyncio.sleep(fault.seconds)
+        if fault.status == 0:
+            assert request.transport is not None
+            request.transport.abort()
+        return web.Response(status=fault.status or 500, text=fault.body, headers=fault.headers)
+
+    def _refusal(self, payload: dict[str, Any]) -> str | None:
+        faults = check_message({"text": payload.get("text", ""), "blocks": payload.get("blocks") or []})
+        assert payload["unfurl_links"] is False
+        assert payload["unfurl_media"] is False
+        self.refusals.extend(faults)
+        return "invalid_blocks" if faults else None
+
+    async def _take(self, way: str, payload: dict[str, Any]) -> str:
+        ts = f"{time.time():.6f}"
+        async with self._changed:
+            self.posts.append(Post(way=way, payload=payload | {"ts": ts}))
+            self._changed.notify_all()
+        return ts
+
+
+async def _arguments(request: web.Request) -> dict[str, Any]:
+    if request.content_type == "application/json":
+        return dict(await request.json())
+    form = {name: str(value) for name, value in (await request.post()).items()}
+    for name in ("blocks", "metadata"):
+        if name in form:
+            form[name] = json.loads(form[name])
+    return {name: {"true": True, "1": True, "false": False, "0": False}.get(str(v), v) if name.startswith("unfurl") else v
+            for name, v in form.items()}  # fmt: skip
+
+
+def signed(body: bytes, *, secret: str = SIGNING_SECRET, at: float | None = None) -> dict[str, str]:
+    """Return the headers that Slack sends with a body.
+
+    https://docs.slack.dev/authentication/verifying-requests-from-slack
+    """
+    timestamp = str(int(time.time() if at is None else at))
+    digest = hmac.new(secret.encode(), f"v0:{timestamp}:".encode() + body, hashlib.sha256).hexdigest()
+    return {"X-Slack-Request-Timestamp": timestamp, "X-Slack-Signature": f"v0={digest}"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Person:
+    """Somebody in the workspace who types commands and clicks, as Slack reports it to the app at `app_url`."""
+
+    session: ClientSession
+    app_url: str
+    slack: FakeSlack
+    secret: str = SIGNING_SECRET
+    user: str = "U1"
+
+    async def types(self, text: str, *, trigger: str = "t1") -> ClientResponse:
+        """Send a line such as `/ask why` as a slash command; the same `trigger` is the same delivery."""
+        command, _, rest = text.partition(" ")
+        form = {
+            "token": "deprecated",
+            "team_id": "T1",
+            "team_domain": "example",
+            "channel_id": "C1",
+            "channel_name": "general",
+            "user_id": self.user,
+            "user_name": "ada",
+            "command": command,
+            "text": rest,
+            "api_app_id": "A1",
+            "is_enterprise_install": "false",
+            "response_url": self.slack.response_url(trigger),
+            "trigger_id": trigger,
+        }
+        return await self._send(form)
+
+    async def clicks(self, action_id: str, value: str, *, token: str = "click") -> ClientResponse:
+        """Click a button on an ephemeral message."""
+        payload = {
+            "type": "block_actions",
+            "user": {"id": self.user, "team_id": "T1"},
+            "team": {"id": "T1"},
+            "api_app_id": "A1",
+            "container": {"type": "message", "is_ephemeral": True, "channel_id": "C1", "message_ts": "1.2"},
+            "channel": {"id": "C1"},
+            "trigger_id": "click-trigger",
+            "response_url": self.slack.response_url(token),
+            "actions": [
+                {"type": "button", "action_id": action_id, "block_id": "b", "value": value, "action_ts": "1.3"}
+            ],
+        }
+        return await self._send({"payload": json.dumps(payload)})
+
+    async def _send(self, form: dict[str, str]) -> ClientResponse:
+        body = urlencode(form).encode()
+        headers = signed(body, secret=self.secret) | {"Content-Type": "application/x-www-form-urlencoded"}
+        return await self.session.post(f"{self.app_url}/slack/events", data=body, headers=headers)
