@@ -1,0 +1,155 @@
+"""What a person's line or click sets off, and what the app's answers to it change: Slack's side of a conversation."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bot.playground import payloads, tickets
+from bot.playground.payloads import Click
+from bot.playground.sender import AckError, Sender
+from bot.playground.tickets import Ticket
+from bot.playground.timeline import Author, Message, Timeline
+from bot.playground.workspace import Channel
+
+REMEMBERED = 200
+"""How many command lines are kept for the moment in which an answer makes them public."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlashCommand:
+    """A slash command as Slack lists it: its name with the slash, what follows it, what it does."""
+
+    name: str
+    usage_hint: str
+    description: str
+
+
+class Conversation:
+    """Carries lines and clicks to the app, and the app's messages to the timeline."""
+
+    def __init__(
+        self,
+        *,
+        timeline: Timeline,
+        sender: Sender,
+        commands: Sequence[SlashCommand],
+        response_base: str,
+        clock: Callable[[], float],
+    ) -> None:
+        self._timeline = timeline
+        self._sender = sender
+        self._names = [command.name for command in commands]
+        self._response_base = response_base
+        self._clock = clock
+        self._uses = tickets.Uses(clock=clock)
+        self._lines: dict[str, str] = {}
+
+    async def say(self, line: str, *, channel: Channel) -> None:
+        """Take a line from the composer: a slash command goes to the app, anything else gets a private word."""
+        name, _, text = line.strip().partition(" ")
+        if not name.startswith("/"):
+            self._timeline.put(_message(channel.id, self._timeline.next_ts(), Author.YOU, _escaped(line)))
+            self._whisper(channel, f"This playground knows slash commands; type {_either(self._names)} and a question.")
+        elif name not in self._names:
+            self._whisper(channel, f"`{_code(name)}` is not a valid command. Try {_either(self._names)}.")
+        else:
+            await self._command(name, text.strip(), channel=channel)
+
+    async def click(self, click: Click, *, channel: Channel) -> None:
+        """Send a click to the app."""
+        message = click.message
+        ticket = self._ticket(channel, original=message.ts, private=message.private)
+        form = payloads.click_form(
+            click, channel=channel, trigger_id=ticket.trigger, response_url=self._response_url(ticket)
+        )
+        try:
+            await self._sender.send(form)
+        except AckError as error:
+            self._whisper(channel, f"This button failed with the error “{error}”")
+
+    def respond(self, token: str, payload: Mapping[str, Any]) -> None:
+        """Take what was posted to a response_url; raises `ClosedError` with Slack's word when it is not taken."""
+        ticket = tickets.decode(token)
+        self._uses.take(ticket)
+        if payload.get("delete_original"):
+            self._timeline.remove(ticket.channel, ticket.original)
+        else:
+            self._show(ticket, payload)
+
+    async def _command(self, name: str, text: str, *, channel: Channel) -> None:
+        ticket = self._ticket(channel, original=self._timeline.next_ts(), private=True)
+        self._remember(ticket, _escaped(f"{name} {text}".strip()))
+        form = payloads.command_form(
+            command=name,
+            text=text,
+            channel=channel,
+            trigger_id=ticket.trigger,
+            response_url=self._response_url(ticket),
+        )
+        try:
+            answer = await self._sender.send(form)
+        except AckError as error:
+            self._whisper(channel, f"{name} failed with the error “{error}”")
+        else:
+            self._show_ack(ticket, answer)
+
+    def _show_ack(self, ticket: Ticket, answer: Mapping[str, Any]) -> None:
+        """Show what the ack says, unless a fast answer stands in its place already."""
+        says_something = bool(answer.get("text") or answer.get("blocks"))
+        if says_something and self._timeline.find(ticket.channel, ticket.original) is None:
+            self._show(ticket, {**answer, "replace_original": True})
+
+    def _show(self, ticket: Ticket, payload: Mapping[str, Any]) -> None:
+        """Show the app's answer; one that everybody sees never takes the place of a private message."""
+        private = payload.get("response_type") != "in_channel" and (ticket.private or _is_new(payload))
+        replaces = bool(payload.get("replace_original")) and private == ticket.private
+        line = self._lines.pop(ticket.trigger, None) if not private else None
+        if line is not None:
+            self._timeline.put(_message(ticket.channel, self._timeline.next_ts(), Author.YOU, line))
+        ts = ticket.original if replaces else self._timeline.next_ts()
+        message = _message(ticket.channel, ts, Author.APP, str(payload.get("text") or ""))
+        blocks, thread_ts = tuple(payload.get("blocks") or ()), payload.get("thread_ts")
+        self._timeline.put(replace(message, blocks=blocks, private=private, thread_ts=thread_ts))
+
+    def _ticket(self, channel: Channel, *, original: str, private: bool) -> Ticket:
+        now = self._clock()
+        trigger = f"{int(now * 1000)}.{secrets.randbelow(10**10)}.{secrets.token_hex(16)}"
+        return Ticket(channel=channel.id, original=original, trigger=trigger, issued=now, private=private)
+
+    def _response_url(self, ticket: Ticket) -> str:
+        return self._response_base + tickets.encode(ticket)
+
+    def _remember(self, ticket: Ticket, line: str) -> None:
+        self._lines[ticket.trigger] = line
+        if len(self._lines) > REMEMBERED:
+            del self._lines[next(iter(self._lines))]
+
+    def _whisper(self, channel: Channel, text: str) -> None:
+        message = _message(channel.id, self._timeline.next_ts(), Author.SLACKBOT, text)
+        self._timeline.put(replace(message, private=True))
+
+
+def _is_new(payload: Mapping[str, Any]) -> bool:
+    """Tell whether an answer is a message of its own, which is private unless it says otherwise."""
+    return not payload.get("replace_original")
+
+
+def _message(channel: str, ts: str, author: Author, text: str) -> Message:
+    return Message(channel=channel, ts=ts, author=author, text=text)
+
+
+def _either(names: Sequence[str]) -> str:
+    return " or ".join(f"`{name}`" for name in names)
+
+
+def _escaped(text: str) -> str:
+    """Escape what a person typed, as Slack does before it shows it."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _code(text: str) -> str:
+    """Keep a stranger's word from ending the code span it is shown in."""
+    return _escaped(text).replace("`", "'")

@@ -1,0 +1,59 @@
+"""The stream that keeps the page up to date: server-sent events that survive a lost connection.
+
+https://html.spec.whatwg.org/multipage/server-sent-events.html
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+from bot.playground.timeline import Change, Timeline
+
+HEARTBEAT_SECONDS = 15.0
+
+
+async def stream(
+    timeline: Timeline,
+    *,
+    last_event_id: str,
+    hello: Mapping[str, Any],
+    closing: asyncio.Event,
+    heartbeat_seconds: float = HEARTBEAT_SECONDS,
+) -> AsyncIterator[bytes]:
+    """Yield frames until `closing` is set: a `hello`, what was missed since the last event, then every change.
+
+    An id is `<boot>-<revision>`; one from an earlier life of the process counts as none.
+    """
+    boot, _, number = last_event_id.partition("-")
+    seen = int(number) if boot == timeline.boot and number.isdecimal() else 0
+    yield _frame("hello", {**hello, "boot": timeline.boot}, f"{timeline.boot}-{seen}")
+    while not closing.is_set():
+        for change in timeline.since(seen):
+            seen = change.revision
+            yield _frame("change", _page(change), f"{timeline.boot}-{seen}")
+        if not await _next_change(timeline, closing=closing, seconds=heartbeat_seconds):
+            yield b": still here\n\n"
+
+
+async def _next_change(timeline: Timeline, *, closing: asyncio.Event, seconds: float) -> bool:
+    """Wait until something changes or the stream ends; False when neither happened in time."""
+    waits = {asyncio.ensure_future(timeline.changed()), asyncio.ensure_future(closing.wait())}
+    done, pending = await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    for wait in pending:
+        wait.cancel()
+        with suppress(asyncio.CancelledError):
+            await wait
+    return bool(done)
+
+
+def _page(change: Change) -> dict[str, Any]:
+    message = None if change.message is None else change.message.as_page()
+    return {"channel": change.channel, "ts": change.ts, "message": message}
+
+
+def _frame(event: str, data: Mapping[str, Any], event_id: str) -> bytes:
+    return f"event: {event}\nid: {event_id}\ndata: {json.dumps(data)}\n\n".encode()

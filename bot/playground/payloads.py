@@ -1,0 +1,96 @@
+"""The bodies of what Slack sends: a slash command and a click, field by field as the app knows them.
+
+https://docs.slack.dev/interactivity/implementing-slash-commands
+https://docs.slack.dev/reference/interaction-payloads/block_actions-payload
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from bot.blocks.base import Block
+from bot.playground import workspace
+from bot.playground.timeline import Message
+from bot.playground.workspace import Channel
+
+VERIFICATION_TOKEN = "deprecated"  # noqa: S105 - Slack still sends this field; nobody may rely on it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Click:
+    """A press of a button in a message; `action_ts` is when."""
+
+    message: Message
+    block_id: str
+    element: dict[str, Any]
+    action_ts: str
+
+
+def command_form(*, command: str, text: str, channel: Channel, trigger_id: str, response_url: str) -> dict[str, str]:
+    """Return the form fields of a slash command."""
+    return {
+        "token": VERIFICATION_TOKEN,
+        "team_id": workspace.TEAM_ID,
+        "team_domain": workspace.TEAM_DOMAIN,
+        "channel_id": channel.id,
+        "channel_name": channel.name,
+        "user_id": workspace.USER_ID,
+        "user_name": workspace.USER_NAME,
+        "command": command,
+        "text": text,
+        "api_app_id": workspace.APP_ID,
+        "is_enterprise_install": "false",
+        "response_url": response_url,
+        "trigger_id": trigger_id,
+    }
+
+
+def click_form(click: Click, *, channel: Channel, trigger_id: str, response_url: str) -> dict[str, str]:
+    """Return the form of a click: one field, `payload`, that holds JSON."""
+    message = click.message
+    payload: dict[str, Any] = {
+        "type": "block_actions",
+        "user": {
+            "id": workspace.USER_ID,
+            "username": workspace.USER_NAME,
+            "name": workspace.USER_NAME,
+            "team_id": workspace.TEAM_ID,
+        },
+        "api_app_id": workspace.APP_ID,
+        "token": VERIFICATION_TOKEN,
+        "container": {
+            "type": "message",
+            "message_ts": message.ts,
+            "channel_id": channel.id,
+            "is_ephemeral": message.private,
+        },
+        "trigger_id": trigger_id,
+        "team": {"id": workspace.TEAM_ID, "domain": workspace.TEAM_DOMAIN},
+        "enterprise": None,
+        "is_enterprise_install": False,
+        "channel": {"id": channel.id, "name": channel.name},
+        "state": {"values": {}},
+        "response_url": response_url,
+        "actions": [_action(click)],
+    }
+    # Slack leaves the message out when it is ephemeral: it keeps no copy of one.
+    if not message.private:
+        payload["message"] = message.as_slack()
+    return {"payload": json.dumps(payload)}
+
+
+def _action(click: Click) -> dict[str, Any]:
+    known = ("action_id", "type", "text", "value", "style", "url")
+    kept = {name: click.element[name] for name in known if name in click.element}
+    return {**kept, "block_id": click.block_id, "action_ts": click.action_ts}
+
+
+def find_element(blocks: tuple[Block, ...], *, block_id: str, action_id: str) -> dict[str, Any] | None:
+    """Find a button by its block and its own id, among the elements of a block or as a section's accessory."""
+    for block in blocks:
+        if block.get("block_id") == block_id:
+            candidates = [*block.get("elements", ()), block.get("accessory") or {}]
+            return next((e for e in candidates if e.get("action_id") == action_id), None)
+    return None

@@ -1,0 +1,196 @@
+"""The playground's routes: the page and its stream, the Web API and the response_urls, behind one door."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from bot.playground import doors, live, payloads, tickets, workspace
+from bot.playground.conversation import Conversation, SlashCommand
+from bot.playground.payloads import Click
+from bot.playground.sender import Sender
+from bot.playground.timeline import Author, Message, Timeline
+from bot.playground.web_api import WebApi
+from bot.playground.workspace import Channel
+
+STATIC = Path(__file__).parent / "static"
+PREFIX = "/playground"
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Playground:
+    """A small Slack for one person on this machine.
+
+    `origin` is where the app and these routes are reached, such as `http://127.0.0.1:3000`; the app's Slack API base is
+    `<origin>/playground/api/`. `clock` gives seconds since 1970. Unless `allow_any_host`, only loopback names are
+    served.
+    """
+
+    def __init__(
+        self,
+        *,
+        signing_secret: str,
+        bot_token: str,
+        origin: str,
+        commands: Sequence[SlashCommand],
+        clock: Callable[[], float] = time.time,
+        allow_any_host: bool = False,
+    ) -> None:
+        self._commands = commands
+        self._allow_any_host = allow_any_host
+        self._timeline = Timeline(clock=clock)
+        self._sender = Sender(url=f"{origin}/slack/events", signing_secret=signing_secret, clock=clock)
+        self._api = WebApi(timeline=self._timeline, bot_token=bot_token, origin=origin)
+        self._conversation = Conversation(
+            timeline=self._timeline,
+            sender=self._sender,
+            commands=commands,
+            response_base=f"{origin}{PREFIX}/response/",
+            clock=clock,
+        )
+        self._closing = asyncio.Event()
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return every route, all under /playground but for the redirect from `/`."""
+        return [
+            web.get("/", self._guarded(self._home)),
+            web.get(PREFIX, self._guarded(self._page)),
+            web.get(PREFIX + "/static/{name}", self._guarded(self._static)),
+            web.get(PREFIX + "/events", self._guarded(self._events)),
+            web.post(PREFIX + "/say", self._guarded(_from_page(self._say))),
+            web.post(PREFIX + "/click", self._guarded(_from_page(self._click))),
+            web.get(PREFIX + "/api/{method}", self._guarded(self._call)),
+            web.post(PREFIX + "/api/{method}", self._guarded(self._call)),
+            web.post(PREFIX + "/response/{token}", self._guarded(self._respond)),
+        ]
+
+    async def close(self) -> None:
+        """End the open streams and the session."""
+        self._closing.set()
+        await self._sender.close()
+
+    def _guarded(self, handler: Handler) -> Handler:
+        async def guarded(request: web.Request) -> web.StreamResponse:
+            if not (self._allow_any_host or doors.is_loopback(request.headers.get("Host", ""))):
+                return web.Response(status=403, text="The playground is served on loopback names only.")
+            return await handler(request)
+
+        return guarded
+
+    async def _home(self, _: web.Request) -> web.StreamResponse:
+        return web.Response(status=302, headers={"Location": PREFIX})
+
+    async def _page(self, _: web.Request) -> web.StreamResponse:
+        return web.FileResponse(STATIC / "index.html", headers={**doors.SAFE_HEADERS, "Cache-Control": "no-cache"})
+
+    async def _static(self, request: web.Request) -> web.StreamResponse:
+        path = STATIC / request.match_info["name"]
+        if path.parent != STATIC or not path.is_file():
+            return web.Response(status=404)
+        return web.FileResponse(path, headers={**doors.SAFE_HEADERS, "Cache-Control": "no-cache"})
+
+    async def _events(self, request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
+        await response.prepare(request)
+        frames = live.stream(
+            self._timeline,
+            last_event_id=request.headers.get("Last-Event-ID", ""),
+            hello=self._hello(),
+            closing=self._closing,
+        )
+        async for frame in frames:
+            await response.write(frame)
+        return response
+
+    def _hello(self) -> dict[str, Any]:
+        return {
+            "team": workspace.TEAM_NAME,
+            "app": workspace.APP_NAME,
+            "you": workspace.USER_REAL_NAME,
+            "channels": [asdict(channel) for channel in workspace.CHANNELS.values()],
+            "commands": [asdict(command) for command in self._commands],
+        }
+
+    async def _say(self, body: dict[str, Any], channel: Channel) -> web.Response:
+        await self._conversation.say(str(body.get("text", "")), channel=channel)
+        return web.Response(status=204)
+
+    async def _click(self, body: dict[str, Any], channel: Channel) -> web.Response:
+        message = self._timeline.find(channel.id, str(body.get("ts"))) or _as_the_page_shows(body, channel)
+        block_id, action_id = str(body.get("block_id")), str(body.get("action_id"))
+        element = payloads.find_element(message.blocks, block_id=block_id, action_id=action_id)
+        if element is None:
+            return web.Response(status=409, text="That button is gone.")
+        click = Click(message=message, block_id=block_id, element=element, action_ts=self._timeline.next_ts())
+        await self._conversation.click(click, channel=channel)
+        return web.Response(status=204)
+
+    async def _call(self, request: web.Request) -> web.StreamResponse:
+        arguments = {**request.query, **await _arguments(request)}
+        token = request.headers.get("Authorization", "").removeprefix("Bearer ") or str(arguments.get("token", ""))
+        return web.json_response(self._api.call(request.match_info["method"], arguments, token=token))
+
+    async def _respond(self, request: web.Request) -> web.StreamResponse:
+        try:
+            payload = await _json_object(request)
+            if not any(payload.get(field) for field in ("text", "blocks", "delete_original")):
+                return web.Response(status=400, text="no_text")
+            self._conversation.respond(request.match_info["token"], payload)
+        except ValueError:
+            return web.Response(status=400, text="invalid_payload")
+        except tickets.ClosedError as closed:
+            return web.Response(status=404, text=str(closed))
+        return web.Response(text="ok")
+
+
+def _from_page(handler: Callable[[dict[str, Any], Channel], Awaitable[web.Response]]) -> Handler:
+    """Let only the page itself reach a handler, which gets the JSON body and the channel it names."""
+
+    async def from_page(request: web.Request) -> web.StreamResponse:
+        if not doors.is_same_origin(request.headers):
+            return web.Response(status=403, text="Only the playground's own page may do this.")
+        try:
+            body = await _json_object(request)
+        except ValueError:
+            return web.Response(status=400, text="A JSON object is expected.")
+        channel = workspace.CHANNELS.get(str(body.get("channel")))
+        if channel is None:
+            return web.Response(status=400, text="There is no such channel.")
+        return await handler(body, channel)
+
+    return from_page
+
+
+async def _json_object(request: web.Request) -> dict[str, Any]:
+    """Read a JSON object; raises ValueError for anything else."""
+    body = json.loads(await request.read())
+    if not isinstance(body, dict):
+        raise ValueError("not an object")
+    return body
+
+
+async def _arguments(request: web.Request) -> dict[str, Any]:
+    """Read the arguments of a Web API call, which may come as JSON or as a form."""
+    if request.content_type == "application/json":
+        return await _json_object(request) if request.can_read_body else {}
+    return dict(await request.post())
+
+
+def _as_the_page_shows(body: dict[str, Any], channel: Channel) -> Message:
+    """Rebuild a message that only the page remembers, because the process was restarted since."""
+    return Message(
+        channel=channel.id,
+        ts=str(body.get("ts")),
+        author=Author.APP,
+        text=str(body.get("text", "")),
+        blocks=tuple(body.get("blocks") or ()),
+        private=bool(body.get("private")),
+    )

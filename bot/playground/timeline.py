@@ -1,0 +1,128 @@
+"""What the channels show: messages that appear, change and go, and a way to wait for the next change."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from bot.blocks.base import Block
+from bot.playground import workspace
+
+KEPT = 1000
+"""How many messages are remembered; the oldest are forgotten first."""
+
+
+class Author(StrEnum):
+    """Who a message is from."""
+
+    APP = "app"
+    YOU = "you"
+    SLACKBOT = "slackbot"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message:
+    """One message. `private` is Slack's ephemeral: only the asker sees it, and no history holds it."""
+
+    channel: str
+    ts: str
+    author: Author
+    text: str
+    blocks: tuple[Block, ...] = ()
+    private: bool = False
+    thread_ts: str | None = None
+    metadata: dict[str, Any] | None = None
+
+    def as_page(self) -> dict[str, Any]:
+        """Return what the page needs to show it."""
+        return asdict(self)
+
+    def as_slack(self, *, with_metadata: bool = False) -> dict[str, Any]:
+        """Return the message object of the Web API."""
+        message: dict[str, Any] = {"type": "message", "ts": self.ts, "text": self.text, "team": workspace.TEAM_ID}
+        if self.author is Author.APP:
+            message |= {"user": workspace.BOT_USER_ID, "bot_id": workspace.BOT_ID, "app_id": workspace.APP_ID}
+        else:
+            message["user"] = workspace.USER_ID
+        if self.blocks:
+            message["blocks"] = list(self.blocks)
+        if self.thread_ts is not None:
+            message["thread_ts"] = self.thread_ts
+        if with_metadata and self.metadata is not None:
+            message["metadata"] = self.metadata
+        return message
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A message as it is after a change; None when it was removed. `revision` counts changes from 1."""
+
+    revision: int
+    channel: str
+    ts: str
+    message: Message | None
+
+
+class Timeline:
+    """The messages of all channels in memory. `clock` gives seconds since 1970; `boot` names this life of it."""
+
+    def __init__(self, *, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._changes: dict[tuple[str, str], Change] = {}
+        self._changed = asyncio.Event()
+        self._last_microseconds = 0
+        self.revision = 0
+        self.boot = secrets.token_hex(4)
+
+    def next_ts(self) -> str:
+        """Return a `ts` that no message has: seconds with six decimals, each later than the one before."""
+        self._last_microseconds = max(int(self._clock() * 1e6), self._last_microseconds + 1)
+        return f"{self._last_microseconds // 1_000_000}.{self._last_microseconds % 1_000_000:06d}"
+
+    def put(self, message: Message) -> Message:
+        """Show a message, in the place of the one with the same channel and `ts` if there is one."""
+        message = replace(message, blocks=tuple(_identified(message.blocks)))
+        self._record(message.channel, message.ts, message)
+        return message
+
+    def remove(self, channel: str, ts: str) -> None:
+        """Take a message away, also one that only a page from an earlier life still shows."""
+        self._record(channel, ts, None)
+
+    def find(self, channel: str, ts: str) -> Message | None:
+        """Return the message that is shown there."""
+        change = self._changes.get((channel, ts))
+        return None if change is None else change.message
+
+    def history(self, channel: str) -> list[Message]:
+        """Return what everybody in a channel can read, newest first."""
+        shown = [c.message for c in self._changes.values() if c.channel == channel and c.message is not None]
+        return sorted((m for m in shown if not m.private), key=lambda message: message.ts, reverse=True)
+
+    def since(self, revision: int) -> list[Change]:
+        """Return every message that changed after a revision, in order, as it is now."""
+        later = (change for change in self._changes.values() if change.revision > revision)
+        return sorted(later, key=lambda change: change.revision)
+
+    async def changed(self) -> None:
+        """Wait for the next change."""
+        await self._changed.wait()
+
+    def _record(self, channel: str, ts: str, message: Message | None) -> None:
+        self.revision += 1
+        self._changes.pop((channel, ts), None)
+        self._changes[channel, ts] = Change(revision=self.revision, channel=channel, ts=ts, message=message)
+        if len(self._changes) > KEPT:
+            del self._changes[next(iter(self._changes))]
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+
+def _identified(blocks: tuple[Block, ...]) -> Iterator[Block]:
+    """Give every block an id of its own, as Slack does; a click names it."""
+    for block in blocks:
+        yield block if block.get("block_id") else {**block, "block_id": secrets.token_hex(3)}

@@ -1,0 +1,75 @@
+"""The pretend workspace: one team, one person, one app, a channel and a direct message, shaped as Slack shows them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+TEAM_ID = "T0PLAYGROUND"
+TEAM_DOMAIN = "playground"
+TEAM_NAME = "Playground"
+APP_ID = "A0PLAYGROUND"
+APP_NAME = "Perplexity"
+BOT_ID = "B0PLAYGROUND"
+BOT_USER_ID = "U0PLAYGROUNDBOT"
+USER_ID = "U0PLAYGROUNDYOU"
+USER_NAME = "you"
+USER_REAL_NAME = "You"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Channel:
+    """A conversation of the workspace; `name` is what Slack's payloads call it, `label` what the page shows."""
+
+    id: str
+    name: str
+    label: str
+    is_im: bool = False
+
+    def as_slack(self) -> dict[str, Any]:
+        """Return the channel object of `conversations.open`."""
+        if self.is_im:
+            return {"id": self.id, "is_im": True, "is_open": True, "user": USER_ID, "context_team_id": TEAM_ID}
+        return {"id": self.id, "name": self.name, "is_channel": True, "is_im": False, "context_team_id": TEAM_ID}
+
+
+GENERAL = Channel(id="C0PLAYGROUND", name="playground", label="playground")
+DIRECT = Channel(id="D0PLAYGROUND", name="directmessage", label="Direct message", is_im=True)
+CHANNELS = {channel.id: channel for channel in (GENERAL, DIRECT)}
+
+
+def resolve(channel_or_user: str) -> Channel | None:
+    """Find the conversation that a posting method names; a person's id means the direct message with that person."""
+    return DIRECT if channel_or_user == USER_ID else CHANNELS.get(channel_or_user)
+
+
+def user() -> dict[str, Any]:
+    """Return the person as `users.info` does: an owner, since it is this person's own machine."""
+    return {
+        "id": USER_ID,
+        "team_id": TEAM_ID,
+        "name": USER_NAME,
+        "real_name": USER_REAL_NAME,
+        "deleted": False,
+        "is_bot": False,
+        "is_admin": True,
+        "is_owner": True,
+        "is_restricted": False,
+        "tz": "Etc/UTC",
+        "tz_offset": 0,
+        "locale": "en-US",
+        "profile": {"real_name": USER_REAL_NAME, "display_name": USER_NAME},
+    }
+
+
+def identity(*, origin: str) -> dict[str, Any]:
+    """Return who a bot token belongs to, as `auth.test` does."""
+    return {
+        "url": f"{origin}/playground",
+        "team": TEAM_NAME,
+        "user": "perplexity",
+        "team_id": TEAM_ID,
+        "user_id": BOT_USER_ID,
+        "bot_id": BOT_ID,
+        "is_enterprise_install": False,
+    }
