@@ -7,6 +7,7 @@ PerplexityError
 ├── MalformedResponse      not what the service documents: HTML, empty, not JSON, too large
 │   └── StreamTruncated    a stream that ended without its terminal event
 ├── RunFailed              an HTTP 200 whose body says failed, cancelled or incomplete without text
+├── NothingFound           a best-effort service gave no results: there are none, or it refuses to search
 ├── APIError               the service answered with an error status
 │   ├── AuthenticationError
 │   ├── BillingError       out of credit; Perplexity sends it as a 401
@@ -114,6 +115,12 @@ class RunFailed(PerplexityError):
     """The service accepted the request and then reported failure inside an HTTP 200."""
 
     summary = "could not finish the answer"
+
+
+class NothingFound(PerplexityError):
+    """A best-effort service gave no results: there are none, or it refuses to search and does not say so."""
+
+    summary = "gave no results"
 
 
 class APIError(PerplexityError):

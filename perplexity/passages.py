@@ -1,0 +1,108 @@
+"""An answer without a model: the passages of the results that fit the question best, word for word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from perplexity.errors import NothingFound
+from perplexity.ranking import scores
+from perplexity.types import (
+    Answer,
+    AnswerKind,
+    Done,
+    Event,
+    Passage,
+    SearchResults,
+    Source,
+    Sources,
+    TextDelta,
+    Usage,
+)
+
+MOST = 5
+LONGEST = 400
+_MOST_OF_ONE_SOURCE = 2
+_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])|\n\s*\n")
+
+
+def passages(results: Sequence[Source], question: str) -> tuple[Passage, ...]:
+    """Return at most 5 passages of at most 400 characters, best first, each a slice of a snippet or a title.
+
+    At most two come from one source. When no passage shares a word with the question, the service's own ranking
+    stands: the beginning of each result.
+    """
+    candidates = [Passage(text=piece, source=source.number) for source in results for piece in pieces(source)]
+    fits = scores(question, [f"{passage.text} {_title(results, passage)}" for passage in candidates])
+    ranked = [p for _, p in sorted(zip(fits, candidates, strict=True), key=lambda pair: -pair[0])]
+    matching = ranked[: sum(fit > 0 for fit in fits)]
+    return tuple(islice(_spread(matching or candidates, _MOST_OF_ONE_SOURCE if matching else 1), MOST))
+
+
+def pieces(source: Source) -> list[str]:
+    """Cut a snippet (a title where there is none) into runs of whole sentences of at most 400 characters each."""
+    text = source.snippet.strip() or source.title.strip()
+    cuts: list[str] = []
+    start = end = 0
+    for stop in _ends(text):
+        if stop - start > LONGEST and end > start:
+            cuts.append(text[start:end])
+            start = end
+        end = stop
+    return [piece for cut in [*cuts, text[start:]] for piece in _short(cut.strip()) if piece]
+
+
+def passages_answer(results: SearchResults, question: str) -> Answer:
+    """Make an answer of kind `PASSAGES`; `text` holds each passage followed by its source's number in brackets.
+
+    Raises NothingFound when the results hold no text at all.
+    """
+    chosen = passages(results.results, question)
+    if not chosen:
+        raise NothingFound("the results hold no text", provider=results.provider)
+    return Answer(
+        text="\n\n".join(f"{passage.text} [{passage.source}]" for passage in chosen),
+        sources=results.results,
+        provider=results.provider,
+        kind=AnswerKind.PASSAGES,
+        passages=chosen,
+        usage=Usage(searches=1, cost_usd=results.cost_usd),
+        seconds=results.seconds,
+        notes=results.notes,
+        failed=results.failed,
+    )
+
+
+def events(answer: Answer) -> Iterator[Event]:
+    """Tell an answer that is complete from the start as a stream: its sources, its text, its end."""
+    yield Sources(sources=answer.sources)
+    yield TextDelta(text=answer.text)
+    yield Done(answer=answer)
+
+
+def _title(results: Sequence[Source], passage: Passage) -> str:
+    return next(source.title for source in results if source.number == passage.source)
+
+
+def _spread(ranked: Sequence[Passage], most: int) -> Iterator[Passage]:
+    seen: dict[int, int] = {}
+    for passage in ranked:
+        seen[passage.source] = seen.get(passage.source, 0) + 1
+        if seen[passage.source] <= most:
+            yield passage
+
+
+def _ends(text: str) -> Iterator[int]:
+    yield from (match.end() for match in _SENTENCE_END.finditer(text))
+    yield len(text)
+
+
+def _short(text: str) -> Iterator[str]:
+    """Cut a sentence that is too long between words, or inside a word that is itself too long."""
+    while len(text) > LONGEST:
+        space = text.rfind(" ", 1, LONGEST)
+        cut = space if space > 0 else LONGEST
+        yield text[:cut].rstrip()
+        text = text[cut:].lstrip()
+    yield text

@@ -1,0 +1,124 @@
+"""DuckDuckGo through the `ddgs` library: web search without a key, best effort, last resort.
+
+It scrapes a page that promises nothing: https://github.com/deedy5/ddgs. A refusal, a captcha and an empty page look
+the same to it, so no results is never taken for a fact about the web.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from typing import Protocol
+
+from perplexity.errors import ConnectionFailed, NothingFound, PerplexityError, TimedOut
+from perplexity.passages import events, passages_answer
+from perplexity.providers.duckduckgo_pages import TIMELIMIT, Page, check, not_applied, numbered, read, with_sites
+from perplexity.providers.duckduckgo_regions import region
+from perplexity.threads import Threads
+from perplexity.types import Answer, Event, Query, Question, SearchResults, Source
+
+SECONDS = 10.0
+"""The time one search may take when its query names none."""
+_CONNECTION_SECONDS = 5
+_PAGES = 2
+
+
+class Find(Protocol):
+    """One blocking search of one page (from 1); each entry holds `title`, `href` and `body`."""
+
+    def __call__(self, query: str, *, region: str, timelimit: str | None, page: int) -> Page:
+        """Return the page's entries; raise PerplexityError when there are none."""
+        ...
+
+
+class DuckDuckGo:
+    """DuckDuckGo as a provider; it answers with passages.
+
+    `find` is the blocking search, `threads` where it runs.
+    """
+
+    name = "DuckDuckGo"
+
+    def __init__(
+        self,
+        *,
+        find: Find | None = None,
+        threads: Threads | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._find = find or through_ddgs
+        self._threads = threads or Threads(limit=8)
+        self._clock = clock
+
+    async def search(self, query: Query) -> SearchResults:
+        """Return at most `max_results` pages, free of charge.
+
+        Raises InvalidRequest for a mode other than web, NothingFound, ConnectionFailed or TimedOut.
+        """
+        check(query.filters)
+        started = self._clock()
+        code, notes = region(query.filters.country, query.filters.languages)
+        sources = await self._sources(query, code)
+        if not sources:
+            raise NothingFound("no results on the domains that were asked for", provider=self.name)
+        return SearchResults(
+            results=sources,
+            provider=self.name,
+            seconds=self._clock() - started,
+            cost_usd=0.0,
+            notes=(*not_applied(query.filters), *notes),
+        )
+
+    async def answer(self, question: Question) -> Answer:
+        """Return the passages that fit the question best, word for word. Raises as `search` does."""
+        query = Query(text=question.text, filters=question.filters, max_results=10, seconds=question.seconds)
+        return passages_answer(await self.search(query), question.text)
+
+    async def stream(self, question: Question) -> AsyncIterator[Event]:
+        """Yield the passages once they are all there. Raises as `search` does."""
+        for event in events(await self.answer(question)):
+            yield event
+
+    async def _sources(self, query: Query, code: str) -> tuple[Source, ...]:
+        """Read pages until there are enough results; a later page that fails does not undo an earlier one."""
+        found: list[Source] = []
+        try:
+            async with asyncio.timeout(query.seconds if query.seconds is not None else SECONDS):
+                for page in range(1, _PAGES + 1):
+                    found += read(await self._page(query, code, page), query.filters.domains)
+                    if len(found) >= query.max_results:
+                        break
+        except (PerplexityError, TimeoutError) as error:
+            if not found:
+                raise _own(error) from error
+        return numbered(found)[: query.max_results]
+
+    async def _page(self, query: Query, code: str, page: int) -> Page:
+        text, timelimit = with_sites(query.text, query.filters.domains), TIMELIMIT[query.filters.recency]
+        return await self._threads.run(lambda: self._find(text, region=code, timelimit=timelimit, page=page))
+
+
+def through_ddgs(query: str, *, region: str, timelimit: str | None, page: int) -> Page:
+    """Search DuckDuckGo, and no other engine, for one page.
+
+    Raises NothingFound, ConnectionFailed or TimedOut. The library is slow to load, so it is loaded by the first search.
+    """
+    from ddgs import DDGS
+    from ddgs.exceptions import DDGSException, TimeoutException
+
+    try:
+        # One instance a call: it caches engines and is not documented as safe to share between threads.
+        results = DDGS(timeout=_CONNECTION_SECONDS).text(
+            query, region=region, timelimit=timelimit, page=page, max_results=None, backend="duckduckgo"
+        )
+    except TimeoutException:
+        raise TimedOut("DuckDuckGo timed out", provider=DuckDuckGo.name) from None
+    except DDGSException as error:
+        kind = NothingFound if "No results" in str(error) else ConnectionFailed
+        raise kind("the search failed", provider=DuckDuckGo.name) from None
+    return results
+
+
+def _own(error: PerplexityError | TimeoutError) -> PerplexityError:
+    return error if isinstance(error, PerplexityError) else TimedOut("DuckDuckGo timed out", provider=DuckDuckGo.name)

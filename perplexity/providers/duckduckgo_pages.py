@@ -1,0 +1,71 @@
+"""What DuckDuckGo is asked for and how its pages are read; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlsplit
+
+from perplexity.errors import InvalidRequest
+from perplexity.filters import Filters
+from perplexity.types import Source
+
+TIMELIMIT = {None: None, "hour": "d", "day": "d", "week": "w", "month": "m", "year": "y"}
+
+Page = Sequence[Mapping[str, Any]]
+"""The entries of one page of results; each holds `title`, `href` and `body`."""
+
+
+def with_sites(text: str, domains: Sequence[str]) -> str:
+    """Write the domains as DuckDuckGo's `site:` operators: `(site:a.com OR site:b.com)`, `-site:c.com`.
+
+    https://duckduckgo.com/duckduckgo-help-pages/results/syntax
+    """
+    allowed = " OR ".join(f"site:{domain}" for domain in domains if not domain.startswith("-"))
+    denied = [f"-site:{domain[1:]}" for domain in domains if domain.startswith("-")]
+    return " ".join([text, *([f"({allowed})" if " OR " in allowed else allowed] if allowed else []), *denied])
+
+
+def read(page: Page, domains: Sequence[str]) -> list[Source]:
+    """Read the entries that lead to a web page on a wanted domain; all are numbered 0."""
+    sources = (Source(number=0, title=_text(r, "title"), url=_text(r, "href"), snippet=_text(r, "body")) for r in page)
+    return [source for source in sources if _wanted(source.url, domains)]
+
+
+def check(filters: Filters) -> None:
+    """Raise InvalidRequest for a filter that would change the question if it were dropped."""
+    if filters.mode not in {None, "web"}:
+        raise InvalidRequest.of("mode", filters.mode, "DuckDuckGo searches the open web only (mode web)")
+
+
+def not_applied(filters: Filters) -> tuple[str, ...]:
+    """Return a note for the user for each filter that DuckDuckGo takes only in part or not at all."""
+    hour = "DuckDuckGo knows no hour, so these are from the past day." if filters.recency == "hour" else ""
+    dates = "DuckDuckGo cannot search between dates, so after and before were not applied."
+    return tuple(note for note in (hour, dates if filters.after or filters.before else "") if note)
+
+
+def numbered(found: Sequence[Source]) -> tuple[Source, ...]:
+    """Return each address once, its first place, numbered from 1."""
+    once: dict[str, Source] = {}
+    for source in found:
+        once.setdefault(source.url, source)
+    return tuple(replace(source, number=number) for number, source in enumerate(once.values(), start=1))
+
+
+def _text(entry: Mapping[str, Any], key: str) -> str:
+    value = entry.get(key)
+    return " ".join(value.split()) if isinstance(value, str) else ""
+
+
+def _wanted(url: str, domains: Sequence[str]) -> bool:
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return False
+    allowed = [domain for domain in domains if not domain.startswith("-")]
+    denied = [domain[1:] for domain in domains if domain.startswith("-")]
+    on = [domain for domain in (*allowed, *denied) if host == domain or host.endswith(f".{domain}")]
+    return parts.scheme in {"http", "https"} and bool(host) and bool(on) == bool(allowed)

@@ -1,0 +1,51 @@
+"""Blocking calls beside the event loop, where a call that never returns does no harm."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Thread
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+
+class Threads:
+    """At most `limit` threads of their own, apart from the event loop's default pool.
+
+    They are daemons: unlike the threads of `concurrent.futures`, they do not keep the interpreter from ending. A call
+    whose caller gave up keeps its place until it returns.
+    """
+
+    def __init__(self, *, limit: int) -> None:
+        self._places = asyncio.Semaphore(limit)
+
+    async def run(self, call: Callable[[], Result]) -> Result:
+        """Wait for a free place, then for what `call` returns or raises."""
+        await self._places.acquire()
+        loop = asyncio.get_running_loop()
+        outcome: asyncio.Future[Result] = loop.create_future()
+
+        def settle(report: Callable[[], None]) -> None:
+            self._places.release()
+            if not outcome.done():
+                report()
+
+        def work() -> None:
+            report = _report(call, outcome)
+            with suppress(RuntimeError):  # the loop has closed: nobody waits any more
+                loop.call_soon_threadsafe(settle, report)
+
+        Thread(target=work, name="blocking-call", daemon=True).start()
+        return await outcome
+
+
+def _report(call: Callable[[], Result], outcome: asyncio.Future[Result]) -> Callable[[], None]:
+    """Make the call; return what hands its outcome on. `BaseException` too, or the caller would wait for ever."""
+    try:
+        result = call()
+    except BaseException as error:  # noqa: BLE001 - raised again where the caller waits
+        problem = error
+        return lambda: outcome.set_exception(problem)
+    return lambda: outcome.set_result(result)
