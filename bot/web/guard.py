@@ -110,6 +110,8 @@ def parse(body: bytes, *, content_type: str) -> dict[str, Any]:
     """Turn a verified body into the mapping that Bolt matches on; raises `Turned` with 400."""
     try:
         text = body.decode()
+        if not text:
+            raise ValueError("empty")
         if content_type == JSON:
             return _mapping(json.loads(text))
         form = dict(parse_qsl(text, keep_blank_values=True, strict_parsing=True))

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import hmac
 import json
 import time
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import urlencode
 
-from aiohttp import ClientResponse, ClientSession, web
+from aiohttp import web
 
 from tests.fakes.slack_limits import check_message
 
-SIGNING_SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
 BOT_TOKEN = "xoxb-fake-bot-token"
 
 
@@ -168,66 +164,3 @@ async def _arguments(request: web.Request) -> dict[str, Any]:
             form[name] = json.loads(form[name])
     return {name: {"true": True, "1": True, "false": False, "0": False}.get(str(v), v) if name.startswith("unfurl") else v
             for name, v in form.items()}  # fmt: skip
-
-
-def signed(body: bytes, *, secret: str = SIGNING_SECRET, at: float | None = None) -> dict[str, str]:
-    """Return the headers that Slack sends with a body.
-
-    https://docs.slack.dev/authentication/verifying-requests-from-slack
-    """
-    timestamp = str(int(time.time() if at is None else at))
-    digest = hmac.new(secret.encode(), f"v0:{timestamp}:".encode() + body, hashlib.sha256).hexdigest()
-    return {"X-Slack-Request-Timestamp": timestamp, "X-Slack-Signature": f"v0={digest}"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Person:
-    """Somebody in the workspace who types commands and clicks, as Slack reports it to the app at `app_url`."""
-
-    session: ClientSession
-    app_url: str
-    slack: FakeSlack
-    secret: str = SIGNING_SECRET
-    user: str = "U1"
-
-    async def types(self, text: str, *, trigger: str = "t1") -> ClientResponse:
-        """Send a line such as `/ask why` as a slash command; the same `trigger` is the same delivery."""
-        command, _, rest = text.partition(" ")
-        form = {
-            "token": "deprecated",
-            "team_id": "T1",
-            "team_domain": "example",
-            "channel_id": "C1",
-            "channel_name": "general",
-            "user_id": self.user,
-            "user_name": "ada",
-            "command": command,
-            "text": rest,
-            "api_app_id": "A1",
-            "is_enterprise_install": "false",
-            "response_url": self.slack.response_url(trigger),
-            "trigger_id": trigger,
-        }
-        return await self._send(form)
-
-    async def clicks(self, action_id: str, value: str, *, token: str = "click") -> ClientResponse:
-        """Click a button on an ephemeral message."""
-        payload = {
-            "type": "block_actions",
-            "user": {"id": self.user, "team_id": "T1"},
-            "team": {"id": "T1"},
-            "api_app_id": "A1",
-            "container": {"type": "message", "is_ephemeral": True, "channel_id": "C1", "message_ts": "1.2"},
-            "channel": {"id": "C1"},
-            "trigger_id": "click-trigger",
-            "response_url": self.slack.response_url(token),
-            "actions": [
-                {"type": "button", "action_id": action_id, "block_id": "b", "value": value, "action_ts": "1.3"}
-            ],
-        }
-        return await self._send({"payload": json.dumps(payload)})
-
-    async def _send(self, form: dict[str, str]) -> ClientResponse:
-        body = urlencode(form).encode()
-        headers = signed(body, secret=self.secret) | {"Content-Type": "application/x-www-form-urlencoded"}
-        return await self.session.post(f"{self.app_url}/slack/events", data=body, headers=headers)

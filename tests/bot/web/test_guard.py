@@ -1,0 +1,199 @@
+"""The door for Slack: what comes in, what is turned away, and how."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from io import BytesIO
+from typing import Any
+from urllib.parse import quote_plus, urlencode
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+from slack_bolt.async_app import AsyncAck, AsyncApp
+from slack_bolt.authorization import AuthorizeResult
+from slack_sdk.signature import SignatureVerifier
+
+from bot.web.guard import MAX_BODY_BYTES, Guard
+from bot.web.metrics import Metrics
+from tests.fakes.person import SIGNING_SECRET, signed
+
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+Client = TestClient[web.Request, web.Application]
+
+
+@dataclass
+class Door:
+    """A guard in front of a Bolt app that remembers what reached it."""
+
+    client: Client
+    commands: list[str] = field(default_factory=list)
+    clicks: list[str] = field(default_factory=list)
+
+    async def knock(self, body: bytes, headers: dict[str, str]) -> tuple[int, str]:
+        async with self.client.post("/slack/events", data=body, headers=headers) as response:
+            return response.status, await response.text()
+
+
+@pytest.fixture
+async def door() -> AsyncIterator[Door]:
+    async def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
+        return AuthorizeResult(enterprise_id=enterprise_id, team_id=team_id, bot_token="xoxb-1")
+
+    app = AsyncApp(
+        signing_secret=SIGNING_SECRET,
+        authorize=authorize,
+        process_before_response=True,
+        request_verification_enabled=False,
+    )
+    guard = Guard(app, signing_secret=SIGNING_SECRET, metrics=Metrics())
+    application = web.Application(client_max_size=MAX_BODY_BYTES)
+    application.router.add_post("/slack/events", guard.handle)
+    async with TestClient(TestServer(application)) as client:
+        door = Door(client=client)
+
+        @app.command("/ask")
+        async def ask(ack: AsyncAck, command: dict[str, Any]) -> None:
+            door.commands.append(command["text"])
+            await ack("ok")
+
+        @app.action("retry")
+        async def retry(ack: AsyncAck, action: dict[str, Any]) -> None:
+            door.clicks.append(action["value"])
+            await ack()
+
+        yield door
+
+
+def command(text: str) -> bytes:
+    return urlencode({"team_id": "T1", "user_id": "U1", "command": "/ask", "text": text, "trigger_id": "1"}).encode()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "what is a payload", "payload=1", "payload", "a&b=c", "ünï 💡 „quoted“", "100 % sure?", "a\nb", '{"payload": 1}'],
+)
+async def test_a_command_arrives_word_for_word(door: Door, text: str) -> None:
+    body = command(text)
+
+    status, _ = await door.knock(body, signed(body) | FORM)
+
+    assert (status, door.commands) == (200, [text])
+
+
+async def test_a_click_arrives(door: Door) -> None:
+    payload = {"type": "block_actions", "user": {"id": "U1"}, "team": {"id": "T1"},
+               "actions": [{"type": "button", "action_id": "retry", "block_id": "b", "value": "q1"}]}  # fmt: skip
+    body = urlencode({"payload": json.dumps(payload)}).encode()
+
+    status, _ = await door.knock(body, signed(body) | FORM)
+
+    assert (status, door.clicks) == (200, ["q1"])
+
+
+async def test_slack_s_own_verifier_agrees(door: Door) -> None:
+    body = command("why")
+    headers = signed(body)
+
+    assert SignatureVerifier(SIGNING_SECRET).is_valid_request(body, headers)
+
+
+async def test_the_url_verification_is_answered(door: Door) -> None:
+    body = json.dumps({"type": "url_verification", "challenge": "c1", "token": "t"}).encode()
+
+    status, text = await door.knock(body, signed(body) | {"Content-Type": "application/json"})
+
+    assert status == 200
+    assert "c1" in text
+
+
+async def test_the_ssl_check_is_answered(door: Door) -> None:
+    body = b"ssl_check=1&token=t"
+
+    assert await door.knock(body, signed(body) | FORM) == (200, "")
+
+
+BODY = command("why")
+GOOD = signed(BODY)
+NOW = time.time()
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "reason"),
+    [
+        ({}, 401, "unsigned"),
+        ({"X-Slack-Signature": GOOD["X-Slack-Signature"]}, 401, "unsigned"),
+        ({"X-Slack-Request-Timestamp": GOOD["X-Slack-Request-Timestamp"]}, 401, "unsigned"),
+        (GOOD | {"X-Slack-Signature": "v0=" + "0" * 64}, 401, "bad signature"),
+        (GOOD | {"X-Slack-Signature": ""}, 401, "bad signature"),
+        (GOOD | {"X-Slack-Signature": "v0=ünï💡"}, 401, "bad signature"),
+        (signed(BODY, secret="another"), 401, "bad signature"),
+        (signed(b"another body"), 401, "bad signature"),
+        (signed(BODY, at=NOW - 301), 401, "old timestamp"),
+        (signed(BODY, at=NOW + 302), 401, "old timestamp"),
+        (GOOD | {"X-Slack-Request-Timestamp": "soon"}, 401, "bad timestamp"),
+        (GOOD | {"X-Slack-Request-Timestamp": "-1"}, 401, "bad timestamp"),
+        (GOOD | {"X-Slack-Request-Timestamp": "1" * 400}, 401, "bad timestamp"),
+        (GOOD | {"X-Slack-Request-Timestamp": "١٢٣"}, 401, "bad timestamp"),
+        (GOOD | {"Content-Type": "text/plain"}, 400, "unsupported content type"),
+        (GOOD | {"Content-Type": "multipart/form-data; boundary=x"}, 400, "unsupported content type"),
+    ],
+)
+async def test_what_is_not_slack_s_is_turned_away(
+    door: Door, headers: dict[str, str], status: int, reason: str
+) -> None:
+    assert await door.knock(BODY, FORM | headers) == (status, reason)
+    assert door.commands == []
+
+
+async def test_a_repeated_signature_header_signs_nothing(door: Door) -> None:
+    headers = [*signed(BODY).items(), ("X-Slack-Signature", "v0=1"), *FORM.items()]
+
+    async with door.client.post("/slack/events", data=BODY, headers=headers) as response:
+        assert response.status == 401
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b"{not json", "application/json"),
+        (b"[1]", "application/json"),
+        (b'"text"', "application/json"),
+        (b"", "application/json"),
+        (b"\xff\xfe", "application/json"),
+        (b"[" * 100_000, "application/json"),
+        (b"", "application/x-www-form-urlencoded"),
+        (b"no equals sign", "application/x-www-form-urlencoded"),
+        (b"payload=" + quote_plus("{not json").encode(), "application/x-www-form-urlencoded"),
+        (b"payload=%5B%5D", "application/x-www-form-urlencoded"),
+        (b"a=1&\xff=2", "application/x-www-form-urlencoded"),
+    ],
+)
+async def test_a_signed_but_malformed_body_is_400(door: Door, body: bytes, kind: str) -> None:
+    assert await door.knock(body, signed(body) | {"Content-Type": kind}) == (400, "malformed body")
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+async def test_ten_megabytes_are_413(door: Door, chunked: bool) -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        for _ in range(160):
+            yield b"x" * 65536
+
+    data = pieces() if chunked else BytesIO(b"x" * 10_485_760)
+    async with door.client.post("/slack/events", data=data, headers=signed(b"x") | FORM) as response:
+        assert response.status == 413
+    assert door.commands == []
+
+
+async def test_a_command_nobody_listens_to_is_404_without_a_trace(door: Door) -> None:
+    body = BODY.replace(b"%2Fask", b"%2Fother")
+
+    status, text = await door.knock(body, signed(body) | FORM)
+
+    assert status == 404
+    assert "Traceback" not in text
+
+
