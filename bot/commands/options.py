@@ -1,0 +1,188 @@
+"""The grammar of options: `--name value`, `--name=value` and flags, before or after the text. Pure.
+
+What does not look like an option is text and stays as it was typed. Text that does look like one is kept by quotes,
+backticks, or a `--` of its own before it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from bot.commands.base import Option
+from bot.commands.words import DASHES, DOUBLE_QUOTES, LONG_DASHES, SINGLE_QUOTES, Word, is_long_option, plain, split
+from bot.errors import UsageError
+
+_LONG = re.compile(rf"(?:[{DASHES}]{{2}}|([{LONG_DASHES}]))([^\W\d_][^=]*)(?:=(.*))?", re.DOTALL)
+_SHORT = re.compile(rf"[{DASHES}]([^\W\d_])(?:=(.*))?", re.DOTALL)
+_END = re.compile(rf"[{DASHES}]{{2}}|[{LONG_DASHES}]")
+_HELP = frozenset({"help", "?", "-h", "--h", "--help"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """What was typed: the text, and for each option its values in order (an empty one for a flag)."""
+
+    text: str
+    given: Mapping[str, tuple[str, ...]]
+
+    def one(self, name: str) -> str | None:
+        """Return an option's value, None where it was not given. Raises UsageError when it was given two."""
+        values = dict.fromkeys(self.given.get(name, ()))
+        if len(values) > 1:
+            raise UsageError(f"`{name}` stands there twice, with different values.")
+        return next(iter(values), None)
+
+    def many(self, name: str) -> tuple[str, ...]:
+        """Return the items of an option that takes a list, commas and repetitions alike."""
+        items = ",".join(self.given.get(name, ())).split(",")
+        return tuple(item.strip() for item in items if item.strip())
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Typed:
+    """One word that is an option: which, the value behind its `=`, and whether it was the short form."""
+
+    option: Option
+    value: str | None
+    short: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Given:
+    """One option with its value and the places of the words that it takes up."""
+
+    typed: _Typed
+    value: str
+    places: range
+
+
+def parse_options(text: str, options: Sequence[Option]) -> Arguments:
+    """Read a command's text.
+
+    Raises UsageError for an unknown option, a missing value or a flag with a value. An option whose value's form
+    holds a comma takes a list: it may be repeated, and goes on after a comma and a space.
+    """
+    text = plain(text)
+    words = split(text)
+    given, taken = _read(words, options, literal=frozenset())
+    if inside := _short_inside(given, taken, len(words)):
+        given, taken = _read(words, options, literal=inside)
+    values: dict[str, tuple[str, ...]] = {}
+    for one in given:
+        name = one.typed.option.name
+        values[name] = (*values.get(name, ()), one.value)
+    return Arguments(text=_without(text, words, taken), given=values)
+
+
+def asks_for_help(text: str) -> bool:
+    """Tell whether a command was typed alone, or with nothing but a word for help."""
+    words = [word.text.casefold() for word in split(plain(text))]
+    return not words or (len(words) == 1 and re.sub(rf"^[{LONG_DASHES}]", "--", words[0]) in _HELP)
+
+
+def quoted(value: str) -> str:
+    """Return a value as code in mrkdwn: on one line, at most 40 characters, no backtick of its own."""
+    shown = " ".join("".join(c if c.isprintable() else " " for c in value).split()).replace("`", "'")
+    return f"`{shown[:39] + '…' if len(shown) > 40 else shown}`"
+
+
+def nearest(word: str, choices: Iterable[str]) -> str | None:
+    """Return the choice that a misspelt word probably means: one that it begins, or the most similar."""
+    listed = list(choices)
+    begun = [choice for choice in listed if len(word) > 1 and choice.startswith(word)]
+    return next(iter(begun or get_close_matches(word, listed, n=1, cutoff=0.65)), None)
+
+
+def _read(
+    words: Sequence[Word], options: Sequence[Option], *, literal: Collection[int]
+) -> tuple[list[_Given], set[int]]:
+    """Return the options and the places of the words that are no text; words at `literal` are text."""
+    given: list[_Given] = []
+    taken: set[int] = set()
+    place, text_seen = 0, False
+    while place < len(words):
+        word = words[place].text
+        if not text_seen and _END.fullmatch(word):
+            return given, {*taken, place}
+        typed = None if place in literal else _typed(word, options, text_seen=text_seen)
+        if typed:
+            given.append(_with_value(typed, words, place, options))
+            taken.update(given[-1].places)
+        text_seen = text_seen or typed is None
+        place = given[-1].places.stop if typed else place + 1
+    return given, taken
+
+
+def _typed(word: str, options: Sequence[Option], *, text_seen: bool) -> _Typed | None:
+    """Return the option that a word is, None for text; raise UsageError for an option that does not exist."""
+    if short := _SHORT.fullmatch(word):
+        known = next((o for o in options if o.short == f"-{short[1].lower()}"), None)
+        return _Typed(option=known, value=short[2], short=True) if known else None
+    if not (long := _LONG.fullmatch(word)):
+        return None
+    name = re.sub(rf"[{DASHES}]", "-", long[2]).lower()
+    known = next((o for o in options if f"--{name}" == o.name or f"-{name}" == o.short), None)
+    if known:
+        return _Typed(option=known, value=long[3], short=False)
+    meant = nearest(name, [option.name.removeprefix("--") for option in options])
+    # A dash of typography inside a sentence is more often a dash than an option nobody has heard of.
+    if long[1] and text_seen and not meant:
+        return None
+    raise UsageError(_unknown(name, meant))
+
+
+def _unknown(name: str, meant: str | None) -> str:
+    known = f"I don’t know the option {quoted(f'--{name}')}."
+    if meant:
+        return f"{known} Did you mean `--{meant}`?"
+    return f"{known} If it belongs to your text, put it in quotes, or type ` -- ` before the text."
+
+
+def _with_value(typed: _Typed, words: Sequence[Word], place: int, options: Sequence[Option]) -> _Given:
+    option, stop = typed.option, place + 1
+    if not option.value:
+        if typed.value is not None:
+            raise UsageError(f"`{option.name}` takes no value.")
+        return _Given(typed=typed, value="", places=range(place, stop))
+    value = typed.value
+    if value is None and _is_value(words, stop, options):
+        value, stop = words[stop].text, stop + 1
+    while value and "," in option.value and value.endswith(",") and _is_value(words, stop, options):
+        value, stop = value + words[stop].text, stop + 1
+    value = _unquoted(value or "")
+    if not value:
+        raise UsageError(f"`{option.name}` needs a value: `{option.value}`.")
+    return _Given(typed=typed, value=value, places=range(place, stop))
+
+
+def _is_value(words: Sequence[Word], place: int, options: Sequence[Option]) -> bool:
+    if place >= len(words):
+        return False
+    word = words[place].text
+    return not (is_long_option(word) or _END.fullmatch(word) or word in {option.short for option in options})
+
+
+def _unquoted(value: str) -> str:
+    quotes = f"{DOUBLE_QUOTES}{SINGLE_QUOTES}`"
+    return value[1:-1].strip() if len(value) > 1 and value[0] in quotes and value[-1] in quotes else value
+
+
+def _short_inside(given: Sequence[_Given], taken: Collection[int], count: int) -> frozenset[int]:
+    """Return the places of short options between words of text, where `-r` is a part of what is asked about."""
+    text = [place for place in range(count) if place not in taken]
+    inside = range(text[0], text[-1]) if text else range(0)
+    return frozenset(one.places.start for one in given if one.typed.short and one.places.start in inside)
+
+
+def _without(text: str, words: Sequence[Word], taken: Collection[int]) -> str:
+    """Return the text between the options, spaced as it was typed."""
+    runs: list[tuple[int, int]] = []
+    for place, word in enumerate(words):
+        if place in taken:
+            continue
+        joins = bool(runs) and place - 1 not in taken
+        runs[-1:] = [(runs[-1][0], word.end)] if joins else [*runs[-1:], (word.start, word.end)]
+    return " ".join(text[start:end] for start, end in runs)
