@@ -1,0 +1,92 @@
+"""The whole app in this process: signed requests in, recorded posts out, fakes around it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from aiohttp import ClientSession
+from pydantic import SecretStr
+
+from bot.app import compose
+from bot.settings import Settings
+from tests.fakes.perplexity import FakePerplexity
+from tests.fakes.person import SIGNING_SECRET, Person
+from tests.fakes.process import free_port
+from tests.fakes.slack import BOT_TOKEN, FakeSlack
+
+KEY = "pplx-test-key"
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """Everything around one running app."""
+
+    person: Person
+    slack: FakeSlack
+    perplexity: FakePerplexity
+    url: str
+    session: ClientSession
+
+    async def asks(self, text: str, *, trigger: str = "t1") -> dict[str, Any]:
+        """Type a command and return what the ack shows."""
+        async with await self.person.types(text, trigger=trigger) as response:
+            assert response.status == 200
+            shown: dict[str, Any] = await response.json()
+            return shown
+
+    async def clicks_retry(self, question: str, *, token: str = "click") -> int:
+        async with await self.person.clicks("retry", question, token=token) as response:
+            return response.status
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[FakeSlack]:
+    async with FakeSlack() as fake:
+        yield fake
+
+
+@pytest.fixture
+async def perplexity() -> AsyncIterator[FakePerplexity]:
+    async with FakePerplexity() as fake:
+        yield fake
+
+
+@pytest.fixture
+async def session() -> AsyncIterator[ClientSession]:
+    async with ClientSession() as shared:
+        yield shared
+
+
+@pytest.fixture
+def settings(slack: FakeSlack, perplexity: FakePerplexity) -> Settings:
+    return Settings(
+        slack_bot_token=SecretStr(BOT_TOKEN),
+        slack_signing_secret=SecretStr(SIGNING_SECRET),
+        slack_api_url=slack.api_url,
+        PERPLEXITY_API_KEY=SecretStr(KEY),
+        perplexity_base_url=perplexity.base_url,
+        port=free_port(),
+        host="127.0.0.1",
+        retry_base_seconds=0.01,
+        retry_attempts=2,
+    )
+
+
+@pytest.fixture
+async def world(
+    settings: Settings, database: str, slack: FakeSlack, perplexity: FakePerplexity, session: ClientSession
+) -> AsyncIterator[World]:
+    url = f"http://127.0.0.1:{settings.port}"
+    stop, ready = asyncio.Event(), asyncio.Event()
+    async with compose(settings, conninfo=database, http=True) as app:
+        serving = asyncio.create_task(app.serve(stop, work=True, ready=ready.set))
+        waiting = asyncio.create_task(ready.wait())
+        await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        person = Person(session=session, app_url=url, response_url=slack.response_url)
+        yield World(person=person, slack=slack, perplexity=perplexity, url=url, session=session)
+        stop.set()
+        await serving

