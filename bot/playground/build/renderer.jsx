@@ -1,0 +1,18 @@
+// What the page calls: blocks into an element, again whenever they change.
+import { flushSync } from "react-dom";
+import { createRoot } from "react-dom/client";
+import { Message } from "slack-blocks-to-jsx";
+import { Emoji } from "./emoji.jsx";
+
+const roots = new WeakMap();
+const hooks = { emoji: ({ name }) => <Emoji name={name} /> };
+
+export function render(element, blocks) {
+  if (!roots.has(element)) roots.set(element, createRoot(element));
+  flushSync(() => roots.get(element).render(<Message blocks={blocks} withoutWrapper hooks={hooks} />));
+}
+
+export function discard(element) {
+  roots.get(element)?.unmount();
+  roots.delete(element);
+}

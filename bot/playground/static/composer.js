@@ -1,0 +1,73 @@
+// Where a line is written: Enter sends, arrows go through the suggestions or through what was sent before.
+import { createSuggestions } from "./suggestions.js";
+
+const form = document.querySelector("#composer");
+const input = document.querySelector("#input");
+const send = document.querySelector("#send");
+
+export function createComposer({ state, onSend }) {
+  const sent = [];
+  let place = 0;
+  const suggestions = createSuggestions({ state, onPick: (name) => fill(`${name} `) });
+
+  function fill(line) {
+    input.value = line;
+    input.focus();
+    input.setSelectionRange(line.length, line.length);
+    grow();
+  }
+
+  function grow() {
+    input.style.height = "auto";
+    input.style.height = `${input.scrollHeight}px`;
+    send.disabled = !input.value.trim();
+    suggestions.update(input.value);
+  }
+
+  async function submit() {
+    const line = input.value.trim();
+    if (!line) return;
+    sent.push(line);
+    place = sent.length;
+    fill("");
+    if (!(await onSend(line)) && !input.value) fill(line);
+  }
+
+  // Up at the start of an empty or recalled line goes back, Down comes forward again.
+  function recall(step) {
+    const next = place + step;
+    if (next < 0 || next > sent.length) return;
+    place = next;
+    fill(sent[place] ?? "");
+    suggestions.hide();
+  }
+
+  function isRecalled() {
+    return !input.value || input.value === sent[place];
+  }
+
+  input.addEventListener("keydown", (event) => {
+    if (event.isComposing || suggestions.key(event)) return;
+    if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      submit();
+    } else if ((event.key === "ArrowUp" || event.key === "ArrowDown") && isRecalled()) {
+      event.preventDefault();
+      recall(event.key === "ArrowUp" ? -1 : 1);
+    }
+  });
+  input.addEventListener("input", grow);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    submit();
+  });
+
+  return {
+    fill,
+    show() {
+      const { label, is_im: direct } = state.channels.find((channel) => channel.id === state.channel);
+      input.placeholder = direct ? `Message ${state.app}` : `Message #${label}, or / for commands`;
+      input.focus();
+    },
+  };
+}

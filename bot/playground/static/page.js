@@ -1,0 +1,41 @@
+// The page: one state, one stream that changes it, and the parts that show it.
+import { createComposer } from "./composer.js";
+import { createMessages } from "./messages.js";
+import { createSidebar } from "./sidebar.js";
+import { follow } from "./stream.js";
+import { notice, post } from "./wire.js";
+
+const state = { boot: null, channel: null, channels: [], commands: [], app: "", you: "" };
+
+const messages = createMessages({ state, onExample: (line) => composer.fill(line) });
+const composer = createComposer({ state, onSend: (text) => post("say", { channel: state.channel, text }) });
+const sidebar = createSidebar({ state, onOpen: open });
+
+follow({
+  onHello(hello) {
+    if (state.boot && state.boot !== hello.boot) {
+      notice("The app was restarted. What it wrote before is kept here; you can go on.", { seconds: 8 });
+    } else {
+      notice("");
+    }
+    Object.assign(state, hello);
+    document.querySelector("#team").textContent = hello.team;
+    open(state.channel ?? hello.channels[0].id);
+    document.body.dataset.ready = "yes";
+  },
+  onChange(change) {
+    messages.change(change);
+    if (change.channel !== state.channel && change.message) sidebar.mark(change.channel);
+  },
+  onLost: () => notice("The app cannot be reached. Trying again …"),
+});
+
+function open(channelId) {
+  state.channel = channelId;
+  const { label, is_im: direct } = state.channels.find((channel) => channel.id === channelId);
+  document.querySelector("#title").textContent = direct ? state.app : `# ${label}`;
+  document.title = `${direct ? state.app : label} · ${state.team}`;
+  sidebar.show();
+  messages.show();
+  composer.show();
+}

@@ -1,0 +1,63 @@
+// The list of slash commands above the composer.
+const list = document.querySelector("#suggestions");
+const input = document.querySelector("#input");
+
+export function createSuggestions({ state, onPick }) {
+  let found = [];
+  let at = 0;
+
+  function update(line) {
+    const typed = /^\/\S*$/.test(line) ? line.toLowerCase() : null;
+    found = typed === null ? [] : state.commands.filter((command) => command.name.startsWith(typed));
+    at = 0;
+    draw();
+  }
+
+  function draw() {
+    list.hidden = found.length === 0;
+    list.replaceChildren(...found.map(option));
+    if (found.length) input.setAttribute("aria-activedescendant", `suggestion-${at}`);
+    else input.removeAttribute("aria-activedescendant");
+    list.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
+  }
+
+  function option(command, index) {
+    const item = document.createElement("li");
+    item.id = `suggestion-${index}`;
+    item.setAttribute("role", "option");
+    item.setAttribute("aria-selected", String(index === at));
+    item.append(part("b", command.name), part("span", command.usage_hint), part("small", command.description));
+    item.addEventListener("mousedown", (event) => {
+      event.preventDefault();
+      onPick(command.name);
+    });
+    return item;
+  }
+
+  function hide() {
+    found = [];
+    draw();
+  }
+
+  // Tells whether the key was for the list. Enter on a complete name sends it instead.
+  function key(event) {
+    if (!found.length) return false;
+    const complete = event.key === "Enter" && input.value === found[at].name;
+    if (event.key === "Escape") hide();
+    else if (event.key === "ArrowDown") at = (at + 1) % found.length;
+    else if (event.key === "ArrowUp") at = (at + found.length - 1) % found.length;
+    else if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey && !complete)) onPick(found[at].name);
+    else return false;
+    event.preventDefault();
+    draw();
+    return true;
+  }
+
+  return { update, hide, key };
+}
+
+function part(tag, text) {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  return element;
+}

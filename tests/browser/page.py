@@ -1,0 +1,96 @@
+"""What a person does on the playground's page, for a test to say in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from selenium.common.exceptions import StaleElementReferenceException
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webdriver import WebDriver
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.wait import WebDriverWait
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """The page in a browser. `patience` is how many seconds a thing may take to appear."""
+
+    browser: WebDriver
+    patience: float = 10
+
+    def open(self, origin: str) -> None:
+        """Open the playground and wait until its stream is there."""
+        self.browser.get(origin + "/playground")
+        self.wait(lambda: self.browser.find_elements(By.CSS_SELECTOR, "body[data-ready]"))
+
+    def type(self, text: str) -> None:
+        """Write into the composer."""
+        self.browser.find_element(By.ID, "input").send_keys(text)
+
+    def send(self, line: str) -> None:
+        """Write a line and send it with Enter."""
+        self.type(line + Keys.ENTER)
+
+    def written(self) -> str:
+        """Return what stands in the composer."""
+        return self.browser.find_element(By.ID, "input").get_attribute("value") or ""
+
+    def messages(self) -> list[WebElement]:
+        """Return the messages that are shown, oldest first."""
+        return [m for m in self.browser.find_elements(By.TAG_NAME, "article") if m.is_displayed()]
+
+    def message_with(self, text: str) -> WebElement:
+        """Wait for a message with this text in it; returns the newest one."""
+        return self.wait(lambda: [m for m in self.messages() if text in m.text])[-1]
+
+    def gone(self, text: str) -> bool:
+        """Wait until no message has this text."""
+        return self.wait(lambda: all(text not in m.text for m in self.messages()))
+
+    def press(self, message: WebElement, label: str) -> None:
+        """Press a button of a message."""
+        buttons = message.find_elements(By.TAG_NAME, "button")
+        next(button for button in buttons if button.text == label).click()
+
+    def notice(self) -> str:
+        """Return the line that tells about the connection."""
+        return self.browser.find_element(By.ID, "notice").text
+
+    def links(self, message: WebElement) -> list[tuple[str, str | None]]:
+        """Return the words and the address of every link in a message."""
+        return [(a.text, a.get_attribute("href")) for a in message.find_elements(By.TAG_NAME, "a")]
+
+    def requested_origins(self) -> set[str]:
+        """Return every origin that the page asked for anything since the log was last read."""
+        events = [json.loads(entry["message"])["message"] for entry in self.browser.get_log("performance")]
+        sent = [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
+        return {"{0.scheme}://{0.netloc}".format(urlsplit(url)) for url in sent}
+
+    @contextmanager
+    def emulating(self, *, look: str, width: int) -> Iterator[None]:
+        """Show the page in a dark or light window of a width in pixels."""
+        self._command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": look}])
+        self._command(
+            "Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=False
+        )
+        try:
+            yield
+        finally:
+            self._command("Emulation.clearDeviceMetricsOverride")
+            self._command("Emulation.setEmulatedMedia", features=[])
+
+    def _command(self, method: str, **parameters: object) -> None:
+        self.browser.execute("executeCdpCommand", {"cmd": method, "params": parameters})
+
+    def wait(self, condition: Callable[[], Found]) -> Found:
+        """Wait until a condition gives something true; returns it."""
+        waiting = WebDriverWait(self.browser, self.patience, 0.05, ignored_exceptions=[StaleElementReferenceException])
+        return waiting.until(lambda _: condition())

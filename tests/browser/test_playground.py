@@ -1,0 +1,219 @@
+"""The playground in a real browser: what a person types, reads and presses."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webdriver import WebDriver
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.playground.workspace import USER_ID
+from tests.browser.conftest import served
+from tests.browser.page import Page
+from tests.fakes.playground_app import BOT_TOKEN, Site
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def page(browser: WebDriver, site: Site) -> Page:
+    page = Page(browser=browser)
+    page.open(site.origin)
+    return page
+
+
+def test_an_empty_channel_offers_three_lines_to_try(page: Page, artifacts: Path) -> None:
+    page.browser.save_screenshot(str(artifacts / "playground-empty.png"))
+    examples = page.browser.find_elements(By.CSS_SELECTOR, "#examples button")
+    examples[0].click()
+    page.type(Keys.ENTER)
+    message = page.message_with("What’s New In Python 3.14")
+
+    assert (3, True) == (len(examples), "Only visible to you" in message.text)
+
+
+def test_a_search_shows_results_with_the_addresses_of_their_pages(page: Page, artifacts: Path) -> None:
+    page.send("/search python 3.14 free threading")
+    message = page.message_with("What’s New In Python 3.14")
+    page.browser.save_screenshot(str(artifacts / "playground-search.png"))
+
+    assert [
+        ("What’s New In Python 3.14", "https://docs.python.org/3.14/whatsnew/3.14.html"),
+        ("PEP 779 – Criteria for supported status", "https://peps.python.org/pep-0779/"),
+    ] == page.links(message)
+    assert "# A heading, --- and [text](parens) stay as they are; so does <b>." in message.text
+
+
+def test_an_answer_shows_its_heading_list_table_and_code(page: Page, artifacts: Path) -> None:
+    page.send("/ask What is new?")
+    message = page.message_with("current stable release")
+    page.browser.save_screenshot(str(artifacts / "playground-ask.png"))
+
+    def texts(selector: str) -> list[str]:
+        return [element.text for element in message.find_elements(By.CSS_SELECTOR, selector)]
+
+    assert ["What changed"] == texts("h2")
+    assert ["Build", "Single thread", "8 threads"] == texts("th")
+    assert ["uv python install 3.14t\n  python3.14t -X gil=0"] == texts("pre code")
+    assert ["nested, too"] == texts("ul ul li")
+    assert ["first", "second"] == texts("ol li")
+    assert ["A quoted line"] == texts("blockquote")
+
+
+def test_the_private_searching_line_gives_way_to_the_answer(page: Page) -> None:
+    page.send("/ask anything")
+    page.message_with("current stable release")
+
+    assert page.gone("Searching…")
+
+
+def test_try_again_brings_the_answer_in_the_place_of_the_failure(page: Page, site: Site, artifacts: Path) -> None:
+    page.send("/ask fail")
+    failure = page.message_with("Sorry, no search service answered")
+    page.browser.save_screenshot(str(artifacts / "playground-failure.png"))
+    page.press(failure, "Try again")
+    page.message_with("current stable release")
+
+    assert page.gone("Sorry, no search service answered")
+    assert 1 == len(page.messages())
+    assert ("retry", "q1") == (
+        site.app.requests[-1]["actions"][0]["action_id"],
+        site.app.requests[-1]["actions"][0]["value"],
+    )
+
+
+def test_a_public_answer_stands_under_the_line_that_asked_for_it(page: Page) -> None:
+    page.send("/search --public <b>bees</b>")
+    answer = page.message_with("What’s New In Python 3.14")
+    line = page.message_with("/search --public <b>bees</b>")
+
+    assert "Only visible to you" not in answer.text + line.text
+
+
+def test_hostile_text_is_only_text(page: Page, artifacts: Path) -> None:
+    title = page.browser.title
+    page.send("/ask hostile")
+    message = page.message_with("onerror")
+    page.browser.save_screenshot(str(artifacts / "playground-hostile.png"))
+    addresses = {address for _, address in page.links(message)}
+
+    assert title == page.browser.title
+    assert [] == message.find_elements(By.CSS_SELECTOR, "img, script, iframe")
+    assert {"https://evil.example/i.png", "https://e.co/"} == addresses
+    assert 5 == message.text.count("<img src=x onerror=\"document.title='owned'\">")
+
+
+def test_emoji_and_quotes_show_without_any_font(page: Page, artifacts: Path) -> None:
+    page.send("/ask passages")
+    message = page.message_with("No answer model")
+    page.browser.save_screenshot(str(artifacts / "playground-passages.png"))
+    drawn = message.find_elements(By.CSS_SELECTOR, "svg.emoji")
+
+    assert ["warning", "mag"] == [emoji.get_attribute("aria-label") for emoji in drawn]
+    assert [("[1]", "https://docs.python.org/3.14/whatsnew/3.14.html")] == page.links(message)
+
+
+def test_a_slash_lists_the_commands_and_tab_completes_one(page: Page, artifacts: Path) -> None:
+    page.type("/")
+    options = [o.text for o in page.browser.find_elements(By.CSS_SELECTOR, "#suggestions li")]
+    page.browser.save_screenshot(str(artifacts / "playground-suggestions.png"))
+    page.type(Keys.ARROW_DOWN + Keys.TAB)
+
+    assert ["/search", "[--n 1-20] QUERY", "Search the web"] == options[0].splitlines()
+    assert "/ask " == page.written()
+
+
+def test_shift_enter_starts_a_line_and_arrow_up_brings_back_the_last_one(page: Page) -> None:
+    page.type("/ask one" + Keys.SHIFT + Keys.ENTER + Keys.NULL + "two")
+    written = page.written()
+    page.type(Keys.ENTER)
+    page.message_with("current stable release")
+    sent = page.written()
+    page.type(Keys.ARROW_UP)
+
+    assert ("/ask one\ntwo", "", "/ask one\ntwo") == (written, sent, page.written())
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("hello there", "This playground knows slash commands; type /search or /ask and a question."),
+        ("/poem", "/poem is not a valid command. Try /search or /ask."),
+        ("/ask silent", "/ask failed with the error “dispatch_failed”"),
+    ],
+)
+def test_what_the_app_does_not_take_is_told_privately(page: Page, line: str, answer: str) -> None:
+    page.send(line)
+    message = page.message_with(answer)
+
+    assert "Only visible to you" in message.text
+
+
+def test_a_direct_message_shows_a_dot_until_it_is_opened(page: Page, site: Site, artifacts: Path) -> None:
+    asyncio.run(_post_directly(site, "Part two of your answer"))
+    page.wait(lambda: page.browser.find_elements(By.CSS_SELECTOR, "[data-channel^=D] .unread"))
+    page.browser.save_screenshot(str(artifacts / "playground-unread.png"))
+    hidden = page.messages()
+    page.browser.find_element(By.CSS_SELECTOR, "button[data-channel^=D]").click()
+    page.message_with("Part two of your answer")
+
+    assert [] == hidden
+    assert [] == page.browser.find_elements(By.CSS_SELECTOR, ".unread")
+
+
+def test_a_restart_is_told_and_what_was_shown_stays_and_works(browser: WebDriver) -> None:
+    page = Page(browser=browser)
+    with served() as site:
+        page.open(site.origin)
+        page.send("/ask fail")
+        failure = page.message_with("Sorry, no search service answered")
+    page.wait(lambda: "cannot be reached" in page.notice())
+    with served(port=int(site.origin.rpartition(":")[2])):
+        page.wait(lambda: "restarted" in page.notice())
+        page.press(failure, "Try again")
+        page.message_with("current stable release")
+
+        assert page.gone("Sorry, no search service answered")
+
+
+def test_a_line_that_cannot_be_sent_is_told_and_kept(browser: WebDriver) -> None:
+    page = Page(browser=browser)
+    with served() as site:
+        page.open(site.origin)
+    page.send("/ask anything")
+    page.wait(lambda: "was not sent" in page.notice())
+
+    assert "/ask anything" == page.wait(page.written)
+
+
+def test_the_page_asks_nobody_but_its_own_server_and_logs_no_error(page: Page, site: Site) -> None:
+    page.browser.get_log("browser")
+    page.browser.get_log("performance")
+    page.open(site.origin)
+    for line in ("/search bees", "/ask passages", "/ask hostile", "/ask all"):
+        page.send(line)
+    page.message_with("current stable release")
+
+    assert {site.origin} == page.requested_origins()
+    assert [] == page.browser.get_log("browser")
+
+
+@pytest.mark.parametrize(("look", "width"), [("dark", 1100), ("light", 420), ("dark", 420)])
+def test_it_fits_dark_and_narrow_windows(page: Page, artifacts: Path, look: str, width: int) -> None:
+    with page.emulating(look=look, width=width):
+        page.send("/ask What is new?")
+        message = page.message_with("current stable release")
+        page.browser.save_screenshot(str(artifacts / f"playground-{look}-{width}.png"))
+        overflow = page.browser.execute_script("return document.documentElement.scrollWidth - innerWidth")
+
+        assert (True, True) == (overflow <= 0, message.size["width"] <= width)
+
+
+async def _post_directly(site: Site, text: str) -> None:
+    client = AsyncWebClient(token=BOT_TOKEN, base_url=f"{site.origin}/playground/api/")
+    channel = (await client.conversations_open(users=USER_ID))["channel"]["id"]
+    await client.chat_postMessage(channel=channel, text=text)
