@@ -88,7 +88,7 @@ class Fallback:
         total = _least(question.seconds, self._budget(question))
         return await self._first(total, lambda one, seconds: one.answer(replace(question, seconds=seconds)))
 
-    async def stream(self, question: Question) -> AsyncIterator[Event]:
+    async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
         """Yield the events of the first provider that brings text; after its first text nobody else is asked.
 
         Raises InvalidRequest, AllProvidersFailed or, after the first text, the provider's own PerplexityError.
@@ -118,7 +118,7 @@ class Fallback:
         for provider, seconds, started in self._tiers(total):
             try:
                 async with asyncio.timeout(seconds):
-                    reply = await ask(provider, seconds)
+                    reply: Reply = await ask(provider, seconds)
                 self._report(provider, started)
                 return replace(reply, failed=(*failed, *reply.failed))
             except Exception as error:  # noqa: BLE001 - a provider's bug must not take the others with it

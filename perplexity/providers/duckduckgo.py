@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
+from math import ceil
 from typing import Protocol
 
 from perplexity.errors import ConnectionFailed, NothingFound, PerplexityError, TimedOut
@@ -21,7 +22,7 @@ from perplexity.types import Answer, Event, Query, Question, SearchResults, Sour
 SECONDS = 10.0
 """The time one search may take when its query names none."""
 _CONNECTION_SECONDS = 5
-_PAGES = 2
+_PER_PAGE = 10
 
 
 class Find(Protocol):
@@ -75,7 +76,7 @@ class DuckDuckGo:
         query = Query(text=question.text, filters=question.filters, max_results=10, seconds=question.seconds)
         return passages_answer(await self.search(query), question.text)
 
-    async def stream(self, question: Question) -> AsyncIterator[Event]:
+    async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
         """Yield the passages once they are all there. Raises as `search` does."""
         for event in events(await self.answer(question)):
             yield event
@@ -85,10 +86,8 @@ class DuckDuckGo:
         found: list[Source] = []
         try:
             async with asyncio.timeout(query.seconds if query.seconds is not None else SECONDS):
-                for page in range(1, _PAGES + 1):
+                for page in range(1, ceil(query.max_results / _PER_PAGE) + 1):
                     found += read(await self._page(query, code, page), query.filters.domains)
-                    if len(found) >= query.max_results:
-                        break
         except (PerplexityError, TimeoutError) as error:
             if not found:
                 raise _own(error) from error

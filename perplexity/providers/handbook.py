@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,13 +64,15 @@ class Handbook:
         """Return the passages that fit the question best, word for word. Raises NothingFound."""
         return passages_answer(await self.search(Query(text=question.text)), question.text)
 
-    async def stream(self, question: Question) -> AsyncIterator[Event]:
+    async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
         """Yield the passages at once. Raises NothingFound."""
         for event in events(await self.answer(question)):
             yield event
 
     def _source(self, number: int, section: Section) -> Source:
-        address = "/".join(filter(None, (self._base_url, section.page))) + (f"#{section.anchor}" if section.anchor else "")
+        address = "/".join(filter(None, (self._base_url, section.page))) + (
+            f"#{section.anchor}" if section.anchor else ""
+        )
         page = Path(section.page).stem
         title = f"{page} › {section.heading}" if section.heading else page
         return Source(number=number, title=title, url=address, snippet=section.text)

@@ -1,0 +1,306 @@
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from datetime import date
+from typing import Literal
+
+import pytest
+from ddgs.engines.duckduckgo import Duckduckgo
+
+from perplexity.errors import ConnectionFailed, InvalidRequest, NothingFound, TimedOut
+from perplexity.filters import Filters
+from perplexity.providers.duckduckgo import DuckDuckGo
+from perplexity.providers.duckduckgo_pages import Page, read, with_sites
+from perplexity.providers.duckduckgo_regions import region
+from perplexity.threads import Threads
+from perplexity.types import AnswerKind, Done, Message, Query, Question, Source, Sources, TextDelta
+from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit
+
+PYTHON = Hit(
+    title="Python &amp; <b>friends</b>", url="https://python.org/a?b=1", body="Free   threads\n are <b>here</b>."
+)
+OTHER = Hit(title="Other", url="http://other.org/")
+
+
+def hits(count: int, *, start: int = 0) -> list[Hit]:
+    return [Hit(title=f"Page {n}", url=f"https://example.com/{n}") for n in range(start, start + count)]
+
+
+PointAt = Callable[[FakeDuckDuckGo], None]
+
+
+@pytest.fixture
+def point_at(monkeypatch: pytest.MonkeyPatch) -> PointAt:
+    # The library has no setting for the address, so this one is turned round.
+    return lambda fake: monkeypatch.setattr(Duckduckgo, "search_url", fake.url)
+
+
+async def test_results_are_read_cleaned_and_numbered(point_at: PointAt) -> None:
+    async with FakeDuckDuckGo([PYTHON, OTHER, PYTHON]) as fake:
+        point_at(fake)
+
+        found = await DuckDuckGo(clock=lambda: 3.0).search(Query(text="python"))
+
+    assert found.results == (
+        Source(number=1, title="Python & friends", url="https://python.org/a?b=1", snippet="Free threads are here."),
+        Source(number=2, title="Other", url="http://other.org/", snippet="What the page says."),
+    )
+    assert (found.provider, found.cost_usd, found.seconds, found.notes) == ("DuckDuckGo", 0.0, 0.0, ())
+
+
+async def test_what_is_asked_goes_out_once_and_to_duckduckgo_alone(point_at: PointAt) -> None:
+    filters = Filters(recency="week", domains=("a.org", "b.org"), country="DE")
+    async with FakeDuckDuckGo([Hit(title="A", url="https://www.a.org/")]) as fake:
+        point_at(fake)
+
+        await DuckDuckGo().search(Query(text="python", filters=filters, max_results=1))
+
+    assert fake.forms == [{"q": "python (site:a.org OR site:b.org)", "b": "", "l": "de-de", "df": "w"}]
+
+
+async def test_more_results_than_a_page_holds_come_from_the_next_page(point_at: PointAt) -> None:
+    async with FakeDuckDuckGo(hits(10), hits(15, start=8)) as fake:
+        point_at(fake)
+
+        found = await DuckDuckGo().search(Query(text="python", max_results=20))
+
+    assert [source.url for source in found.results] == [f"https://example.com/{n}" for n in range(20)]
+    assert len(fake.forms) == 2
+
+
+async def test_a_second_page_that_fails_leaves_the_first(point_at: PointAt) -> None:
+    async with FakeDuckDuckGo(hits(10)) as fake:
+        point_at(fake)
+
+        found = await DuckDuckGo().search(Query(text="python", max_results=20))
+
+    assert len(found.results) == 10
+
+
+@pytest.mark.parametrize("html", ["", "<div class='anomaly-modal'>Are you human?</div>"])
+async def test_an_empty_page_is_no_proof_of_anything(point_at: PointAt, html: str) -> None:
+    async with FakeDuckDuckGo(html=html, status=202) as fake:
+        point_at(fake)
+
+        with pytest.raises(NothingFound):
+            await DuckDuckGo().search(Query(text="python"))
+
+
+async def test_a_service_that_cannot_be_reached_is_told_so(point_at: PointAt) -> None:
+    fake = FakeDuckDuckGo()
+    async with fake:
+        pass
+    point_at(fake)
+
+    with pytest.raises(ConnectionFailed):
+        await DuckDuckGo().search(Query(text="python"))
+
+
+async def test_a_service_that_hangs_is_left_after_the_query_s_seconds(point_at: PointAt) -> None:
+    async with FakeDuckDuckGo(hangs=True) as fake:
+        point_at(fake)
+        started = time.monotonic()
+
+        with pytest.raises(TimedOut):
+            await DuckDuckGo().search(Query(text="python", seconds=0.3))
+
+    assert time.monotonic() - started < 2
+
+
+async def test_a_question_is_answered_with_passages(point_at: PointAt) -> None:
+    question = Question(messages=(Message(role="user", content="free threads in python?"),))
+    async with FakeDuckDuckGo([PYTHON, OTHER]) as fake:
+        point_at(fake)
+
+        answer = await DuckDuckGo().answer(question)
+        events = [event async for event in DuckDuckGo().stream(question)]
+
+    assert (answer.kind, answer.text, answer.usage.cost_usd) == (AnswerKind.PASSAGES, "Free threads are here. [1]", 0.0)
+    assert [type(event) for event in events] == [Sources, TextDelta, Done]
+
+
+@pytest.mark.parametrize(
+    ("filters", "note"),
+    [
+        (Filters(recency="hour"), "DuckDuckGo knows no hour, so these are from the past day."),
+        (
+            Filters(after=date(2026, 1, 1)),
+            "DuckDuckGo cannot search between dates, so after and before were not applied.",
+        ),
+        (
+            Filters(before=date(2026, 1, 1)),
+            "DuckDuckGo cannot search between dates, so after and before were not applied.",
+        ),
+        (Filters(languages=("de", "fr")), "DuckDuckGo searches in one language at a time."),
+        (
+            Filters(country="DE", languages=("en",)),
+            "DuckDuckGo has no region for country DE with language en; it searched the region de-de.",
+        ),
+        (Filters(country="AQ"), "DuckDuckGo has no region for country AQ; it searched everywhere."),
+        (Filters(languages=("la",)), "DuckDuckGo has no region for language la; it searched everywhere."),
+    ],
+)
+async def test_a_filter_that_is_not_applied_is_said(filters: Filters, note: str) -> None:
+    found = await DuckDuckGo(find=one_page).search(Query(text="python", filters=filters))
+
+    assert found.notes == (note,)
+
+
+@pytest.mark.parametrize("mode", ["academic", "sec"])
+async def test_a_mode_that_it_cannot_search_is_refused_before_anything_is_sent(
+    mode: Literal["academic", "sec"],
+) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        await DuckDuckGo(find=never).search(Query(text="python", filters=Filters(mode=mode)))
+
+    assert (caught.value.field, caught.value.value) == ("mode", mode)
+
+
+async def test_the_web_mode_is_its_own() -> None:
+    found = await DuckDuckGo(find=one_page).search(Query(text="python", filters=Filters(mode="web")))
+
+    assert len(found.results) == 1
+
+
+async def test_results_off_the_domains_that_were_asked_for_are_not_shown() -> None:
+    with pytest.raises(NothingFound):
+        await DuckDuckGo(find=one_page).search(Query(text="python", filters=Filters(domains=("else.org",))))
+
+
+@pytest.mark.parametrize(
+    ("domains", "text"),
+    [
+        ((), "q"),
+        (("a.org",), "q site:a.org"),
+        (("a.org", "b.org"), "q (site:a.org OR site:b.org)"),
+        (("-a.org", "-b.org"), "q -site:a.org -site:b.org"),
+    ],
+)
+def test_domains_become_site_operators(domains: tuple[str, ...], text: str) -> None:
+    assert with_sites("q", domains) == text
+
+
+@pytest.mark.parametrize(
+    ("url", "domains", "kept"),
+    [
+        ("https://a.org/x", (), True),
+        ("https://A.org:443/x", ("a.org",), True),
+        ("https://www.a.org/", ("a.org",), True),
+        ("https://nota.org/", ("a.org",), False),
+        ("https://a.org/", ("-a.org",), False),
+        ("https://b.org/", ("-a.org",), True),
+        ("ftp://a.org/", (), False),
+        ("javascript:alert(1)", (), False),
+        ("//a.org/", (), False),
+        ("https://", (), False),
+        ("https://[broken/", (), False),
+        ("", (), False),
+    ],
+)
+def test_only_web_pages_on_wanted_domains_are_read(url: str, domains: tuple[str, ...], kept: bool) -> None:
+    assert bool(read([{"href": url, "title": "T", "body": None}], domains)) is kept
+
+
+@pytest.mark.parametrize(
+    ("country", "languages", "code"),
+    [
+        (None, (), "wt-wt"),
+        (None, ("en",), "us-en"),
+        (None, ("de",), "de-de"),
+        (None, ("zh",), "cn-zh"),
+        ("GB", (), "uk-en"),
+        ("UA", ("uk",), "ua-uk"),
+        ("CH", (), "ch-de"),
+        ("CH", ("fr",), "ch-fr"),
+        ("CA", ("fr", "en"), "ca-en"),
+        ("JP", ("en",), "jp-jp"),
+        ("AQ", ("en",), "wt-wt"),
+    ],
+)
+def test_country_and_language_choose_the_region(country: str | None, languages: tuple[str, ...], code: str) -> None:
+    assert region(country, languages)[0] == code
+
+
+async def test_searches_that_never_return_do_not_take_every_thread() -> None:
+    release = threading.Event()
+
+    def find(query: str, *, region: str, timelimit: str | None, page: int) -> Page:
+        release.wait()
+        return []
+
+    provider = DuckDuckGo(find=find, threads=Threads(limit=1))
+    with pytest.raises(TimedOut):
+        await provider.search(Query(text="one", seconds=0.05))
+    with pytest.raises(TimedOut):
+        await provider.search(Query(text="two", seconds=0.05))
+
+    assert await asyncio.to_thread(lambda: "the loop's own pool is free") == "the loop's own pool is free"
+    release.set()
+
+
+async def test_a_place_is_free_again_when_its_call_returns() -> None:
+    threads = Threads(limit=1)
+
+    assert [await threads.run(word.upper) for word in ("a", "b", "c")] == ["A", "B", "C"]
+
+
+async def test_what_a_call_raises_is_raised_where_it_is_waited_for() -> None:
+    def broken() -> None:
+        raise SystemExit("no")
+
+    with pytest.raises(SystemExit):
+        await Threads(limit=1).run(broken)
+
+
+HANGING = """
+import asyncio, threading, time
+from perplexity.threads import Threads
+
+async def main():
+    try:
+        await asyncio.wait_for(Threads(limit=1).run(threading.Event().wait), 0.1)
+    except TimeoutError:
+        print("left", flush=True)
+
+asyncio.run(main())
+"""
+
+
+def test_the_interpreter_ends_while_a_call_hangs() -> None:
+    ended = subprocess.run([sys.executable, "-c", HANGING], capture_output=True, text=True, timeout=10, check=True)
+
+    assert (ended.stdout, ended.stderr) == ("left\n", "")
+
+
+LATE = """
+import asyncio, time
+from perplexity.threads import Threads
+
+async def main():
+    try:
+        await asyncio.wait_for(Threads(limit=1).run(lambda: time.sleep(0.3)), 0.1)
+    except TimeoutError:
+        pass
+
+asyncio.run(main())
+time.sleep(0.5)
+"""
+
+
+def test_a_call_that_returns_after_its_loop_has_closed_is_silent() -> None:
+    ended = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True, timeout=10, check=True)
+
+    assert ended.stderr == ""
+
+
+def one_page(query: str, *, region: str, timelimit: str | None, page: int) -> Page:
+    return [{"title": "T", "href": f"https://example.com/{page}", "body": "B"}]
+
+
+def never(query: str, *, region: str, timelimit: str | None, page: int) -> Page:
+    raise AssertionError(query)

@@ -1,0 +1,307 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import aclosing
+
+import pytest
+
+from perplexity.errors import (
+    AllProvidersFailed,
+    BillingError,
+    ConnectionFailed,
+    EndpointRetired,
+    InvalidRequest,
+    MalformedResponse,
+    NothingFound,
+    PerplexityError,
+    RateLimitError,
+    RunFailed,
+    ServerError,
+    StreamTruncated,
+    TimedOut,
+)
+from perplexity.fallback import Deadlines, Fallback
+from perplexity.models import Effort
+from perplexity.providers.base import Provider
+from perplexity.types import Attempt, Done, Event, Message, Query, Question, RunStarted, Sources, TextDelta
+from tests.fakes.provider import SOURCE, FakeProvider, answer_by, results_by
+
+QUERY = Query(text="python")
+HASTY = Deadlines(search=0.05, answer=0.05, reserve=0.01, least=0.01)
+
+
+def question(model: str | None = None, *, reasoning: bool = False, seconds: float | None = None) -> Question:
+    messages = (Message(role="user", content="what is python"),)
+    return Question(messages=messages, model=model, reasoning=reasoning, seconds=seconds)
+
+
+def still() -> float:
+    return 7.0
+
+
+async def events_of(chain: Provider) -> list[Event]:
+    return [event async for event in chain.stream(question())]
+
+
+FAILURES: Sequence[PerplexityError] = (
+    BillingError("x"),
+    EndpointRetired("x"),
+    RateLimitError("x"),
+    ServerError("x"),
+    ConnectionFailed("x"),
+    TimedOut("x"),
+    MalformedResponse("x"),
+    RunFailed("x"),
+    NothingFound("x"),
+)
+
+
+def test_the_chain_is_named_after_its_providers() -> None:
+    assert Fallback([FakeProvider("One"), FakeProvider("Two")]).name == "One, Two"
+
+
+async def test_the_first_provider_that_answers_is_taken() -> None:
+    second = FakeProvider("Two")
+
+    answer = await Fallback([FakeProvider("One"), second]).answer(question())
+
+    assert (answer, second.questions) == (answer_by("One"), [])
+
+
+@pytest.mark.parametrize("error", FAILURES, ids=lambda error: type(error).__name__)
+async def test_a_failure_is_passed_to_the_next_and_remembered(error: PerplexityError) -> None:
+    chain = Fallback([FakeProvider("One", error=error), FakeProvider("Two")], clock=still)
+    failed = (Attempt(provider="One", seconds=0.0, error_class=type(error).__name__, summary=error.summary),)
+
+    found, answer = await chain.search(QUERY), await chain.answer(question())
+
+    assert (found.provider, found.failed, answer.provider, answer.failed) == ("Two", failed, "Two", failed)
+
+
+async def test_a_refused_request_is_the_callers_fault_and_nobody_else_is_asked() -> None:
+    refusal = InvalidRequest.of("mode", "sec", "web only")
+    second = FakeProvider("Two")
+    chain = Fallback([FakeProvider("One", error=refusal), second])
+
+    with pytest.raises(InvalidRequest) as caught:
+        await chain.search(QUERY)
+
+    assert (caught.value, second.queries) == (refusal, [])
+
+
+async def test_a_request_that_only_a_stand_in_refuses_names_both_reasons() -> None:
+    third = FakeProvider("Three")
+    refusing = FakeProvider("Two", error=InvalidRequest.of("mode", "sec", "web only"))
+    chain = Fallback([FakeProvider("One", error=BillingError("x")), refusing, third])
+
+    with pytest.raises(AllProvidersFailed) as caught:
+        await chain.search(QUERY)
+
+    assert [(a.provider, a.summary) for a in caught.value.attempts] == [
+        ("One", "is out of credit"),
+        ("Two", "does not take mode sec"),
+    ]
+    assert third.queries == []
+
+
+async def test_a_bare_refusal_of_a_stand_in_has_a_summary_too() -> None:
+    chain = Fallback([FakeProvider("One", error=ServerError("x")), FakeProvider("Two", error=InvalidRequest("x"))])
+
+    with pytest.raises(AllProvidersFailed) as caught:
+        await chain.search(QUERY)
+
+    assert caught.value.attempts[1].summary == "refused the request"
+
+
+async def test_when_all_fail_every_attempt_is_told() -> None:
+    chain = Fallback([FakeProvider("One", error=ServerError("x")), FakeProvider("Two", error=NothingFound("x"))])
+
+    with pytest.raises(AllProvidersFailed) as caught:
+        await chain.answer(question())
+
+    assert str(caught.value) == "One: ServerError; Two: NothingFound"
+
+
+async def test_a_chain_of_nobody_says_so() -> None:
+    with pytest.raises(AllProvidersFailed, match="no provider is configured"):
+        await Fallback([]).search(QUERY)
+
+
+async def test_a_provider_that_hangs_is_left_in_time_for_the_next() -> None:
+    chain = Fallback([FakeProvider("One", hangs=True), FakeProvider("Two")], deadlines=HASTY)
+
+    found = await chain.search(QUERY)
+
+    assert [(a.provider, a.error_class) for a in found.failed] == [("One", "TimedOut")]
+
+
+async def test_a_providers_bug_is_a_failed_attempt_and_its_words_are_not_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    chain = Fallback([FakeProvider("One", error=KeyError("secret words")), FakeProvider("Two")])
+
+    with caplog.at_level(logging.DEBUG):
+        found = await chain.search(QUERY)
+
+    assert [(a.error_class, a.summary) for a in found.failed] == [("RunFailed", "could not finish the answer")]
+    assert [(r.message, vars(r)["provider"], vars(r)["error"]) for r in caplog.records] == [
+        ("provider.broke", "One", "KeyError")
+    ]
+    assert "secret" not in caplog.text
+
+
+async def test_cancellation_passes_through() -> None:
+    second = FakeProvider("Two")
+    task = asyncio.create_task(Fallback([FakeProvider("One", hangs=True), second]).search(QUERY))
+    await asyncio.sleep(0)
+    task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert second.queries == []
+
+
+async def test_every_attempt_is_reported_the_good_one_too() -> None:
+    heard: list[Attempt] = []
+    providers = [FakeProvider("One", error=ServerError("x")), FakeProvider("Two")]
+    chain = Fallback(providers, clock=still, on_attempt=heard.append)
+
+    await chain.search(QUERY)
+    await events_of(chain)
+
+    assert [(a.provider, a.error_class) for a in heard] == [("One", "ServerError"), ("Two", None)] * 2
+
+
+@pytest.mark.parametrize(
+    ("left", "behind", "seconds"), [(20, 0, 20), (20, 1, 12), (20, 2, 4), (9, 1, 2), (5, 2, 2), (1, 2, 1), (1, 0, 1)]
+)
+def test_a_provider_gets_what_is_left_minus_a_reserve_for_each_behind_it(
+    left: float, behind: int, seconds: float
+) -> None:
+    assert Deadlines().share(left, behind=behind) == seconds
+
+
+async def test_time_that_a_provider_used_is_gone_for_the_next() -> None:
+    times = iter([0.0, 0.0, 15.0, 15.0, 15.5])
+    second = FakeProvider("Two")
+    chain = Fallback([FakeProvider("One", error=ServerError("x")), second], clock=lambda: next(times))
+
+    found = await chain.search(QUERY)
+
+    assert ([a.seconds for a in found.failed], second.queries[0].seconds) == ([15.0], 5.0)
+
+
+async def test_nobody_is_asked_after_the_deadline() -> None:
+    times = iter([0.0, 0.0, 21.0, 21.0])
+    second = FakeProvider("Two")
+    chain = Fallback([FakeProvider("One", error=ServerError("x")), second], clock=lambda: next(times))
+
+    with pytest.raises(AllProvidersFailed):
+        await chain.search(QUERY)
+
+    assert second.queries == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "effort", "seconds"),
+    [
+        (question(), "medium", 45.0),
+        (question("fast"), "medium", 45.0),
+        (question("low"), "medium", 45.0),
+        (question(reasoning=True), "medium", 90.0),
+        (question(reasoning=True), "high", 660.0),
+        (question("medium"), "medium", 90.0),
+        (question("high"), "medium", 660.0),
+        (question("xhigh"), "medium", 660.0),
+        (question(seconds=3.0), "medium", 3.0),
+        (question(seconds=1000.0), "medium", 45.0),
+    ],
+)
+async def test_the_time_for_an_answer_depends_on_the_effort(asked: Question, effort: Effort, seconds: float) -> None:
+    provider = FakeProvider("One")
+
+    await Fallback([provider], reasoning_effort=effort, clock=still).answer(asked)
+
+    assert provider.questions[0].seconds == seconds
+
+
+async def test_a_search_may_bring_its_own_deadline() -> None:
+    provider = FakeProvider("One")
+
+    await Fallback([provider], clock=still).search(Query(text="x", seconds=3.0))
+
+    assert provider.queries[0].seconds == 3.0
+
+
+async def test_a_stream_falls_through_before_its_first_text_only() -> None:
+    started, sources = RunStarted(id="r"), Sources(sources=(SOURCE,))
+    first = FakeProvider("One", steps=[started, sources, ServerError("x")])
+    chain = Fallback([first, FakeProvider("Two")], clock=still)
+
+    *events, done = await events_of(chain)
+
+    assert [*events] == [started, sources, TextDelta(text="It is so [1].")]
+    assert isinstance(done, Done)
+    assert [(a.provider, a.error_class) for a in done.answer.failed] == [("One", "ServerError")]
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [
+        (ServerError("x"), ServerError),
+        (KeyError("x"), RunFailed),
+        (TimeoutError(), TimedOut),
+        (InvalidRequest("x"), InvalidRequest),
+    ],
+)
+async def test_a_stream_that_fails_after_its_first_text_fails(error: Exception, raised: type[PerplexityError]) -> None:
+    second = FakeProvider("Two")
+    chain = Fallback([FakeProvider("One", steps=[TextDelta(text="It"), error]), second])
+
+    with pytest.raises(raised):
+        await events_of(chain)
+
+    assert second.questions == []
+
+
+async def test_a_stream_without_an_end_is_truncated() -> None:
+    chain = Fallback([FakeProvider("One", steps=[TextDelta(text="It")])])
+
+    with pytest.raises(StreamTruncated):
+        await events_of(chain)
+
+
+async def test_a_stream_that_hangs_is_left_in_time_and_closed() -> None:
+    first = FakeProvider("One", steps=[RunStarted(id="r"), None])
+    chain = Fallback([first, FakeProvider("Two")], deadlines=HASTY)
+
+    events = await events_of(chain)
+
+    assert (first.streams_closed, len(events)) == (1, 3)
+
+
+async def test_a_stream_that_nobody_reads_on_is_closed() -> None:
+    first = FakeProvider("One", steps=[TextDelta(text="It"), None])
+    async with aclosing(Fallback([first]).stream(question())) as events:
+        await anext(events)
+
+    assert first.streams_closed == 1
+
+
+async def test_streams_that_all_fail_tell_every_attempt() -> None:
+    chain = Fallback([FakeProvider("One", steps=[]), FakeProvider("Two", error=NothingFound("x"))])
+
+    with pytest.raises(AllProvidersFailed) as caught:
+        await events_of(chain)
+
+    assert [a.error_class for a in caught.value.attempts] == ["StreamTruncated", "NothingFound"]
+
+
+async def test_what_a_chain_found_keeps_the_failures_of_a_chain_inside_it() -> None:
+    inner = Fallback([FakeProvider("One", error=ServerError("x")), FakeProvider("Two")])
+    found = await Fallback([FakeProvider("Zero", error=ServerError("x")), inner]).search(QUERY)
+
+    assert ([a.provider for a in found.failed], found.results) == (["Zero", "One"], results_by("Two").results)
