@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from bot.commands.slash import SlashCommand
 from bot.playground import payloads, tickets
 from bot.playground.payloads import Click
 from bot.playground.sender import AckError, Sender
@@ -16,15 +17,6 @@ from bot.playground.workspace import Channel
 
 REMEMBERED = 200
 """How many command lines are kept for the moment in which an answer makes them public."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SlashCommand:
-    """A slash command as Slack lists it: its name with the slash, what follows it, what it does."""
-
-    name: str
-    usage_hint: str
-    description: str
 
 
 class Conversation:

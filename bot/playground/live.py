@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Coroutine, Mapping
 from typing import Any
 
 from bot.playground.timeline import Change, Timeline
@@ -23,7 +22,7 @@ async def stream(
     hello: Mapping[str, Any],
     closing: asyncio.Event,
     heartbeat_seconds: float = HEARTBEAT_SECONDS,
-) -> AsyncIterator[bytes]:
+) -> AsyncGenerator[bytes, None]:
     """Yield frames until `closing` is set: a `hello`, what was missed since the last event, then every change.
 
     An id is `<boot>-<revision>`; one from an earlier life of the process counts as none.
@@ -35,18 +34,17 @@ async def stream(
         for change in timeline.since(seen):
             seen = change.revision
             yield _frame("change", _page(change), f"{timeline.boot}-{seen}")
-        if not await _next_change(timeline, closing=closing, seconds=heartbeat_seconds):
+        if not await _happens(timeline.changed(since=seen), closing.wait(), seconds=heartbeat_seconds):
             yield b": still here\n\n"
 
 
-async def _next_change(timeline: Timeline, *, closing: asyncio.Event, seconds: float) -> bool:
-    """Wait until something changes or the stream ends; False when neither happened in time."""
-    waits = {asyncio.ensure_future(timeline.changed()), asyncio.ensure_future(closing.wait())}
-    done, pending = await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-    for wait in pending:
-        wait.cancel()
-        with suppress(asyncio.CancelledError):
-            await wait
+async def _happens(*events: Coroutine[Any, Any, object], seconds: float) -> bool:
+    """Wait for whichever event comes first; False when none came in time."""
+    tasks = [asyncio.ensure_future(event) for event in events]
+    done, pending = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    for task in pending:
+        task.cancel()
+    await asyncio.gather(*pending, return_exceptions=True)
     return bool(done)
 
 

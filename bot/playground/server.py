@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
 
-from bot.playground import doors, live, payloads, tickets, workspace
-from bot.playground.conversation import Conversation, SlashCommand
+from bot.commands.slash import SlashCommand
+from bot.playground import doors, handbook, live, payloads, tickets, workspace
+from bot.playground.conversation import Conversation
 from bot.playground.payloads import Click
 from bot.playground.sender import Sender
 from bot.playground.timeline import Author, Message, Timeline
@@ -30,8 +32,8 @@ class Playground:
     """A small Slack for one person on this machine.
 
     `origin` is where the app and these routes are reached, such as `http://127.0.0.1:3000`; the app's Slack API base is
-    `<origin>/playground/api/`. `clock` gives seconds since 1970. Unless `allow_any_host`, only loopback names are
-    served.
+    `<origin>/playground/api/`. `clock` gives seconds since 1970. `pages` holds Markdown texts by path, served under
+    `<origin>/playground/docs/`. Unless `allow_any_host`, only loopback names are served.
     """
 
     def __init__(
@@ -42,9 +44,11 @@ class Playground:
         origin: str,
         commands: Sequence[SlashCommand],
         clock: Callable[[], float] = time.time,
+        pages: Mapping[str, str] | None = None,
         allow_any_host: bool = False,
     ) -> None:
         self._commands = commands
+        self._pages = pages or {}
         self._allow_any_host = allow_any_host
         self._timeline = Timeline(clock=clock)
         self._sender = Sender(url=f"{origin}/slack/events", signing_secret=signing_secret, clock=clock)
@@ -64,6 +68,7 @@ class Playground:
             web.get("/", self._guarded(self._home)),
             web.get(PREFIX, self._guarded(self._page)),
             web.get(PREFIX + "/static/{name}", self._guarded(self._static)),
+            web.get(PREFIX + "/docs/{path:.+}", self._guarded(self._docs)),
             web.get(PREFIX + "/events", self._guarded(self._events)),
             web.post(PREFIX + "/say", self._guarded(_from_page(self._say))),
             web.post(PREFIX + "/click", self._guarded(_from_page(self._click))),
@@ -97,6 +102,13 @@ class Playground:
             return web.Response(status=404)
         return web.FileResponse(path, headers={**doors.SAFE_HEADERS, "Cache-Control": "no-cache"})
 
+    async def _docs(self, request: web.Request) -> web.StreamResponse:
+        path = request.match_info["path"]
+        if path not in self._pages:
+            return web.Response(status=404, text="There is no such page.")
+        html = handbook.page(self._pages[path], title=path)
+        return web.Response(text=html, content_type="text/html", headers=doors.SAFE_HEADERS)
+
     async def _events(self, request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
         await response.prepare(request)
@@ -106,8 +118,9 @@ class Playground:
             hello=self._hello(),
             closing=self._closing,
         )
-        async for frame in frames:
-            await response.write(frame)
+        async with aclosing(frames):
+            async for frame in frames:
+                await response.write(frame)
         return response
 
     def _hello(self) -> dict[str, Any]:
@@ -134,7 +147,10 @@ class Playground:
         return web.Response(status=204)
 
     async def _call(self, request: web.Request) -> web.StreamResponse:
-        arguments = {**request.query, **await _arguments(request)}
+        try:
+            arguments = {**request.query, **await _arguments(request)}
+        except ValueError:
+            return web.json_response({"ok": False, "error": "invalid_json"})
         token = request.headers.get("Authorization", "").removeprefix("Bearer ") or str(arguments.get("token", ""))
         return web.json_response(self._api.call(request.match_info["method"], arguments, token=token))
 

@@ -108,9 +108,10 @@ class Timeline:
         later = (change for change in self._changes.values() if change.revision > revision)
         return sorted(later, key=lambda change: change.revision)
 
-    async def changed(self) -> None:
-        """Wait for the next change."""
-        await self._changed.wait()
+    async def changed(self, *, since: int) -> None:
+        """Wait until there is a change after a revision; one that is there already counts."""
+        while self.revision <= since:
+            await self._changed.wait()
 
     def _record(self, channel: str, ts: str, message: Message | None) -> None:
         self.revision += 1

@@ -74,7 +74,7 @@ def _delete(api: WebApi, arguments: Arguments) -> dict[str, Any]:
 def _open(_: WebApi, arguments: Arguments) -> dict[str, Any]:
     if arguments.get("users") != workspace.USER_ID:
         raise SlackError("user_not_found")
-    return {"channel": workspace.DIRECT.as_slack(), "already_open": True}
+    return {"channel": workspace.direct_message(), "already_open": True}
 
 
 def _history(api: WebApi, arguments: Arguments) -> dict[str, Any]:

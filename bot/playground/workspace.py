@@ -26,12 +26,6 @@ class Channel:
     label: str
     is_im: bool = False
 
-    def as_slack(self) -> dict[str, Any]:
-        """Return the channel object of `conversations.open`."""
-        if self.is_im:
-            return {"id": self.id, "is_im": True, "is_open": True, "user": USER_ID, "context_team_id": TEAM_ID}
-        return {"id": self.id, "name": self.name, "is_channel": True, "is_im": False, "context_team_id": TEAM_ID}
-
 
 GENERAL = Channel(id="C0PLAYGROUND", name="playground", label="playground")
 DIRECT = Channel(id="D0PLAYGROUND", name="directmessage", label="Direct message", is_im=True)
@@ -41,6 +35,11 @@ CHANNELS = {channel.id: channel for channel in (GENERAL, DIRECT)}
 def resolve(channel_or_user: str) -> Channel | None:
     """Find the conversation that a posting method names; a person's id means the direct message with that person."""
     return DIRECT if channel_or_user == USER_ID else CHANNELS.get(channel_or_user)
+
+
+def direct_message() -> dict[str, Any]:
+    """Return the conversation with the person as `conversations.open` does."""
+    return {"id": DIRECT.id, "is_im": True, "is_open": True, "user": USER_ID, "context_team_id": TEAM_ID}
 
 
 def user() -> dict[str, Any]:

@@ -70,17 +70,20 @@ class Page:
 
     def requested_origins(self) -> set[str]:
         """Return every origin that the page asked for anything since the log was last read."""
-        events = [json.loads(entry["message"])["message"] for entry in self.browser.get_log("performance")]
+        events = [json.loads(entry["message"])["message"] for entry in self.log("performance")]
         sent = [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
         return {"{0.scheme}://{0.netloc}".format(urlsplit(url)) for url in sent}
+
+    def log(self, kind: str) -> list[dict[str, str]]:
+        """Return what the browser wrote since this log was last read."""
+        entries: list[dict[str, str]] = self.browser.execute("getLog", {"type": kind})["value"]
+        return entries
 
     @contextmanager
     def emulating(self, *, look: str, width: int) -> Iterator[None]:
         """Show the page in a dark or light window of a width in pixels."""
         self._command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": look}])
-        self._command(
-            "Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=False
-        )
+        self._command("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=False)
         try:
             yield
         finally:

@@ -33,7 +33,7 @@ def test_an_empty_channel_offers_three_lines_to_try(page: Page, artifacts: Path)
     page.type(Keys.ENTER)
     message = page.message_with("What’s New In Python 3.14")
 
-    assert (3, True) == (len(examples), "Only visible to you" in message.text)
+    assert (len(examples), "Only visible to you" in message.text) == (3, True)
 
 
 def test_a_search_shows_results_with_the_addresses_of_their_pages(page: Page, artifacts: Path) -> None:
@@ -41,10 +41,10 @@ def test_a_search_shows_results_with_the_addresses_of_their_pages(page: Page, ar
     message = page.message_with("What’s New In Python 3.14")
     page.browser.save_screenshot(str(artifacts / "playground-search.png"))
 
-    assert [
+    assert page.links(message) == [
         ("What’s New In Python 3.14", "https://docs.python.org/3.14/whatsnew/3.14.html"),
         ("PEP 779 – Criteria for supported status", "https://peps.python.org/pep-0779/"),
-    ] == page.links(message)
+    ]
     assert "# A heading, --- and [text](parens) stay as they are; so does <b>." in message.text
 
 
@@ -56,12 +56,12 @@ def test_an_answer_shows_its_heading_list_table_and_code(page: Page, artifacts: 
     def texts(selector: str) -> list[str]:
         return [element.text for element in message.find_elements(By.CSS_SELECTOR, selector)]
 
-    assert ["What changed"] == texts("h2")
-    assert ["Build", "Single thread", "8 threads"] == texts("th")
-    assert ["uv python install 3.14t\n  python3.14t -X gil=0"] == texts("pre code")
-    assert ["nested, too"] == texts("ul ul li")
-    assert ["first", "second"] == texts("ol li")
-    assert ["A quoted line"] == texts("blockquote")
+    assert texts("h2") == ["What changed"]
+    assert texts("th") == ["Build", "Single thread", "8 threads"]
+    assert texts("pre code") == ["uv python install 3.14t\n  python3.14t -X gil=0"]
+    assert texts("ul ul li") == ["nested, too"]
+    assert texts("ol li") == ["first", "second"]
+    assert texts("blockquote") == ["A quoted line"]
 
 
 def test_the_private_searching_line_gives_way_to_the_answer(page: Page) -> None:
@@ -79,11 +79,11 @@ def test_try_again_brings_the_answer_in_the_place_of_the_failure(page: Page, sit
     page.message_with("current stable release")
 
     assert page.gone("Sorry, no search service answered")
-    assert 1 == len(page.messages())
-    assert ("retry", "q1") == (
+    assert len(page.messages()) == 1
+    assert (
         site.app.requests[-1]["actions"][0]["action_id"],
         site.app.requests[-1]["actions"][0]["value"],
-    )
+    ) == ("retry", "q1")
 
 
 def test_a_public_answer_stands_under_the_line_that_asked_for_it(page: Page) -> None:
@@ -102,9 +102,9 @@ def test_hostile_text_is_only_text(page: Page, artifacts: Path) -> None:
     addresses = {address for _, address in page.links(message)}
 
     assert title == page.browser.title
-    assert [] == message.find_elements(By.CSS_SELECTOR, "img, script, iframe")
+    assert message.find_elements(By.CSS_SELECTOR, "img, script, iframe") == []
     assert {"https://evil.example/i.png", "https://e.co/"} == addresses
-    assert 5 == message.text.count("<img src=x onerror=\"document.title='owned'\">")
+    assert message.text.count("<img src=x onerror=\"document.title='owned'\">") == 5
 
 
 def test_emoji_and_quotes_show_without_any_font(page: Page, artifacts: Path) -> None:
@@ -113,8 +113,8 @@ def test_emoji_and_quotes_show_without_any_font(page: Page, artifacts: Path) -> 
     page.browser.save_screenshot(str(artifacts / "playground-passages.png"))
     drawn = message.find_elements(By.CSS_SELECTOR, "svg.emoji")
 
-    assert ["warning", "mag"] == [emoji.get_attribute("aria-label") for emoji in drawn]
-    assert [("[1]", "https://docs.python.org/3.14/whatsnew/3.14.html")] == page.links(message)
+    assert [emoji.get_attribute("aria-label") for emoji in drawn] == ["warning", "mag"]
+    assert page.links(message) == [("[1]", "https://docs.python.org/3.14/whatsnew/3.14.html")]
 
 
 def test_a_slash_lists_the_commands_and_tab_completes_one(page: Page, artifacts: Path) -> None:
@@ -123,8 +123,8 @@ def test_a_slash_lists_the_commands_and_tab_completes_one(page: Page, artifacts:
     page.browser.save_screenshot(str(artifacts / "playground-suggestions.png"))
     page.type(Keys.ARROW_DOWN + Keys.TAB)
 
-    assert ["/search", "[--n 1-20] QUERY", "Search the web"] == options[0].splitlines()
-    assert "/ask " == page.written()
+    assert options[0].splitlines() == ["/search", "[--n 1-20] QUERY", "Search the web"]
+    assert page.written() == "/ask "
 
 
 def test_shift_enter_starts_a_line_and_arrow_up_brings_back_the_last_one(page: Page) -> None:
@@ -135,7 +135,7 @@ def test_shift_enter_starts_a_line_and_arrow_up_brings_back_the_last_one(page: P
     sent = page.written()
     page.type(Keys.ARROW_UP)
 
-    assert ("/ask one\ntwo", "", "/ask one\ntwo") == (written, sent, page.written())
+    assert (written, sent, page.written()) == ("/ask one\ntwo", "", "/ask one\ntwo")
 
 
 @pytest.mark.parametrize(
@@ -161,8 +161,8 @@ def test_a_direct_message_shows_a_dot_until_it_is_opened(page: Page, site: Site,
     page.browser.find_element(By.CSS_SELECTOR, "button[data-channel^=D]").click()
     page.message_with("Part two of your answer")
 
-    assert [] == hidden
-    assert [] == page.browser.find_elements(By.CSS_SELECTOR, ".unread")
+    assert hidden == []
+    assert page.browser.find_elements(By.CSS_SELECTOR, ".unread") == []
 
 
 def test_a_restart_is_told_and_what_was_shown_stays_and_works(browser: WebDriver) -> None:
@@ -187,19 +187,19 @@ def test_a_line_that_cannot_be_sent_is_told_and_kept(browser: WebDriver) -> None
     page.send("/ask anything")
     page.wait(lambda: "was not sent" in page.notice())
 
-    assert "/ask anything" == page.wait(page.written)
+    assert page.wait(page.written) == "/ask anything"
 
 
 def test_the_page_asks_nobody_but_its_own_server_and_logs_no_error(page: Page, site: Site) -> None:
-    page.browser.get_log("browser")
-    page.browser.get_log("performance")
+    page.log("browser")
+    page.log("performance")
     page.open(site.origin)
     for line in ("/search bees", "/ask passages", "/ask hostile", "/ask all"):
         page.send(line)
     page.message_with("current stable release")
 
     assert {site.origin} == page.requested_origins()
-    assert [] == page.browser.get_log("browser")
+    assert page.log("browser") == []
 
 
 @pytest.mark.parametrize(("look", "width"), [("dark", 1100), ("light", 420), ("dark", 420)])
@@ -210,7 +210,7 @@ def test_it_fits_dark_and_narrow_windows(page: Page, artifacts: Path, look: str,
         page.browser.save_screenshot(str(artifacts / f"playground-{look}-{width}.png"))
         overflow = page.browser.execute_script("return document.documentElement.scrollWidth - innerWidth")
 
-        assert (True, True) == (overflow <= 0, message.size["width"] <= width)
+        assert (overflow <= 0, message.size["width"] <= width) == (True, True)
 
 
 async def _post_directly(site: Site, text: str) -> None:

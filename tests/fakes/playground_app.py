@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
 
 from aiohttp import web
+from slack_sdk.signature import Clock as VerifierClock
 from slack_sdk.signature import SignatureVerifier
 
-from bot.playground import Playground, SlashCommand
+from bot.commands.slash import SlashCommand
+from bot.playground.server import Playground
 
 SIGNING_SECRET = "playground-signing-secret"
 BOT_TOKEN = "xoxb-playground"
@@ -28,7 +30,7 @@ Reply = Callable[[Fields], Awaitable[web.Response]]
 
 
 @dataclass
-class Clock:
+class Clock(VerifierClock):
     """A clock that a test moves: called by the playground, asked for `now()` by the signature verifier."""
 
     seconds: float = field(default_factory=time.time)
@@ -78,6 +80,7 @@ class Site:
 async def serve(
     *,
     app: PlaygroundApp | None = None,
+    pages: Mapping[str, str] | None = None,
     allow_any_host: bool = False,
     port: int = 0,
 ) -> AsyncIterator[Site]:
@@ -90,12 +93,13 @@ async def serve(
         bot_token=BOT_TOKEN,
         origin=origin,
         commands=COMMANDS,
+        pages=pages,
         allow_any_host=allow_any_host,
         clock=app.clock or time.time,
     )
     server = web.Application()
     server.add_routes([*playground.routes(), web.post("/slack/events", app.handle)])
-    runner = web.AppRunner(server, shutdown_timeout=1)
+    runner = web.AppRunner(server, shutdown_timeout=0.1)
     await runner.setup()
     await web.SockSite(runner, listener).start()
     try:

@@ -47,7 +47,7 @@ ANSWER_BLOCKS: list[dict[str, Any]] = [
         "## What changed\n\n"
         "- **Free-threaded builds are officially supported** (PEP 779) "
         "[[1]](https://docs.python.org/3.14/whatsnew/3.14.html)[[2]](https://peps.python.org/pep-0779/)\n"
-        "- **Template strings** `t\"…\"` for safe interpolation\n  - nested, too\n"
+        '- **Template strings** `t"…"` for safe interpolation\n  - nested, too\n'
         "- Deferred annotations by default\n\n"
         "| Build | Single thread | 8 threads |\n|---|---|---:|\n| with GIL | 1.00× | 1.0× |\n"
         "| free-threaded | 0.93× | 6.8× |\n\n"
@@ -117,8 +117,14 @@ PASSAGES_BLOCKS: list[dict[str, Any]] = [
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
 HOSTILE_BLOCKS: list[dict[str, Any]] = [
-    {"type": "markdown", "text": f"{HOSTILE} [click](javascript:alert(1)) ![i](https://evil.example/i.png) `{HOSTILE}`"},
-    {"type": "section", "text": {"type": "mrkdwn", "text": f"{HOSTILE} <javascript:alert(1)|click> &lt;https://e.co&gt;"}},
+    {
+        "type": "markdown",
+        "text": f"{HOSTILE} [click](javascript:alert(1)) ![i](https://evil.example/i.png) `{HOSTILE}`",
+    },
+    {
+        "type": "section",
+        "text": {"type": "mrkdwn", "text": f"{HOSTILE} <javascript:alert(1)|click> &lt;https://e.co&gt;"},
+    },
     {"type": "header", "text": {"type": "plain_text", "text": HOSTILE}},
     {"type": "context", "elements": [{"type": "image", "image_url": "https://evil.example/x.png", "alt_text": "pic"}]},
     {

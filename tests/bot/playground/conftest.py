@@ -1,0 +1,36 @@
+"""A playground with a quiet app behind it, and somebody who uses its page."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+from slack_sdk.web.async_client import AsyncWebClient
+
+from tests.bot.playground.visitor import Visitor
+from tests.fakes.playground_app import BOT_TOKEN, Clock, PlaygroundApp, Site, serve
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def site(clock: Clock) -> AsyncIterator[Site]:
+    pages = {"README.md": "# Web answers\n\nHello <b>you</b>.\n\n## Set up\n\n## Set up\n"}
+    async with serve(app=PlaygroundApp(clock=clock), pages=pages) as site:
+        yield site
+
+
+@pytest.fixture
+async def visitor(site: Site) -> AsyncIterator[Visitor]:
+    async with aiohttp.ClientSession() as session:
+        yield Visitor(session=session, origin=site.origin)
+
+
+@pytest.fixture
+async def client(site: Site) -> AsyncIterator[AsyncWebClient]:
+    async with aiohttp.ClientSession() as session:
+        yield AsyncWebClient(token=BOT_TOKEN, base_url=f"{site.origin}/playground/api/", session=session)

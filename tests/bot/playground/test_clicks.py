@@ -1,0 +1,129 @@
+"""A press of a button reaches the app as Slack would send it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from bot.playground.workspace import GENERAL, USER_ID
+from tests.bot.playground.visitor import Visitor
+from tests.fakes.playground_app import Site
+
+BUTTON = {
+    "type": "button",
+    "text": {"type": "plain_text", "text": "Try again"},
+    "action_id": "retry",
+    "value": "q1",
+}
+BLOCKS: list[dict[str, Any]] = [
+    {"type": "actions", "block_id": "other", "elements": [{**BUTTON, "value": "q0"}]},
+    {"type": "actions", "block_id": "way_on", "elements": [BUTTON]},
+    {"type": "section", "block_id": "beside", "text": {"type": "mrkdwn", "text": "x"}, "accessory": BUTTON},
+]
+
+
+@pytest.fixture
+async def failure(site: Site, visitor: Visitor) -> dict[str, Any]:
+    await visitor.say("/ask bees")
+    url = site.app.requests.pop()["response_url"]
+    await visitor.respond(url, text="Sorry", blocks=BLOCKS, replace_original=True)
+    return (await visitor.shown())[0]
+
+
+def _press(message: dict[str, Any], **changed: object) -> dict[str, Any]:
+    return {"channel": GENERAL.id, "ts": message["ts"], "block_id": "way_on", "action_id": "retry", **changed}
+
+
+async def test_a_click_arrives_with_the_button_the_person_and_the_place(
+    site: Site, visitor: Visitor, failure: dict[str, Any]
+) -> None:
+    status = await visitor.post("click", _press(failure))
+    payload = site.app.requests[0]
+    action = payload["actions"][0]
+
+    assert (status, payload["type"], payload["user"]["id"], payload["channel"]["id"]) == (
+        204,
+        "block_actions",
+        USER_ID,
+        GENERAL.id,
+    )
+    assert payload["container"] == {
+        "type": "message",
+        "message_ts": failure["ts"],
+        "channel_id": GENERAL.id,
+        "is_ephemeral": True,
+    }
+    assert {name: action[name] for name in ("action_id", "block_id", "value", "type")} == {
+        "action_id": "retry",
+        "block_id": "way_on",
+        "value": "q1",
+        "type": "button",
+    }
+    assert action["action_ts"] > failure["ts"]
+    assert "message" not in payload
+
+
+async def test_a_click_on_a_public_message_carries_the_message_and_replaces_it_for_all(
+    site: Site, visitor: Visitor
+) -> None:
+    await visitor.say("/ask bees")
+    await visitor.respond(
+        site.app.requests.pop()["response_url"], text="Sorry", blocks=BLOCKS, response_type="in_channel"
+    )
+    message = (await visitor.shown())[-1]
+    await visitor.post("click", _press(message))
+    payload = site.app.requests[0]
+    await visitor.respond(payload["response_url"], text="The answer", replace_original=True)
+    await visitor.respond(payload["response_url"], text="A word", replace_original=False)
+
+    assert payload["message"]["ts"] == message["ts"]
+    assert await visitor.texts() == [
+        ("you", "/ask bees", False),
+        ("app", "The answer", False),
+        ("app", "A word", True),
+    ]
+
+
+async def test_an_answer_to_a_click_takes_the_place_of_the_clicked_message(
+    site: Site, visitor: Visitor, failure: dict[str, Any]
+) -> None:
+    await visitor.post("click", _press(failure))
+    await visitor.respond(site.app.requests[0]["response_url"], text="The answer", replace_original=True)
+
+    assert [(m["ts"], m["text"]) for m in await visitor.shown()] == [(failure["ts"], "The answer")]
+
+
+async def test_a_button_beside_a_text_can_be_pressed(site: Site, visitor: Visitor, failure: dict[str, Any]) -> None:
+    await visitor.post("click", _press(failure, block_id="beside"))
+
+    assert site.app.requests[0]["actions"][0]["block_id"] == "beside"
+
+
+async def test_a_message_that_only_the_page_remembers_can_be_clicked(site: Site, visitor: Visitor) -> None:
+    old = {"ts": "1700000000.000001", "text": "Sorry", "blocks": BLOCKS, "private": True}
+    await visitor.post("click", _press(old, **old))
+    await visitor.respond(site.app.requests[0]["response_url"], text="The answer", replace_original=True)
+
+    assert [(m["ts"], m["text"], m["private"]) for m in await visitor.shown()] == [(old["ts"], "The answer", True)]
+
+
+@pytest.mark.parametrize("gone", [{"block_id": "none"}, {"action_id": "none"}, {"ts": "1.1"}])
+async def test_a_button_that_is_gone_is_told(
+    site: Site, visitor: Visitor, failure: dict[str, Any], gone: dict[str, str]
+) -> None:
+    assert await visitor.post("click", _press(failure, **gone)) == 409
+    assert site.app.requests == []
+
+
+async def test_a_click_that_the_app_refuses_is_told_privately(
+    site: Site, visitor: Visitor, failure: dict[str, Any]
+) -> None:
+    async def reply(_: dict[str, Any]) -> web.Response:
+        return web.Response(status=503)
+
+    site.app.reply = reply
+    await visitor.post("click", _press(failure))
+
+    assert (await visitor.texts())[-1] == ("slackbot", "This button failed with the error “dispatch_failed”", True)

@@ -1,0 +1,100 @@
+"""Pages from elsewhere cannot reach the playground, and its own page is served safely."""
+
+from __future__ import annotations
+
+import pytest
+from yarl import URL
+
+from bot.playground import doors
+from bot.playground.workspace import GENERAL
+from tests.bot.playground.visitor import Visitor
+from tests.fakes.playground_app import Site, serve
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"),
+    [
+        ("127.0.0.1:3000", True),
+        ("localhost:3000", True),
+        ("localhost", True),
+        ("[::1]:3000", True),
+        ("app.localhost", True),
+        ("evil.example:3000", False),
+        ("127.0.0.1.evil.example", False),
+        ("192.168.1.7:3000", False),
+        ("", False),
+        ("[", False),
+    ],
+)
+def test_only_names_of_this_machine_are_loopback(host: str, loopback: bool) -> None:
+    assert doors.is_loopback(host) is loopback
+
+
+@pytest.mark.parametrize("path", ["/", "/playground", "/playground/events", "/playground/static/page.js"])
+async def test_a_rebound_name_is_turned_away(visitor: Visitor, path: str) -> None:
+    async with visitor.session.get(visitor.origin + path, headers={"Host": "evil.example"}) as response:
+        assert response.status == 403
+
+
+async def test_another_host_is_served_when_that_is_asked_for(visitor: Visitor) -> None:
+    async with (
+        serve(allow_any_host=True) as site,
+        visitor.session.get(site.origin + "/playground", headers={"Host": "box.lan"}) as response,
+    ):
+        assert response.status == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 204),
+        ({"Sec_Fetch_Site": "same-origin"}, 204),
+        ({"Sec_Fetch_Site": "cross-site"}, 403),
+        ({"Sec_Fetch_Site": "same-site"}, 403),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": ""}, 403),
+    ],
+)
+async def test_only_the_page_itself_may_post(visitor: Visitor, headers: dict[str, str], status: int) -> None:
+    assert await visitor.post("say", {"channel": GENERAL.id, "text": "hi"}, **headers) == status
+
+
+@pytest.mark.parametrize("body", [[], "x", {}, {"channel": "C1", "text": "x"}])
+async def test_a_post_that_makes_no_sense_is_refused(visitor: Visitor, body: object) -> None:
+    assert await visitor.post("say", body) == 400
+
+
+async def test_the_root_leads_to_the_page(visitor: Visitor) -> None:
+    async with visitor.session.get(visitor.origin + "/") as response:
+        assert (response.url.path, response.status, response.content_type) == ("/playground", 200, "text/html")
+
+
+async def test_the_page_may_load_nothing_from_elsewhere(visitor: Visitor) -> None:
+    async with visitor.session.get(visitor.origin + "/playground") as response:
+        policy = response.headers["Content-Security-Policy"]
+
+    assert policy.startswith("default-src 'self'; ")
+    assert "http" not in policy
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [("page.js", 200), ("renderer.css", 200), ("none.js", 404), ("..%2Fserver.py", 404), ("%2Fetc%2Fpasswd", 404)],
+)
+async def test_only_the_pages_own_files_are_served(visitor: Visitor, name: str, status: int) -> None:
+    url = URL(f"{visitor.origin}/playground/static/{name}", encoded=True)
+    async with visitor.session.get(url) as response:
+        assert response.status == status
+
+
+async def test_the_projects_documentation_can_be_read_at_its_headings(site: Site, visitor: Visitor) -> None:
+    async with visitor.session.get(site.origin + "/playground/docs/README.md") as response:
+        html = await response.text()
+    async with visitor.session.get(site.origin + "/playground/docs/none.md") as response:
+        missing = response.status
+
+    assert '<h2 id="set-up">' in html
+    assert '<h2 id="set-up-1">' in html
+    assert "&lt;b&gt;you&lt;/b&gt;" in html
+    assert missing == 404

@@ -1,0 +1,125 @@
+"""A response_url takes answers where Slack's would, five times in thirty minutes."""
+
+from __future__ import annotations
+
+import base64
+
+import aiohttp
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.playground import tickets
+from bot.playground.tickets import Ticket
+from tests.bot.playground.visitor import Visitor
+from tests.fakes.playground_app import Clock, PlaygroundApp, Site, serve
+
+
+@pytest.fixture
+async def url(site: Site, visitor: Visitor) -> str:
+    await visitor.say("/ask bees")
+    return str(site.app.requests[0]["response_url"])
+
+
+async def test_an_answer_is_private_unless_it_says_otherwise(url: str, visitor: Visitor) -> None:
+    await visitor.respond(url, text="one")
+    await visitor.respond(url, text="two", response_type="in_channel")
+    await visitor.respond(url, text="three", response_type="in_channel", thread_ts="1.2")
+
+    assert await visitor.texts() == [
+        ("app", "one", True),
+        ("you", "/ask bees", False),
+        ("app", "two", False),
+        ("app", "three", False),
+    ]
+
+
+async def test_replacing_takes_the_place_of_the_private_original_and_nothing_else(url: str, visitor: Visitor) -> None:
+    await visitor.respond(url, text="Searching…", replace_original=True)
+    await visitor.respond(url, text="More", replace_original=False)
+    await visitor.respond(url, text="The answer", replace_original=True, blocks=[{"type": "divider"}])
+    await visitor.respond(url, text="For all", replace_original=True, response_type="in_channel")
+    shown = await visitor.shown()
+
+    assert [m["text"] for m in shown] == ["The answer", "More", "/ask bees", "For all"]
+    assert [block["type"] for block in shown[0]["blocks"]] == ["divider"]
+
+
+async def test_deleting_removes_the_original(url: str, visitor: Visitor) -> None:
+    await visitor.respond(url, text="Searching…", replace_original=True)
+    status = await visitor.respond(url, delete_original=True)
+
+    assert (status, await visitor.texts()) == ((200, "ok"), [])
+
+
+async def test_the_sixth_use_is_refused(url: str, visitor: Visitor) -> None:
+    answers = [await visitor.respond(url, text=str(n)) for n in range(6)]
+
+    assert answers == [(200, "ok")] * 5 + [(404, "used_url")]
+    assert len(await visitor.texts()) == 5
+
+
+@pytest.mark.parametrize(("age", "answer"), [(30 * 60, (200, "ok")), (30 * 60 + 1, (404, "expired_url"))])
+async def test_after_thirty_minutes_it_is_expired(
+    url: str, visitor: Visitor, clock: Clock, age: float, answer: tuple[int, str]
+) -> None:
+    clock.seconds += age
+
+    assert await visitor.respond(url, text="late") == answer
+
+
+@pytest.mark.parametrize(
+    ("body", "answer"),
+    [
+        (b"{", (400, "invalid_payload")),
+        (b"[]", (400, "invalid_payload")),
+        (b'"x"', (400, "invalid_payload")),
+        (b"{}", (400, "no_text")),
+        (b'{"text": ""}', (400, "no_text")),
+        (b'{"response_type": "in_channel"}', (400, "no_text")),
+    ],
+)
+async def test_what_says_nothing_is_refused(url: str, body: bytes, answer: tuple[int, str]) -> None:
+    async with aiohttp.ClientSession() as session, session.post(url, data=body) as response:
+        assert (response.status, await response.text()) == answer
+
+
+async def test_it_works_after_a_restart_and_replaces_what_the_page_still_shows(site: Site, visitor: Visitor) -> None:
+    await visitor.say("/ask bees")
+    token = str(site.app.requests[0]["response_url"]).rpartition("/")[2]
+    async with serve(app=PlaygroundApp()) as second:
+        await visitor.respond(f"{second.origin}/playground/response/{token}", text="late", replace_original=True)
+        shown = await Visitor(session=visitor.session, origin=second.origin).shown()
+
+    assert [(m["ts"], m["text"]) for m in shown] == [(tickets.decode(token).original, "late")]
+
+
+@given(
+    ticket=st.builds(
+        Ticket,
+        channel=st.text(),
+        original=st.text(),
+        trigger=st.text(),
+        issued=st.floats(allow_nan=False),
+        private=st.booleans(),
+    )
+)
+@settings(deadline=None, max_examples=100)
+def test_a_ticket_survives_its_address(ticket: Ticket) -> None:
+    token = tickets.encode(ticket)
+
+    assert tickets.decode(token) == ticket
+    assert set(token) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+
+
+@given(token=st.text() | st.binary().map(lambda b: base64.urlsafe_b64encode(b).decode()))
+@settings(deadline=None, max_examples=200)
+def test_a_made_up_address_is_refused_and_never_fails_otherwise(token: str) -> None:
+    with pytest.raises(tickets.ClosedError, match="invalid_url"):
+        tickets.decode(token)
+
+
+def test_a_ticket_with_values_of_the_wrong_kind_is_refused() -> None:
+    packed = base64.urlsafe_b64encode(b'{"channel": 1, "original": "1.2", "trigger": "t", "issued": "x"}').decode()
+    with pytest.raises(tickets.ClosedError, match="invalid_url"):
+        tickets.decode(packed)

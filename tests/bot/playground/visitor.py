@@ -1,0 +1,71 @@
+"""What the page does over HTTP, without a browser."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+
+from bot.playground.workspace import GENERAL
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frame:
+    """One server-sent event."""
+
+    event: str
+    id: str
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Visitor:
+    """A person's browser at the playground."""
+
+    session: aiohttp.ClientSession
+    origin: str
+
+    async def say(self, text: str, *, channel: str = GENERAL.id) -> int:
+        """Send a line as the page does; returns the status."""
+        return await self.post("say", {"channel": channel, "text": text})
+
+    async def post(self, what: str, body: object, **headers: str) -> int:
+        """Post to the page's own endpoints, from the page's own origin unless headers say otherwise."""
+        sent = {"Origin": self.origin, **{name.replace("_", "-"): value for name, value in headers.items()}}
+        async with self.session.post(f"{self.origin}/playground/{what}", json=body, headers=sent) as response:
+            return response.status
+
+    async def respond(self, url: str, **payload: object) -> tuple[int, str]:
+        """Post to a response_url as an app does."""
+        async with self.session.post(url, json=payload) as response:
+            return response.status, await response.text()
+
+    async def frames(self, *, last_event_id: str = "", seconds: float = 0.1) -> list[Frame]:
+        """Return what the stream sends before it has been quiet for a moment."""
+        headers = {"Last-Event-ID": last_event_id} if last_event_id else {}
+        found: list[Frame] = []
+        async with self.session.get(f"{self.origin}/playground/events", headers=headers) as response:
+            while True:
+                try:
+                    async with asyncio.timeout(seconds):
+                        found.append(await _frame(response))
+                except TimeoutError:
+                    return found
+
+    async def shown(self) -> list[dict[str, Any]]:
+        """Return every message that the page shows, oldest first."""
+        changes = [frame.data["message"] for frame in await self.frames() if frame.event == "change"]
+        return sorted((message for message in changes if message), key=lambda message: str(message["ts"]))
+
+    async def texts(self) -> list[tuple[str, str, bool]]:
+        """Return author, text and privacy of every message."""
+        return [(m["author"], m["text"], m["private"]) for m in await self.shown()]
+
+
+async def _frame(response: aiohttp.ClientResponse) -> Frame:
+    lines = (await response.content.readuntil(b"\n\n")).decode().strip().split("\n")
+    fields = dict(line.split(": ", 1) for line in lines)
+    return Frame(event=fields["event"], id=fields["id"], data=json.loads(fields["data"]))
