@@ -1,0 +1,165 @@
+"""Where code, LaTeX and prose stand in a Markdown text.
+
+What is a block is CommonMark's own decision (https://spec.commonmark.org/0.31.2/) plus GitHub's tables, taken from
+`markdown-it-py` without its inline parser; what stands inside a line is found here, because that parser keeps no
+places of inline code and knows no LaTeX.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+_PARSER = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["inline", "reference"])
+_LINE_END = re.compile(r"\r\n?|\n")
+_BLANK_LINE = re.compile(r"(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)")
+_BACKTICKS = re.compile(r"\\[^`]|\\?(`+)")
+_CELL_EDGE = re.compile(r"(?<!\\)\|")
+_MATH_OPENER = re.compile(r"\\[\[(]|\$\$|(?<![\\$\w])\$(?![\s$])|\\.", re.DOTALL)
+_MATH_CLOSERS = {
+    r"\[": re.compile(r"\\\]"),
+    r"\(": re.compile(r"\\\)"),
+    "$$": re.compile(r"\$\$"),
+    "$": re.compile(r"(?<![\s\\$])\$(?!\w)"),
+}
+_PRICE = re.compile(r"\d[^\\^_={}]*")
+_ONLY_A_NUMBER = re.compile(r"\\\[[ \t]*(?:web:)?\d{1,3}(?:[ \t]*[,;][ \t]*(?:web:)?\d{1,3})*[ \t]*\\\]")
+
+
+class Kind(StrEnum):
+    """What a stretch of a text is."""
+
+    PROSE = "prose"
+    FENCE = "fence"
+    INDENTED = "indented"
+    SPAN = "span"
+    MATH = "math"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Region:
+    """A stretch of a text: from `start` up to, not including, `end`, in characters."""
+
+    kind: Kind
+    start: int
+    end: int
+
+
+def blocks(text: str) -> list[Token]:
+    """Return the block tokens of a Markdown text, their inline content unparsed.
+
+    Link definitions and HTML blocks are not known: both are paragraphs here, so that nothing in the text is invisible.
+    """
+    return _PARSER.parse(text)
+
+
+def regions(text: str) -> tuple[Region, ...]:
+    """Cut a text into regions that, joined, are the text; neighbours differ in kind or are two of a kind of code."""
+    lines = [0, *(match.end() for match in _LINE_END.finditer(text)), len(text)]
+    tokens = blocks(text)
+    code = [*_block_code(tokens, lines)]
+    code += _spans(text, [*_inline_ranges(text, tokens, lines)])
+    code = _apart(sorted(code, key=lambda region: (region.start, -region.end)))
+    return tuple(_filled(_apart(sorted([*code, *_math(text, code)], key=lambda r: r.start)), len(text)))
+
+
+def _block_code(tokens: Sequence[Token], lines: Sequence[int]) -> Iterator[Region]:
+    for token in tokens:
+        if token.type in ("fence", "code_block") and token.map:
+            kind = Kind.FENCE if token.type == "fence" else Kind.INDENTED
+            yield Region(kind=kind, start=lines[token.map[0]], end=lines[min(token.map[1], len(lines) - 1)])
+
+
+def _inline_ranges(text: str, tokens: Sequence[Token], lines: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the stretches that inline code cannot leave: a paragraph, a heading, a cell of a table."""
+    table_end = 0
+    for token in tokens:
+        if not token.map or token.map[1] <= table_end:
+            continue
+        start, end = lines[token.map[0]], lines[min(token.map[1], len(lines) - 1)]
+        if token.type == "table_open":
+            table_end = token.map[1]
+            for line, after in pairwise(lines[token.map[0] : token.map[1] + 1]):
+                edges = [line, *(line + m.start() for m in _CELL_EDGE.finditer(text[line:after])), after]
+                yield from pairwise(edges)
+        elif token.type == "inline":
+            yield start, end
+
+
+def _spans(text: str, ranges: Sequence[tuple[int, int]]) -> Iterator[Region]:
+    """Find inline code: a run of backticks up to the next run of the same length."""
+    for start, end in ranges:
+        runs = [m.span(1) for m in _BACKTICKS.finditer(text, start, end) if m[1]]
+        literal = {m.start(1) for m in _BACKTICKS.finditer(text, start, end) if m[1] and m[0].startswith("\\")}
+        yield from _paired(runs, literal)
+
+
+def _paired(runs: Sequence[tuple[int, int]], literal: set[int]) -> Iterator[Region]:
+    last = {end - start: index for index, (start, end) in enumerate(runs)}
+    index = 0
+    while index < len(runs):
+        start, end = runs[index]
+        # An escaped backtick opens nothing by itself; the rest of its run does.
+        start += start in literal
+        index += 1
+        if end == start or last.get(end - start, -1) < index:
+            continue
+        closing = next((i for i in range(index, len(runs)) if runs[i][1] - runs[i][0] == end - start), None)
+        if closing is not None:
+            yield Region(kind=Kind.SPAN, start=start, end=runs[closing][1])
+            index = closing + 1
+
+
+def _math(text: str, code: Sequence[Region]) -> Iterator[Region]:
+    """Find LaTeX between code, never across a blank line, and never in prices: "$5 and $6" holds none."""
+    edges = [(0, 0), *((region.start, region.end) for region in code), (len(text), len(text))]
+    for (_, start), (end, _) in pairwise(edges):
+        breaks = [(start, start), *(m.span() for m in _BLANK_LINE.finditer(text, start, end)), (end, end)]
+        for (_, first), (last, _) in pairwise(breaks):
+            yield from _math_between(text, first, last)
+
+
+def _math_between(text: str, start: int, end: int) -> Iterator[Region]:
+    unclosed: set[str] = set()
+    while opener := _MATH_OPENER.search(text, start, end):
+        start = opener.end()
+        if opener[0] not in _MATH_CLOSERS or opener[0] in unclosed:
+            continue
+        closer = _MATH_CLOSERS[opener[0]].search(text, start, end)
+        if closer is None:
+            unclosed.add(opener[0])
+        elif _is_math(text[opener.start() : closer.end()], opener[0]):
+            start = closer.end()
+            yield Region(kind=Kind.MATH, start=opener.start(), end=closer.end())
+
+
+def _is_math(text: str, opener: str) -> bool:
+    if opener == "$":
+        return "\n" not in text and not _PRICE.fullmatch(text[1:-1])
+    return not _ONLY_A_NUMBER.fullmatch(text)
+
+
+def _apart(ordered: Sequence[Region]) -> list[Region]:
+    """Drop what begins inside the region before it."""
+    kept: list[Region] = []
+    for region in ordered:
+        if not kept or region.start >= kept[-1].end:
+            kept.append(region)
+    return kept
+
+
+def _filled(found: Sequence[Region], length: int) -> Iterator[Region]:
+    place = 0
+    for region in found:
+        if region.start > place:
+            yield Region(kind=Kind.PROSE, start=place, end=region.start)
+        yield region
+        place = region.end
+    if length > place:
+        yield Region(kind=Kind.PROSE, start=place, end=length)
