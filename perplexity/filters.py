@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
-from typing import Literal
+from difflib import get_close_matches
+from typing import Literal, TypeVar, get_args
+
+from perplexity.codes import COUNTRIES, LANGUAGES
+from perplexity.errors import InvalidRequest
 
 Recency = Literal["hour", "day", "week", "month", "year"]
 Mode = Literal["web", "academic", "sec"]
+
+RECENCIES: tuple[Recency, ...] = get_args(Recency)
+MODES: tuple[Mode, ...] = get_args(Mode)
+MOST_DOMAINS = 20
+MOST_LANGUAGES = 10
+
+_Word = TypeVar("_Word", bound=str)
+_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_DOMAINS = (
+    f"it takes at most {MOST_DOMAINS} host names such as a.com, all to search or all with a leading - to leave out"
+)
+_DOMAIN = "it takes a host name such as example.com, without https://, path or port; a leading - leaves it out"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,3 +45,106 @@ class Filters:
     after: date | None = None
     before: date | None = None
     mode: Mode | None = None
+
+
+def validate(filters: Filters) -> Filters:
+    """Return the filters as they are sent, however they were made. Raises InvalidRequest for the first wrong one."""
+    checked = Filters(
+        recency=None if filters.recency is None else parse_recency(filters.recency),
+        domains=parse_domains(filters.domains),
+        languages=parse_languages(filters.languages),
+        country=None if filters.country is None else parse_country(filters.country),
+        after=filters.after,
+        before=filters.before,
+        mode=None if filters.mode is None else parse_mode(filters.mode),
+    )
+    _check_days(checked)
+    return checked
+
+
+def parse_recency(value: str) -> Recency:
+    """Return how recent pages must be. Raises InvalidRequest naming the words there are."""
+    return _one_of("recency", value, RECENCIES)
+
+
+def parse_mode(value: str) -> Mode:
+    """Return the kind of pages to search. Raises InvalidRequest naming the words there are."""
+    return _one_of("mode", value, MODES)
+
+
+def parse_domains(values: Iterable[str]) -> tuple[str, ...]:
+    """Return host names in ASCII and lower case, each once. Raises InvalidRequest for too many, or a mixture."""
+    domains = tuple(dict.fromkeys(parse_domain(value) for value in values))
+    if len(domains) > MOST_DOMAINS:
+        raise InvalidRequest.of("domain", f"{len(domains)} domains", _DOMAINS)
+    if len({domain.startswith("-") for domain in domains}) > 1:
+        raise InvalidRequest.of("domain", ", ".join(domains), _DOMAINS)
+    return domains
+
+
+def parse_domain(value: str) -> str:
+    """Return one host name, `-` kept in front, names of other scripts as punycode. Raises InvalidRequest."""
+    typed = value.strip()
+    denied, host = typed.startswith("-"), typed.removeprefix("-").lower().rstrip(".")
+    try:
+        # The codec knows IDNA 2003, which is what the standard library has; it refuses labels over 63 characters.
+        host = host if host.isascii() else host.encode("idna").decode("ascii")
+    except UnicodeError:
+        raise InvalidRequest.of("domain", value, _DOMAIN) from None
+    labels = host.split(".")
+    if len(labels) < 2 or len(host) + denied > 253 or not all(map(_LABEL.fullmatch, labels)):
+        raise InvalidRequest.of("domain", value, _DOMAIN)
+    return f"-{host}" if denied else host
+
+
+def parse_languages(values: Iterable[str]) -> tuple[str, ...]:
+    """Return language codes, each once. Raises InvalidRequest for an unknown one or more than ten."""
+    languages = tuple(dict.fromkeys(parse_language(value) for value in values))
+    if len(languages) > MOST_LANGUAGES:
+        raise InvalidRequest.of("lang", f"{len(languages)} languages", f"it takes at most {MOST_LANGUAGES}")
+    return languages
+
+
+def parse_language(value: str) -> str:
+    """Return an ISO 639-1 code in lower case. Raises InvalidRequest."""
+    code = value.strip().lower()
+    if code not in LANGUAGES:
+        raise InvalidRequest.of("lang", value, "it takes a two-letter language code (ISO 639-1), such as en, de or ja")
+    return code
+
+
+def parse_country(value: str) -> str:
+    """Return an ISO 3166-1 alpha-2 code in upper case. Raises InvalidRequest."""
+    code = value.strip().upper()
+    if code not in COUNTRIES:
+        hint = "did you mean GB? " if code == "UK" else ""
+        allowed = f"{hint}it takes a two-letter country code (ISO 3166-1), such as US, DE or JP"
+        raise InvalidRequest.of("country", value, allowed)
+    return code
+
+
+def parse_day(field: Literal["after", "before"], value: str) -> date:
+    """Return a day written as YYYY-MM-DD. Raises InvalidRequest naming the field."""
+    try:
+        if _DAY.fullmatch(value.strip()):
+            return date.fromisoformat(value.strip())
+    except ValueError:  # a 30th of February
+        pass
+    raise InvalidRequest.of(field, value, "it takes a day as YYYY-MM-DD, such as 2026-11-21")
+
+
+def _check_days(filters: Filters) -> None:
+    if filters.recency and (filters.after or filters.before):
+        raise InvalidRequest.of("recency", filters.recency, "it cannot be combined with after or before")
+    if filters.after and filters.before and filters.before < filters.after:
+        raise InvalidRequest.of("before", filters.before, f"it must not lie before after, {filters.after}")
+
+
+def _one_of(field: str, value: str, words: tuple[_Word, ...]) -> _Word:
+    typed = value.strip().lower()
+    for word in words:
+        if typed == word:
+            return word
+    near = get_close_matches(typed, words, n=1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    raise InvalidRequest.of(field, value, f"{hint}it takes {', '.join(words[:-1])} or {words[-1]}")
