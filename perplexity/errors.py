@@ -88,9 +88,13 @@ class InvalidRequest(PerplexityError):
 
 
 class ConnectionFailed(PerplexityError):
-    """No connection could be made, or it broke before the response was complete."""
+    """No connection could be made, or it broke before the response was complete.
+
+    `sent` says whether the service may have seen the request.
+    """
 
     summary = "could not be reached"
+    sent: bool = True
 
 
 class TimedOut(PerplexityError):

@@ -34,8 +34,8 @@ class Filters:
     """Filters in our own words; each wire writes them its own way.
 
     `domains`: at most 20 host names without scheme, all allowed ones or all denied ones (leading `-`).
-    `languages`: ISO 639-1, lower case. `country`: ISO 3166-1 alpha-2, upper case. `after`, `before`: days, exclusive with
-    `recency`.
+    `languages`: ISO 639-1, lower case. `country`: ISO 3166-1 alpha-2, upper case. `after`, `before`: days; they
+    exclude `recency`.
     """
 
     recency: Recency | None = None

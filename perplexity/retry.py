@@ -1,0 +1,149 @@
+"""When to try again, and how long to wait first. One deadline holds for all attempts together. Pure but for the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC
+from math import isfinite
+from typing import TypeVar
+
+from perplexity.errors import (
+    APIError,
+    ConnectionFailed,
+    PerplexityError,
+    RateLimitError,
+    ServerError,
+    StreamTruncated,
+    TimedOut,
+)
+
+Result = TypeVar("Result")
+Clock = Callable[[], float]
+
+_EPOCH = 1_000_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetryPolicy:
+    """At most `attempts` in all; before attempt n+1 a random wait of up to `base` × 2ⁿ⁻¹ seconds, never over `cap`."""
+
+    attempts: int = 3
+    base: float = 0.5
+    cap: float = 8.0
+
+    def delay(self, attempt: int, chance: float) -> float:
+        """Return the seconds to wait after the attempt (from 1), full jitter; `chance` is random, 0 to 1.
+
+        https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
+        """
+        # The exponent is bounded, or a float overflows after a thousand attempts.
+        return chance * min(self.cap, self.base * 2.0 ** min(attempt - 1, 60))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deadline:
+    """The moment, on a clock that only goes forward, after which nothing of one call may go on."""
+
+    at: float
+    clock: Clock
+
+    @classmethod
+    def after(cls, seconds: float, clock: Clock) -> Deadline:
+        """Return the deadline that many seconds from now."""
+        return cls(at=clock() + seconds, clock=clock)
+
+    def left(self) -> float:
+        """Return the seconds that are left, never below 0."""
+        return max(0.0, self.at - self.clock())
+
+    async def within(self, work: Awaitable[Result]) -> Result:
+        """Return what the work returns; cancel it and raise TimedOut when the deadline passes first."""
+        try:
+            async with asyncio.timeout(self.left()):
+                return await work
+        except TimeoutError:
+            raise TimedOut("the deadline passed") from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retries:
+    """The loop: a policy and what it needs from the world."""
+
+    policy: RetryPolicy
+    sleep: Callable[[float], Awaitable[None]]
+    random: Callable[[], float]
+
+    async def run(
+        self,
+        attempt: Callable[[], Awaitable[Result]],
+        *,
+        deadline: Deadline,
+        again: Callable[[PerplexityError], bool] | None = None,
+    ) -> Result:
+        """Return the first result. Raise the last error, or TimedOut; `again` says which errors are worth a retry."""
+        made = 0
+        while True:
+            made += 1
+            try:
+                return await deadline.within(attempt())
+            except PerplexityError as error:
+                if not (again or worth_retrying)(error):
+                    raise
+                await self.pause(error, made=made, deadline=deadline)
+
+    async def pause(self, error: PerplexityError, *, made: int, deadline: Deadline) -> None:
+        """Wait before the next attempt; raise the error where none is left, or none that would come in time."""
+        seconds = max(self.policy.delay(made, self.random()), error.retry_after or 0.0)
+        if made >= self.policy.attempts or seconds >= deadline.left():
+            raise error
+        await self.sleep(seconds)
+
+
+def worth_retrying(error: PerplexityError) -> bool:
+    """Tell whether the same request may succeed in a moment: a broken connection, 408, 409, 429, 5xx, a cut stream."""
+    if isinstance(error, APIError):
+        return isinstance(error, (RateLimitError, ServerError)) or error.status in {408, 409}
+    return isinstance(error, (ConnectionFailed, StreamTruncated))
+
+
+def surely_not_begun(error: PerplexityError) -> bool:
+    """Tell whether the service surely did not begin the work, so that a retry cannot be paid twice.
+
+    521 to 523 say that Cloudflare never reached it:
+    https://developers.cloudflare.com/support/troubleshooting/http-status-codes/cloudflare-5xx-errors/
+    """
+    if isinstance(error, ConnectionFailed):
+        return not error.sent
+    return isinstance(error, RateLimitError) or error.status in {503, 521, 522, 523}
+
+
+def retry_after(headers: Mapping[str, str], *, now: float) -> float | None:
+    """Return the seconds that the service asks to wait, None where it does not. `now` is in seconds since 1970.
+
+    Header names are in lower case. `Retry-After` holds seconds or a date (RFC 9110, 10.2.3); Perplexity's
+    `x-ratelimit-reset` holds seconds since 1970.
+    """
+    asked = _seconds(headers.get("retry-after", ""), now=now)
+    return asked if asked is not None else _seconds(headers.get("x-ratelimit-reset", ""), now=now)
+
+
+def _seconds(value: str, *, now: float) -> float | None:
+    try:
+        number = float(value)
+    except ValueError:
+        return _until(value, now=now)
+    if not isfinite(number):
+        return None
+    return max(0.0, number - now if number > _EPOCH else number)
+
+
+def _until(value: str, *, now: float) -> float | None:
+    try:
+        moment = email.utils.parsedate_to_datetime(value)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return max(0.0, moment.timestamp() - now)
+    except (ValueError, TypeError, IndexError, OverflowError):  # the parser's answers to what is no date
+        return None

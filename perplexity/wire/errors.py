@@ -1,0 +1,123 @@
+"""An error status becomes an exception, here and nowhere else. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping
+
+from perplexity.errors import (
+    APIError,
+    AuthenticationError,
+    BillingError,
+    EndpointRetired,
+    InvalidRequest,
+    PerplexityError,
+    RateLimitError,
+    ServerError,
+)
+from perplexity.retry import retry_after
+from perplexity.types import JSON
+
+LONGEST_MESSAGE = 300
+
+# The service's own types say more than its statuses: out of credit is a 401.
+# https://docs.perplexity.ai/docs/sdk/error-handling
+_BY_TYPE: Mapping[str, type[APIError]] = {
+    "insufficient_quota": BillingError,
+    "chat_completions_not_available": EndpointRetired,
+    "agent_api_migration_required": EndpointRetired,
+    "invalid_api_key": AuthenticationError,
+    "forbidden": AuthenticationError,
+    "request_rate_limit_exceeded": RateLimitError,
+}
+_BY_STATUS: Mapping[int, type[APIError]] = {
+    401: AuthenticationError,
+    402: BillingError,
+    403: AuthenticationError,
+    410: EndpointRetired,
+    429: RateLimitError,
+}
+_REFUSED = frozenset({400, 413, 422})
+_SECRET = re.compile(r"(?:\bpplx-|\bbearer\s+|\bsk-)[^\s\"',;]+", re.IGNORECASE)
+
+
+def error_for(
+    status: int, headers: Mapping[str, str], body: bytes, *, provider: str | None = None, now: float
+) -> PerplexityError:
+    """Return the exception for an error status.
+
+    `headers` have lower-case names, `now` is in seconds since 1970. A message of the service is shortened and rid of
+    what looks like a key.
+    """
+    told = _told(body)
+    kind, page = told.get("type"), _is_page(headers, body)
+    request_id = headers.get("x-request-id")
+    if _is_refusal(status, kind, page=page):
+        message, field = _refusal(told)
+        return InvalidRequest(
+            message, field=field, provider=provider, status=status, type=_word(kind), request_id=request_id
+        )
+    return _class(status, kind, page=page)(
+        clean(told.get("message")) or f"HTTP status {status}",
+        provider=provider,
+        status=status,
+        type=_word(kind),
+        request_id=request_id,
+        retry_after=retry_after(headers, now=now),
+    )
+
+
+def clean(message: JSON) -> str:
+    """Return a service's message for a log: one line, at most 300 characters, no key; empty when it is no text."""
+    if not isinstance(message, str):
+        return ""
+    line = _SECRET.sub("…", message[: 2 * LONGEST_MESSAGE])
+    line = " ".join("".join(c if unicodedata.category(c)[0] != "C" else " " for c in line).split())
+    return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 1] + "…"
+
+
+def _told(body: bytes) -> dict[str, JSON]:
+    """Return what the body says of the error, empty where it is not JSON or says nothing."""
+    try:
+        decoded = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(decoded, dict):
+        return {}
+    error = decoded.get("error", decoded)
+    return error if isinstance(error, dict) else {"message": error}
+
+
+def _is_page(headers: Mapping[str, str], body: bytes) -> bool:
+    """Tell whether a proxy in front of the service wrote the body: Cloudflare's pages are HTML."""
+    return "html" in headers.get("content-type", "").lower() or body.lstrip()[:1] == b"<"
+
+
+def _is_refusal(status: int, kind: JSON, *, page: bool) -> bool:
+    if status >= 500 or page or kind in _BY_TYPE:
+        return False
+    return status in _REFUSED or (isinstance(kind, str) and kind.startswith("invalid_") and status == 404)
+
+
+def _class(status: int, kind: JSON, *, page: bool) -> type[APIError]:
+    if isinstance(kind, str) and kind in _BY_TYPE and status < 500:
+        return _BY_TYPE[kind]
+    if status >= 500 or (page and status == 403):
+        return ServerError
+    return _BY_STATUS.get(status, APIError)
+
+
+def _refusal(told: Mapping[str, JSON]) -> tuple[str, str | None]:
+    """Return the message and the field of a refusal; FastAPI's 422 holds a list of `loc` and `msg`."""
+    detail = told.get("detail")
+    if isinstance(detail, list) and detail and isinstance(detail[0], dict):
+        place = detail[0].get("loc")
+        names = [part for part in place if isinstance(part, str) and part != "body"] if isinstance(place, list) else []
+        return clean(detail[0].get("msg")) or "the request was refused", clean(".".join(names)) or None
+    return clean(told.get("message")) or "the request was refused", clean(told.get("param")) or None
+
+
+def _word(kind: JSON) -> str | None:
+    return clean(kind)[:80] or None
