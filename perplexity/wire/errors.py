@@ -52,18 +52,18 @@ def error_for(
     what looks like a key.
     """
     told = _told(body)
-    kind, page = told.get("type"), _is_page(headers, body)
+    kind, page = _kind(told), _is_page(headers, body)
     request_id = headers.get("x-request-id")
     if _is_refusal(status, kind, page=page):
         message, field = _refusal(told)
         return InvalidRequest(
-            message, field=field, provider=provider, status=status, type=_word(kind), request_id=request_id
+            message, field=field, provider=provider, status=status, type=kind or None, request_id=request_id
         )
     return _class(status, kind, page=page)(
         clean(told.get("message")) or f"HTTP status {status}",
         provider=provider,
         status=status,
-        type=_word(kind),
+        type=kind or None,
         request_id=request_id,
         retry_after=retry_after(headers, now=now),
     )
@@ -95,14 +95,19 @@ def _is_page(headers: Mapping[str, str], body: bytes) -> bool:
     return "html" in headers.get("content-type", "").lower() or body.lstrip()[:1] == b"<"
 
 
-def _is_refusal(status: int, kind: JSON, *, page: bool) -> bool:
+def _kind(told: Mapping[str, JSON]) -> str:
+    """Return the service's own type; some answers have it in `code`, where others have the status."""
+    return next((clean(told[key])[:80] for key in ("type", "code") if clean(told.get(key))), "")
+
+
+def _is_refusal(status: int, kind: str, *, page: bool) -> bool:
     if status >= 500 or page or kind in _BY_TYPE:
         return False
-    return status in _REFUSED or (isinstance(kind, str) and kind.startswith("invalid_") and status == 404)
+    return status in _REFUSED or (status == 404 and kind.startswith("invalid_"))
 
 
-def _class(status: int, kind: JSON, *, page: bool) -> type[APIError]:
-    if isinstance(kind, str) and kind in _BY_TYPE and status < 500:
+def _class(status: int, kind: str, *, page: bool) -> type[APIError]:
+    if kind in _BY_TYPE and status < 500:
         return _BY_TYPE[kind]
     if status >= 500 or (page and status == 403):
         return ServerError
@@ -117,7 +122,3 @@ def _refusal(told: Mapping[str, JSON]) -> tuple[str, str | None]:
         names = [part for part in place if isinstance(part, str) and part != "body"] if isinstance(place, list) else []
         return clean(detail[0].get("msg")) or "the request was refused", clean(".".join(names)) or None
     return clean(told.get("message")) or "the request was refused", clean(told.get("param")) or None
-
-
-def _word(kind: JSON) -> str | None:
-    return clean(kind)[:80] or None

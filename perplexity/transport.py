@@ -1,0 +1,166 @@
+"""The only HTTP of this package: a request out, a status, headers and bytes back.
+
+https://docs.aiohttp.org/en/stable/client_reference.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Literal
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from perplexity.errors import ConnectionFailed, InvalidRequest, MalformedResponse
+from perplexity.types import JSON
+
+Method = Literal["GET", "POST"]
+
+MOST_BYTES = 32 * 1024 * 1024
+"""The largest body that is read, decompressed; a long answer with its sources has well under one of these 32 MiB."""
+
+_CONNECT_SECONDS = 5.0
+_POOL = 100
+_CHUNK = 64 * 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """A whole response. Header names are in lower case; the key is taken out of an error's body."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenReply:
+    """The beginning of a response whose bytes are still coming."""
+
+    status: int
+    headers: Mapping[str, str]
+    chunks: AsyncIterator[bytes]
+
+
+class Transport:
+    """Requests to one service over a pool of connections.
+
+    A session that is handed in stays the caller's; without one, the first request opens one, and `close` closes it.
+    No time limits but the one for connecting: the caller has a deadline.
+    """
+
+    def __init__(self, api_key: str, *, base_url: str, session: aiohttp.ClientSession | None = None) -> None:
+        self._key = checked_key(api_key)
+        self.base_url = checked_base_url(base_url)
+        self._given = session
+        self._own: aiohttp.ClientSession | None = None
+
+    async def request(self, method: Method, path: str, body: JSON = None) -> Reply:
+        """Return the whole response. Raises ConnectionFailed, or MalformedResponse for one that is too large."""
+        async with self.open(method, path, body) as opened:
+            content = b"".join([chunk async for chunk in opened.chunks])
+        content = content if opened.status < 400 else content.replace(self._key.encode(), b"***")
+        return Reply(status=opened.status, headers=opened.headers, body=content)
+
+    @asynccontextmanager
+    async def open(
+        self, method: Method, path: str, body: JSON = None, *, accept: str = "application/json"
+    ) -> AsyncIterator[OpenReply]:
+        """Give the response as soon as its headers are there; its chunks raise as `request` does."""
+        headers = {"Authorization": f"Bearer {self._key}", "Accept": accept}
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS)
+        sending = self._session().request(
+            # A redirect would carry the key to wherever it points.
+            method,
+            f"{self.base_url}{path}",
+            json=body,
+            headers=headers,
+            timeout=timeout,
+            allow_redirects=False,
+        )
+        with _translated():
+            response = await sending
+        async with response, aclosing(_chunks(response)) as chunks:
+            yield OpenReply(
+                status=response.status, headers={k.lower(): v for k, v in response.headers.items()}, chunks=chunks
+            )
+
+    async def close(self) -> None:
+        """Close the session that was opened here, if one was."""
+        if self._own is not None:
+            await self._own.close()
+            self._own = None
+
+    def _session(self) -> aiohttp.ClientSession:
+        if self._given is not None:
+            return self._given
+        if self._own is None:
+            self._own = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=_POOL, ttl_dns_cache=300),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                trust_env=True,
+            )
+        return self._own
+
+
+def checked_key(key: str) -> str:
+    """Return the key without the spaces and line breaks of a copied one. Raises InvalidRequest, which never holds it."""
+    key = key.strip()
+    if not key or not all("!" <= c <= "~" for c in key):
+        raise InvalidRequest("api_key: it must be ASCII letters, digits and signs without spaces", field="api_key")
+    return key
+
+
+def checked_base_url(url: str) -> str:
+    """Return the address without a slash at its end. Raises InvalidRequest unless it is https or on loopback."""
+    parts = urlsplit(url.strip())
+    secure = parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname or ""))
+    if not secure or not parts.hostname or parts.username is not None or parts.query or parts.fragment:
+        allowed = "it must be an https address without user name or query; http is for a loopback host only"
+        raise InvalidRequest.of("base_url", f"{parts.scheme}://{parts.hostname}", allowed)
+    return url.strip().rstrip("/")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+async def _chunks(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
+    size = 0
+    if (response.content_length or 0) > MOST_BYTES:
+        raise _too_large()
+    with _translated():
+        async for chunk in response.content.iter_chunked(_CHUNK):
+            size += len(chunk)
+            if size > MOST_BYTES:
+                raise _too_large()
+            yield chunk
+
+
+def _too_large() -> MalformedResponse:
+    return MalformedResponse(f"the response is larger than {MOST_BYTES} bytes")
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Turn the library's errors into ours. Theirs may hold the request's headers, so they are not chained."""
+    try:
+        yield
+    except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+        raise _failed(error, sent=False) from None
+    except (aiohttp.ClientResponseError, aiohttp.ContentTypeError) as error:
+        raise MalformedResponse(f"the response is not HTTP ({type(error).__name__})") from None
+    except (aiohttp.ClientError, OSError) as error:
+        raise _failed(error, sent=True) from None
+
+
+def _failed(error: Exception, *, sent: bool) -> ConnectionFailed:
+    failed = ConnectionFailed(f"the connection failed ({type(error).__name__})")
+    failed.sent = sent
+    return failed
