@@ -59,8 +59,8 @@ class Answering:
         if row.messages is not None:
             return row
         if row.surface == "click" and row.returns == 0:
-            await self.delivery.announce(row, searching_message(row.command, row.text))
-            row = replace(row, response_uses=row.response_uses + 1)
+            used = await self.delivery.announce(row, searching_message(row.command, row.text))
+            row = replace(row, response_uses=row.response_uses + used)
         outcome = await self._outcome(row)
         if not await self.patience(lambda: self.questions.keep_messages(row, outcome)):
             raise Superseded

@@ -16,7 +16,8 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.answering import Answering
-from bot.commands import COMMANDS, slash_commands
+from bot.commands import COMMANDS
+from bot.commands.slash import slash_commands
 from bot.delivery.deliver import Delivery
 from bot.delivery.direct_message import DirectMessages
 from bot.delivery.response_url import ResponseUrls
@@ -25,7 +26,7 @@ from bot.journal import Journal
 from bot.listeners import actions, slash
 from bot.listeners.services import Services
 from bot.playground.server import Playground
-from bot.settings import Settings
+from bot.settings import Settings, is_loopback
 from bot.storage.patience import Patience
 from bot.storage.questions import Pool, Questions, connection_pool
 from bot.web import health
@@ -36,9 +37,13 @@ from perplexity.client import PerplexityClient
 from perplexity.fallback import Deadlines, Fallback
 from perplexity.providers import configured
 from perplexity.providers.base import Provider
+from perplexity.providers.handbook import load_pages
 from perplexity.retry import RetryPolicy
 
 log = logging.getLogger(__name__)
+
+ROOT = Path(__file__).parent.parent
+"""The project's root, whose Markdown pages are the handbook."""
 
 SURFACES = (slash, actions)
 """Where people ask. A new surface is a module in `bot/listeners` with `register`, and a word here."""
@@ -122,7 +127,12 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
         providers = await _providers(settings, slack, stack)
         answering = Answering(
             questions=questions,
-            provider=Fallback(providers, deadlines=_deadlines(settings), on_attempt=metrics.attempted),
+            provider=Fallback(
+                providers,
+                deadlines=_deadlines(settings),
+                reasoning_effort=settings.reasoning_effort,
+                on_attempt=metrics.attempted,
+            ),
             delivery=Delivery(
                 questions=questions,
                 patience=Patience(seconds=DATABASE_PATIENCE_SECONDS),
@@ -206,7 +216,12 @@ def _slack(settings: Settings) -> Slack:
     origin = f"http://127.0.0.1:{settings.port}"
     bot_token, signing_secret = f"xoxb-{secrets.token_hex(16)}", secrets.token_hex(16)
     playground = Playground(
-        signing_secret=signing_secret, bot_token=bot_token, origin=origin, commands=slash_commands()
+        signing_secret=signing_secret,
+        bot_token=bot_token,
+        origin=origin,
+        commands=slash_commands(COMMANDS),
+        pages=load_pages(ROOT),
+        allow_any_host=not is_loopback(settings.bind_host),
     )
     return Slack(
         bot_token=bot_token,
@@ -230,8 +245,9 @@ async def _providers(settings: Settings, slack: Slack, stack: AsyncExitStack) ->
     perplexity = None
     if settings.perplexity_api_key is not None:
         perplexity = await stack.enter_async_context(_perplexity(settings))
-    pages = Path(__file__).parent.parent if slack.playground is not None else None
-    return configured(perplexity=perplexity, pages=pages)
+    if slack.playground is None:
+        return configured(perplexity=perplexity)
+    return configured(perplexity=perplexity, pages=ROOT, pages_url=slack.api_url.replace("/api/", "/docs"))
 
 
 def _perplexity(settings: Settings) -> PerplexityClient:

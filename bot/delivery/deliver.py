@@ -88,13 +88,14 @@ class Delivery:
                 return False
         return True
 
-    async def announce(self, row: QuestionRow, message: OutgoingMessage) -> None:
-        """Put a word in the place of the message whose button was clicked, if that can be done at once."""
-        if self._response_url_open(row, row.response_uses) and await self._begin(row, row.part, uses=1):
-            assert row.response_url is not None  # noqa: S101 - narrowed by _response_url_open
-            await self._response_urls.post(
-                row.response_url, gate.seal(message), audience=Audience.ASKER, replace=True
-            )
+    async def announce(self, row: QuestionRow, message: OutgoingMessage) -> int:
+        """Put a word in the place of the message whose button was clicked; return the uses that took, 0 or 1."""
+        if row.response_url is None or not self._response_url_open(row, row.response_uses):
+            return 0
+        if not await self._begin(row, row.part, uses=1):
+            raise Superseded
+        await self._response_urls.post(row.response_url, gate.seal(message), audience=Audience.ASKER, replace=True)
+        return 1
 
     async def tidy(self, row: QuestionRow) -> None:
         """Remove the message whose button was clicked, after the answer went to the channel instead."""
@@ -126,10 +127,9 @@ class Delivery:
         return False, uses
 
     async def _by_response_url(self, letter: Letter) -> Posting:
-        assert letter.row.response_url is not None  # noqa: S101 - narrowed by _response_url_open
-        replace = letter.part == 0 and letter.audience is Audience.ASKER
+        url, first = letter.row.response_url or "", letter.part == 0
         return await self._response_urls.post(
-            letter.row.response_url, letter.message, audience=letter.audience, replace=replace
+            url, letter.message, audience=letter.audience, replace=first and letter.audience is Audience.ASKER
         )
 
     async def _by_direct_message(self, letter: Letter) -> Posting:

@@ -10,7 +10,8 @@ import jsonschema
 import pytest
 import yaml
 
-from bot.commands import slash_commands
+from bot.commands import COMMANDS
+from bot.commands.slash import slash_commands
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def test_it_is_valid(manifest: dict[str, Any]) -> None:
 def test_its_commands_are_the_code_s(manifest: dict[str, Any]) -> None:
     listed = [(c["command"], c["description"], c["usage_hint"]) for c in manifest["features"]["slash_commands"]]
 
-    assert [(c.name, c.description, c.usage_hint) for c in slash_commands()] == listed
+    assert [(c.name, c.description, c.usage_hint) for c in slash_commands(COMMANDS)] == listed
 
 
 def test_commands_arrive_as_typed(manifest: dict[str, Any]) -> None:
