@@ -1,4 +1,4 @@
-"""When to try again, and how long to wait first. One deadline holds for all attempts together. Pure but for the loop."""
+"""When to try again, and how long to wait first. One deadline holds for all attempts together."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class Transport:
 
 
 def checked_key(key: str) -> str:
-    """Return the key without the spaces and line breaks of a copied one. Raises InvalidRequest, which never holds it."""
+    """Return the key without the spaces around a copied one. Raises InvalidRequest, which never holds it."""
     key = key.strip()
     if not key or not all("!" <= c <= "~" for c in key):
         raise InvalidRequest("api_key: it must be ASCII letters, digits and signs without spaces", field="api_key")

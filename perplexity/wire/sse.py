@@ -5,6 +5,7 @@ https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-inte
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from perplexity.errors import MalformedResponse
@@ -13,6 +14,7 @@ LONGEST_EVENT = 8 * 1024 * 1024
 """Bytes of one event; the last one repeats the whole answer with its sources."""
 
 _BOM = b"\xef\xbb\xbf"
+_LINE_END = re.compile(rb"\r\n?|\n")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,45 +30,43 @@ class Decoder:
     """Takes chunks, gives events. `id:` and `retry:` are of no use to a single response and are skipped."""
 
     _rest: bytearray = field(default_factory=bytearray)
-    _searched: int = 0
     _begun: bool = False
+    _after_cr: bool = False
     _event: str = ""
     _data: list[str] = field(default_factory=list)
     _size: int = 0
 
     def feed(self, chunk: bytes) -> list[ServerSentEvent]:
         """Return the events that the chunk completes. Raises MalformedResponse for one that is too long."""
+        # What was kept holds no line's end: only the new bytes are searched, or one long line would take for ever.
+        searched = len(self._rest) if self._begun else 0
         self._rest += chunk
-        return [event for line in self._lines() if (event := self._take(line)) is not None]
+        if not self._begun and _BOM.startswith(self._rest[: len(_BOM)]) and len(self._rest) < len(_BOM):
+            return []
+        self._begin()
+        return [event for line in self._lines(searched) if (event := self._take(line)) is not None]
 
     def finish(self) -> list[ServerSentEvent]:
         """Return the event whose lines are complete but for the empty one behind it; a cut line is dropped."""
-        lines = [bytes(self._rest[:-1])] if self._rest.endswith(b"\r") else []
-        events = [self._take(line) for line in [*lines, b""]]
-        return [event for event in events if event is not None]
+        event = self._complete()
+        return [event] if event is not None else []
 
-    def _lines(self) -> list[bytes]:
+    def _begin(self) -> None:
+        if not self._begun and self._rest.startswith(_BOM):
+            del self._rest[: len(_BOM)]
+        self._begun = True
+
+    def _lines(self, searched: int) -> list[bytes]:
         """Cut complete lines off, ended by LF, CR or CRLF. Other line breaks of Unicode are data."""
-        if not self._begun and len(self._rest) < len(_BOM) and _BOM.startswith(self._rest):
-            return []
-        if not self._begun:
-            self._begun = True
-            if self._rest.startswith(_BOM):
-                del self._rest[: len(_BOM)]
         lines, start = [], 0
-        while (end := self._line_end(max(start, self._searched))) is not None:
-            lines.append(bytes(self._rest[start:end]))
-            start = end + (2 if self._rest[end : end + 2] == b"\r\n" else 1)
+        for end in _LINE_END.finditer(self._rest, searched):
+            if not (self._after_cr and end.span() == (0, 1) and end[0] == b"\n"):
+                lines.append(bytes(self._rest[start : end.start()]))
+            start = end.end()
+        self._after_cr = self._rest.endswith(b"\r") or (self._after_cr and not self._rest)
         del self._rest[:start]
-        self._searched = len(self._rest) - 1 if self._rest.endswith(b"\r") else len(self._rest)
         self._check(self._size + len(self._rest))
         return lines
-
-    def _line_end(self, start: int) -> int | None:
-        """Return where the line ends. A CR at the very end waits: it may be the first half of CRLF."""
-        ends = [place for place in (self._rest.find(b"\n", start), self._rest.find(b"\r", start)) if place >= 0]
-        end = min(ends, default=None)
-        return None if end is None or (self._rest[end] == 13 and end == len(self._rest) - 1) else end
 
     def _take(self, line: bytes) -> ServerSentEvent | None:
         """Read one line; return the event that an empty one completes."""

@@ -1,0 +1,56 @@
+"""What an answer wire is: a question to a request's body, a response to an answer, events to events. Pure.
+
+A new one is a file beside this that offers these names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from perplexity.models import Target
+from perplexity.types import JSON, Answer, Event, Question
+
+
+class StreamReader(Protocol):
+    """Reads one stream. `run_id` is known after the first event, `ended` after the terminal one."""
+
+    @property
+    def run_id(self) -> str | None:
+        """What cancels the run."""
+        ...
+
+    @property
+    def ended(self) -> bool:
+        """Whether the terminal event was read."""
+        ...
+
+    def feed(self, event: Mapping[str, JSON]) -> list[Event]:
+        """Return our events for one of the service's; raise PerplexityError where it reports a failure."""
+        ...
+
+
+class Wire(Protocol):
+    """One way of asking for answers."""
+
+    path: str
+
+    def check(self, question: Question) -> None:
+        """Raise InvalidRequest for what this wire cannot carry."""
+        ...
+
+    def build(self, question: Question, target: Target, *, stream: bool) -> dict[str, JSON]:
+        """Return the request's body for a checked question."""
+        ...
+
+    def notes(self, question: Question) -> tuple[str, ...]:
+        """Return sentences for the asker about filters that are weaker than they sound."""
+        ...
+
+    def read(self, body: Mapping[str, JSON]) -> Answer:
+        """Return the answer of a finished run. Raises RunFailed or MalformedResponse."""
+        ...
+
+    def reader(self) -> StreamReader:
+        """Return a reader for one stream."""
+        ...

@@ -1,0 +1,53 @@
+"""Narrowing of decoded JSON: the value where it has the type that is expected, else an empty one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from math import isfinite
+
+from perplexity.errors import MalformedResponse
+from perplexity.types import JSON
+
+
+def decode(body: bytes | str) -> dict[str, JSON]:
+    """Return the object that a body holds. Raises MalformedResponse for HTML, nothing, or anything else."""
+    try:
+        decoded = json.loads(body)
+    except (ValueError, RecursionError):
+        raise MalformedResponse("the response is not JSON") from None
+    if not isinstance(decoded, dict):
+        raise MalformedResponse("the response is not a JSON object")
+    return decoded
+
+
+def text(value: JSON) -> str:
+    """Return a string, empty for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def texts(value: JSON) -> tuple[str, ...]:
+    """Return the strings of a list that are not empty."""
+    return tuple(part for part in value if isinstance(part, str) and part) if isinstance(value, list) else ()
+
+
+def mapping(value: JSON) -> Mapping[str, JSON]:
+    """Return an object, empty for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def mappings(value: JSON) -> Sequence[Mapping[str, JSON]]:
+    """Return the objects of a list; what else it holds is left out."""
+    return [part for part in value if isinstance(part, dict)] if isinstance(value, list) else []
+
+
+def whole(value: JSON) -> int | None:
+    """Return a whole number of 0 or more, None for anything else; a boolean is no number."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def dollars(value: JSON) -> float | None:
+    """Return an amount of 0 or more, None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if isfinite(value) and value >= 0 else None

@@ -1,0 +1,66 @@
+"""The Search API: `POST /search`. Pure.
+
+https://docs.perplexity.ai/api-reference/search-post
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+
+from perplexity.errors import MalformedResponse
+from perplexity.filters import Filters
+from perplexity.types import JSON, Query, SearchResults
+from perplexity.wire.reading import mappings
+from perplexity.wire.sources import merge
+
+PATH = "/search"
+PROVIDER = "Perplexity Search"
+
+DOLLARS = 0.005
+"""One request, whatever it finds: https://docs.perplexity.ai/docs/getting-started/pricing"""
+
+
+def build(query: Query) -> dict[str, JSON]:
+    """Return the request's body for a checked query."""
+    filters = query.filters
+    wanted = {
+        **common(filters),
+        "search_language_filter": list(filters.languages),
+        "country": filters.country,
+        "search_mode": filters.mode,
+    }
+    return {
+        "query": query.text,
+        "max_results": query.max_results,
+        "max_tokens_per_page": query.max_tokens_per_page,
+        **{name: value for name, value in wanted.items() if value},
+    }
+
+
+def common(filters: Filters) -> dict[str, JSON]:
+    """Return the filters that `/search` and the `web_search` tool name alike; days are written MM/DD/YYYY."""
+    wanted = {
+        "search_recency_filter": filters.recency,
+        "search_domain_filter": list(filters.domains),
+        "search_after_date_filter": _american(filters.after),
+        "search_before_date_filter": _american(filters.before),
+    }
+    return {name: value for name, value in wanted.items() if value}
+
+
+def read(body: Mapping[str, JSON]) -> SearchResults:
+    """Return the pages, numbered from 1; results may come grouped by query. Raises MalformedResponse without any list."""
+    results = body.get("results")
+    if not isinstance(results, list):
+        raise MalformedResponse("the response has no results", provider=PROVIDER)
+    groups = [group if isinstance(group, list) else [group] for group in results]
+    pages = [page for group in groups for page in mappings(group)]
+    # The ids of this API, should it send any, are not what a reader counts by.
+    numbered = merge({**page, "id": None} for page in pages)
+    return SearchResults(results=numbered, provider=PROVIDER, cost_usd=DOLLARS)
+
+
+def _american(day: date | None) -> str | None:
+    # Not `strftime`, whose %Y has no leading zeros on some systems.
+    return None if day is None else f"{day.month:02}/{day.day:02}/{day.year:04}"
