@@ -18,7 +18,7 @@ from perplexity.errors import (
     StreamTruncated,
     TimedOut,
 )
-from perplexity.models import Effort, resolve
+from perplexity.models import Effort, Limits, resolve
 from perplexity.providers.base import Provider
 from perplexity.types import Answer, Attempt, Done, Event, Query, Question, SearchResults, TextDelta
 
@@ -28,7 +28,7 @@ Reply = TypeVar("Reply", SearchResults, Answer)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Deadlines:
+class Deadlines(Limits):
     """Seconds for the whole chain, by what is asked; a provider keeps `reserve` free for each one behind it.
 
     `least` is what a provider is given all the same while there is time.
@@ -44,10 +44,6 @@ class Deadlines:
     def share(self, left: float, *, behind: int) -> float:
         """Return the seconds that a provider with `behind` others behind it may use of those that are left."""
         return max(left - self.reserve * behind, min(left, self.least))
-
-    def of(self, effort: Effort) -> float:
-        """Return the chain's seconds for an answer of this effort."""
-        return {"fast": self.answer, "low": self.answer, "medium": self.reasoning}.get(effort, self.deep)
 
 
 class Fallback:

@@ -1,0 +1,11 @@
+"""The commands. A new one is a file beside this and a word in `COMMANDS`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bot.commands.ask import ASK
+from bot.commands.base import Command
+from bot.commands.search import SEARCH
+
+COMMANDS: tuple[Command[Any, Any], ...] = (SEARCH, ASK)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from bot.commands.base import Option
@@ -19,6 +19,22 @@ _LONG = re.compile(rf"(?:[{DASHES}]{{2}}|([{LONG_DASHES}]))([^\W\d_][^=]*)(?:=(.
 _SHORT = re.compile(rf"[{DASHES}]([^\W\d_])(?:=(.*))?", re.DOTALL)
 _END = re.compile(rf"[{DASHES}]{{2}}|[{LONG_DASHES}]")
 _HELP = frozenset({"help", "?", "-h", "--h", "--help"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grammar:
+    """The options of one command; `elsewhere` says of options that others have why they are none of this one's."""
+
+    options: tuple[Option, ...]
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+
+    def short(self, name: str) -> Option | None:
+        """Return the option whose short form this is, such as `-r`."""
+        return next((option for option in self.options if option.short == name), None)
+
+    def long(self, name: str) -> Option | None:
+        """Return the option of this name, such as `--n`; the dashes of a short form may be two."""
+        return next((o for o in self.options if o.name == name), None) or self.short(name[1:])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +75,7 @@ class _Given:
     places: range
 
 
-def parse_options(text: str, options: Sequence[Option]) -> Arguments:
+def parse_options(text: str, grammar: Grammar) -> Arguments:
     """Read a command's text.
 
     Raises UsageError for an unknown option, a missing value or a flag with a value. An option whose value's form
@@ -67,9 +83,9 @@ def parse_options(text: str, options: Sequence[Option]) -> Arguments:
     """
     text = plain(text)
     words = split(text)
-    given, taken = _read(words, options, literal=frozenset())
+    given, taken = _read(words, grammar, literal=frozenset())
     if inside := _short_inside(given, taken, len(words)):
-        given, taken = _read(words, options, literal=inside)
+        given, taken = _read(words, grammar, literal=inside)
     values: dict[str, tuple[str, ...]] = {}
     for one in given:
         name = one.typed.option.name
@@ -91,14 +107,13 @@ def quoted(value: str) -> str:
 
 def nearest(word: str, choices: Iterable[str]) -> str | None:
     """Return the choice that a misspelt word probably means: one that it begins, or the most similar."""
-    listed = list(choices)
-    begun = [choice for choice in listed if len(word) > 1 and choice.startswith(word)]
-    return next(iter(begun or get_close_matches(word, listed, n=1, cutoff=0.65)), None)
+    bare = {choice.removeprefix("--"): choice for choice in choices}
+    typed = word.removeprefix("--")
+    begun = [choice for choice in bare if len(typed) > 1 and choice.startswith(typed)]
+    return next((bare[near] for near in begun or get_close_matches(typed, bare, n=1, cutoff=0.65)), None)
 
 
-def _read(
-    words: Sequence[Word], options: Sequence[Option], *, literal: Collection[int]
-) -> tuple[list[_Given], set[int]]:
+def _read(words: Sequence[Word], grammar: Grammar, *, literal: Collection[int]) -> tuple[list[_Given], set[int]]:
     """Return the options and the places of the words that are no text; words at `literal` are text."""
     given: list[_Given] = []
     taken: set[int] = set()
@@ -107,50 +122,49 @@ def _read(
         word = words[place].text
         if not text_seen and _END.fullmatch(word):
             return given, {*taken, place}
-        typed = None if place in literal else _typed(word, options, text_seen=text_seen)
+        typed = None if place in literal else _typed(word, grammar, text_seen=text_seen)
         if typed:
-            given.append(_with_value(typed, words, place, options))
+            given.append(_with_value(typed, words, place, grammar))
             taken.update(given[-1].places)
         text_seen = text_seen or typed is None
         place = given[-1].places.stop if typed else place + 1
     return given, taken
 
 
-def _typed(word: str, options: Sequence[Option], *, text_seen: bool) -> _Typed | None:
+def _typed(word: str, grammar: Grammar, *, text_seen: bool) -> _Typed | None:
     """Return the option that a word is, None for text; raise UsageError for an option that does not exist."""
     if short := _SHORT.fullmatch(word):
-        known = next((o for o in options if o.short == f"-{short[1].lower()}"), None)
+        known = grammar.short(f"-{short[1].lower()}")
         return _Typed(option=known, value=short[2], short=True) if known else None
     if not (long := _LONG.fullmatch(word)):
         return None
-    name = re.sub(rf"[{DASHES}]", "-", long[2]).lower()
-    known = next((o for o in options if f"--{name}" == o.name or f"-{name}" == o.short), None)
-    if known:
+    name = "--" + re.sub(rf"[{DASHES}]", "-", long[2]).lower()
+    if known := grammar.long(name):
         return _Typed(option=known, value=long[3], short=False)
-    meant = nearest(name, [option.name.removeprefix("--") for option in options])
+    meant = nearest(name, [option.name for option in grammar.options])
     # A dash of typography inside a sentence is more often a dash than an option nobody has heard of.
     if long[1] and text_seen and not meant:
         return None
-    raise UsageError(_unknown(name, meant))
+    raise UsageError(grammar.elsewhere.get(name) or _unknown(name, meant))
 
 
 def _unknown(name: str, meant: str | None) -> str:
-    known = f"I don’t know the option {quoted(f'--{name}')}."
+    known = f"I don’t know the option {quoted(name)}."
     if meant:
-        return f"{known} Did you mean `--{meant}`?"
+        return f"{known} Did you mean `{meant}`?"
     return f"{known} If it belongs to your text, put it in quotes, or type ` -- ` before the text."
 
 
-def _with_value(typed: _Typed, words: Sequence[Word], place: int, options: Sequence[Option]) -> _Given:
+def _with_value(typed: _Typed, words: Sequence[Word], place: int, grammar: Grammar) -> _Given:
     option, stop = typed.option, place + 1
     if not option.value:
         if typed.value is not None:
             raise UsageError(f"`{option.name}` takes no value.")
         return _Given(typed=typed, value="", places=range(place, stop))
     value = typed.value
-    if value is None and _is_value(words, stop, options):
+    if value is None and _is_value(words, stop, grammar):
         value, stop = words[stop].text, stop + 1
-    while value and "," in option.value and value.endswith(",") and _is_value(words, stop, options):
+    while value and "," in option.value and value.endswith(",") and _is_value(words, stop, grammar):
         value, stop = value + words[stop].text, stop + 1
     value = _unquoted(value or "")
     if not value:
@@ -158,11 +172,11 @@ def _with_value(typed: _Typed, words: Sequence[Word], place: int, options: Seque
     return _Given(typed=typed, value=value, places=range(place, stop))
 
 
-def _is_value(words: Sequence[Word], place: int, options: Sequence[Option]) -> bool:
+def _is_value(words: Sequence[Word], place: int, grammar: Grammar) -> bool:
     if place >= len(words):
         return False
     word = words[place].text
-    return not (is_long_option(word) or _END.fullmatch(word) or word in {option.short for option in options})
+    return not (is_long_option(word) or _END.fullmatch(word) or grammar.short(word))
 
 
 def _unquoted(value: str) -> str:

@@ -52,8 +52,8 @@ def slash_commands(commands: Sequence[Command[Any, Any]]) -> tuple[SlashCommand,
     umbrella = SlashCommand(
         name=f"/{UMBRELLA}", usage_hint=f"{' | '.join(names)} …", description="Every command under one name"
     )
-    listed = (SlashCommand(name=f"/{c.name}", usage_hint=c.usage, description=c.summary) for c in commands)
-    return (*listed, umbrella)
+    own = (SlashCommand(name=f"/{c.name}", usage_hint=c.usage, description=c.summary) for c in commands)
+    return (*own, umbrella)
 
 
 def _ending(name: str, commands: Sequence[Command[Any, Any]]) -> Command[Any, Any] | None:

@@ -16,6 +16,7 @@ from perplexity.errors import ConnectionFailed, NothingFound, PerplexityError, T
 from perplexity.passages import events, passages_answer
 from perplexity.providers.duckduckgo_pages import TIMELIMIT, Page, check, not_applied, numbered, read, with_sites
 from perplexity.providers.duckduckgo_regions import region
+from perplexity.queries import checked_query
 from perplexity.threads import Threads
 from perplexity.types import Answer, Event, Query, Question, SearchResults, Source
 
@@ -55,8 +56,9 @@ class DuckDuckGo:
     async def search(self, query: Query) -> SearchResults:
         """Return at most `max_results` pages, free of charge.
 
-        Raises InvalidRequest for a mode other than web, NothingFound, ConnectionFailed or TimedOut.
+        Raises InvalidRequest, also for a mode other than web, NothingFound, ConnectionFailed or TimedOut.
         """
+        query = checked_query(query)
         check(query.filters)
         started = self._clock()
         code, notes = region(query.filters.country, query.filters.languages)

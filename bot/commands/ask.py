@@ -1,0 +1,87 @@
+"""`/ask`: an answer from the web, with its sources."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from bot.blocks.answer import answer_messages
+from bot.blocks.base import Audience, OutgoingMessage
+from bot.commands.base import Command, Option, Work
+from bot.commands.filters import FILTERS, PUBLIC, audience, read_filters, usage_errors
+from bot.commands.options import Grammar, parse_options, quoted
+from bot.errors import UsageError
+from perplexity.models import resolve
+from perplexity.queries import checked_messages
+from perplexity.types import Answer, Message, Question
+
+REASONING = Option(name="--reasoning", short="-r", help="Think longer before answering")
+MODEL = Option(
+    name="--model", value="NAME", help="Who answers: sonar, sonar-pro, …, an effort from fast to xhigh, or vendor/model"
+)
+GRAMMAR = Grammar(
+    options=(REASONING, MODEL, *FILTERS, PUBLIC),
+    elsewhere={
+        "--mode": "`--mode` works for searches only: an answer always comes from the open web.",
+        "--n": "`--n` works for searches only: an answer takes as many sources as it needs.",
+    },
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskRequest:
+    """What to answer, and whether everyone in the channel sees it."""
+
+    question: Question
+    public: bool
+
+
+def parse(text: str) -> AskRequest:
+    """Read what follows `/ask`. Raises UsageError."""
+    arguments = parse_options(text, GRAMMAR)
+    if not arguments.text:
+        raise UsageError("There is no question behind the options.")
+    reasoning, model = REASONING.name in arguments.given, arguments.one(MODEL.name)
+    with usage_errors():
+        question = Question(
+            messages=checked_messages([Message(role="user", content=arguments.text)]),
+            reasoning=reasoning,
+            model=model,
+            filters=read_filters(arguments),
+        )
+        target = resolve(model, reasoning=reasoning)
+    if reasoning and not target.slow:
+        raise UsageError(f"`--reasoning` and `--model` contradict each other: {quoted(target.name)} does not reason.")
+    return AskRequest(question=question, public=PUBLIC.name in arguments.given)
+
+
+async def answer(request: AskRequest, work: Work) -> Answer:
+    """Ask; a background run that was paid for already is resumed. Raises PerplexityError."""
+    return await work.provider.answer(replace(request.question, run_id=work.run_id, on_run=work.on_run))
+
+
+def who_sees(request: AskRequest) -> Audience:
+    """Return who will see the answer."""
+    return audience(public=request.public)
+
+
+def render(reply: Answer, request: AskRequest) -> tuple[OutgoingMessage, ...]:
+    """Render the answer."""
+    return answer_messages(reply, audience=who_sees(request))
+
+
+ASK = Command(
+    name="ask",
+    summary="Get an answer from the web, with sources",
+    usage="[--reasoning] [--recency week] [--domain a.com,-b.com] [--public] QUESTION",
+    options=GRAMMAR.options,
+    examples=(
+        ("what changed in python 3.14?", "an answer with its sources"),
+        ("-r compare postgres and mysql full-text search", "think longer first"),
+        ("--domain docs.python.org how do t-strings work", "from one site"),
+        ("--recency day --public what is new in AI today", "the past day, shown to everyone here"),
+    ),
+    parse=parse,
+    audience=who_sees,
+    answer=answer,
+    render=render,
+)

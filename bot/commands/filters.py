@@ -1,0 +1,74 @@
+"""The options that narrow a search, the same for every command, and how their values are read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from bot.blocks.base import Audience
+from bot.commands.base import Option
+from bot.commands.options import Arguments, quoted
+from bot.errors import UsageError
+from perplexity.errors import InvalidRequest
+from perplexity.filters import (
+    Filters,
+    parse_country,
+    parse_day,
+    parse_domains,
+    parse_languages,
+    parse_mode,
+    parse_recency,
+    validate,
+)
+
+RECENCY = Option(name="--recency", value="hour|day|week|month|year", help="Only pages as new as this")
+DOMAIN = Option(
+    name="--domain", value="a.com,-b.com", help="Only these sites or, with a `-` each, all but these; at most 20"
+)
+LANG = Option(name="--lang", value="en,de", help="Pages in these languages, two letters each")
+COUNTRY = Option(name="--country", value="DE", help="Pages that matter in this country, two letters")
+AFTER = Option(name="--after", value="YYYY-MM-DD", help="Only pages from after this day; not with `--recency`")
+BEFORE = Option(name="--before", value="YYYY-MM-DD", help="Only pages from before this day; not with `--recency`")
+MODE = Option(name="--mode", value="web|academic|sec", help="The web, scholarly papers, or filings with the SEC")
+PUBLIC = Option(name="--public", help="Show the answer to everyone here; otherwise only you see it")
+
+FILTERS = (RECENCY, DOMAIN, LANG, COUNTRY, AFTER, BEFORE)
+
+
+def read_filters(arguments: Arguments) -> Filters:
+    """Read the filters that were typed. Raises InvalidRequest for a value or a combination that is not allowed."""
+    recency, country = arguments.one(RECENCY.name), arguments.one(COUNTRY.name)
+    after, before, mode = arguments.one(AFTER.name), arguments.one(BEFORE.name), arguments.one(MODE.name)
+    return validate(
+        Filters(
+            recency=None if recency is None else parse_recency(recency),
+            domains=parse_domains(arguments.many(DOMAIN.name)),
+            languages=parse_languages(arguments.many(LANG.name)),
+            country=None if country is None else parse_country(country),
+            after=None if after is None else parse_day("after", after),
+            before=None if before is None else parse_day("before", before),
+            mode=None if mode is None else parse_mode(mode),
+        )
+    )
+
+
+def audience(*, public: bool) -> Audience:
+    """Return who will see the answer."""
+    return Audience.CHANNEL if public else Audience.ASKER
+
+
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """Turn InvalidRequest, whose fields are named as the options are, into a UsageError for the asker."""
+    try:
+        yield
+    except InvalidRequest as error:
+        raise UsageError(_problem(error)) from None
+
+
+def _problem(error: InvalidRequest) -> str:
+    allowed = re.sub(r"(?:^|(?<=\? ))\w", lambda match: match[0].upper(), error.allowed or str(error))
+    if error.field in {"query", "prompt"}:
+        return f"That text cannot be sent: {error.value or 'it is empty'}. {allowed}."
+    return f"`--{error.field}` cannot be {quoted(error.value or '')}. {allowed}."

@@ -1,0 +1,71 @@
+"""`/search`: the best pages for a query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bot.blocks.base import Audience, OutgoingMessage
+from bot.blocks.results import results_messages
+from bot.commands.base import Command, Option, Work
+from bot.commands.filters import FILTERS, MODE, PUBLIC, audience, read_filters, usage_errors
+from bot.commands.options import Grammar, parse_options
+from bot.errors import UsageError
+from perplexity.queries import checked_query, parse_results
+from perplexity.types import Query, SearchResults
+
+NUMBER = Option(name="--n", short="-n", value="1-20", help="How many pages; 5 unless you say so")
+GRAMMAR = Grammar(options=(NUMBER, *FILTERS, MODE, PUBLIC))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchRequest:
+    """What to search for, and whether everyone in the channel sees it."""
+
+    query: Query
+    public: bool
+
+
+def parse(text: str) -> SearchRequest:
+    """Read what follows `/search`. Raises UsageError."""
+    arguments = parse_options(text, GRAMMAR)
+    if not arguments.text:
+        raise UsageError("There is nothing to search for behind the options.")
+    with usage_errors():
+        filters = read_filters(arguments)
+        number = arguments.one(NUMBER.name)
+        count = Query.max_results if number is None else parse_results(number)
+        query = checked_query(Query(text=arguments.text, filters=filters, max_results=count))
+    return SearchRequest(query=query, public=PUBLIC.name in arguments.given)
+
+
+async def answer(request: SearchRequest, work: Work) -> SearchResults:
+    """Search. Raises PerplexityError."""
+    return await work.provider.search(request.query)
+
+
+def who_sees(request: SearchRequest) -> Audience:
+    """Return who will see the results."""
+    return audience(public=request.public)
+
+
+def render(reply: SearchResults, request: SearchRequest) -> tuple[OutgoingMessage, ...]:
+    """Render the results."""
+    return results_messages(reply, query=request.query, audience=who_sees(request))
+
+
+SEARCH = Command(
+    name="search",
+    summary="Search the web and list the best pages",
+    usage="[--n 1-20] [--recency week] [--domain a.com,-b.com] [--public] QUERY",
+    options=GRAMMAR.options,
+    examples=(
+        ("python free threading", "the five best pages"),
+        ("--n 10 --recency month postgres release", "ten pages from the past month"),
+        ("--domain arxiv.org --mode academic graph databases", "papers on one site"),
+        ('"exact words" --after 2026-01-01 --public', "pages of this year, shown to everyone here"),
+    ),
+    parse=parse,
+    audience=who_sees,
+    answer=answer,
+    render=render,
+)
