@@ -39,8 +39,8 @@ class Marker:
 class Cited:
     """A text whose markers are known.
 
-    `pieces` make up the text in order. `sources` are those the text refers to, in the order of their first marker, whose
-    place is the marker's number; `others` are the rest. `orphans` counts the removed references to no source.
+    `pieces` make up the text in order. `sources` are those the text refers to, in the order of their first marker: a
+    source's place is the marker's number; `others` are the rest. `orphans` counts the removed references to no source.
     """
 
     pieces: tuple[str | Marker, ...]
@@ -86,7 +86,7 @@ def cite(text: str, sources: Sequence[Source]) -> Cited:
     place = 0
     for reference in _references(text, known):
         for piece in (text[place : reference.start] + reference.text, *reference.sources):
-            if piece and piece != (pieces or [None])[-1]:
+            if piece and [piece] != pieces[-1:]:
                 pieces.append(piece)
         place = reference.end
     return _numbered([*pieces, text[place:]], sources, orphans)

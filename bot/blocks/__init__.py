@@ -1,0 +1,1 @@
+"""Answers, results, failures and help as Block Kit messages. Pure; everything leaves through `gate.seal`."""

@@ -1,0 +1,65 @@
+"""An answer as messages: the text first, then its sources, then how it came about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bot.blocks import assembling
+from bot.blocks.base import Audience, Block, OutgoingMessage
+from bot.blocks.elements import context, markdown, section
+from bot.blocks.escaping import clean, escape, one_line, shorten
+from bot.blocks.grey_line import grey_line
+from bot.blocks.marks import hold
+from bot.blocks.paging import pages
+from bot.blocks.passages import passage_blocks
+from bot.blocks.sources import address_of, source_blocks
+from perplexity.citations import cite
+from perplexity.types import Answer, AnswerKind
+
+EMPTY = "The answer came back empty."
+UNSOURCED = "This answer came without sources, so nothing in it can be checked here."
+
+
+def answer_messages(answer: Answer, *, audience: Audience) -> tuple[OutgoingMessage, ...]:
+    """Render an answer as one message, or as several numbered ones; sources and the grey line stand in the last."""
+    if answer.kind is AnswerKind.PASSAGES and answer.passages:
+        body, tail = passage_blocks(answer)
+        orphans = 0
+    else:
+        body, tail, orphans = _written(answer)
+    notes = [context(note) for note in _notes(answer)]
+    blocks = [*body, *tail, *notes, _grey(answer, orphans, audience)]
+    return assembling.messages(blocks, summary=_counted(len(answer.sources), "source"))
+
+
+def _written(answer: Answer) -> tuple[list[Block], list[Block], int]:
+    cited = cite(clean(answer.text), answer.sources)
+    parts = pages(hold(cited), [address_of(source) for source in cited.sources])
+    body = [markdown(part) for part in parts] or [section(EMPTY)]
+    return body, source_blocks(cited.sources, cited.others), cited.orphans
+
+
+def _notes(answer: Answer) -> Iterator[str]:
+    if answer.incomplete is not None:
+        reason = f" ({escape(shorten(one_line(answer.incomplete), 200))})" if answer.incomplete.strip() else ""
+        yield f":warning: This answer is incomplete: the model stopped early{reason}."
+    if not answer.sources and answer.text.strip():
+        yield UNSOURCED
+    yield from (escape(shorten(one_line(note), 500)) for note in answer.notes if note.strip())
+
+
+def _grey(answer: Answer, orphans: int, audience: Audience) -> Block:
+    removed = f"{_counted(orphans, 'reference')} without a source removed" if orphans else ""
+    return grey_line(
+        answer.provider,
+        effort=answer.effort or answer.model,
+        seconds=answer.seconds,
+        cost_usd=answer.usage.cost_usd,
+        failed=answer.failed,
+        also=(removed,),
+        audience=audience,
+    )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

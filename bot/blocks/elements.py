@@ -1,0 +1,54 @@
+"""The few Block Kit blocks that the app uses, as plain JSON (https://docs.slack.dev/reference/block-kit/blocks)."""
+
+from __future__ import annotations
+
+from bot.blocks.base import Block
+from bot.blocks.escaping import escape
+
+LONGEST_TEXT = 3000
+"""Characters that one text object takes."""
+
+
+def mrkdwn(text: str) -> Block:
+    """Return a text object of text that is escaped already; `verbatim` keeps Slack from making links of addresses."""
+    return {"type": "mrkdwn", "text": text, "verbatim": True}
+
+
+def section(text: str) -> Block:
+    """Return a paragraph of mrkdwn, shown in full."""
+    return {"type": "section", "text": mrkdwn(text), "expand": True}
+
+
+def context(text: str) -> Block:
+    """Return small grey mrkdwn."""
+    return {"type": "context", "elements": [mrkdwn(text)]}
+
+
+def markdown(text: str) -> Block:
+    """Return a block of standard Markdown."""
+    return {"type": "markdown", "text": text}
+
+
+def button(label: str, *, action_id: str, value: str) -> Block:
+    """Return a row with one button, the thing to do next."""
+    text = {"type": "plain_text", "text": label}
+    return {
+        "type": "actions",
+        "elements": [{"type": "button", "text": text, "style": "primary", "action_id": action_id, "value": value}],
+    }
+
+
+def link(address: str, label: str) -> str:
+    """Return a link in mrkdwn; the label is text from outside. A pipe would end the address, so it is drawn."""
+    return f"<{escape(address)}|{escape(label).replace('|', '¦')}>"
+
+
+def lines(pieces: list[str]) -> list[str]:
+    """Join lines of mrkdwn to texts that one text object takes each."""
+    texts: list[str] = []
+    for piece in pieces:
+        if texts and len(texts[-1]) + len(piece) < LONGEST_TEXT:
+            texts[-1] += f"\n{piece}"
+        else:
+            texts.append(piece)
+    return texts

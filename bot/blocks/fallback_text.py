@@ -1,0 +1,36 @@
+"""The top-level text of a message with blocks: the beginning of what the blocks say in full."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+
+from bot.blocks.base import Block
+from bot.blocks.defusing import defuse
+from bot.blocks.escaping import JOINER, escape, shorten
+from bot.blocks.words import words
+
+MOST_CHARACTERS = 3_900
+MOST_BYTES = 3_990
+"""`chat.update` counts bytes and takes 4,000; one number serves all ways."""
+
+_SIGNS = re.compile(r"[*`#]+|^\s*[-:| ]+$", re.MULTILINE)
+
+
+def fallback_text(blocks: Sequence[Block], *, beginning: str = "", ending: str = "") -> str:
+    """Return the words of blocks as mrkdwn without links, cut to Slack's limit. Never empty."""
+    said = "\n".join(filter(None, (words(block, links=False) for block in blocks)))
+    plain = html.unescape(said).replace(JOINER, "")
+    plain = re.sub(r"\s*\n\s*", "\n", _SIGNS.sub("", plain)).strip()
+    frame = f"{beginning}{{}}{f' ({ending})' if ending else ''}"
+    return frame.format(_fitting(plain, room=MOST_CHARACTERS - len(frame))) or "…"
+
+
+def _fitting(text: str, *, room: int) -> str:
+    limit = room
+    while True:
+        fitting = escape(defuse(shorten(text, limit)))
+        if len(fitting) <= room and len(fitting.encode()) <= MOST_BYTES - (MOST_CHARACTERS - room):
+            return fitting
+        limit = limit * 4 // 5

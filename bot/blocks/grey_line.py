@@ -1,0 +1,48 @@
+"""The grey line: who answered, how hard it thought, how long, for how much, why not another, who can see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from bot.blocks.base import Audience, Block
+from bot.blocks.elements import context
+from bot.blocks.escaping import escape, one_line, shorten
+from perplexity.types import Attempt
+
+_LONGEST_ITEM = 200
+
+
+def grey_line(
+    provider: str,
+    *,
+    effort: str | None = None,
+    seconds: float,
+    cost_usd: float | None,
+    failed: Sequence[Attempt],
+    also: Iterable[str] = (),
+    audience: Audience,
+) -> Block:
+    """Say it in one line; `also` are further facts. What is unknown is left out."""
+    why = dict.fromkeys(f"{attempt.provider} {attempt.summary or 'failed'}" for attempt in failed)
+    items = (provider, effort or "", duration(seconds), dollars(cost_usd), *why, *also, audience.value)
+    shown = [escape(shorten(one_line(item), _LONGEST_ITEM)) for item in items if item]
+    return context(shorten(" · ".join(shown), 2_900))
+
+
+def duration(seconds: float) -> str:
+    """Return seconds as "3.4 s", from 100 on as "2 min 5 s"."""
+    if seconds < 100:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
+
+
+def dollars(cost: float | None) -> str:
+    """Return a cost as "$0.0014", "free" where it is nothing, empty where it is unknown."""
+    if cost is None:
+        return ""
+    if cost == 0:
+        return "free"
+    if cost >= 1:
+        return f"${cost:.2f}"
+    return f"${float(f'{cost:.2g}'):.6f}".rstrip("0") if cost >= 0.0001 else "under $0.0001"

@@ -1,0 +1,74 @@
+"""What the app says about itself: that it searches, what was wrong, how it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from bot.blocks.base import OutgoingMessage
+from bot.blocks.elements import context, lines, section
+from bot.blocks.escaping import code, escape, one_line, shorten
+from bot.commands.base import Command, Option
+from bot.commands.words import plain as as_typed
+from bot.errors import UsageError
+
+_QUESTION = 150
+_AIMS = {"search": "pages for", "ask": "an answer to"}
+
+
+def searching_message(command: str, text: str) -> OutgoingMessage:
+    """Say that a question was taken; `text` is what followed the command, as Slack sent it."""
+    question = escape(shorten(one_line(as_typed(text)), _QUESTION))
+    aim = _AIMS.get(command, "")
+    return _of_sections([f"*Searching…*  {aim} “{question}”" if question else "*Searching…*"])
+
+
+def notice_message(text: str) -> OutgoingMessage:
+    """Say one thing. `text` is not escaped yet."""
+    return _of_sections([escape(shorten(text, 1_500)) or "…"])
+
+
+def usage_message(command: Command[Any, Any], error: UsageError, *, slash: str) -> OutgoingMessage:
+    """Say what was wrong with a command, how it is used and where to read more; `slash` is how it was called."""
+    problem = f"{escape(shorten(error.problem, 1_000))}\n{_usage(command, slash)}"
+    message = _of_sections([problem])
+    hint = context(f"{code(f'{slash} help')} shows everything with examples")
+    return OutgoingMessage(text=message.text, blocks=(*message.blocks, hint))
+
+
+def help_message(command: Command[Any, Any], *, slash: str) -> OutgoingMessage:
+    """Show all of a command: what it does, every option, examples."""
+    options = ["*Options*", *(_option(option) for option in command.options)] if command.options else []
+    examples = [f"{code(f'{slash} {arguments}')}  {escape(what)}" for arguments, what in command.examples]
+    shown = ["*Examples*", *examples] if examples else []
+    return _of_sections([f"{escape(command.summary)}.\n{_usage(command, slash)}", *lines(options), *lines(shown)])
+
+
+def help_overview(
+    commands: Sequence[Command[Any, Any]], *, slash: str, unknown: str | None = None, nearest: str | None = None
+) -> OutgoingMessage:
+    """List the commands; `unknown` is a word that named none of them, `nearest` the one that it may have meant."""
+    rows = [f"{code(f'{slash} {command.name} {command.usage}')}\n{escape(command.summary)}" for command in commands]
+    more = f"{code(f'{slash} help {commands[0].name}')} shows every option with examples" if commands else ""
+    sections = [*_unknown(unknown, nearest), *lines(rows)]
+    message = _of_sections(sections or ["There are no commands."])
+    return OutgoingMessage(text=message.text, blocks=(*message.blocks, *([context(more)] if more else [])))
+
+
+def _unknown(word: str | None, nearest: str | None) -> Iterator[str]:
+    if word is not None:
+        meant = f" Did you mean {code(nearest)}?" if nearest else ""
+        yield f"I don’t know the command {code(shorten(word, 80))}.{meant}"
+
+
+def _usage(command: Command[Any, Any], slash: str) -> str:
+    return f"*Usage*  {code(f'{slash} {command.usage}')}"
+
+
+def _option(option: Option) -> str:
+    names = [f"{option.name} {option.value}".strip(), *([option.short] if option.short else [])]
+    return f"{', '.join(map(code, names))}  {escape(option.help)}"
+
+
+def _of_sections(texts: Sequence[str]) -> OutgoingMessage:
+    return OutgoingMessage(text=shorten("\n".join(texts), 3_000), blocks=tuple(section(text) for text in texts))

@@ -1,0 +1,75 @@
+"""Search results as messages: one compact entry each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bot.blocks import assembling
+from bot.blocks.base import Audience, Block, OutgoingMessage
+from bot.blocks.elements import context, section
+from bot.blocks.escaping import escape, one_line, shorten
+from bot.blocks.grey_line import grey_line
+from bot.blocks.sources import day, place_and_day, titled
+from perplexity.filters import Filters
+from perplexity.types import Query, SearchResults, Source
+
+_SNIPPET = 350
+_QUERY = 200
+_FILTERS = 600
+_MODES = {"academic": "academic papers", "sec": "SEC filings"}
+
+
+def results_messages(results: SearchResults, *, query: Query, audience: Audience) -> tuple[OutgoingMessage, ...]:
+    """Render results in the provider's order, or say that there are none and what to try."""
+    found = len(results.results)
+    entries = [_entry(number, source) for number, source in enumerate(results.results, 1)]
+    body = [_header(found, query), *entries] if found else [_nothing(query)]
+    notes = [context(escape(shorten(one_line(note), 500))) for note in results.notes if note.strip()]
+    grey = grey_line(
+        results.provider,
+        seconds=results.seconds,
+        cost_usd=results.cost_usd,
+        failed=results.failed,
+        audience=audience,
+    )
+    return assembling.messages([*body, *notes, grey], summary="")
+
+
+def _header(found: int, query: Query) -> Block:
+    shown = escape(shorten(one_line(query.text), _QUERY))
+    return context(" · ".join([f"*{found} result{'' if found == 1 else 's'} for* {shown}", *_filters(query)]))
+
+
+def _nothing(query: Query) -> Block:
+    narrowed = _filters(query)
+    advice = f"without the filters ({', '.join(narrowed)}) or in other words" if narrowed else "in other words"
+    shown = escape(shorten(one_line(query.text), _QUERY))
+    return section(f"No results for “{shown}”. Try it {advice}.")
+
+
+def _entry(number: int, source: Source) -> Block:
+    snippet = escape(shorten(one_line(source.snippet), _SNIPPET))
+    return section("\n".join(filter(None, (f"*{number}.  {titled(source)}*", place_and_day(source), snippet))))
+
+
+def _filters(query: Query) -> list[str]:
+    return [shorten(escape(text), _FILTERS) for text in _said(query.filters)]
+
+
+def _said(filters: Filters) -> Iterator[str]:
+    if filters.recency:
+        yield f"past {filters.recency}"
+    if filters.after:
+        yield f"after {day(filters.after.isoformat())}"
+    if filters.before:
+        yield f"before {day(filters.before.isoformat())}"
+    if only := [domain for domain in filters.domains if not domain.startswith("-")]:
+        yield f"only {', '.join(only)}"
+    if denied := [domain[1:] for domain in filters.domains if domain.startswith("-")]:
+        yield f"without {', '.join(denied)}"
+    if filters.languages:
+        yield f"language {', '.join(filters.languages)}"
+    if filters.country:
+        yield f"country {filters.country}"
+    if filters.mode in _MODES:
+        yield _MODES[filters.mode]

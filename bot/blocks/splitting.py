@@ -1,0 +1,147 @@
+"""A segment that is too long for one message, as several that are not: nothing cut that can stay whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from bot.blocks.cutting import cut
+from bot.blocks.marks import Addresses
+from bot.blocks.segments import Form, Segment, flattened, inert, list_items, segments
+from bot.blocks.tables import Row, Table, flat, tidy
+from bot.blocks.weights import HEADING, PART_BLOCKS, weight
+
+_ITEM = re.compile(r" {0,3}(?:[-+*]|\d{1,9}[.)])(?=\s|$)[ \t]?")
+_QUOTE = re.compile(r"^ {0,3}> ?", re.MULTILINE)
+_DEEPEST = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Splitter:
+    """Splits by weight: `room` is what one piece may weigh, `addresses` are those of the sources.
+
+    `depth` counts the lists and quotes around; so deep inside, structure is given up and text kept.
+    """
+
+    room: int
+    addresses: Addresses
+    depth: int = 0
+
+    def split(self, segment: Segment) -> list[Segment]:
+        """Return the segment, or its pieces in order."""
+        if self._fits([segment]):
+            return [segment]
+        return list(self._ways()[segment.form](segment))
+
+    def weigh(self, segment: Segment) -> int:
+        """Return the most that Slack will count for a segment, with the blank line before it."""
+        headings = segment.headings + (segment.form is Form.HEADING)
+        return weight(segment.markdown, self.addresses) + HEADING * headings + 2
+
+    def _fits(self, together: Sequence[Segment]) -> bool:
+        special = sum(segment.special for segment in together)
+        return sum(map(self.weigh, together)) <= self.room and 2 * special < PART_BLOCKS
+
+    def _ways(self) -> dict[Form, Callable[[Segment], Iterator[Segment]]]:
+        nested = self.depth < _DEEPEST
+        return {
+            Form.HEADING: self._text,
+            Form.TEXT: self._text,
+            Form.RULE: self._text,
+            Form.LIST: self._list if nested else self._flat,
+            Form.QUOTE: self._quote if nested else self._flat,
+            Form.FENCE: self._fence,
+            Form.TABLE: self._table,
+        }
+
+    def _text(self, segment: Segment) -> Iterator[Segment]:
+        # Room for the joiner of `inert` and the blank line between.
+        for piece in cut(segment.text, room=self.room - 8, addresses=self.addresses):
+            if piece.strip():
+                yield Segment(form=Form.TEXT, text=inert(piece))
+
+    def _flat(self, segment: Segment) -> Iterator[Segment]:
+        yield from self._text(Segment(form=Form.TEXT, text=flattened(segment.text)))
+
+    def _fence(self, segment: Segment) -> Iterator[Segment]:
+        frame = self.weigh(replace(segment, text="")) + 2 * _longest_run(segment.text)
+        for piece in cut(segment.text, room=max(self.room - frame, 40), addresses=self.addresses, whole=False):
+            yield replace(segment, text=piece.removesuffix("\n"))
+
+    def _quote(self, segment: Segment) -> Iterator[Segment]:
+        # Every line gets its sign back, and a line may be empty.
+        inner = replace(self, room=self.room // 4, depth=self.depth + 1)
+        for piece in inner.pieces(_QUOTE.sub("", segment.text)):
+            quoted = "\n".join(f"> {line}" for line in piece.markdown.split("\n"))
+            yield replace(piece, form=Form.QUOTE, text=quoted, **_counts(piece))
+
+    def _list(self, segment: Segment) -> Iterator[Segment]:
+        group: list[Segment] = []
+        for item in list_items(segment.text):
+            if group and not self._fits([*group, item]):
+                yield _one_list(group)
+                group = []
+            if self._fits([item]):
+                group.append(item)
+            else:
+                yield from self._item(item.text)
+        if group:
+            yield _one_list(group)
+
+    def _item(self, item: str) -> Iterator[Segment]:
+        """Split one item: what follows its first paragraph stands below the list, no longer in it."""
+        sign = _ITEM.match(item)
+        start = sign.end() if sign else 0
+        inner = replace(self, room=self.room - 16, depth=self.depth + 1)
+        body = re.sub(rf"^ {{1,{start}}}", "", item[start:], flags=re.MULTILINE) if start else item
+        for index, piece in enumerate(inner.pieces(body)):
+            first = sign is not None and index == 0 and piece.form is Form.TEXT
+            yield replace(piece, form=Form.LIST, text=f"{item[:start].rstrip()} {piece.text}") if first else piece
+
+    def pieces(self, text: str) -> Iterator[Segment]:
+        """Yield the segments of a text, split where needed."""
+        for segment in segments(text):
+            yield from self.split(segment)
+
+    def _table(self, segment: Segment) -> Iterator[Segment]:
+        table = tidy(segment.text.split("\n"))
+        if self._of_table(table.with_rows(())) > self.room // 2:
+            for row in (table.header, *table.rows):
+                yield from self._row(row)
+            return
+        group: list[Row] = []
+        for row in table.rows:
+            if group and self._of_table(table.with_rows([*group, row])) > self.room:
+                yield Segment(form=Form.TABLE, text=table.with_rows(group).markdown)
+                group = []
+            if self._of_table(table.with_rows([row])) > self.room:
+                yield from self._row(row)
+            else:
+                group.append(row)
+        if group:
+            yield Segment(form=Form.TABLE, text=table.with_rows(group).markdown)
+
+    def _row(self, row: Row) -> Iterator[Segment]:
+        yield from self._text(Segment(form=Form.TEXT, text=flat(row)))
+
+    def _of_table(self, table: Table) -> int:
+        return self.weigh(Segment(form=Form.TABLE, text=table.markdown))
+
+
+def _one_list(items: Sequence[Segment]) -> Segment:
+    return Segment(
+        form=Form.LIST,
+        text="\n".join(item.text for item in items),
+        headings=sum(item.headings for item in items),
+        special=sum(item.special for item in items),
+    )
+
+
+def _longest_run(text: str) -> int:
+    return max((len(run) for run in re.findall("`+", text)), default=0)
+
+
+def _counts(piece: Segment) -> dict[str, int]:
+    heading, special = piece.form is Form.HEADING, piece.form in (Form.HEADING, Form.FENCE, Form.TABLE, Form.RULE)
+    return {"headings": piece.headings + heading, "special": piece.special + special}
