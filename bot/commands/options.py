@@ -143,7 +143,7 @@ def _typed(word: str, grammar: Grammar, *, text_seen: bool) -> _Typed | None:
         return _Typed(option=known, value=long[3], short=False)
     meant = nearest(name, [option.name for option in grammar.options])
     # A dash of typography inside a sentence is more often a dash than an option nobody has heard of.
-    if long[1] and text_seen and not meant:
+    if long[1] and text_seen and not meant and name not in grammar.elsewhere:
         return None
     raise UsageError(grammar.elsewhere.get(name) or _unknown(name, meant))
 

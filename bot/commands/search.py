@@ -14,7 +14,13 @@ from perplexity.queries import checked_query, parse_results
 from perplexity.types import Query, SearchResults
 
 NUMBER = Option(name="--n", short="-n", value="1-20", help="How many pages; 5 unless you say so")
-GRAMMAR = Grammar(options=(NUMBER, *FILTERS, MODE, PUBLIC))
+GRAMMAR = Grammar(
+    options=(NUMBER, *FILTERS, MODE, PUBLIC),
+    elsewhere={
+        "--reasoning": "`--reasoning` works for answers only: a search lists pages.",
+        "--model": "`--model` works for answers only: a search lists pages.",
+    },
+)
 
 
 @dataclass(frozen=True, kw_only=True)
