@@ -50,7 +50,7 @@ def common(filters: Filters) -> dict[str, JSON]:
 
 
 def read(body: Mapping[str, JSON]) -> SearchResults:
-    """Return the pages, numbered from 1; results may come grouped by query. Raises MalformedResponse without any list."""
+    """Return the pages, numbered from 1; they may come grouped by query. Raises MalformedResponse without a list."""
     results = body.get("results")
     if not isinstance(results, list):
         raise MalformedResponse("the response has no results", provider=PROVIDER)

@@ -1,0 +1,110 @@
+"""The Agent API: `POST /v1/agent`. Pure. Its body is strict: a field that it does not know is refused.
+
+https://docs.perplexity.ai/docs/agent-api
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from perplexity.errors import InvalidRequest
+from perplexity.filters import Filters
+from perplexity.models import Target
+from perplexity.types import JSON, Answer, Message, Question
+from perplexity.wire.agent_output import read
+from perplexity.wire.agent_stream import AgentStream
+from perplexity.wire.base import StreamReader
+from perplexity.wire.search import common
+
+INSTRUCTIONS = (
+    "Answer from the web search results. Cite each claim right behind it with the id of its search result in square "
+    "brackets, such as [1] or [2][3]. Use no other form of citation and do not list the sources at the end."
+)
+"""For a pinned model, which otherwise cites nothing. An effort's own instructions are better and would be replaced."""
+
+_SEARCH: dict[str, JSON] = {"type": "web_search"}
+_MOST_STEPS = 5
+_MOST_OUTPUT_TOKENS = 8192
+
+
+class Agent:
+    """The wire of the Agent API."""
+
+    path = "/v1/agent"
+
+    def check(self, question: Question) -> None:
+        """Raise InvalidRequest for a mode: the Agent API has no such filter."""
+        if question.filters.mode not in {None, "web"}:
+            allowed = "answers are drawn from the whole web only; academic and sec are for a search"
+            raise InvalidRequest.of("mode", question.filters.mode, allowed)
+
+    def build(self, question: Question, target: Target, *, stream: bool) -> dict[str, JSON]:
+        """Return the request's body: who answers and the input, and beyond that only what was asked for."""
+        wanted: dict[str, JSON] = {
+            "background": target.background,
+            "stream": stream,
+            "language_preference": next(iter(question.filters.languages), None),
+            "response_format": None if question.schema is None else _format(question),
+            "tools": _tools(question.filters, forced=target.model is not None),
+        }
+        return {
+            **_who(target),
+            "input": _input(question.messages),
+            "store": target.background,
+            **{name: value for name, value in wanted.items() if value},
+        }
+
+    def notes(self, question: Question) -> tuple[str, ...]:
+        """Return what became of a language filter."""
+        languages = question.filters.languages
+        told = "Perplexity prefers the language {} for its answer, but searches pages in every language."
+        return (told.format(languages[0]),) if languages else ()
+
+    def read(self, body: Mapping[str, JSON]) -> Answer:
+        """Return the answer of a finished run. Raises RunFailed or MalformedResponse."""
+        return read(body)
+
+    def reader(self) -> StreamReader:
+        """Return a reader for one stream."""
+        return AgentStream()
+
+
+def _who(target: Target) -> dict[str, JSON]:
+    """Return the effort; or the pinned model and what makes it search, cite and come to an end.
+
+    A model that is merely offered the search may answer without it, and one step would be spent on it.
+    """
+    if target.model is None:
+        return {"effort": target.effort}
+    pinned: dict[str, JSON] = {
+        "model": target.model,
+        "instructions": INSTRUCTIONS,
+        "tool_choice": _SEARCH,
+        "max_steps": _MOST_STEPS,
+    }
+    if target.model.startswith("anthropic/"):
+        pinned["max_output_tokens"] = _MOST_OUTPUT_TOKENS
+    if target.reasons:
+        pinned["reasoning"] = {"effort": target.effort}
+    return pinned
+
+
+def _input(messages: tuple[Message, ...]) -> JSON:
+    if len(messages) == 1 and messages[0].role == "user":
+        return messages[0].content
+    return [{"type": "message", "role": message.role, "content": message.content} for message in messages]
+
+
+def _tools(filters: Filters, *, forced: bool) -> list[JSON]:
+    """Return the web search with its filters; an effort without filters brings its own."""
+    narrowed = common(filters)
+    tool = dict(_SEARCH)
+    if narrowed:
+        tool["filters"] = narrowed
+    if filters.country:
+        tool["user_location"] = {"country": filters.country}
+    return [tool] if forced or tool != _SEARCH else []
+
+
+def _format(question: Question) -> JSON:
+    return {"type": "json_schema", "json_schema": {"name": "answer", "schema": dict(question.schema or {})}}
