@@ -85,7 +85,8 @@ def cite(text: str, sources: Sequence[Source]) -> Cited:
     pieces: list[str | Source] = []
     place = 0
     for reference in _references(text, known):
-        for piece in (text[place : reference.start] + reference.text, *reference.sources):
+        found: tuple[str | Source, ...] = (text[place : reference.start] + reference.text, *reference.sources)
+        for piece in found:
             if piece and [piece] != pieces[-1:]:
                 pieces.append(piece)
         place = reference.end

@@ -1,4 +1,4 @@
-"""A Markdown text as the blocks that Slack will make of it, each written in the one way that every renderer reads alike."""
+"""A Markdown text as the blocks that Slack will make of it, each written as every renderer reads it."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _segment(tokens: Sequence[Token], lines: Sequence[str]) -> Segment:
             return Segment(form=Form.TABLE if table.fits else Form.LIST, text=table.markdown)
         case Form.TEXT:
             return Segment(form=form, text="\n".join(source).strip())
-    return Segment(form=form, text="\n".join(source).rstrip(), **_inside(tokens))
+    return _holding(form, "\n".join(source).rstrip(), tokens)
 
 
 def _heading(token: Token, content: str) -> Segment:
@@ -118,9 +118,10 @@ def _fence(token: Token) -> Segment:
     return Segment(form=Form.FENCE, text=content, language=language)
 
 
-def _inside(tokens: Sequence[Token]) -> dict[str, int]:
+def _holding(form: Form, text: str, tokens: Sequence[Token]) -> Segment:
     kinds = [token.type for token in tokens]
-    return {"headings": kinds.count("heading_open"), "special": sum(kind in _SPECIAL for kind in kinds)}
+    special = sum(kind in _SPECIAL for kind in kinds)
+    return Segment(form=form, text=text, headings=kinds.count("heading_open"), special=special)
 
 
 def list_items(text: str) -> Iterator[Segment]:
@@ -129,7 +130,7 @@ def list_items(text: str) -> Iterator[Segment]:
     for token in blocks(text):
         if token.type == "list_item_open" and token.level == 1 and token.map:
             source = "\n".join(lines[slice(*token.map)]).rstrip()
-            yield Segment(form=Form.LIST, text=source, **_inside(blocks(source)))
+            yield _holding(Form.LIST, source, blocks(source))
 
 
 def flattened(text: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from bot.blocks.cutting import cut
 from bot.blocks.marks import Addresses
-from bot.blocks.segments import Form, Segment, flattened, inert, list_items, segments
+from bot.blocks.segments import FLOWING, Form, Segment, flattened, inert, list_items, segments
 from bot.blocks.tables import Row, Table, flat, tidy
 from bot.blocks.weights import HEADING, PART_BLOCKS, weight
 
@@ -74,7 +74,13 @@ class Splitter:
         inner = replace(self, room=self.room // 4, depth=self.depth + 1)
         for piece in inner.pieces(_QUOTE.sub("", segment.text)):
             quoted = "\n".join(f"> {line}" for line in piece.markdown.split("\n"))
-            yield replace(piece, form=Form.QUOTE, text=quoted, **_counts(piece))
+            heading, flowing = piece.form is Form.HEADING, piece.form in FLOWING
+            yield Segment(
+                form=Form.QUOTE,
+                text=quoted,
+                headings=piece.headings + heading,
+                special=piece.special + (not flowing),
+            )
 
     def _list(self, segment: Segment) -> Iterator[Segment]:
         group: list[Segment] = []
@@ -140,8 +146,3 @@ def _one_list(items: Sequence[Segment]) -> Segment:
 
 def _longest_run(text: str) -> int:
     return max((len(run) for run in re.findall("`+", text)), default=0)
-
-
-def _counts(piece: Segment) -> dict[str, int]:
-    heading, special = piece.form is Form.HEADING, piece.form in (Form.HEADING, Form.FENCE, Form.TABLE, Form.RULE)
-    return {"headings": piece.headings + heading, "special": piece.special + special}

@@ -1,0 +1,73 @@
+"""Reads a message as the most eager renderer would: what it shows, what it links to, whom it mentions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+EAGER = MarkdownIt("commonmark", {"linkify": True, "html": True}).enable(["table", "strikethrough", "linkify"])
+LIVE = re.compile(r"<[@!#]|@(?:here|channel|everyone|group)\b", re.IGNORECASE)
+MRKDWN_LINK = re.compile(r"<([^<>|]+)(?:\|[^<>]*)?>")
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """Yield every token of a Markdown text, with those inside lines in their place."""
+    for token in EAGER.parse(text):
+        yield from token.children or [token]
+
+
+def links(text: str) -> list[str]:
+    """Return the address of every link and image that a renderer could make of a Markdown text, and every HTML tag."""
+    found = []
+    for token in tokens(text):
+        if token.type == "link_open":
+            found.append(str(token.attrs["href"]))
+        elif token.type == "image":
+            found.append(f"image {token.attrs['src']}")
+        elif token.type in ("html_inline", "html_block"):
+            found.append(f"html {token.content}")
+    return found
+
+
+def shown(text: str) -> str:
+    """Return what a Markdown text shows, links by their label; the language of a fence counts as shown."""
+    said = []
+    for token in tokens(text):
+        if token.type in ("text", "code_inline", "fence", "code_block"):
+            said.append(f"{token.info} {token.content}")
+        elif token.type in ("softbreak", "hardbreak", "inline", "td_close", "paragraph_close"):
+            said.append("\n")
+    return "".join(said).replace("\u2060", "")
+
+
+def all_links(payload: Mapping[str, Any]) -> list[str]:
+    """Return every address that any text of a message links to."""
+    found = MRKDWN_LINK.findall(payload["text"])
+    for kind, text in texts(payload):
+        found += links(text) if kind == "markdown" else MRKDWN_LINK.findall(text) if kind == "mrkdwn" else []
+        found += [text] if kind == "url" else []
+    return found
+
+
+def mentions(payload: Mapping[str, Any]) -> list[str]:
+    """Return what could call somebody in any text that Slack reads for mentions."""
+    live = [payload["text"], *(text for kind, text in texts(payload) if kind in ("mrkdwn", "markdown"))]
+    return [match for text in live for match in LIVE.findall(text)]
+
+
+def texts(value: Any) -> Iterator[tuple[str, str]]:
+    """Yield each text of a message's blocks with its kind: the type of the object that holds it, or "url"."""
+    if isinstance(value, Mapping):
+        if isinstance(value.get("text"), str) and "type" in value:
+            yield value["type"], value["text"]
+        if isinstance(value.get("url"), str):
+            yield "url", value["url"]
+        for item in value.values():
+            yield from texts(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from texts(item)

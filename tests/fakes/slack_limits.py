@@ -1,0 +1,196 @@
+"""What Slack refuses in a message, as far as it is documented or was measured; strict, and knows nothing of the app.
+
+Sources: https://docs.slack.dev/reference/block-kit/blocks, and for what breaks long answers
+https://github.com/slackapi/bolt-js/issues/2509.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from markdown_it import MarkdownIt
+
+MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+MOST_BLOCKS = 50
+MOST_MARKDOWN = 12_000
+MOST_RENDERED = 13_200
+MOST_TEXT = 40_000
+MOST_TEXT_BYTES_BESIDE_BLOCKS = 4_000
+APART = {"heading_open", "fence", "code_block", "table_open", "hr"}
+
+Dict = Mapping[str, Any]
+
+
+def check_message(payload: Dict) -> list[str]:
+    """Return Slack's error names, each with the reason; empty for a message that Slack takes."""
+    return [*_text(payload), *_whole(payload.get("blocks") or []), *_each(payload.get("blocks") or [])]
+
+
+def rendered_blocks(text: str) -> int:
+    """Count the blocks that Slack makes of one `markdown` block: what stands apart, and each run of text between."""
+    count, in_run, inside = 0, False, 0
+    for token in MARKDOWN.parse(text):
+        if token.type in APART:
+            count, in_run = count + 1, False
+        inside += {"heading_open": 1, "table_open": 1, "heading_close": -1, "table_close": -1}.get(token.type, 0)
+        if token.type == "inline" and not inside and not in_run:
+            count, in_run = count + 1, True
+    return count
+
+
+def rendered_length(text: str) -> int:
+    """Count characters as Slack does: `&` is 5, `<` and `>` are 4, a heading costs about 100 more."""
+    headings = sum(token.type == "heading_open" for token in MARKDOWN.parse(text))
+    return len(text) + 4 * text.count("&") + 3 * (text.count("<") + text.count(">")) + 100 * headings
+
+
+def _text(payload: Dict) -> Iterator[str]:
+    text = payload.get("text") or ""
+    if not text.strip():
+        yield "no_text: the top-level text is empty"
+    if payload.get("blocks") and len(text.encode()) > MOST_TEXT_BYTES_BESIDE_BLOCKS:
+        yield "msg_too_long: the top-level text beside blocks has more than 4,000 bytes"
+    if len(text) > MOST_TEXT:
+        yield "msg_too_long: the text has more than 40,000 characters"
+    try:
+        json.dumps(payload, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        yield "invalid_arguments: half a surrogate pair"
+
+
+def _whole(blocks: Sequence[Dict]) -> Iterator[str]:
+    texts = [block["text"] for block in blocks if block.get("type") == "markdown"]
+    if len(blocks) + sum(rendered_blocks(text) - 1 for text in texts) > MOST_BLOCKS:
+        yield "msg_blocks_too_long: more than 50 blocks after rendering"
+    if sum(map(len, texts)) > MOST_MARKDOWN:
+        yield "msg_blocks_too_long: more than 12,000 characters of markdown"
+    others = [text for block in blocks if block.get("type") != "markdown" for text in _texts(block)]
+    if sum(map(rendered_length, texts)) + sum(map(len, others)) > MOST_RENDERED:
+        yield "msg_blocks_too_long: more than 13,200 characters in all"
+    for ids in (Counter(block["block_id"] for block in blocks if "block_id" in block),):
+        yield from (f"invalid_blocks: block_id {name} twice" for name, count in ids.items() if count > 1)
+
+
+def _each(blocks: Sequence[Dict]) -> Iterator[str]:
+    for place, block in enumerate(blocks):
+        check = CHECKS.get(str(block.get("type")))
+        if check is None:
+            yield f"invalid_blocks: /blocks/{place} has the unknown type {block.get('type')}"
+            continue
+        yield from (f"invalid_blocks: /blocks/{place} {fault}" for fault in check(block))
+        yield from (f"invalid_blocks: /blocks/{place} {fault}" for fault in _action_ids(block))
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from (text for name, item in value.items() if name == "text" and isinstance(text := item, str))
+        yield from (text for item in value.values() for text in _texts(item))
+    elif isinstance(value, list):
+        yield from (text for item in value for text in _texts(item))
+
+
+def _only(block: Dict, *names: str) -> Iterator[str]:
+    yield from (f"has the unknown field {name}" for name in block if name not in {"type", "block_id", *names})
+
+
+def _text_object(
+    value: Any, *, longest: int = 3000, types: tuple[str, ...] = ("mrkdwn", "plain_text")
+) -> Iterator[str]:
+    if not isinstance(value, dict) or value.get("type") not in types:
+        yield "must provide a text object of the right type"
+        return
+    yield from _only(value, "text", *(("verbatim",) if value["type"] == "mrkdwn" else ("emoji",)))
+    if not isinstance(value.get("text"), str) or not 1 <= len(value["text"]) <= longest:
+        yield f"text must have 1 to {longest} characters"
+
+
+def _section(block: Dict) -> Iterator[str]:
+    yield from _only(block, "text", "fields", "accessory", "expand")
+    if "text" in block or not block.get("fields"):
+        yield from _text_object(block.get("text"))
+
+
+def _context(block: Dict) -> Iterator[str]:
+    yield from _only(block, "elements")
+    if not 1 <= len(block.get("elements", [])) <= 10:
+        yield "needs 1 to 10 elements"
+    for element in block.get("elements", []):
+        yield from _text_object(element)
+
+
+def _markdown(block: Dict) -> Iterator[str]:
+    yield from _only(block, "text")
+    if not isinstance(block.get("text"), str) or not block["text"].strip():
+        yield "has no text"
+
+
+def _actions(block: Dict) -> Iterator[str]:
+    yield from _only(block, "elements")
+    if not 1 <= len(block.get("elements", [])) <= 25:
+        yield "needs 1 to 25 elements"
+    for element in block.get("elements", []):
+        yield from _button(element)
+
+
+def _button(button: Dict) -> Iterator[str]:
+    if button.get("type") != "button":
+        yield f"has the element {button.get('type')} where a button must be"
+    yield from _only(button, "text", "action_id", "value", "url", "style", "confirm", "accessibility_label")
+    yield from _text_object(button.get("text"), longest=75, types=("plain_text",))
+    if not 1 <= len(button.get("action_id", "")) <= 255:
+        yield "action_id must have 1 to 255 characters"
+    if len(button.get("value", "")) > 2000:
+        yield "value must have at most 2000 characters"
+    if button.get("style", "primary") not in {"primary", "danger"}:
+        yield "style must be primary or danger"
+
+
+def _header(block: Dict) -> Iterator[str]:
+    yield from _only(block, "text", "level")
+    yield from _text_object(block.get("text"), longest=150, types=("plain_text",))
+
+
+def _divider(block: Dict) -> Iterator[str]:
+    yield from _only(block)
+
+
+def _rich_text(block: Dict) -> Iterator[str]:
+    yield from _only(block, "elements")
+    if not block.get("elements"):
+        yield "needs elements"
+    for element in block.get("elements", []):
+        if element.get("type") not in {"rich_text_section", "rich_text_quote", "rich_text_preformatted"}:
+            yield f"has the rich text element {element.get('type')}"
+        if not element.get("elements"):
+            yield "has an empty rich text element"
+        for leaf in element.get("elements", []):
+            yield from _leaf(leaf)
+
+
+def _leaf(leaf: Dict) -> Iterator[str]:
+    if leaf.get("type") not in {"text", "link"}:
+        yield f"has the rich text leaf {leaf.get('type')}"
+    yield from _only(leaf, "text", "style", *(("url", "unsafe") if leaf.get("type") == "link" else ()))
+    if leaf.get("type") == "link" and not 1 <= len(leaf.get("url", "")) <= 3000:
+        yield "url must have 1 to 3000 characters"
+    if not leaf.get("text"):
+        yield "has an empty rich text leaf"
+
+
+def _action_ids(block: Dict) -> Iterator[str]:
+    ids = Counter(e.get("action_id") for e in block.get("elements", []) if isinstance(e, dict) and "action_id" in e)
+    yield from (f"has the action_id {name} twice" for name, count in ids.items() if count > 1)
+
+
+CHECKS: dict[str, Callable[[Dict], Iterator[str]]] = {
+    "section": _section,
+    "context": _context,
+    "markdown": _markdown,
+    "actions": _actions,
+    "header": _header,
+    "divider": _divider,
+    "rich_text": _rich_text,
+}
