@@ -78,7 +78,7 @@ class Answering:
             return self._failed(
                 row, sentence_for(error), error=type(error).__name__, seconds=self.clock() - started, tried=tried
             )
-        except Exception as error:  # noqa: BLE001 - the one boundary: whatever breaks, the asker gets a sentence
+        except Exception as error:
             log.exception("question.broke", extra=_ids(row))
             return self._failed(
                 row,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aiohttp import ClientSession, ClientTimeout, TCPConnector, web
+from perplexity.client import PerplexityClient
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
@@ -28,12 +29,11 @@ from bot.listeners.services import Services
 from bot.playground.server import Playground
 from bot.settings import Settings, is_loopback
 from bot.storage.patience import Patience
-from bot.storage.questions import Pool, Questions, connection_pool
+from bot.storage.questions import Questions, connection_pool
 from bot.web import health
 from bot.web.guard import Guard
 from bot.web.metrics import Metrics
 from bot.web.server import Server
-from perplexity.client import PerplexityClient
 from perplexity.fallback import Deadlines, Fallback
 from perplexity.providers import configured
 from perplexity.providers.base import Provider
@@ -241,7 +241,7 @@ def _deadlines(settings: Settings) -> Deadlines:
 
 
 async def _providers(settings: Settings, slack: Slack, stack: AsyncExitStack) -> Sequence[Provider]:
-    """Build the providers that the settings configure, in the order of the list; the handbook for the playground only."""
+    """Build the providers that the settings configure, in the list's order; the handbook is the playground's alone."""
     perplexity = None
     if settings.perplexity_api_key is not None:
         perplexity = await stack.enter_async_context(_perplexity(settings))

@@ -49,7 +49,7 @@ class Jobs:
 
     async def open(self) -> None:
         """Share the process's pool with the engine."""
-        await self._app.connector.open_async(self._pool)  # type: ignore[attr-defined]
+        await self._app.connector.open_async(self._pool)
 
     async def defer(self, connection: AsyncConnection[DictRow], question_id: UUID) -> None:
         """Enqueue a question's job on `connection`, inside the transaction that writes the question."""
@@ -61,7 +61,7 @@ class Jobs:
         async def answer_question(question_id: str) -> None:
             await answer(UUID(question_id))
 
-        self._app.task(answer_question, name=TASK, retry=ReturnsWhenCancelled())
+        self._app.task(name=TASK, retry=ReturnsWhenCancelled())(answer_question)
 
     async def work(self, *, drain_seconds: float) -> None:
         """Work until cancelled; then finish what can be finished in `drain_seconds` and hand the rest back.

@@ -55,6 +55,6 @@ class Journal:
             new = await patience(lambda: self.questions.receive(question))
         except AWAY as error:
             extra = {"question": str(question.id), "command": question.command, "error": type(error).__name__}
-            log.error("journal.away", extra=extra)  # noqa: TRY400 - the class says it all
+            log.error("journal.away", extra=extra)
             return Written.NOT
         return Written.NEW if new else Written.KNOWN

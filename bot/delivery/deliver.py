@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from random import uniform
 
 from bot.blocks import gate
@@ -33,7 +33,7 @@ class Superseded(Exception):
 
 def utc_now() -> datetime:
     """Return the wall clock's time with its zone."""
-    return datetime.now(timezone.utc)
+    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,6 @@ https://docs.slack.dev/reference/methods/chat.postMessage
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from aiohttp import ClientError
@@ -37,7 +36,7 @@ class DirectMessages:
                 unfurl_media=False,
                 metadata={"event_type": EVENT_TYPE, "event_payload": {"question": question, "part": part}},
             )
-        except (SlackClientError, ClientError, asyncio.TimeoutError) as error:
+        except (TimeoutError, SlackClientError, ClientError) as error:
             return _meaning(error)
         return Sent(ts=response.get("ts"))
 
@@ -50,7 +49,7 @@ class DirectMessages:
         try:
             channel = await self._channel(user_id)
             history = await self._client.conversations_history(channel=channel, limit=15, include_all_metadata=True)
-        except (SlackClientError, ClientError, asyncio.TimeoutError):
+        except (TimeoutError, SlackClientError, ClientError):
             return None
         wanted = {"question": question, "part": part}
         messages: list[dict[str, Any]] = history.get("messages") or []

@@ -24,7 +24,7 @@ class Refused:
 
 @dataclass(frozen=True, kw_only=True)
 class WayClosed:
-    """This way leads nowhere any more: used up, expired, not allowed."""
+    """A way that leads nowhere any more: used up, expired, not allowed."""
 
     error: str
 

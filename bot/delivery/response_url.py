@@ -5,7 +5,6 @@ https://docs.slack.dev/interactivity/handling-user-interaction#message_responses
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,7 +22,7 @@ HOSTS = frozenset({"hooks.slack.com", "hooks.slack-gov.com"})
 
 
 def may_use(url: str | None, *, slack_api_url: str) -> bool:
-    """Tell whether an address that came with a request is one of Slack's own, or of the server that stands in for it."""
+    """Tell whether an address is one of Slack's own, or of the server that stands in for it."""
     if url is None:
         return False
     asked, api = urlsplit(url), urlsplit(slack_api_url)
@@ -59,11 +58,9 @@ class ResponseUrls:
 
     async def _send(self, url: str, payload: dict[str, Any]) -> Posting:
         try:
-            async with self._session.post(
-                url, json=payload, timeout=self._timeout, allow_redirects=False
-            ) as response:
+            async with self._session.post(url, json=payload, timeout=self._timeout, allow_redirects=False) as response:
                 return await _read(response)
-        except asyncio.TimeoutError:
+        except TimeoutError:
             return TryLater(error="timeout", ambiguous=True)
         except ClientError as error:
             return TryLater(error=type(error).__name__, ambiguous=True)

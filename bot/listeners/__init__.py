@@ -1,0 +1,1 @@
+"""Slack in: acknowledge and write down; no logic."""

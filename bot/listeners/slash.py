@@ -68,9 +68,7 @@ async def _enqueue(
     return searching_message(command.name, routed.rest)
 
 
-def _question(
-    payload: dict[str, Any], routed: Routed, command: Command[Any, Any], services: Services
-) -> NewQuestion:
+def _question(payload: dict[str, Any], routed: Routed, command: Command[Any, Any], services: Services) -> NewQuestion:
     team = str(payload.get("team_id") or payload.get("enterprise_id") or "")
     return NewQuestion(
         id=services.new_id(),

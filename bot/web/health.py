@@ -1,4 +1,4 @@
-"""`/healthz` (is the process there), `/readyz` (can it take and answer questions), `/metrics`. No data in any of them."""
+"""`/healthz` (is the process there), `/readyz` (can it take and answer questions), `/metrics`: no data in any."""
 
 from __future__ import annotations
 

@@ -45,9 +45,7 @@ def test_either_name_of_the_key_is_read(monkeypatch: pytest.MonkeyPatch, name: s
         ("SLACK_SIGNING_SECRET", "hunter2", "SLACK_BOT_TOKEN is missing"),
     ],
 )
-def test_a_bad_value_is_named_and_not_shown(
-    monkeypatch: pytest.MonkeyPatch, name: str, value: str, named: str
-) -> None:
+def test_a_bad_value_is_named_and_not_shown(monkeypatch: pytest.MonkeyPatch, name: str, value: str, named: str) -> None:
     monkeypatch.setenv(name, value)
 
     with pytest.raises(SettingsError) as raised:

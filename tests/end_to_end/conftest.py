@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession
 from pydantic import SecretStr
+from tests.fakes.perplexity import FakePerplexity
 
 from bot.app import compose
 from bot.settings import Settings
-from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import SIGNING_SECRET, Person
 from tests.fakes.process import free_port
 from tests.fakes.slack import BOT_TOKEN, FakeSlack

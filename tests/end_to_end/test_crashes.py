@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from aiohttp import ClientError, ClientSession
+from tests.fakes.perplexity import FakePerplexity
 
 from bot.storage.embedded import embedded_server
 from tests.end_to_end.conftest import KEY
-from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import SIGNING_SECRET, Person
 from tests.fakes.process import Process
 from tests.fakes.slack import BOT_TOKEN, FakeSlack
@@ -60,10 +60,8 @@ class Workspace:
 
 
 @pytest.fixture
-async def workspace(
-    slack: FakeSlack, perplexity: FakePerplexity, session: ClientSession, database: str
-) -> AsyncIterator[Workspace]:
-    yield Workspace(slack=slack, perplexity=perplexity, session=session, database=database)
+def workspace(slack: FakeSlack, perplexity: FakePerplexity, session: ClientSession, database: str) -> Workspace:
+    return Workspace(slack=slack, perplexity=perplexity, session=session, database=database)
 
 
 def every_once(count: int) -> Counter[str]:

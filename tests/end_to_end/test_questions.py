@@ -21,7 +21,11 @@ async def test_search__shows_results_privately_and_sends_the_right_body(world: W
 
     assert ack["response_type"] == "ephemeral"
     assert "Searching" in ack["text"]
-    assert (post.way, post.payload["response_type"], post.payload["replace_original"]) == ("response_url", "ephemeral", True)
+    assert (post.way, post.payload["response_type"], post.payload["replace_original"]) == (
+        "response_url",
+        "ephemeral",
+        True,
+    )
     assert "<https://a.example/1|Example A>" in post.words
     assert "only visible to you" in post.words
     (request,) = world.perplexity.requests
@@ -132,7 +136,9 @@ def question_of(post: Any) -> str:
 
 
 async def test_a_failure_is_one_sentence_a_button_and_a_reference(world: World) -> None:
-    world.perplexity.fail("/v1/agent", status=400, body={"error": {"message": "secret words", "type": "invalid_request"}})
+    world.perplexity.fail(
+        "/v1/agent", status=400, body={"error": {"message": "secret words", "type": "invalid_request"}}
+    )
 
     await world.asks("/ask --public why")
     (post,) = await world.slack.wait_for(1)

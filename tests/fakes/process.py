@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 KEPT = ("PATH", "HOME", "LANG", "COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG", "COVERAGE_FILE", "TMPDIR")
@@ -27,9 +27,11 @@ class Process:
 
     process: asyncio.subprocess.Process
     port: int
-    output: list[str]
-    log: list[str]
-    readers: list[asyncio.Task[None]]
+    output: list[str] = field(default_factory=list)
+    log: list[str] = field(default_factory=list)
+    logged: asyncio.Condition = field(default_factory=asyncio.Condition)
+    readers: list[asyncio.Task[None]] = field(default_factory=list)
+    ended: int = 0
 
     @classmethod
     async def start(cls, *arguments: str, ready: str = "Listening", port: int | None = None, **settings: str) -> Self:
@@ -44,27 +46,32 @@ class Process:
         )  # fmt: skip
         assert process.stdout is not None
         assert process.stderr is not None
-        output: list[str] = []
-        log: list[str] = []
-        seen = asyncio.Event()
-        readers = [
-            asyncio.create_task(_read(process.stdout, output, ready, seen)),
-            asyncio.create_task(_read(process.stderr, log, "", asyncio.Event())),
+        started = cls(process=process, port=port)
+        started.readers = [
+            asyncio.create_task(started._read(process.stdout, started.output)),
+            asyncio.create_task(started._read(process.stderr, started.log)),
         ]
-        started = cls(process=process, port=port, output=output, log=log, readers=readers)
-        ended = asyncio.create_task(process.wait())
-        waiting = asyncio.create_task(seen.wait())
-        done, _ = await asyncio.wait({ended, waiting}, timeout=60, return_when=asyncio.FIRST_COMPLETED)
-        waiting.cancel()
-        if ended not in done:
-            ended.cancel()
-        if not seen.is_set():
-            raise AssertionError(f"not ready: {output} {log}")
+        try:
+            async with asyncio.timeout(60), started.logged:
+                await started.logged.wait_for(lambda: started.prints(ready) or started.ended == 2)
+        except TimeoutError:
+            await started.kill()
+        if not started.prints(ready):
+            raise AssertionError(f"not ready: {started.output} {started.log}")
         return started
+
+    def prints(self, words: str) -> bool:
+        """Tell whether a line with these words was printed."""
+        return any(words in line for line in self.output)
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
+
+    async def logs(self, event: str, count: int, *, seconds: float = 20) -> None:
+        """Wait until the log holds an event so many times."""
+        async with asyncio.timeout(seconds), self.logged:
+            await self.logged.wait_for(lambda: sum(event in line for line in self.log) >= count)
 
     async def kill(self) -> None:
         """End it as a power cut does."""
@@ -83,9 +90,11 @@ class Process:
         await self.process.wait()
         await asyncio.gather(*self.readers)
 
-
-async def _read(stream: asyncio.StreamReader, lines: list[str], ready: str, seen: asyncio.Event) -> None:
-    while line := await stream.readline():
-        lines.append(line.decode().rstrip())
-        if ready in lines[-1]:
-            seen.set()
+    async def _read(self, stream: asyncio.StreamReader, lines: list[str]) -> None:
+        while line := await stream.readline():
+            async with self.logged:
+                lines.append(line.decode().rstrip())
+                self.logged.notify_all()
+        async with self.logged:
+            self.ended += 1
+            self.logged.notify_all()

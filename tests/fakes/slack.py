@@ -113,18 +113,21 @@ class FakeSlack:
             return web.json_response({"ok": False, "error": "invalid_auth"})
         if fault := self._next_fault(method):
             return await self._fail_with(fault, request, method, payload)
-        match method:
-            case "conversations.open":
-                return web.json_response({"ok": True, "channel": {"id": f"D{payload['users']}"}})
-            case "conversations.history":
-                found = [p.payload for p in self.posts if p.payload.get("channel") == payload["channel"]]
-                return web.json_response({"ok": True, "messages": list(reversed(found))})
-            case "chat.postMessage":
-                if error := self._refusal(payload):
-                    return web.json_response({"ok": False, "error": error})
-                ts = await self._take(method, payload)
-                return web.json_response({"ok": True, "ts": ts, "channel": payload["channel"]})
-        return web.json_response({"ok": False, "error": "unknown_method"})
+        answer = await self._methods(method, payload)
+        return web.json_response({"ok": "error" not in answer} | answer)
+
+    async def _methods(self, method: str, payload: dict[str, Any]) -> dict[str, Any]:
+        if method == "conversations.open":
+            return {"channel": {"id": f"D{payload['users']}"}}
+        if method == "conversations.history":
+            found = [post.payload for post in self.posts if post.payload.get("channel") == payload["channel"]]
+            return {"messages": found[::-1]}
+        if method == "chat.postMessage":
+            error = self._refusal(payload)
+            return (
+                {"error": error} if error else {"ts": await self._take(method, payload), "channel": payload["channel"]}
+            )
+        return {"error": "unknown_method"}
 
     def _next_fault(self, way: str) -> Fault | None:
         return self._faults[way].popleft() if self._faults[way] else None
@@ -158,9 +161,8 @@ class FakeSlack:
 async def _arguments(request: web.Request) -> dict[str, Any]:
     if request.content_type == "application/json":
         return dict(await request.json())
-    form = {name: str(value) for name, value in (await request.post()).items()}
+    form: dict[str, Any] = {name: str(value) for name, value in (await request.post()).items()}
     for name in ("blocks", "metadata"):
         if name in form:
             form[name] = json.loads(form[name])
-    return {name: {"true": True, "1": True, "false": False, "0": False}.get(str(v), v) if name.startswith("unfurl") else v
-            for name, v in form.items()}  # fmt: skip
+    return form | {name: form[name] in {"true", "1"} for name in form if name.startswith("unfurl_")}

@@ -1,10 +1,10 @@
-"""Delivery: which way each part goes, what is said before it goes, and when it is over. Scripted ways, a virtual clock."""
+"""Delivery: which way each part goes, what is said before it goes, and when it is over."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 from uuid import UUID
 
@@ -18,7 +18,7 @@ from bot.delivery.response_url import ResponseUrls
 from bot.storage.patience import Patience
 from bot.storage.questions import QuestionRow, Questions
 
-BEGAN = datetime(2026, 11, 21, 10, 0, tzinfo=timezone.utc)
+BEGAN = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
 URL = "https://hooks.slack.com/commands/1"
 
 
@@ -88,10 +88,10 @@ class Ways:
 
     def delivery(self) -> Delivery:
         return Delivery(
-            questions=cast(Questions, self),
+            questions=cast("Questions", self),
             patience=Patience(seconds=1),
-            response_urls=cast(ResponseUrls, self),
-            direct_messages=cast(DirectMessages, self),
+            response_urls=cast("ResponseUrls", self),
+            direct_messages=cast("DirectMessages", self),
             slack_api_url="https://slack.com/api/",
             now=lambda: self.now,
             sleep=self.sleep,

@@ -78,7 +78,11 @@ async def test_the_first_claim_is_no_return_and_the_next_is_one(questions: Quest
 
     claims = [await questions.claim(question.id) for _ in range(3)]
 
-    assert [(c.state, c.attempt, c.returns) for c in claims if c] == [("working", 1, 0), ("working", 2, 1), ("working", 3, 2)]
+    assert [(c.state, c.attempt, c.returns) for c in claims if c] == [
+        ("working", 1, 0),
+        ("working", 2, 1),
+        ("working", 3, 2),
+    ]
 
 
 async def test_a_zombie_changes_nothing(questions: Questions) -> None:
@@ -112,7 +116,12 @@ async def test_messages_survive_and_the_next_claim_delivers(questions: Questions
     again = await questions.claim(question.id)
 
     assert again is not None
-    assert (again.state, again.messages, again.outcome, again.response_uses) == ("delivering", (MESSAGE,), "answered", 1)
+    assert (again.state, again.messages, again.outcome, again.response_uses) == (
+        "delivering",
+        (MESSAGE,),
+        "answered",
+        1,
+    )
 
 
 async def test_a_settled_question_is_not_claimed_and_forgets_its_response_url(questions: Questions) -> None:

@@ -74,7 +74,17 @@ def command(text: str) -> bytes:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "what is a payload", "payload=1", "payload", "a&b=c", "ünï 💡 „quoted“", "100 % sure?", "a\nb", '{"payload": 1}'],
+    [
+        "",
+        "what is a payload",
+        "payload=1",
+        "payload",
+        "a&b=c",
+        "ünï 💡 „quoted“",
+        "100 % sure?",
+        "a\nb",
+        '{"payload": 1}',
+    ],
 )
 async def test_a_command_arrives_word_for_word(door: Door, text: str) -> None:
     body = command(text)
@@ -195,5 +205,3 @@ async def test_a_command_nobody_listens_to_is_404_without_a_trace(door: Door) ->
 
     assert status == 404
     assert "Traceback" not in text
-
-
