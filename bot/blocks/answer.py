@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bot.blocks import assembling
 from bot.blocks.base import Audience, Block, OutgoingMessage
-from bot.blocks.elements import context, markdown, section
+from bot.blocks.elements import context, markdown, notes, section
 from bot.blocks.escaping import clean, escape, one_line, shorten
 from bot.blocks.grey_line import grey_line
 from bot.blocks.marks import hold
@@ -27,8 +27,8 @@ def answer_messages(answer: Answer, *, audience: Audience) -> tuple[OutgoingMess
         orphans = 0
     else:
         body, tail, orphans = _written(answer)
-    notes = [context(note) for note in _notes(answer)]
-    blocks = [*body, *tail, *notes, _grey(answer, orphans, audience)]
+    remarks = [context(note) for note in _remarks(answer)]
+    blocks = [*body, *tail, *remarks, _grey(answer, orphans, audience)]
     return assembling.messages(blocks, summary=_counted(len(answer.sources), "source"))
 
 
@@ -39,13 +39,13 @@ def _written(answer: Answer) -> tuple[list[Block], list[Block], int]:
     return body, source_blocks(cited.sources, cited.others), cited.orphans
 
 
-def _notes(answer: Answer) -> Iterator[str]:
+def _remarks(answer: Answer) -> Iterator[str]:
     if answer.incomplete is not None:
-        reason = f" ({escape(shorten(one_line(answer.incomplete), 200))})" if answer.incomplete.strip() else ""
-        yield f":warning: This answer is incomplete: the model stopped early{reason}."
+        reason = escape(shorten(one_line(answer.incomplete), 200))
+        yield f":warning: This answer is incomplete: the model stopped early{f' ({reason})' if reason else ''}."
     if not answer.sources and answer.text.strip():
         yield UNSOURCED
-    yield from (escape(shorten(one_line(note), 500)) for note in answer.notes if note.strip())
+    yield from notes(answer.notes)
 
 
 def _grey(answer: Answer, orphans: int, audience: Audience) -> Block:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from bot.blocks.base import Block
-from bot.blocks.escaping import escape
+from bot.blocks.escaping import escape, one_line, shorten
 
 LONGEST_TEXT = 3000
 """Characters that one text object takes."""
@@ -52,3 +54,9 @@ def lines(pieces: list[str]) -> list[str]:
         else:
             texts.append(piece)
     return texts
+
+
+def notes(sentences: Iterable[str]) -> Iterator[str]:
+    """Yield sentences from outside as mrkdwn, one line each."""
+    shown = (shorten(one_line(sentence), 500) for sentence in sentences)
+    yield from (escape(sentence) for sentence in shown if sentence)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bot.blocks import assembling
 from bot.blocks.base import Audience, Block, OutgoingMessage
-from bot.blocks.elements import context, section
+from bot.blocks.elements import context, notes, section
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.grey_line import grey_line
 from bot.blocks.sources import day, place_and_day, titled
@@ -24,7 +24,7 @@ def results_messages(results: SearchResults, *, query: Query, audience: Audience
     found = len(results.results)
     entries = [_entry(number, source) for number, source in enumerate(results.results, 1)]
     body = [_header(found, query), *entries] if found else [_nothing(query)]
-    notes = [context(escape(shorten(one_line(note), 500))) for note in results.notes if note.strip()]
+    remarks = [context(note) for note in notes(results.notes)]
     grey = grey_line(
         results.provider,
         seconds=results.seconds,
@@ -32,7 +32,7 @@ def results_messages(results: SearchResults, *, query: Query, audience: Audience
         failed=results.failed,
         audience=audience,
     )
-    return assembling.messages([*body, *notes, grey], summary="")
+    return assembling.messages([*body, *remarks, grey], summary="")
 
 
 def _header(found: int, query: Query) -> Block:

@@ -111,22 +111,19 @@ class Splitter:
             yield from self.split(segment)
 
     def _table(self, segment: Segment) -> Iterator[Segment]:
+        """Split between rows and repeat the header; a table with a row that is too long alone becomes lines of text."""
         table = tidy(segment.text.split("\n"))
-        if self._of_table(table.with_rows(())) > self.room // 2:
+        if any(self._of_table(table.with_rows([row])) > self.room for row in table.rows or (table.header,)):
             for row in (table.header, *table.rows):
                 yield from self._row(row)
             return
         group: list[Row] = []
         for row in table.rows:
-            if group and self._of_table(table.with_rows([*group, row])) > self.room:
+            if self._of_table(table.with_rows([*group, row])) > self.room:
                 yield Segment(form=Form.TABLE, text=table.with_rows(group).markdown)
                 group = []
-            if self._of_table(table.with_rows([row])) > self.room:
-                yield from self._row(row)
-            else:
-                group.append(row)
-        if group:
-            yield Segment(form=Form.TABLE, text=table.with_rows(group).markdown)
+            group.append(row)
+        yield Segment(form=Form.TABLE, text=table.with_rows(group).markdown)
 
     def _row(self, row: Row) -> Iterator[Segment]:
         yield from self._text(Segment(form=Form.TEXT, text=flat(row)))

@@ -46,11 +46,16 @@ def shown(text: str) -> str:
 
 def all_links(payload: Mapping[str, Any]) -> list[str]:
     """Return every address that any text of a message links to."""
-    found = MRKDWN_LINK.findall(payload["text"])
+    found = mrkdwn_links(payload["text"])
     for kind, text in texts(payload):
-        found += links(text) if kind == "markdown" else MRKDWN_LINK.findall(text) if kind == "mrkdwn" else []
+        found += links(text) if kind == "markdown" else mrkdwn_links(text) if kind == "mrkdwn" else []
         found += [text] if kind == "url" else []
     return found
+
+
+def mrkdwn_links(text: str) -> list[str]:
+    """Return the address of every link in a mrkdwn text."""
+    return [link.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&") for link in MRKDWN_LINK.findall(text)]
 
 
 def mentions(payload: Mapping[str, Any]) -> list[str]:
