@@ -16,7 +16,7 @@ from bot.commands.words import DASHES, DOUBLE_QUOTES, LONG_DASHES, SINGLE_QUOTES
 from bot.errors import UsageError
 
 _LONG = re.compile(rf"(?:[{DASHES}]{{2}}|([{LONG_DASHES}]))([^\W\d_][^=]*)(?:=(.*))?", re.DOTALL)
-_SHORT = re.compile(rf"[{DASHES}]([^\W\d_])(?:=(.*))?", re.DOTALL)
+_SHORT = re.compile(rf"(?![{LONG_DASHES}])[{DASHES}]([^\W\d_])(?:=(.*))?", re.DOTALL)
 _END = re.compile(rf"[{DASHES}]{{2}}|[{LONG_DASHES}]")
 _HELP = frozenset({"help", "?", "-h", "--h", "--help"})
 

@@ -41,7 +41,7 @@ class Routed:
 def route(name: str, text: str, commands: Sequence[Command[Any, Any]]) -> Routed:
     """Find the command that `/name text` means; a name may carry any prefix, such as `/x-ask`. Pure; never raises."""
     bare = name.strip().casefold()
-    if not bare.endswith(UMBRELLA) and (command := _ending(bare, commands)):
+    if command := _ending(bare, commands):
         return Routed(command=command, help=asks_for_help(text), rest=text, slash=name.strip())
     return _under_umbrella(name.strip(), text, commands)
 

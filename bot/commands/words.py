@@ -17,7 +17,7 @@ SINGLE_QUOTES = "'‘’‚‛＇"
 _LINK = re.compile(r"<((?:https?|mailto|tel|ftp):[^<>|\s]+)(?:\|([^<>\n]*))?>")
 _MENTION = re.compile(r"<([@#!])([^<>|\s]+)(?:\|([^<>\n]*))?>")
 _NO_BREAK = str.maketrans(dict.fromkeys("\u00a0\u2007\u202f", " "))
-_PHRASE_END = re.compile(rf"[{DOUBLE_QUOTES}](?!\w)")
+_PHRASE_END = re.compile(rf"[{DOUBLE_QUOTES}]")
 _VALUE_END = re.compile(rf"[{SINGLE_QUOTES}](?!\S)")
 _BACKTICKS = re.compile("`+")
 

@@ -22,7 +22,6 @@ from perplexity.types import Answer, Event, Query, Question, SearchResults, Sour
 
 SECONDS = 10.0
 """The time one search may take when its query names none."""
-_CONNECTION_SECONDS = 5
 _PER_PAGE = 10
 
 
@@ -100,8 +99,8 @@ class DuckDuckGo:
         return await self._threads.run(lambda: self._find(text, region=code, timelimit=timelimit, page=page))
 
 
-def through_ddgs(query: str, *, region: str, timelimit: str | None, page: int) -> Page:
-    """Search DuckDuckGo, and no other engine, for one page.
+def through_ddgs(query: str, *, region: str, timelimit: str | None, page: int, timeout: int = 5) -> Page:
+    """Search DuckDuckGo, and no other engine, for one page; `timeout` is in seconds.
 
     Raises NothingFound, ConnectionFailed or TimedOut. The library is slow to load, so it is loaded by the first search.
     """
@@ -110,7 +109,7 @@ def through_ddgs(query: str, *, region: str, timelimit: str | None, page: int) -
 
     try:
         # One instance a call: it caches engines and is not documented as safe to share between threads.
-        results = DDGS(timeout=_CONNECTION_SECONDS).text(
+        results = DDGS(timeout=timeout).text(
             query, region=region, timelimit=timelimit, page=page, max_results=None, backend="duckduckgo"
         )
     except TimeoutException:

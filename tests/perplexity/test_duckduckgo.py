@@ -7,14 +7,15 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import date
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 import pytest
 from ddgs.engines.duckduckgo import Duckduckgo
 
 from perplexity.errors import ConnectionFailed, InvalidRequest, NothingFound, TimedOut
 from perplexity.filters import Filters
-from perplexity.providers.duckduckgo import DuckDuckGo
+from perplexity.providers.duckduckgo import DuckDuckGo, through_ddgs
 from perplexity.providers.duckduckgo_pages import Page, read, with_sites
 from perplexity.providers.duckduckgo_regions import region
 from perplexity.threads import Threads
@@ -112,6 +113,14 @@ async def test_a_service_that_hangs_is_left_after_the_query_s_seconds(point_at: 
     assert time.monotonic() - started < 2
 
 
+async def test_a_service_that_does_not_answer_the_library_in_time_is_told_so(point_at: PointAt) -> None:
+    async with FakeDuckDuckGo(hangs=True) as fake:
+        point_at(fake)
+
+        with pytest.raises(TimedOut):
+            await DuckDuckGo(find=partial(through_ddgs, timeout=1)).search(Query(text="python"))
+
+
 async def test_a_question_is_answered_with_passages(point_at: PointAt) -> None:
     question = Question(messages=(Message(role="user", content="free threads in python?"),))
     async with FakeDuckDuckGo([PYTHON, OTHER]) as fake:
@@ -159,6 +168,11 @@ async def test_a_mode_that_it_cannot_search_is_refused_before_anything_is_sent(
         await DuckDuckGo(find=never).search(Query(text="python", filters=Filters(mode=mode)))
 
     assert (caught.value.field, caught.value.value) == ("mode", mode)
+
+
+async def test_a_query_that_nobody_takes_is_refused_before_anything_is_sent() -> None:
+    with pytest.raises(InvalidRequest):
+        await DuckDuckGo(find=never).search(Query(text=" "))
 
 
 async def test_the_web_mode_is_its_own() -> None:
@@ -247,6 +261,17 @@ async def test_a_place_is_free_again_when_its_call_returns() -> None:
     threads = Threads(limit=1)
 
     assert [await threads.run(word.upper) for word in ("a", "b", "c")] == ["A", "B", "C"]
+
+
+async def test_a_call_that_returns_after_its_caller_has_left_disturbs_nobody() -> None:
+    problems: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, problem: problems.append(problem))
+    release, threads = threading.Event(), Threads(limit=1)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(threads.run(release.wait), 0.05)
+    release.set()
+
+    assert (await threads.run("next".upper), problems) == ("NEXT", [])
 
 
 async def test_what_a_call_raises_is_raised_where_it_is_waited_for() -> None:

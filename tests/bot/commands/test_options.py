@@ -91,6 +91,8 @@ def parse(text: str) -> Arguments:
         ("on <!date^1^{date}|1 Jan>", "on 1 Jan", {}),
         ("x <y> z", "x <y> z", {}),
         ("--`x` y", "--`x` y", {}),
+        ('a 5" disk --n 5 and 6" tape', 'a 5" disk and 6" tape', {"--n": "5"}),
+        ("100\u00a0km or 5\u202f000", "100 km or 5 000", {}),
         ("", "", {}),
     ],
 )
