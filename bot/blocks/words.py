@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from bot.blocks.base import Block
 from bot.blocks.escaping import escape
+from perplexity.prose import Kind, regions
 
 _LINK = re.compile(r"\[\[(\d+)\]\]\(([^()\s]+)\)")
 
@@ -26,12 +27,20 @@ def words(block: Block, *, links: bool) -> str:
 
 
 def _of_markdown(text: str, *, links: bool) -> str:
-    pieces: list[str] = []
+    stretches = ((region.kind, text[region.start : region.end]) for region in regions(text))
+    return "".join(
+        escape(stretch) if kind in (Kind.FENCE, Kind.SPAN) else "".join(_of_prose(stretch, links=links))
+        for kind, stretch in stretches
+    )
+
+
+def _of_prose(text: str, *, links: bool) -> Iterator[str]:
     place = 0
     for match in _LINK.finditer(text):
-        pieces += [escape(text[place : match.start()]), _shown_link(match[2], f"[{match[1]}]", links=links)]
+        yield escape(text[place : match.start()])
+        yield _shown_link(match[2], f"[{match[1]}]", links=links)
         place = match.end()
-    return "".join([*pieces, escape(text[place:])])
+    yield escape(text[place:])
 
 
 def _of_mrkdwn(text: str, *, links: bool) -> str:
