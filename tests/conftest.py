@@ -6,11 +6,13 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import urlencode
 from uuid import uuid4
 
 import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from bot.storage.embedded import embedded_server
 from bot.storage.migrations import migrate
@@ -33,13 +35,23 @@ def _model_config() -> dict[str, object]:
     return dict(Settings.model_config)
 
 
+@pytest.fixture
+def data_dir() -> Iterator[Path]:
+    """Yield a folder for a server of a test's own.
+
+    Not pytest's: as root the server is another user, and each run of pytest closes its parent folder to others.
+    """
+    with TemporaryDirectory(prefix="data-") as folder:
+        yield Path(folder)
+
+
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres() -> Iterator[str]:
     """Yield the address of a server: TEST_DATABASE_URL, or an embedded one of this run's own."""
     if given := os.environ.get("TEST_DATABASE_URL"):
         yield given
         return
-    with embedded_server(tmp_path_factory.mktemp("data")) as conninfo:
+    with TemporaryDirectory(prefix="data-") as folder, embedded_server(Path(folder)) as conninfo:
         yield conninfo
 
 
@@ -60,5 +72,5 @@ async def database(postgres: str, template: str) -> AsyncIterator[str]:
     name = f"test_{uuid4().hex}"
     async with await psycopg.AsyncConnection.connect(postgres, autocommit=True) as connection:
         await connection.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY".encode())
-        yield make_conninfo(postgres, dbname=name)
+        yield f"postgresql:///?{urlencode(conninfo_to_dict(postgres) | {'dbname': name})}"
         await connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())

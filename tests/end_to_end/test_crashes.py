@@ -161,9 +161,9 @@ class OwnServer:
 
 
 @pytest.fixture
-def own_server(tmp_path: Path) -> Iterator[OwnServer]:
-    with embedded_server(tmp_path / "own") as conninfo:
-        yield OwnServer(conninfo, tmp_path / "own")
+def own_server(data_dir: Path) -> Iterator[OwnServer]:
+    with embedded_server(data_dir) as conninfo:
+        yield OwnServer(conninfo, data_dir)
 
 
 async def test_the_database_is_gone_for_twenty_seconds_under_load__every_ack_is_true(

@@ -1,0 +1,81 @@
+"""The command line: what it says and how it exits when it cannot run."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
+
+import pytest
+
+from bot.__main__ import main
+from bot.storage import embedded
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_it_was() -> Iterator[None]:
+    root = logging.getLogger()
+    before, level = root.handlers[:], root.level
+    yield
+    root.handlers[:], root.level = before, level
+
+
+def test_migrate__says_what_it_did_and_exits_0(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], database: str
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", database)
+
+    assert main(["migrate"]) == 0
+    assert "0 applied" in capsys.readouterr().out
+
+
+def test_wrong_settings__each_named_and_exit_2(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PORT", "web")
+
+    assert main(["run"]) == 2
+    assert "PORT" in capsys.readouterr().err
+
+
+def test_a_worker_without_a_workspace_has_nowhere_to_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["worker"]) == 2
+    assert "SLACK_BOT_TOKEN" in capsys.readouterr().err
+
+
+def test_an_unreachable_database__exit_1(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgres://u:hunter2@127.0.0.1:1/d")
+
+    assert main(["migrate"]) == 1
+    said = capsys.readouterr().err
+    assert "DATABASE_URL" in said
+    assert "hunter2" not in said
+
+
+def test_a_host_that_wipes_its_disk_needs_a_database(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DYNO", "web.1")
+
+    assert main(["run"]) == 2
+    assert "Attach a Postgres add-on" in capsys.readouterr().err
+
+
+def test_without_the_embedded_server_the_fix_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def nothing(name: str) -> ModuleSpec | None:
+        return None
+
+    monkeypatch.setattr(embedded, "find_spec", nothing)
+
+    assert main(["run"]) == 2
+    assert "requirements-local.txt" in capsys.readouterr().err
+
+
+def test_no_command__usage_and_exit_2(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as raised:
+        main([])
+
+    assert raised.value.code == 2
+    assert "run" in capsys.readouterr().err
