@@ -18,6 +18,7 @@ from perplexity.errors import ConnectionFailed, InvalidRequest, MalformedRespons
 from perplexity.types import JSON
 
 Method = Literal["GET", "POST"]
+Session = aiohttp.ClientSession
 
 MOST_BYTES = 32 * 1024 * 1024
 """The largest body that is read, decompressed; a long answer with its sources has well under one of these 32 MiB."""
@@ -52,16 +53,20 @@ class Transport:
     No time limits but the one for connecting: the caller has a deadline.
     """
 
-    def __init__(self, api_key: str, *, base_url: str, session: aiohttp.ClientSession | None = None) -> None:
+    def __init__(self, api_key: str, *, base_url: str, session: Session | None = None) -> None:
         self._key = checked_key(api_key)
         self.base_url = checked_base_url(base_url)
         self._given = session
-        self._own: aiohttp.ClientSession | None = None
+        self._own: Session | None = None
 
     async def request(self, method: Method, path: str, body: JSON = None) -> Reply:
         """Return the whole response. Raises ConnectionFailed, or MalformedResponse for one that is too large."""
         async with self.open(method, path, body) as opened:
-            content = b"".join([chunk async for chunk in opened.chunks])
+            return await self.whole(opened)
+
+    async def whole(self, opened: OpenReply) -> Reply:
+        """Return the response with the rest of its bytes. Raises as `request` does."""
+        content = b"".join([chunk async for chunk in opened.chunks])
         content = content if opened.status < 400 else content.replace(self._key.encode(), b"***")
         return Reply(status=opened.status, headers=opened.headers, body=content)
 
@@ -94,11 +99,11 @@ class Transport:
             await self._own.close()
             self._own = None
 
-    def _session(self) -> aiohttp.ClientSession:
+    def _session(self) -> Session:
         if self._given is not None:
             return self._given
         if self._own is None:
-            self._own = aiohttp.ClientSession(
+            self._own = Session(
                 connector=aiohttp.TCPConnector(limit=_POOL, ttl_dns_cache=300),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trust_env=True,

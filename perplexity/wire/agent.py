@@ -11,7 +11,7 @@ from perplexity.errors import InvalidRequest
 from perplexity.filters import Filters
 from perplexity.models import Target
 from perplexity.types import JSON, Answer, Message, Question
-from perplexity.wire.agent_output import read
+from perplexity.wire.agent_output import PROVIDER, read
 from perplexity.wire.agent_stream import AgentStream
 from perplexity.wire.base import StreamReader
 from perplexity.wire.search import common
@@ -31,6 +31,7 @@ class Agent:
     """The wire of the Agent API."""
 
     path = "/v1/agent"
+    provider = PROVIDER
 
     def check(self, question: Question) -> None:
         """Raise InvalidRequest for a mode: the Agent API has no such filter."""

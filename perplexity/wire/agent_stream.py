@@ -61,11 +61,11 @@ class AgentStream:
         return self._end(mapping(event.get("response")), kind) if kind in _TERMINAL else []
 
     def _started(self, event: Mapping[str, JSON]) -> list[Event]:
-        id = text(mapping(event.get("response")).get("id"))
-        if self.run_id or not id:
+        run_id = text(mapping(event.get("response")).get("id"))
+        if self.run_id or not run_id:
             return []
-        self.run_id = id
-        return [RunStarted(id=id)]
+        self.run_id = run_id
+        return [RunStarted(id=run_id)]
 
     def _item(self, event: Mapping[str, JSON]) -> list[Event]:
         item = mapping(event.get("item"))
@@ -73,8 +73,12 @@ class AgentStream:
             return [*self._asked(queries_of([item])), *self._found(results_of([item]))]
         if item.get("type") != "message":
             return []
-        owner = event.get("output_index", item.get("id"))
-        return [told for index, full in enumerate(parts_of(item)) for told in self._rest((owner, index), full)]
+        place = {"output_index": event.get("output_index"), "item_id": item.get("id")}
+        return [
+            told
+            for index, full in enumerate(parts_of(item))
+            for told in self._rest(_part({**place, "content_index": index}), full)
+        ]
 
     def _asked(self, queries: list[str] | tuple[str, ...]) -> list[Event]:
         new = [query for query in dict.fromkeys(queries) if query not in self._queries]
@@ -94,8 +98,10 @@ class AgentStream:
         return self._tell(BETWEEN_MESSAGES + piece if new_message else piece)
 
     def _rest(self, part: tuple[JSON, JSON], full: str) -> list[Event]:
-        """Tell what the deltas left out; a text that contradicts them is not taken."""
+        """Tell what the deltas left out; a text that contradicts them, or stands there already, is not taken."""
         told = self._parts.get(part, "")
+        if not told and self._text.endswith(full):
+            return []
         return self._delta(part, full[len(told) :]) if full.startswith(told) else []
 
     def _tell(self, piece: str) -> list[Event]:
@@ -110,7 +116,7 @@ class AgentStream:
         if full != self._text and full.startswith(self._text):
             told += self._tell(full[len(self._text) :])
         answer = answer_of(
-            {"status": kind, "id": self.run_id, **response},
+            {"id": self.run_id, **response, "status": response.get("status") or kind},
             text=self._text,
             results=self._results,
             queries=list(self._queries),
@@ -119,6 +125,9 @@ class AgentStream:
 
 
 def _part(event: Mapping[str, JSON]) -> tuple[JSON, JSON]:
-    """Return what tells one part of one message from another; a word in place of what no key can be."""
-    owner, index = event.get("output_index", event.get("item_id")), event.get("content_index", 0)
-    return (owner if isinstance(owner, (int, str)) else None, index if isinstance(index, int) else 0)
+    """Return what tells one part of one message from another."""
+    owner = next(
+        (key for key in (event.get("item_id"), event.get("output_index")) if isinstance(key, (int, str))), None
+    )
+    index = event.get("content_index")
+    return owner, index if isinstance(index, int) else 0

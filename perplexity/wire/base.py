@@ -31,9 +31,10 @@ class StreamReader(Protocol):
 
 
 class Wire(Protocol):
-    """One way of asking for answers."""
+    """One way of asking for answers: under which path, and by what name of the service they are known."""
 
     path: str
+    provider: str
 
     def check(self, question: Question) -> None:
         """Raise InvalidRequest for what this wire cannot carry."""

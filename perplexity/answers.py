@@ -1,0 +1,128 @@
+"""Questions to answers over one wire: at once, as a stream, or by a run in the background that outlives us."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+
+from perplexity.calls import Calls
+from perplexity.errors import PerplexityError, StreamTruncated
+from perplexity.models import Target
+from perplexity.retry import Clock, Deadline, worth_retrying
+from perplexity.runs import Runs
+from perplexity.types import Answer, Done, Event, Question, RunStarted, SearchQueries, Sources, TextDelta
+from perplexity.wire.base import StreamReader, Wire
+
+_CANCEL_SECONDS = 3.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answers:
+    """The three ways to an answer, for questions that were checked. `cancelling` is what `finish` waits for."""
+
+    calls: Calls
+    runs: Runs
+    wire: Wire
+    clock: Clock
+    cancelling: set[asyncio.Task[None]] = field(default_factory=set)
+
+    async def answer(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
+        """Return the answer. Raises any PerplexityError."""
+        if target.background:
+            return await self._background(question, target, deadline=deadline)
+        if not target.slow:
+            body = self.wire.build(question, target, stream=False)
+            return self.wire.read(await self.calls.json("POST", self.wire.path, body, deadline=deadline))
+        return await self._collected(question, target, deadline=deadline)
+
+    async def stream(self, question: Question, target: Target, *, deadline: Deadline) -> AsyncGenerator[Event, None]:
+        """Yield the events, `Done` last. Once one was handed on, nothing is tried again."""
+        if target.background:
+            async for event in self._background_events(question, target, deadline=deadline):
+                yield event
+            return
+        made, handed_on = 0, False
+        while True:
+            made += 1
+            try:
+                async with aclosing(self._once(question, target, deadline=deadline)) as events:
+                    async for event in events:
+                        handed_on = True
+                        yield event
+                return
+            except PerplexityError as error:
+                if handed_on or not worth_retrying(error):
+                    raise
+                await self.calls.retries.pause(error, made=made, deadline=deadline)
+
+    async def finish(self) -> None:
+        """Wait for the requests that cancel abandoned runs; each has a few seconds."""
+        await asyncio.gather(*self.cancelling)
+
+    async def _collected(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
+        """Return the answer, read from a stream: a silent connection would be cut after a minute."""
+
+        async def attempt() -> Answer:
+            async with aclosing(self._once(question, target, deadline=deadline)) as events:
+                async for event in events:
+                    if isinstance(event, Done):
+                        return event.answer
+            raise StreamTruncated("the stream ended without its last event")
+
+        return await self.calls.retries.run(attempt, deadline=deadline)
+
+    async def _once(self, question: Question, target: Target, *, deadline: Deadline) -> AsyncGenerator[Event, None]:
+        reader = self.wire.reader()
+        body = self.wire.build(question, target, stream=True)
+        try:
+            async with aclosing(self.calls.events(self.wire.path, body, deadline=deadline)) as events:
+                async for event in events:
+                    for told in reader.feed(event):
+                        yield told
+                    if reader.ended:
+                        return
+            raise StreamTruncated("the stream ended without its last event")
+        finally:
+            self._abandon(reader)
+
+    def _abandon(self, reader: StreamReader) -> None:
+        """Cancel a run whose stream was left before its end. Not awaited here: who leaves is often being cancelled."""
+        if reader.run_id and not reader.ended:
+            task = asyncio.create_task(self._cancel_quietly(reader.run_id))
+            self.cancelling.add(task)
+            task.add_done_callback(self.cancelling.discard)
+
+    async def _cancel_quietly(self, run_id: str) -> None:
+        with suppress(PerplexityError):
+            await self.runs.cancel(run_id, deadline=Deadline.after(_CANCEL_SECONDS, self.clock))
+
+    async def _background(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
+        """Return the answer of a run in the background. When we are cancelled it goes on: its id resumes it."""
+        async with aclosing(self._background_events(question, target, deadline=deadline)) as events:
+            return [event.answer async for event in events if isinstance(event, Done)][0]
+
+    async def _background_events(
+        self, question: Question, target: Target, *, deadline: Deadline
+    ) -> AsyncGenerator[Event, None]:
+        run_id, state = question.run_id, None
+        if run_id is None:
+            state = await self.runs.create(self.wire.build(question, target, stream=False), deadline=deadline)
+            run_id = str(state["id"])
+            if question.on_run is not None:
+                await question.on_run(run_id)
+        yield RunStarted(id=run_id)
+        answer = self.wire.read(await self.runs.finished(run_id, state=state, deadline=deadline))
+        for event in _told_at_once(answer):
+            yield event
+
+
+def _told_at_once(answer: Answer) -> list[Event]:
+    """Return the events of an answer that came in one piece."""
+    told: list[Event] = []
+    if answer.queries:
+        told.append(SearchQueries(queries=answer.queries))
+    if answer.sources:
+        told.append(Sources(sources=answer.sources))
+    return [*told, TextDelta(text=answer.text), Done(answer=answer)]

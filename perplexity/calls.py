@@ -1,0 +1,87 @@
+"""One call to the service: request, retries, deadline and a decoded answer. What it means, the wires know."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from perplexity.errors import MalformedResponse, PerplexityError, StreamTruncated
+from perplexity.retry import Deadline, Retries
+from perplexity.transport import Method, OpenReply, Reply, Transport
+from perplexity.types import JSON
+from perplexity.wire.errors import error_for
+from perplexity.wire.reading import decode
+from perplexity.wire.sse import Decoder, ServerSentEvent
+
+_END = "[DONE]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calls:
+    """A service, reached through a transport. `now` gives seconds since 1970."""
+
+    transport: Transport
+    retries: Retries
+    now: Callable[[], float]
+
+    async def json(
+        self,
+        method: Method,
+        path: str,
+        body: JSON = None,
+        *,
+        deadline: Deadline,
+        again: Callable[[PerplexityError], bool] | None = None,
+    ) -> dict[str, JSON]:
+        """Return the decoded object. Raises any PerplexityError; `again` says which errors are worth a retry."""
+
+        async def attempt() -> dict[str, JSON]:
+            return decode(self._checked(await self.transport.request(method, path, body)).body)
+
+        return await self.retries.run(attempt, deadline=deadline, again=again)
+
+    async def events(self, path: str, body: JSON, *, deadline: Deadline) -> AsyncGenerator[dict[str, JSON], None]:
+        """Yield the decoded events of one attempt. While the receiver is busy, nothing is cut off.
+
+        Raises any PerplexityError. Whether the last event was the terminal one is for the wire to say.
+        """
+        async with AsyncExitStack() as stack:
+            opening = self.transport.open("POST", path, body, accept="text/event-stream")
+            opened = await deadline.within(stack.enter_async_context(opening))
+            if opened.status >= 300 or _is_whole(opened):
+                yield _as_event(decode(self._checked(await deadline.within(self.transport.whole(opened))).body))
+                return
+            decoder = Decoder()
+            while (chunk := await deadline.within(anext(opened.chunks, None))) is not None:
+                for event in decoder.feed(chunk):
+                    if event.data == _END:
+                        return
+                    yield _decoded(event)
+            for event in decoder.finish():
+                if event.data != _END:
+                    yield _decoded(event, last=True)
+
+    def _checked(self, reply: Reply) -> Reply:
+        if not 200 <= reply.status < 300:
+            raise error_for(reply.status, reply.headers, reply.body, now=self.now())
+        return reply
+
+
+def _is_whole(opened: OpenReply) -> bool:
+    """Tell whether an answer came in one piece although a stream was asked for; or a proxy's page."""
+    return any(kind in opened.headers.get("content-type", "").lower() for kind in ("json", "html"))
+
+
+def _as_event(body: dict[str, JSON]) -> dict[str, JSON]:
+    return {"type": "response.completed", "response": body} if "output" in body else body
+
+
+def _decoded(event: ServerSentEvent, *, last: bool = False) -> dict[str, JSON]:
+    """Return an event's object, its `type` taken from the event's name where it lacks one."""
+    try:
+        decoded = decode(event.data)
+    except MalformedResponse:
+        # What the end of the connection cut off is no fault in what was sent.
+        raise (StreamTruncated if last else MalformedResponse)("an event of the stream is not JSON") from None
+    return decoded if "type" in decoded or not event.event else {**decoded, "type": event.event}

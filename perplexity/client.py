@@ -1,0 +1,208 @@
+"""The front door: `async with PerplexityClient(key) as client`."""
+
+from __future__ import annotations
+
+import asyncio
+import random as randomness
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
+from dataclasses import replace
+from types import TracebackType
+from typing import Self
+
+from perplexity.answers import Answers
+from perplexity.calls import Calls
+from perplexity.errors import PerplexityError
+from perplexity.filters import Filters, validate
+from perplexity.models import Effort, Limits, Target, check_schema, resolve
+from perplexity.queries import checked_messages, checked_query
+from perplexity.retry import Deadline, Retries, RetryPolicy
+from perplexity.runs import Runs
+from perplexity.transport import Session, Transport
+from perplexity.types import JSON, Answer, Done, Event, Message, Query, Question, SearchResults
+from perplexity.wire import search
+from perplexity.wire.agent import Agent
+
+Prompt = str | Sequence[Message] | Question
+"""What is asked: a text, a conversation that ends with the user's turn, or a whole question."""
+
+_CANCEL_SECONDS = 10.0
+
+
+class PerplexityClient:
+    """Searches and answers by Perplexity.
+
+    `base_url` must be https, except on loopback. A `session` that is handed in is used and not closed. `retry` holds
+    for every call, inside the call's own time: `limits`, in seconds, by what is asked. `reasoning_effort` is what
+    `reasoning=True` stands for. `clock` only goes forward, `now` gives seconds since 1970. Raises InvalidRequest for a
+    key or an address that cannot be right.
+    """
+
+    def __init__(
+        self,
+        api_key: str,
+        *,
+        base_url: str = "https://api.perplexity.ai",
+        session: Session | None = None,
+        retry: RetryPolicy = RetryPolicy(),
+        limits: Limits = Limits(),
+        reasoning_effort: Effort = "medium",
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        random: Callable[[], float] = randomness.random,
+    ) -> None:
+        self._transport = Transport(api_key, base_url=base_url, session=session)
+        self._limits = limits
+        self._reasoning_effort = reasoning_effort
+        self._clock = clock
+        wire = Agent()
+        retries = Retries(policy=retry, sleep=sleep, random=random)
+        self._calls = Calls(transport=self._transport, retries=retries, now=now)
+        self._runs = Runs(calls=self._calls, path=wire.path, sleep=sleep)
+        self._wire = wire
+        self._answers = Answers(calls=self._calls, runs=self._runs, wire=wire, clock=clock)
+
+    def __repr__(self) -> str:
+        return f"PerplexityClient(base_url={self._transport.base_url!r})"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._answers.finish()
+        await self._transport.close()
+
+    async def search(self, query: str | Query, filters: Filters | None = None) -> SearchResults:
+        """Return ranked pages, for half a cent. `filters` take the place of the query's own.
+
+        Raises InvalidRequest before anything is sent, or any PerplexityError.
+        """
+        wanted = query if isinstance(query, Query) else Query(text=query)
+        started = self._clock()
+        with _named(search.PROVIDER):
+            wanted = checked_query(wanted if filters is None else replace(wanted, filters=filters))
+            deadline = self._deadline(wanted.seconds, self._limits.search)
+            body = await self._calls.json("POST", search.PATH, search.build(wanted), deadline=deadline)
+            return replace(search.read(body), seconds=self._clock() - started)
+
+    async def answer(
+        self,
+        prompt: Prompt,
+        *,
+        reasoning: bool = False,
+        model: str | None = None,
+        filters: Filters | None = None,
+        schema: Mapping[str, JSON] | None = None,
+        seconds: float | None = None,
+        run_id: str | None = None,
+        on_run: Callable[[str], Awaitable[None]] | None = None,
+    ) -> Answer:
+        """Return one sourced answer. The arguments are those of `Question`; a whole question brings its own.
+
+        Raises InvalidRequest before anything is sent, or any PerplexityError.
+        """
+        question = _question(
+            prompt,
+            Question(
+                messages=(),
+                reasoning=reasoning,
+                model=model,
+                filters=filters or Filters(),
+                schema=schema,
+                seconds=seconds,
+                run_id=run_id,
+                on_run=on_run,
+            ),
+        )
+        started = self._clock()
+        with _named(self._wire.provider):
+            question, target = self._checked(question)
+            deadline = self._deadline(question.seconds, self._limits.of(target.effort))
+            answer = await self._answers.answer(question, target, deadline=deadline)
+            return self._signed(answer, question, target, started=started)
+
+    async def stream(
+        self,
+        prompt: Prompt,
+        *,
+        reasoning: bool = False,
+        model: str | None = None,
+        filters: Filters | None = None,
+        schema: Mapping[str, JSON] | None = None,
+        seconds: float | None = None,
+        run_id: str | None = None,
+        on_run: Callable[[str], Awaitable[None]] | None = None,
+    ) -> AsyncGenerator[Event, None]:
+        """Yield events while the answer is made; the last one is `Done`. Takes and raises what `answer` does.
+
+        A stream that is left early, which wants `contextlib.aclosing`, is cancelled at the service too.
+        """
+        question = _question(
+            prompt,
+            Question(
+                messages=(),
+                reasoning=reasoning,
+                model=model,
+                filters=filters or Filters(),
+                schema=schema,
+                seconds=seconds,
+                run_id=run_id,
+                on_run=on_run,
+            ),
+        )
+        started = self._clock()
+        with _named(self._wire.provider):
+            question, target = self._checked(question)
+            deadline = self._deadline(question.seconds, self._limits.of(target.effort))
+            async with aclosing(self._answers.stream(question, target, deadline=deadline)) as events:
+                async for event in events:
+                    if isinstance(event, Done):
+                        event = Done(answer=self._signed(event.answer, question, target, started=started))
+                    yield event
+
+    async def cancel(self, run_id: str) -> None:
+        """Stop a run, such as `RunStarted` names. One that has ended already is no error; raises PerplexityError."""
+        with _named(self._wire.provider):
+            await self._runs.cancel(run_id, deadline=Deadline.after(_CANCEL_SECONDS, self._clock))
+
+    def _deadline(self, asked: float | None, limit: float) -> Deadline:
+        return Deadline.after(limit if asked is None else min(asked, limit), self._clock)
+
+    def _checked(self, question: Question) -> tuple[Question, Target]:
+        """Return the question as it is sent and who answers it; raise InvalidRequest for the first part that is wrong."""
+        target = resolve(question.model, reasoning=question.reasoning, reasoning_effort=self._reasoning_effort)
+        if question.schema is not None:
+            check_schema(target)
+        checked = replace(question, messages=checked_messages(question.messages), filters=validate(question.filters))
+        self._wire.check(checked)
+        return checked, target
+
+    def _signed(self, answer: Answer, question: Question, target: Target, *, started: float) -> Answer:
+        """Add what only the asking side knows."""
+        return replace(
+            answer,
+            effort=None if target.model else target.effort,
+            seconds=self._clock() - started,
+            notes=(*answer.notes, *self._wire.notes(question)),
+        )
+
+
+def _question(prompt: Prompt, rest: Question) -> Question:
+    if isinstance(prompt, Question):
+        return prompt
+    messages = (Message(role="user", content=prompt),) if isinstance(prompt, str) else tuple(prompt)
+    return replace(rest, messages=messages)
+
+
+@contextmanager
+def _named(provider: str) -> Iterator[None]:
+    """Put the provider's name on every error that passes."""
+    try:
+        yield
+    except PerplexityError as error:
+        error.provider = error.provider or provider
+        raise

@@ -1,0 +1,83 @@
+"""Runs that go on at the service while nobody is connected: started once, asked for, cancelled.
+
+https://docs.perplexity.ai/docs/agent-api/background
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from perplexity.calls import Calls
+from perplexity.errors import APIError, MalformedResponse, PerplexityError, RunFailed, TimedOut
+from perplexity.retry import Deadline, surely_not_begun, worth_retrying
+from perplexity.types import JSON
+
+_LONGEST_POLL_SECONDS = 5.0
+_RUNNING = frozenset({"queued", "in_progress"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runs:
+    """The runs under one path of the service."""
+
+    calls: Calls
+    path: str
+    sleep: Callable[[float], Awaitable[None]]
+
+    async def create(self, body: JSON, *, deadline: Deadline) -> dict[str, JSON]:
+        """Start a run and return its state, with its `id`.
+
+        It is paid for, so it is asked for again only where the first request surely did nothing. Raises any
+        PerplexityError.
+        """
+        state = await self.calls.json("POST", self.path, body, deadline=deadline, again=surely_not_begun)
+        if not isinstance(state.get("id"), str) or not state["id"]:
+            raise MalformedResponse("the run has no id")
+        return state
+
+    async def finished(
+        self, run_id: str, *, state: dict[str, JSON] | None = None, deadline: Deadline
+    ) -> dict[str, JSON]:
+        """Return the state of a run that has ended, asking again and again; `state` is what is known already.
+
+        A service that is away for a while does not lose the run. Raises RunFailed for a run that the service does not
+        know, TimedOut, or the PerplexityError of a refusal.
+        """
+        polls = 0
+        while state is None or state.get("status") in _RUNNING:
+            if polls or state is not None:
+                await self._wait(min(polls + 1.0, _LONGEST_POLL_SECONDS), deadline=deadline)
+            polls += 1
+            state = await self._state(run_id, before=state, deadline=deadline)
+        return state
+
+    async def _state(
+        self, run_id: str, *, before: dict[str, JSON] | None, deadline: Deadline
+    ) -> dict[str, JSON] | None:
+        try:
+            return await self.calls.json("GET", self._run(run_id), deadline=deadline)
+        except PerplexityError as error:
+            if isinstance(error, APIError) and error.status == 404:
+                raise RunFailed("the service does not know the run", status=404, type=error.type) from None
+            if not worth_retrying(error):
+                raise
+            await self._wait(error.retry_after or 0.0, deadline=deadline)
+            return before
+
+    async def cancel(self, run_id: str, *, deadline: Deadline) -> None:
+        """Ask the service to stop a run; one that has ended already is no error. Raises any other PerplexityError."""
+        try:
+            await self.calls.json("POST", f"{self._run(run_id)}/cancel", deadline=deadline)
+        except PerplexityError as error:
+            if error.status != 400:
+                raise
+
+    async def _wait(self, seconds: float, *, deadline: Deadline) -> None:
+        if seconds >= deadline.left():
+            raise TimedOut("the run was not finished in time")
+        await self.sleep(seconds)
+
+    def _run(self, run_id: str) -> str:
+        return f"{self.path}/{quote(run_id, safe='')}"
