@@ -8,7 +8,8 @@ from bot.blocks.answer import answer_messages
 from bot.blocks.base import Audience, OutgoingMessage
 from bot.commands.base import Command, Option, Work
 from bot.commands.filters import FILTERS, PUBLIC, audience, read_filters, usage_errors
-from bot.commands.options import Grammar, parse_options, quoted
+from bot.commands.hints import quoted
+from bot.commands.options import Grammar, parse_options
 from bot.errors import UsageError
 from perplexity.models import resolve
 from perplexity.queries import checked_messages

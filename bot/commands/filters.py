@@ -8,7 +8,8 @@ from contextlib import contextmanager
 
 from bot.blocks.base import Audience
 from bot.commands.base import Option
-from bot.commands.options import Arguments, quoted
+from bot.commands.hints import quoted
+from bot.commands.options import Arguments
 from bot.errors import UsageError
 from perplexity.errors import InvalidRequest
 from perplexity.filters import (

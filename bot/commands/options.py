@@ -7,11 +7,11 @@ backticks, or a `--` of its own before it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 
 from bot.commands.base import Option
+from bot.commands.hints import nearest, quoted
 from bot.commands.words import DASHES, DOUBLE_QUOTES, LONG_DASHES, SINGLE_QUOTES, Word, is_long_option, plain, split
 from bot.errors import UsageError
 
@@ -97,20 +97,6 @@ def asks_for_help(text: str) -> bool:
     """Tell whether a command was typed alone, or with nothing but a word for help."""
     words = [word.text.casefold() for word in split(plain(text))]
     return not words or (len(words) == 1 and re.sub(rf"^[{LONG_DASHES}]", "--", words[0]) in _HELP)
-
-
-def quoted(value: str) -> str:
-    """Return a value as code in mrkdwn: on one line, at most 40 characters, no backtick of its own."""
-    shown = " ".join("".join(c if c.isprintable() else " " for c in value).split()).replace("`", "'")
-    return f"`{shown[:39] + '…' if len(shown) > 40 else shown}`"
-
-
-def nearest(word: str, choices: Iterable[str]) -> str | None:
-    """Return the choice that a misspelt word probably means: one that it begins, or the most similar."""
-    bare = {choice.removeprefix("--"): choice for choice in choices}
-    typed = word.removeprefix("--")
-    begun = [choice for choice in bare if len(typed) > 1 and choice.startswith(typed)]
-    return next((bare[near] for near in begun or get_close_matches(typed, bare, n=1, cutoff=0.65)), None)
 
 
 def _read(words: Sequence[Word], grammar: Grammar, *, literal: Collection[int]) -> tuple[list[_Given], set[int]]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.commands.base import Command
-from bot.commands.options import asks_for_help, nearest
+from bot.commands.hints import nearest
+from bot.commands.options import asks_for_help
 
 UMBRELLA = "pplx"
 

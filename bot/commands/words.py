@@ -15,7 +15,10 @@ SINGLE_QUOTES = "'‘’‚‛＇"
 
 # https://docs.slack.dev/messaging/formatting-message-text#retrieving-messages
 _LINK = re.compile(r"<((?:https?|mailto|tel|ftp):[^<>|\s]+)(?:\|([^<>\n]*))?>")
-_MENTION = re.compile(r"<([@#!])([^<>|\s]+)(?:\|([^<>\n]*))?>")
+_MENTION = re.compile(
+    r"<(?:([@#])([A-Z][A-Z0-9]+)|!(here|channel|everyone|(?:subteam|date)\^[^<>|]*))(?:\|([^<>\n]*))?>"
+)
+_OPTION = re.compile(rf"(?:[{DASHES}]{{2}}|[{LONG_DASHES}])[^\W\d_]")
 _NO_BREAK = str.maketrans(dict.fromkeys("\u00a0\u2007\u202f", " "))
 _PHRASE_END = re.compile(rf"[{DOUBLE_QUOTES}]")
 _VALUE_END = re.compile(rf"[{SINGLE_QUOTES}](?!\S)")
@@ -34,7 +37,7 @@ class Word:
 def plain(text: str) -> str:
     """Return the text as it was typed: links, mentions and entities unwrapped once, no-break spaces made plain."""
     text = _LINK.sub(lambda m: _linked(m[1], m[2] or ""), text)
-    text = _MENTION.sub(lambda m: _mentioned(m[1], m[2], m[3] or ""), text)
+    text = _MENTION.sub(lambda m: _mentioned(m[1] or "@", m[2] or m[3], m[4] or ""), text)
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&").translate(_NO_BREAK)
 
 
@@ -54,7 +57,7 @@ def split(text: str) -> list[Word]:
 
 def is_long_option(word: str) -> bool:
     """Tell whether a word is written as an option is, such as `--n` or `—n=5`, whatever its name."""
-    return re.match(rf"(?:[{DASHES}]{{2}}|[{LONG_DASHES}])[^\W\d_]", word) is not None
+    return _OPTION.match(word) is not None
 
 
 def _linked(address: str, label: str) -> str:
@@ -65,9 +68,9 @@ def _linked(address: str, label: str) -> str:
 
 
 def _mentioned(kind: str, id: str, label: str) -> str:
-    if kind == "!" and id.startswith("date^"):
+    if id.startswith("date^") or label.startswith(("@", "#")):
         return label
-    return label if label.startswith(("@", "#")) else f"{'#' if kind == '#' else '@'}{label or id}"
+    return f"{kind}{label or id}"
 
 
 def _end(text: str, start: int, *, value: bool) -> int:

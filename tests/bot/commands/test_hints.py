@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import pytest
+
+from bot.commands.hints import nearest, quoted
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [("a`b", "`a'b`"), ("a\n\x00b", "`a b`"), ("x" * 41, f"`{'x' * 39}…`"), ("x" * 40, f"`{'x' * 40}`")],
+)
+def test_a_value_is_shown_as_harmless_code(value: str, shown: str) -> None:
+    assert shown == quoted(value)
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("serach", "search"),
+        ("sea", "search"),
+        ("--reasonning", "--reasoning"),
+        ("--rea", "--reasoning"),
+        ("--r", None),
+        ("quokka", None),
+        ("", None),
+    ],
+)
+def test_a_misspelt_word_is_led_back(word: str, meant: str | None) -> None:
+    assert nearest(word, ["search", "ask", "--reasoning", "--recency"]) == meant
