@@ -101,7 +101,7 @@ class Answers:
     async def _background(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
         """Return the answer of a run in the background. When we are cancelled it goes on: its id resumes it."""
         async with aclosing(self._background_events(question, target, deadline=deadline)) as events:
-            return [event.answer async for event in events if isinstance(event, Done)][0]
+            return await anext(event.answer async for event in events if isinstance(event, Done))
 
     async def _background_events(
         self, question: Question, target: Target, *, deadline: Deadline

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mappi
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from types import TracebackType
-from typing import Self
+from typing import Self, TypedDict, Unpack
 
 from perplexity.answers import Answers
 from perplexity.calls import Calls
@@ -30,6 +30,18 @@ Prompt = str | Sequence[Message] | Question
 _CANCEL_SECONDS = 10.0
 
 
+class Options(TypedDict, total=False):
+    """What may be said beside the prompt; each is a field of `Question` and described there."""
+
+    reasoning: bool
+    model: str | None
+    filters: Filters
+    schema: Mapping[str, JSON] | None
+    seconds: float | None
+    run_id: str | None
+    on_run: Callable[[str], Awaitable[None]] | None
+
+
 class PerplexityClient:
     """Searches and answers by Perplexity.
 
@@ -45,8 +57,8 @@ class PerplexityClient:
         *,
         base_url: str = "https://api.perplexity.ai",
         session: Session | None = None,
-        retry: RetryPolicy = RetryPolicy(),
-        limits: Limits = Limits(),
+        retry: RetryPolicy | None = None,
+        limits: Limits | None = None,
         reasoning_effort: Effort = "medium",
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
@@ -54,11 +66,11 @@ class PerplexityClient:
         random: Callable[[], float] = randomness.random,
     ) -> None:
         self._transport = Transport(api_key, base_url=base_url, session=session)
-        self._limits = limits
+        self._limits = limits or Limits()
         self._reasoning_effort = reasoning_effort
         self._clock = clock
         wire = Agent()
-        retries = Retries(policy=retry, sleep=sleep, random=random)
+        retries = Retries(policy=retry or RetryPolicy(), sleep=sleep, random=random)
         self._calls = Calls(transport=self._transport, retries=retries, now=now)
         self._runs = Runs(calls=self._calls, path=wire.path, sleep=sleep)
         self._wire = wire
@@ -89,35 +101,12 @@ class PerplexityClient:
             body = await self._calls.json("POST", search.PATH, search.build(wanted), deadline=deadline)
             return replace(search.read(body), seconds=self._clock() - started)
 
-    async def answer(
-        self,
-        prompt: Prompt,
-        *,
-        reasoning: bool = False,
-        model: str | None = None,
-        filters: Filters | None = None,
-        schema: Mapping[str, JSON] | None = None,
-        seconds: float | None = None,
-        run_id: str | None = None,
-        on_run: Callable[[str], Awaitable[None]] | None = None,
-    ) -> Answer:
-        """Return one sourced answer. The arguments are those of `Question`; a whole question brings its own.
+    async def answer(self, prompt: Prompt, **options: Unpack[Options]) -> Answer:
+        """Return one sourced answer. The options take the place of a whole question's own.
 
         Raises InvalidRequest before anything is sent, or any PerplexityError.
         """
-        question = _question(
-            prompt,
-            Question(
-                messages=(),
-                reasoning=reasoning,
-                model=model,
-                filters=filters or Filters(),
-                schema=schema,
-                seconds=seconds,
-                run_id=run_id,
-                on_run=on_run,
-            ),
-        )
+        question = _question(prompt, options)
         started = self._clock()
         with _named(self._wire.provider):
             question, target = self._checked(question)
@@ -125,44 +114,19 @@ class PerplexityClient:
             answer = await self._answers.answer(question, target, deadline=deadline)
             return self._signed(answer, question, target, started=started)
 
-    async def stream(
-        self,
-        prompt: Prompt,
-        *,
-        reasoning: bool = False,
-        model: str | None = None,
-        filters: Filters | None = None,
-        schema: Mapping[str, JSON] | None = None,
-        seconds: float | None = None,
-        run_id: str | None = None,
-        on_run: Callable[[str], Awaitable[None]] | None = None,
-    ) -> AsyncGenerator[Event, None]:
+    async def stream(self, prompt: Prompt, **options: Unpack[Options]) -> AsyncGenerator[Event, None]:
         """Yield events while the answer is made; the last one is `Done`. Takes and raises what `answer` does.
 
         A stream that is left early, which wants `contextlib.aclosing`, is cancelled at the service too.
         """
-        question = _question(
-            prompt,
-            Question(
-                messages=(),
-                reasoning=reasoning,
-                model=model,
-                filters=filters or Filters(),
-                schema=schema,
-                seconds=seconds,
-                run_id=run_id,
-                on_run=on_run,
-            ),
-        )
+        question = _question(prompt, options)
         started = self._clock()
         with _named(self._wire.provider):
             question, target = self._checked(question)
             deadline = self._deadline(question.seconds, self._limits.of(target.effort))
             async with aclosing(self._answers.stream(question, target, deadline=deadline)) as events:
                 async for event in events:
-                    if isinstance(event, Done):
-                        event = Done(answer=self._signed(event.answer, question, target, started=started))
-                    yield event
+                    yield self._told(event, question, target, started=started)
 
     async def cancel(self, run_id: str) -> None:
         """Stop a run, such as `RunStarted` names. One that has ended already is no error; raises PerplexityError."""
@@ -173,13 +137,18 @@ class PerplexityClient:
         return Deadline.after(limit if asked is None else min(asked, limit), self._clock)
 
     def _checked(self, question: Question) -> tuple[Question, Target]:
-        """Return the question as it is sent and who answers it; raise InvalidRequest for the first part that is wrong."""
+        """Return the question as it is sent and who answers it. Raises InvalidRequest."""
         target = resolve(question.model, reasoning=question.reasoning, reasoning_effort=self._reasoning_effort)
         if question.schema is not None:
             check_schema(target)
         checked = replace(question, messages=checked_messages(question.messages), filters=validate(question.filters))
         self._wire.check(checked)
         return checked, target
+
+    def _told(self, event: Event, question: Question, target: Target, *, started: float) -> Event:
+        if not isinstance(event, Done):
+            return event
+        return Done(answer=self._signed(event.answer, question, target, started=started))
 
     def _signed(self, answer: Answer, question: Question, target: Target, *, started: float) -> Answer:
         """Add what only the asking side knows."""
@@ -191,11 +160,11 @@ class PerplexityClient:
         )
 
 
-def _question(prompt: Prompt, rest: Question) -> Question:
+def _question(prompt: Prompt, options: Options) -> Question:
     if isinstance(prompt, Question):
-        return prompt
+        return replace(prompt, **options)
     messages = (Message(role="user", content=prompt),) if isinstance(prompt, str) else tuple(prompt)
-    return replace(rest, messages=messages)
+    return Question(messages=messages, **options)
 
 
 @contextmanager

@@ -1,0 +1,285 @@
+"""A Perplexity on loopback: it serves recorded answers, refuses what the service would refuse, and fails as it is told.
+
+By hand: `python -m tests.fakes.perplexity --port 8900 --delay 1`, then `PERPLEXITY_BASE_URL=http://127.0.0.1:8900`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections import defaultdict, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from aiohttp import web
+
+DATA = Path(__file__).parent.parent / "data" / "perplexity"
+KEY = "pplx-test-key"
+
+SEARCH_FIELDS = frozenset(
+    "query max_results max_tokens max_tokens_per_page search_context_size country search_domain_filter "
+    "search_language_filter search_recency_filter search_after_date_filter search_before_date_filter "
+    "last_updated_after_filter last_updated_before_filter search_mode search_type display_server_time".split()
+)
+AGENT_FIELDS = frozenset(
+    "input model models effort preset profile instructions language_preference max_output_tokens max_steps "
+    "max_tool_calls reasoning response_format temperature top_p stream store background previous_response_id "
+    "prompt_cache_key service_tier skills step_budget_reminder tools tool_choice parallel_tool_calls metadata "
+    "truncation".split()
+)
+TOOL_FIELDS = frozenset(
+    "type filters search_context_size search_type max_tokens max_tokens_per_page max_results user_location".split()
+)
+FILTER_FIELDS = frozenset(
+    "search_domain_filter search_recency_filter search_after_date_filter search_before_date_filter "
+    "last_updated_after_filter last_updated_before_filter".split()
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Received:
+    """One request that arrived."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    json: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """What to answer instead of the recorded answer, after `seconds`.
+
+    `reset` cuts the connection behind the chunks (or before the headers, without any); `hang` never ends. `chunks` are
+    sent one by one, `pause` seconds apart.
+    """
+
+    status: int = 200
+    chunks: tuple[bytes, ...] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
+    content_type: str = "application/json"
+    seconds: float = 0.0
+    pause: float = 0.0
+    reset: bool = False
+    hang: bool = False
+
+
+def fixture(name: str) -> bytes:
+    """Return a recorded body."""
+    return (DATA / name).read_bytes()
+
+
+def sse(*events: object) -> bytes:
+    """Write events as the service streams them."""
+    return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
+
+
+def replied(body: object, **options: Any) -> Fault:
+    """Answer with this JSON."""
+    return Fault(chunks=(json.dumps(body).encode(),), **options)
+
+
+def streamed(*chunks: bytes, **options: Any) -> Fault:
+    """Answer with this stream."""
+    return Fault(chunks=chunks, content_type="text/event-stream", **options)
+
+
+class FakePerplexity:
+    """The server. `base_url` is its address, `requests` what arrived; `runs` are the states of background runs by id.
+
+    `key` is the only key it takes, None takes any; every answer waits `delay` seconds. A background run is told to be
+    in progress `polls` times before it is finished.
+    """
+
+    def __init__(self, *, key: str | None = KEY, port: int = 0, delay: float = 0.0, polls: int = 1) -> None:
+        self.requests: list[Received] = []
+        self.runs: dict[str, list[dict[str, Any]]] = {}
+        self.cancelled: list[str] = []
+        self.base_url = ""
+        self._key, self._port, self._delay, self._polls = key, port, delay, polls
+        self._faults: defaultdict[str, deque[Fault]] = defaultdict(deque)
+        self._changed = asyncio.Condition()
+        self._free = asyncio.Event()
+        self._free.set()
+        self._stopping = asyncio.Event()
+        self._runner: web.AppRunner | None = None
+
+    async def __aenter__(self) -> Self:
+        application = web.Application(client_max_size=64_000_000)
+        application.router.add_post("/search", self._search)
+        for path in ("/v1/agent", "/v1/responses"):
+            application.router.add_post(path, self._agent)
+            application.router.add_get(path + "/{id}", self._run)
+            application.router.add_post(path + "/{id}/cancel", self._cancel)
+        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", self._port).start()
+        self.base_url = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._runner is not None
+        self._stopping.set()
+        self._free.set()
+        await self._runner.cleanup()
+
+    def script(self, path: str, *faults: Fault) -> None:
+        """Answer the next requests for the path with these, one each."""
+        self._faults[path].extend(faults)
+
+    def fail(self, path: str, *, status: int, body: object, headers: Mapping[str, str] | None = None) -> None:
+        """Answer the next request for the path with an error."""
+        self.script(path, replied(body, status=status, headers=headers or {}))
+
+    def hold(self) -> None:
+        """Let answers wait until `release`."""
+        self._free.clear()
+
+    def release(self) -> None:
+        """Let go of the answers that wait, and of those to come."""
+        self._free.set()
+
+    async def wait_for(self, count: int, *, seconds: float = 20) -> list[Received]:
+        """Return the requests as soon as there are that many."""
+        async with asyncio.timeout(seconds), self._changed:
+            await self._changed.wait_for(lambda: len(self.requests) >= count)
+        return self.requests
+
+    async def _search(self, request: web.Request) -> web.StreamResponse:
+        body = await self._received(request)
+        refused = self._unauthorized(request) or _unknown(body, SEARCH_FIELDS)
+        return await self._fault(request) or refused or _json(fixture("search.200.json"))
+
+    async def _agent(self, request: web.Request) -> web.StreamResponse:
+        body = await self._received(request)
+        refused = self._unauthorized(request) or _refusal(body)
+        if (fault := await self._fault(request)) is not None:
+            return fault
+        if refused:
+            return refused
+        if body.get("background"):
+            return self._begun()
+        if body.get("stream"):
+            return await _send(request, streamed(fixture("agent.stream.completed.sse")))
+        return _json(fixture("agent.200.json"))
+
+    def _begun(self) -> web.Response:
+        finished = json.loads(fixture("agent.200.json"))
+        run_id = f"resp_{len(self.runs) + 1}"
+        queued = {"id": run_id, "object": "response", "status": "queued", "output": []}
+        self.runs[run_id] = [*[queued | {"status": "in_progress"}] * self._polls, finished | {"id": run_id}]
+        return web.json_response(queued)
+
+    async def _run(self, request: web.Request) -> web.StreamResponse:
+        await self._received(request)
+        if (answer := await self._fault(request) or self._unauthorized(request)) is not None:
+            return answer
+        states = self.runs.get(request.match_info["id"])
+        if not states:
+            return _error(404, "not_found", "no such response")
+        return web.json_response(states.pop(0) if len(states) > 1 else states[0])
+
+    async def _cancel(self, request: web.Request) -> web.StreamResponse:
+        await self._received(request)
+        run_id = request.match_info["id"]
+        if (answer := await self._fault(request) or self._unauthorized(request)) is not None:
+            return answer
+        self.cancelled.append(run_id)
+        return web.json_response({"response_id": run_id, "status": "cancelling"})
+
+    async def _received(self, request: web.Request) -> Any:
+        content = await request.read()
+        body = json.loads(content) if content else None
+        received = Received(method=request.method, path=request.path, headers=dict(request.headers), json=body)
+        async with self._changed:
+            self.requests.append(received)
+            self._changed.notify_all()
+        await self._free.wait()
+        await asyncio.sleep(self._delay)
+        return body
+
+    async def _fault(self, request: web.Request) -> web.StreamResponse | None:
+        faults = self._faults[request.path]
+        if not faults:
+            return None
+        fault = faults.popleft()
+        await asyncio.sleep(fault.seconds)
+        if fault.hang and not fault.chunks:
+            await self._stopping.wait()
+        if fault.reset and not fault.chunks:
+            return _reset(request)
+        return await _send(request, fault, stopping=self._stopping)
+
+    def _unauthorized(self, request: web.Request) -> web.Response | None:
+        if self._key is None or request.headers.get("Authorization") == f"Bearer {self._key}":
+            return None
+        return _error(401, "invalid_api_key", "Invalid API key provided.")
+
+
+async def _send(request: web.Request, fault: Fault, *, stopping: asyncio.Event | None = None) -> web.StreamResponse:
+    headers = {"Content-Type": fault.content_type, "x-request-id": "req-1", **fault.headers}
+    response = web.StreamResponse(status=fault.status, headers=headers)
+    await response.prepare(request)
+    for chunk in fault.chunks:
+        await response.write(chunk)
+        await asyncio.sleep(fault.pause)
+    if fault.hang and stopping is not None:
+        await stopping.wait()
+    if fault.reset:
+        return _reset(request)
+    await response.write_eof()
+    return response
+
+
+def _reset(request: web.Request) -> web.Response:
+    assert request.transport is not None
+    request.transport.abort()
+    return web.Response()
+
+
+def _refusal(body: Mapping[str, Any]) -> web.Response | None:
+    """Refuse as the Agent API does: a field it does not know, no one to answer, a model without what it needs."""
+    tools = [tool for tool in body.get("tools", []) if tool.get("type") == "web_search"]
+    nested = [_unknown(tool, TOOL_FIELDS) or _unknown(tool.get("filters", {}), FILTER_FIELDS) for tool in tools]
+    if refused := next((refusal for refusal in [_unknown(body, AGENT_FIELDS), *nested] if refusal), None):
+        return refused
+    if not any(name in body for name in ("effort", "model", "models", "preset")):
+        return _error(400, "invalid_request", "model, models, effort or preset is required")
+    if str(body.get("model", "")).startswith("anthropic/") and "max_output_tokens" not in body:
+        return _error(400, "invalid_request", "max_output_tokens is required for this model")
+    return None
+
+
+def _unknown(body: Mapping[str, Any], known: frozenset[str]) -> web.Response | None:
+    unknown = sorted(set(body) - known)
+    if not unknown:
+        return None
+    return _error(400, "invalid_request", f'invalid request body: json: unknown field "{unknown[0]}"', param=unknown[0])
+
+
+def _error(status: int, kind: str, message: str, **more: str) -> web.Response:
+    return web.json_response({"error": {"message": message, "type": kind, "code": status, **more}}, status=status)
+
+
+def _json(body: bytes) -> web.Response:
+    return web.Response(body=body, content_type="application/json", headers={"x-request-id": "req-1"})
+
+
+async def _serve(port: int, delay: float) -> None:
+    async with FakePerplexity(key=None, port=port, delay=delay) as fake:
+        print(fake.base_url, flush=True)  # noqa: T201 - a program of its own when run by hand
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Serve recorded answers of Perplexity on loopback.")
+    parser.add_argument("--port", type=int, default=8900)
+    parser.add_argument("--delay", type=float, default=0.0, help="seconds before every answer")
+    arguments = parser.parse_args()
+    asyncio.run(_serve(arguments.port, arguments.delay))
