@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 from bot.blocks.defusing import defuse
 from bot.blocks.escaping import break_mentions
@@ -47,39 +49,51 @@ def _short_tables(segment: Segment) -> Iterator[Segment]:
 
 
 def _parts(pieces: Sequence[Segment], splitter: Splitter) -> Iterator[str]:
-    part: list[Segment] = []
-    for piece in pieces:
-        while part and not _fits([*part, piece], splitter):
-            end = _end(part, splitter)
-            yield _joined(part[:end])
-            part = part[end:]
-        part.append(piece)
-    if part:
-        yield _joined(part)
+    plan = _Plan.of(pieces, splitter)
+    start = 0
+    for end in range(1, len(pieces) + 1):
+        while start < end - 1 and not plan.fits(start, end):
+            cut = plan.best_end(start, end - 1)
+            yield _joined(pieces[start:cut])
+            start = cut
+    if pieces:
+        yield _joined(pieces[start:])
 
 
-def _fits(part: Sequence[Segment], splitter: Splitter) -> bool:
-    return sum(map(splitter.weigh, part)) <= splitter.room and _rendered_blocks(part) <= PART_BLOCKS
+@dataclass(frozen=True, kw_only=True)
+class _Plan:
+    """What any run of segments costs, from sums: `weights` and `blocks` of the first n segments."""
 
+    pieces: Sequence[Segment]
+    weights: Sequence[int]
+    blocks: Sequence[int]
+    room: int
 
-def _rendered_blocks(part: Sequence[Segment]) -> int:
-    """Return how many blocks Slack makes of it: neighbours that flow are one, what is inside them parts them."""
-    runs = sum(
-        segment.form not in FLOWING or index == 0 or part[index - 1].form not in FLOWING
-        for index, segment in enumerate(part)
-    )
-    return runs + sum(2 * segment.special for segment in part)
+    @classmethod
+    def of(cls, pieces: Sequence[Segment], splitter: Splitter) -> _Plan:
+        weights = accumulate((splitter.weigh(piece) for piece in pieces), initial=0)
+        # Neighbours that flow are one block; what is inside them parts them.
+        flows = [False, *(piece.form in FLOWING for piece in pieces)]
+        runs = (not (before and after) for before, after in pairwise(flows))
+        blocks = accumulate((run + 2 * piece.special for run, piece in zip(runs, pieces, strict=True)), initial=0)
+        return cls(pieces=pieces, weights=list(weights), blocks=list(blocks), room=splitter.room)
 
+    def fits(self, start: int, end: int) -> bool:
+        """Tell whether a run of segments fits one part; its first one may begin a block more than the sums know."""
+        return self.weight(start, end) <= self.room and self.blocks[end] - self.blocks[start] < PART_BLOCKS
 
-def _end(part: Sequence[Segment], splitter: Splitter) -> int:
-    """Return where to end a full part: before its last heading, unless that leaves less than a third."""
-    headings = [index for index, segment in enumerate(part) if segment.form is Form.HEADING and index > 0]
-    if headings and sum(map(splitter.weigh, part[: headings[-1]])) >= splitter.room // 3:
-        return headings[-1]
-    end = len(part)
-    while end > 1 and part[end - 1].form is Form.HEADING:
-        end -= 1
-    return end
+    def weight(self, start: int, end: int) -> int:
+        """Return the weight of a run."""
+        return self.weights[end] - self.weights[start]
+
+    def best_end(self, start: int, end: int) -> int:
+        """Return where to end a full part: before its last heading, unless that leaves less than a third."""
+        headings = [i for i in range(start + 1, end) if self.pieces[i].form is Form.HEADING]
+        if headings and self.weight(start, headings[-1]) >= self.room // 3:
+            return headings[-1]
+        while end > start + 1 and self.pieces[end - 1].form is Form.HEADING:
+            end -= 1
+        return end
 
 
 def _joined(part: Sequence[Segment]) -> str:

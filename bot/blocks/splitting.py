@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from bot.blocks.cutting import cut
 from bot.blocks.marks import Addresses
 from bot.blocks.segments import FLOWING, Form, Segment, flattened, inert, list_items, segments
-from bot.blocks.tables import Row, Table, flat, tidy
+from bot.blocks.tables import Row, flat, tidy
 from bot.blocks.weights import HEADING, PART_BLOCKS, weight
 
 _ITEM = re.compile(r" {0,3}(?:[-+*]|\d{1,9}[.)])(?=\s|$)[ \t]?")
@@ -30,7 +30,7 @@ class Splitter:
 
     def split(self, segment: Segment) -> list[Segment]:
         """Return the segment, or its pieces in order."""
-        if self._fits([segment]):
+        if self._fits(segment):
             return [segment]
         return list(self._ways()[segment.form](segment))
 
@@ -39,9 +39,8 @@ class Splitter:
         headings = segment.headings + (segment.form is Form.HEADING)
         return weight(segment.markdown, self.addresses) + HEADING * headings + 2
 
-    def _fits(self, together: Sequence[Segment]) -> bool:
-        special = sum(segment.special for segment in together)
-        return sum(map(self.weigh, together)) <= self.room and 2 * special < PART_BLOCKS
+    def _fits(self, segment: Segment) -> bool:
+        return self.weigh(segment) <= self.room and 2 * segment.special < PART_BLOCKS
 
     def _ways(self) -> dict[Form, Callable[[Segment], Iterator[Segment]]]:
         nested = self.depth < _DEEPEST
@@ -83,17 +82,23 @@ class Splitter:
             )
 
     def _list(self, segment: Segment) -> Iterator[Segment]:
-        group: list[Segment] = []
-        for item in list_items(segment.text):
-            if group and not self._fits([*group, item]):
+        for group in self._groups(list(list_items(segment.text)), self.room):
+            if len(group) > 1 or self._fits(group[0]):
                 yield _one_list(group)
-                group = []
-            if self._fits([item]):
-                group.append(item)
             else:
-                yield from self._item(item.text)
-        if group:
-            yield _one_list(group)
+                yield from self._item(group[0].text)
+
+    def _groups(self, items: Sequence[Segment], room: int) -> Iterator[list[Segment]]:
+        """Put as many neighbours together as fit; what does not fit alone comes alone."""
+        group: list[Segment] = []
+        used = special = 0
+        for item in items:
+            used, special = used + self.weigh(item), special + item.special
+            if group and (used > room or 2 * special >= PART_BLOCKS):
+                yield group
+                group, used, special = [], self.weigh(item), item.special
+            group.append(item)
+        yield group
 
     def _item(self, item: str) -> Iterator[Segment]:
         """Split one item: what follows its first paragraph stands below the list, no longer in it."""
@@ -113,23 +118,20 @@ class Splitter:
     def _table(self, segment: Segment) -> Iterator[Segment]:
         """Split between rows and repeat the header; a table with a row that is too long alone becomes lines of text."""
         table = tidy(segment.text.split("\n"))
-        if any(self._of_table(table.with_rows([row])) > self.room for row in table.rows or (table.header,)):
+        room = self.room - self.weigh(replace(segment, text=table.with_rows(()).markdown))
+        rows = [Segment(form=Form.TABLE, text=line) for line in table.lines]
+        if not rows or max(map(self.weigh, rows)) > room:
             for row in (table.header, *table.rows):
                 yield from self._row(row)
             return
-        group: list[Row] = []
-        for row in table.rows:
-            if self._of_table(table.with_rows([*group, row])) > self.room:
-                yield Segment(form=Form.TABLE, text=table.with_rows(group).markdown)
-                group = []
-            group.append(row)
-        yield Segment(form=Form.TABLE, text=table.with_rows(group).markdown)
+        start = 0
+        for group in self._groups(rows, room):
+            part = table.with_rows(table.rows[start : start + len(group)])
+            yield replace(segment, text=part.markdown)
+            start += len(group)
 
     def _row(self, row: Row) -> Iterator[Segment]:
         yield from self._text(Segment(form=Form.TEXT, text=flat(row)))
-
-    def _of_table(self, table: Table) -> int:
-        return self.weigh(Segment(form=Form.TABLE, text=table.markdown))
 
 
 def _one_list(items: Sequence[Segment]) -> Segment:

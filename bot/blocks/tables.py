@@ -36,8 +36,13 @@ class Table:
     def markdown(self) -> str:
         """The table, or where it is too wide a list with one item for each row."""
         if self.fits:
-            return "\n".join(f"| {' | '.join(row)} |" for row in (self.header, self.aligned, *self.rows))
+            return "\n".join([_line(self.header), _line(self.aligned), *self.lines])
         return "\n".join(f"- {flat(row)}" for row in (self.header, *self.rows) if any(row))
+
+    @property
+    def lines(self) -> list[str]:
+        """The rows under the header, each as a line of Markdown."""
+        return [_line(row) for row in self.rows]
 
     def with_rows(self, rows: Sequence[Row]) -> Table:
         """Return the same header over other rows."""
@@ -59,6 +64,10 @@ def flat(row: Row) -> str:
     """Return a row as one line of text."""
     # A joiner first: the cell may begin with what would make a heading, a fence or a list of the line.
     return "\u2060" + " | ".join(cell for cell in row if cell)
+
+
+def _line(row: Row) -> str:
+    return f"| {' | '.join(row)} |"
 
 
 def _cells(line: str) -> Row:
