@@ -24,7 +24,8 @@ from perplexity.types import (
 MOST = 5
 LONGEST = 400
 _MOST_OF_ONE_SOURCE = 2
-_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])|\n\s*\n")
+# The point behind a list's number ends no sentence.
+_SENTENCE_END = re.compile(r"(?<=[.!?…])(?<!\s\d\.)(?<!\s\d\d\.)[\"'”’)\]]*\s+|(?<=[。！？])|\n\s*\n")
 
 
 def passages(results: Sequence[Source], question: str) -> tuple[Passage, ...]:
