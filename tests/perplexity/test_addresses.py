@@ -1,0 +1,83 @@
+"""Which addresses are linked, and how they look then."""
+
+from __future__ import annotations
+
+import pytest
+
+from perplexity.addresses import linkable, site
+
+
+@pytest.mark.parametrize(
+    ("url", "linked"),
+    [
+        ("https://a.example/x", "https://a.example/x"),
+        (" HTTPS://A.Example:443 ", "https://a.example/"),
+        ("http://a.example:8080/?q=1#f", "http://a.example:8080/?q=1#f"),
+        ("http://127.0.0.1:3000/playground/docs/README.md#x", "http://127.0.0.1:3000/playground/docs/README.md#x"),
+        ("https://bücher.example/ü", "https://xn--bcher-kva.example/%C3%BC"),
+        ("https://a.example/x_(y)|z> \"'`", "https://a.example/x_%28y%29%7Cz%3E%20%22'%60"),
+        ("https://a.example/100%/%41", "https://a.example/100%25/%41"),
+        ("https://a.example/?a=1&copy;=2", "https://a.example/?a=1&copy%3B=2"),
+        ("https://a.example/@here/@HERE/@user", "https://a.example/%40here/%40HERE/@user"),
+        ("https://a_b.example/", "https://a_b.example/"),
+    ],
+)
+def test_a_web_address_is_linked_in_one_form(url: str, linked: str) -> None:
+    assert linked == linkable(url)
+
+
+@pytest.mark.parametrize("url", ["https://a.example/x_(y)|z", "HTTP://A.EXAMPLE", "https://bücher.example/ü%"])
+def test_the_form_of_a_linked_address_is_its_own_form(url: str) -> None:
+    linked = linkable(url)
+
+    assert linked is not None
+    assert linked == linkable(linked)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "a.example",
+        "/x",
+        "javascript:alert(1)",
+        "slack://open",
+        "ftp://a.example/",
+        "https://",
+        "https:///x",
+        "https://user@a.example/",
+        "https://user:pass@a.example/",
+        "https://a.example\\@b.example/",
+        "https://a.example:99999/",
+        "https://a.example:x/",
+        "https://[::1]/",
+        "https://[x/",
+        "https://a..example/",
+        "https://" + "a" * 64 + ".example/",
+        "https://a b.example/",
+        "https://a%2eexample/",
+        "https://a.example/\u202egnp.exe",
+        "https://a.example/\u200bx",
+        "https://a.example/\nx",
+        "https://a.example/\x00",
+        "https://a.example/\ud800",
+        "https://a.example/" + "x" * 2000,
+        "https://a.example/" + "ü" * 400,
+    ],
+)
+def test_what_could_mislead_is_not_linked(url: str) -> None:
+    assert linkable(url) is None
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://www.A.example/x", "a.example"),
+        ("https://bücher.example", "xn--bcher-kva.example"),
+        ("nothing", ""),
+        ("https://[x", ""),
+        ("https://a..b/", ""),
+    ],
+)
+def test_the_site_is_the_host_as_it_is_asked_for(url: str, host: str) -> None:
+    assert host == site(url)

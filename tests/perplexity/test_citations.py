@@ -1,0 +1,132 @@
+"""Markers and their sources."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perplexity.citations import Marker, cite, format_result, without_orphans
+from perplexity.prose import Kind, regions
+from perplexity.types import Answer, Source
+from tests.fakes.wild_text import wild
+
+SOURCES = tuple(Source(number=n, title=f"T{n}", url=f"https://s{n}.example/p") for n in (1, 2, 3, 4))
+NUMBERS = st.lists(st.integers(0, 12), max_size=8, unique=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "used"),
+    [
+        ("a [1].", "a [1].", [1]),
+        ("a [3] b [1] c [3]", "a [1] b [2] c [1]", [3, 1]),
+        ("a[2][3]", "a[1][2]", [2, 3]),
+        ("a [1, 2]; b [3;4]", "a [1][2]; b [3][4]", [1, 2, 3, 4]),
+        ("a [web:4] b [web:1, web:2]", "a [1] b [2][3]", [4, 1, 2]),
+        ("a【2】", "a[1]", [2]),
+        (r"a \[2\]", "a [1]", [2]),
+        ("a [1][1]", "a [1]", [1]),
+        ("see [1](http://evil.example/)!", "see [1]!", [1]),
+        ("see [1](https://s3.example/p)", "see [1]", [3]),
+        ("see [9](https://s3.example/p 'T')", "see [1]", [3]),
+        ("see [[2]](http://evil.example/x_(y))", "see [1]", [2]),
+        ("the [PEP](https://S2.example/p)[2] says", "the PEP [1] says", [2]),
+        (
+            "<https://s2.example/p>, https://s1.example/p.",
+            "<https://s2.example/p> [1], https://s1.example/p [2].",
+            [2, 1],
+        ),
+        ("![1](http://evil.example/i.png)", "![1]", [1]),
+        ("[1]: http://evil.example/", "[1]: http://evil.example/", [1]),
+        ("$5 [1] and $6 [2]", "$5 [1] and $6 [2]", [1, 2]),
+    ],
+)
+def test_markers_are_numbered_by_first_use(text: str, shown: str, used: list[int]) -> None:
+    cited = cite(text, SOURCES)
+
+    assert (shown, used, 0) == (cited.text, [source.number for source in cited.sources], cited.orphans)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`[1]`",
+        "```\n[1]\n```",
+        "    [1]",
+        "$x_[1]$",
+        "$$[1]$$",
+        r"\(a[1]\)",
+        r"\[a [1]\]",
+        "[x]",
+        "- [ ] to do",
+        "[2024]",
+        "[1-2]",
+        "[^1]",
+        "[]",
+        "[a](http://evil.example/)",
+        "http://evil.example/",
+    ],
+)
+def test_what_is_no_marker_stays_as_it_is(text: str) -> None:
+    assert (text,) == cite(text, SOURCES).pieces
+
+
+@pytest.mark.parametrize(
+    ("text", "left", "orphans"),
+    [
+        ("a [9].", "a.", 1),
+        ("a [9] b", "a b", 1),
+        ("[9] a", "a", 1),
+        ("a\n[9]  b", "a\nb", 1),
+        ("- [9] a", "- a", 1),
+        ("a [9][10] [1]", "a [1]", 2),
+        ("a [1, 9]", "a [1]", 1),
+        ("a [9](http://evil.example/) b", "a b", 1),
+        ("[1[9]]", "[1\u2060]", 1),
+        ("[[9]1]", "[\u20601]", 1),
+        ("a [9]", "a", 1),
+    ],
+)
+def test_references_to_no_source_are_removed_and_counted(text: str, left: str, orphans: int) -> None:
+    assert (left, orphans) == without_orphans(text, SOURCES)
+
+
+def test_sources_without_a_marker_are_the_others() -> None:
+    cited = cite("a [3]", SOURCES)
+
+    assert tuple(source.number for source in cited.sources) == (3,)
+    assert tuple(source.number for source in cited.others) == (1, 2, 4)
+
+
+def test_the_result_for_a_tool_lists_every_source_in_the_order_and_numbering_of_the_service() -> None:
+    sources = (
+        Source(number=2, title="Two", url="https://b.example/2", date="2026-11-01"),
+        Source(number=7, title="Seven", url="https://b.example/7"),
+    )
+
+    text = format_result(Answer(text="Because.[7] And [2, 7] `[9]`.[9]", sources=sources, provider="P"))
+
+    assert text == (
+        "<result>\nBecause.[7] And [2, 7] `[9]`.\n</result>\n\n"
+        "<references>\n- [2] Two (2026-11-01) [https://b.example/2]\n- [7] Seven (N/A) [https://b.example/7]\n</references>"
+    )
+
+
+def numbers_outside_code(text: str) -> set[int]:
+    prose = [text[r.start : r.end] for r in regions(text) if r.kind is Kind.PROSE]
+    return {int(number) for stretch in prose for number in re.findall(r"\[([0-9]{1,3})\]", stretch)}
+
+
+@given(wild, NUMBERS)
+@settings(max_examples=200, deadline=None)
+def test_in_any_text_the_markers_shown_are_among_the_sources_listed(text: str, numbers: list[int]) -> None:
+    sources = tuple(Source(number=n, title="T", url=f"https://s{n}.example/") for n in numbers)
+
+    cited = cite(text, sources)
+
+    assert numbers_outside_code(cited.text) <= set(range(1, len(cited.sources) + 1))
+    assert {p.number for p in cited.pieces if isinstance(p, Marker)} == set(range(1, len(cited.sources) + 1))
+    assert sorted(sources, key=str) == sorted([*cited.sources, *cited.others], key=str)
+    assert numbers_outside_code(without_orphans(text, sources)[0]) <= set(numbers)

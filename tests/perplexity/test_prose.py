@@ -1,0 +1,82 @@
+"""Code, LaTeX and prose, told apart."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from perplexity.prose import Kind, regions
+from tests.fakes.wild_text import wild
+
+
+def found(text: str, *kinds: Kind) -> list[str]:
+    return [text[region.start : region.end] for region in regions(text) if region.kind in kinds]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("a `b` c", ["`b`"]),
+        ("a ``b ` c`` d", ["``b ` c``"]),
+        ("a ` b", []),
+        (r"a \`b` c", []),
+        (r"a \`b `c` d", ["`c`"]),
+        (r"\``a`", ["`a`"]),
+        ("`a\n\nb`", []),
+        ("`a\nb`", ["`a\nb`"]),
+        ("# `a`", ["`a`"]),
+        ("- x `a`\n- y `b`", ["`a`", "`b`"]),
+        ("| `a` | `b |\n|---|---|\n| c` | `d` |", ["`a`", "`d`"]),
+        ("x ``` y ```", ["``` y ```"]),
+    ],
+)
+def test_inline_code_ends_at_the_next_run_as_long_and_never_leaves_its_block(text: str, code: list[str]) -> None:
+    assert code == found(text, Kind.SPAN)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("a\n```py\nb\n```\nc", ["```py\nb\n```\n"]),
+        ("~~~\na\n~~~", ["~~~\na\n~~~"]),
+        ("```\na", ["```\na"]),
+        ("- x\n\n  ```\n  a\n  ```\n", ["  ```\n  a\n  ```\n"]),
+        ("a\r\n```\r\nb\r\n```\r\nc", ["```\r\nb\r\n```\r\n"]),
+        ("a\n\n    b\n\nc", ["    b\n"]),
+        ("a\n    b", []),
+    ],
+)
+def test_code_blocks_are_whole_lines(text: str, code: list[str]) -> None:
+    assert code == found(text, Kind.FENCE, Kind.INDENTED)
+
+
+@pytest.mark.parametrize(
+    ("text", "latex"),
+    [
+        ("so $x_1$ is", ["$x_1$"]),
+        ("so $$x$$ is", ["$$x$$"]),
+        (r"so \(x\) and \[y\] is", [r"\(x\)", r"\[y\]"]),
+        ("\\[\nx\n- y\n\\]", ["\\[\nx\n- y\n\\]"]),
+        ("$5 [1] and $6 [2]", []),
+        ("$5[1]-$6[2]", []),
+        ("5$ and 6$ or US$7", []),
+        ("costs $5 [1], or 6$ [2]", []),
+        ("$2x = 4$", ["$2x = 4$"]),
+        ("$AAPL [1] and ($MSFT) [2]", []),
+        ("$x [1] has no end", []),
+        (r"\$x [1]$", []),
+        (r"\\(x\\)", []),
+        ("$a\nb$", []),
+        ("\\(a\n\nb\\)", []),
+        ("`$x` and $y", []),
+        (r"\[12\] and \[1, web:2\]", []),
+    ],
+)
+def test_latex_is_found_and_prices_are_not_latex(text: str, latex: list[str]) -> None:
+    assert latex == found(text, Kind.MATH)
+
+
+@given(wild)
+@settings(max_examples=150, deadline=None)
+def test_the_regions_of_any_text_joined_are_the_text(text: str) -> None:
+    assert text == "".join(text[region.start : region.end] for region in regions(text))
