@@ -30,7 +30,7 @@ class Answers:
 
     async def answer(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
         """Return the answer. Raises any PerplexityError."""
-        if target.background:
+        if target.background or question.run_id:
             return await self._background(question, target, deadline=deadline)
         if not target.slow:
             body = self.wire.build(question, target, stream=False)
@@ -39,7 +39,7 @@ class Answers:
 
     async def stream(self, question: Question, target: Target, *, deadline: Deadline) -> AsyncGenerator[Event, None]:
         """Yield the events, `Done` last. Once one was handed on, nothing is tried again."""
-        if target.background:
+        if target.background or question.run_id:
             async for event in self._background_events(question, target, deadline=deadline):
                 yield event
             return

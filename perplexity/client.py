@@ -35,7 +35,7 @@ class Options(TypedDict, total=False):
 
     reasoning: bool
     model: str | None
-    filters: Filters
+    filters: Filters | None
     schema: Mapping[str, JSON] | None
     seconds: float | None
     run_id: str | None
@@ -102,7 +102,7 @@ class PerplexityClient:
             return replace(search.read(body), seconds=self._clock() - started)
 
     async def answer(self, prompt: Prompt, **options: Unpack[Options]) -> Answer:
-        """Return one sourced answer. The options take the place of a whole question's own.
+        """Return one sourced answer. Options take the place of a whole question's own; None changes nothing.
 
         Raises InvalidRequest before anything is sent, or any PerplexityError.
         """
@@ -162,9 +162,11 @@ class PerplexityClient:
 
 def _question(prompt: Prompt, options: Options) -> Question:
     if isinstance(prompt, Question):
-        return replace(prompt, **options)
-    messages = (Message(role="user", content=prompt),) if isinstance(prompt, str) else tuple(prompt)
-    return Question(messages=messages, **options)
+        question = prompt
+    else:
+        messages = (Message(role="user", content=prompt),) if isinstance(prompt, str) else tuple(prompt)
+        question = Question(messages=messages)
+    return replace(question, **{name: value for name, value in options.items() if value is not None})
 
 
 @contextmanager

@@ -20,23 +20,28 @@ from aiohttp import web
 DATA = Path(__file__).parent.parent / "data" / "perplexity"
 KEY = "pplx-test-key"
 
-SEARCH_FIELDS = frozenset(
+
+def _names(fields: str) -> frozenset[str]:
+    return frozenset(fields.split())
+
+
+SEARCH_FIELDS = _names(
     "query max_results max_tokens max_tokens_per_page search_context_size country search_domain_filter "
     "search_language_filter search_recency_filter search_after_date_filter search_before_date_filter "
-    "last_updated_after_filter last_updated_before_filter search_mode search_type display_server_time".split()
+    "last_updated_after_filter last_updated_before_filter search_mode search_type display_server_time"
 )
-AGENT_FIELDS = frozenset(
+AGENT_FIELDS = _names(
     "input model models effort preset profile instructions language_preference max_output_tokens max_steps "
     "max_tool_calls reasoning response_format temperature top_p stream store background previous_response_id "
     "prompt_cache_key service_tier skills step_budget_reminder tools tool_choice parallel_tool_calls metadata "
-    "truncation".split()
+    "truncation"
 )
-TOOL_FIELDS = frozenset(
-    "type filters search_context_size search_type max_tokens max_tokens_per_page max_results user_location".split()
+TOOL_FIELDS = _names(
+    "type filters search_context_size search_type max_tokens max_tokens_per_page max_results user_location"
 )
-FILTER_FIELDS = frozenset(
+FILTER_FIELDS = _names(
     "search_domain_filter search_recency_filter search_after_date_filter search_before_date_filter "
-    "last_updated_after_filter last_updated_before_filter".split()
+    "last_updated_after_filter last_updated_before_filter"
 )
 
 
