@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mappi
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from types import TracebackType
-from typing import Self, TypedDict, Unpack
+from typing import Any, Self, TypedDict, Unpack
 
 from perplexity.answers import Answers
 from perplexity.calls import Calls
@@ -166,7 +166,8 @@ def _question(prompt: Prompt, options: Options) -> Question:
     else:
         messages = (Message(role="user", content=prompt),) if isinstance(prompt, str) else tuple(prompt)
         question = Question(messages=messages)
-    return replace(question, **{name: value for name, value in options.items() if value is not None})
+    said: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    return replace(question, **said)
 
 
 @contextmanager
