@@ -13,8 +13,8 @@ from perplexity.prose import Kind, regions
 
 _BORDERS = (
     re.compile(r"\n"),
-    re.compile(r"[.!?…][\"'”’)\]\ufdef]*\s+|[。！？]"),
-    re.compile(r"\s+"),
+    re.compile(rf"(?:[.!?…][\"'”’)\]]*(?:\s*{MARK.pattern})*\s+|[。！？])(?!\ufdd0)"),
+    re.compile(r"\s+(?!\ufdd0)"),
 )
 _JOINS = frozenset("\u200d\ufe0e\ufe0f\u2060")
 _LONGEST_CLUSTER = 40
@@ -23,30 +23,31 @@ _LONGEST_CLUSTER = 40
 def cut(text: str, *, room: int, addresses: Addresses, whole: bool = True) -> list[str]:
     """Cut a text into pieces that weigh at most `room` each; joined, they are the text.
 
-    With `whole`, no cut falls into inline code where there is a place outside. Never falls one into a mark, and into
-    what is seen as one character (an emoji with its colour) only when that is longer than 40.
+    With `whole`, no cut falls into inline code that fits a piece. None ever falls into a mark, and none into what is
+    seen as one character (an emoji with its colour) unless that is longer than 40.
     """
     sums = running(text, addresses)
     if sums[-1] <= room:
         return [text]
-    kept = _kept_whole(text) if whole else [match.span() for match in MARK.finditer(text)]
+    marks = [match.span() for match in MARK.finditer(text)]
+    spans = [(start, end) for start, end in _inline_code(text) if whole and sums[end] - sums[start] <= room]
+    kept = sorted([*marks, *spans])
     borders = [[m.end() for m in border.finditer(text) if not _within(m.end(), kept)] for border in _BORDERS]
     return list(_pieces(text, sums, borders, room))
 
 
-def _kept_whole(text: str) -> list[tuple[int, int]]:
-    spans = [(region.start, region.end) for region in regions(text) if region.kind is Kind.SPAN]
-    return sorted([*spans, *(match.span() for match in MARK.finditer(text))])
+def _inline_code(text: str) -> list[tuple[int, int]]:
+    return [(region.start, region.end) for region in regions(text) if region.kind is Kind.SPAN]
 
 
 def _pieces(text: str, sums: Sequence[int], borders: Sequence[Sequence[int]], room: int) -> Iterator[str]:
     start = 0
     while start < len(text):
-        farthest = bisect_right(sums, sums[start] + room) - 1
+        farthest = max(start + 1, bisect_right(sums, sums[start] + room) - 1)
         if farthest >= len(text):
             end = len(text)
         else:
-            end = _best(borders, start, farthest) or _between_characters(text, start, max(farthest, start + 1))
+            end = _best(borders, start, farthest) or _between_characters(text, start, farthest)
         yield text[start:end]
         start = end
 

@@ -14,7 +14,7 @@ from bot.blocks.weights import HEADING, PART_BLOCKS, weight
 
 _ITEM = re.compile(r" {0,3}(?:[-+*]|\d{1,9}[.)])(?=\s|$)[ \t]?")
 _QUOTE = re.compile(r"^ {0,3}> ?", re.MULTILINE)
-_DEEPEST = 4
+_DEEPEST = 2
 
 
 @dataclass(frozen=True, kw_only=True)

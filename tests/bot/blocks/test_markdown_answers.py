@@ -1,0 +1,187 @@
+"""An answer's text in a markdown block: every trick by which a text could become a link, a mention or nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.blocks.answer import EMPTY, UNSOURCED, answer_messages
+from bot.blocks.base import Audience
+from bot.blocks.marks import hold
+from bot.blocks.paging import pages
+from perplexity.citations import cite
+from perplexity.types import Answer, Source
+from tests.fakes.renderer import links, mentions, shown
+
+ONE = "https://one.example/"
+SOURCES = (Source(number=1, title="One", url=ONE), Source(number=2, title="Two", url="javascript:alert(1)"))
+
+
+def markdown(text: str) -> str:
+    blocks = answer_messages(Answer(text=text, sources=SOURCES, provider="P"), audience=Audience.ASKER)[0].blocks
+    return str(blocks[0]["text"])
+
+
+def visible(text: str) -> str:
+    return markdown(text).replace("\u2060", "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[a](http://evil.example)",
+        "[a](<http://evil.example> 'T')",
+        "[a]( //evil.example )",
+        "![a](http://evil.example/i.png)",
+        "[a][b] and [b] and [b][]\n\n[b]: http://evil.example",
+        "[b]:\nhttp://evil.example\n\n[b]",
+        "> [b]: http://evil.example\n\n[b]",
+        "<http://evil.example>",
+        "<mailto:a@b>",
+        "<a@evil.com>",
+        "<a href=http://evil.example>x</a>",
+        "<img src=http://evil.example/i.png>",
+        "<script>x</script>",
+        "<!-- x -->",
+        "<?x?>",
+        "http://evil.example/x",
+        "HTTPS://1.2.3.4/",
+        "http://localhost/",
+        "//evil.com/x",
+        "//localhost/x",
+        "www.evil.com",
+        "evil.com and sub.evil.co.uk/x?y",
+        "evil.com.",
+        "1.2.evil.com",
+        "☃.com",
+        "рф.рф",
+        "a@evil.com",
+        "mailto:a@localhost",
+        "ftp://evil.com",
+        "https&colon;//evil.com",
+        "https&#58;//evil&#46;com",
+        "www&period;evil&period;com",
+        r"https\://evil.com",
+        r"evil\.com",
+        r"\[a](http://evil.example)",
+        "**[a](http://evil.example)**",
+        "~~www.evil.com~~",
+        "# www.evil.com",
+        "- [a](http://evil.example)\n  1. www.evil.com",
+        "| www.evil.com | [a](http://evil.example) |\n|---|---|\n| <http://evil.example> | `x` |",
+        "    www.evil.com",
+        "a `b` www.evil.com `c`",
+        "`a www.evil.com",
+        "```\nx\n```\nwww.evil.com",
+        "$www.evil.com$",
+        "x [1](http://evil.example) y [[1]](http://evil.example)",
+        "![[1]](http://evil.example)",
+        "[[1](http://evil.example)](http://evil.example)",
+        "[a [1] b](http://evil.example)",
+        "[2](http://evil.example)",
+        "[2]: http://evil.example\n\n[2]",
+        "[1]: http://evil.example\n\n[1]",
+    ],
+)
+def test_nothing_becomes_a_link_but_the_markers_of_retrieved_pages(text: str) -> None:
+    assert {ONE} >= set(links(markdown(text)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<!here>",
+        "<!channel|x>",
+        "<@U1>",
+        "<#C1>",
+        "<!subteam^S1>",
+        "<!date^1^{date}|x>",
+        "`<!here>`",
+        "```\n<!here> @here\n```",
+        "&lt;!here>",
+        "&#60;!here>",
+        "&#x3C;@U1>",
+        "@here",
+        "@Channel.",
+        "x@everyone",
+        "@GROUP",
+        "`@here`",
+        "<[1]@U1>",
+        "<\x00!here>",
+    ],
+)
+def test_nobody_is_mentioned(text: str) -> None:
+    assert mentions({"text": "", "blocks": [{"type": "markdown", "text": markdown(text)}]}) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a [1].", f"a [[1]]({ONE})."),
+        ("a [1][1] b", f"a [[1]]({ONE}) b"),
+        ("wow![1]", f"wow![[1]]({ONE})"),
+        ("a [2] b", "a [1] b"),
+        ("`[1]` [1]", f"`[1]` [[1]]({ONE})"),
+        ("a < b && c > d", "a < b && c > d"),
+        ("x\r\ny\rz", "x\ny\nz"),
+        ("a\x00b\x1bc\x0cd", "abc d"),
+        ("half \ud800 pair", "half \ufffd pair"),
+        ("```python title=x\na\n```", "```\npython title=x\na\n```"),
+        ("~~~sh\nls ```\n~~~", "````sh\nls ```\n````"),
+        ("    indented", "```\nindented\n```"),
+        ("```\nnever closed", "```\nnever closed\n```"),
+        ("Title\n===", "# Title"),
+        ("# " + "long " * 40, ("long " * 40).strip()),
+        ("a\n***\nb", "a\n\n---\n\nb"),
+        ("a|b\n-|-\n1|2|3", "| a | b |  |\n| - | - | --- |\n| 1 | 2 | 3 |"),
+        ("|a|\n|-|\n|x \\| y|", "| a |\n| - |\n| x \\| y |"),
+    ],
+)
+def test_the_text_is_written_as_slack_shows_it_best(text: str, expected: str) -> None:
+    assert expected == visible(text)
+
+
+def test_an_exclamation_mark_before_a_marker_makes_no_image() -> None:
+    assert links(markdown("wow![1]")) == [ONE]
+
+
+def test_an_escaped_bracket_before_a_marker_keeps_the_link() -> None:
+    assert links(markdown("odd \\\\[1] \\ [1]"))[:1] == [ONE]
+
+
+def test_code_is_copied_as_it_was_written() -> None:
+    text = "`curl https://api.example/x`\n\n```sh\ncurl https://api.example/x | jq '.a.b'\n```"
+
+    assert text == markdown(text)
+
+
+@pytest.mark.parametrize("text", ["日本語**「重要」**です", "한국어**(강조)**는", "a**“b”**c"])
+def test_bold_beside_letters_is_bold_where_words_have_no_spaces(text: str) -> None:
+    assert "**" not in shown(markdown(text))
+
+
+def test_a_table_too_wide_for_slack_becomes_a_list_with_its_links() -> None:
+    row = "|".join(f"c{n} [1]" for n in range(25))
+
+    text = markdown(f"{row}\n{'|'.join(['-'] * 25)}\n{row}")
+
+    assert text.count(f"[[1]]({ONE})") == 50
+    assert [line[:2] for line in text.splitlines()] == ["- ", "- "]
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "\x00"])
+def test_an_empty_answer_says_so(text: str) -> None:
+    messages = answer_messages(Answer(text=text, sources=(), provider="P"), audience=Audience.ASKER)
+
+    assert messages[0].blocks[0]["text"]["text"] == EMPTY
+
+
+def test_an_answer_without_sources_says_so() -> None:
+    messages = answer_messages(Answer(text="So it is.", sources=(), provider="P"), audience=Audience.ASKER)
+
+    assert UNSOURCED in str(messages[0].blocks)
+
+
+def test_rendering_marked_text_twice_is_the_same() -> None:
+    cited = cite("a [1] www.evil.com", SOURCES)
+
+    assert pages(hold(cited), [ONE]) == pages(hold(cited), [ONE])
