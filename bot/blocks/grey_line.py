@@ -43,6 +43,8 @@ def dollars(cost: float | None) -> str:
         return ""
     if cost == 0:
         return "free"
-    if cost >= 1:
-        return f"${cost:.2f}"
-    return f"${float(f'{cost:.2g}'):.6f}".rstrip("0") if cost >= 0.0001 else "under $0.0001"
+    if cost < 0.0001:
+        return "under $0.0001"
+    rounded = f"{cost:.2f}" if cost >= 1 else f"{float(f'{cost:.2g}'):.6f}"
+    whole, part = rounded.split(".")
+    return f"${whole}.{part.rstrip('0').ljust(2, '0')}"

@@ -1,0 +1,181 @@
+"""How an answer is laid out: text, sources, remarks, the grey line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bot.blocks.answer import answer_messages
+from bot.blocks.base import Audience, Block
+from bot.blocks.grey_line import dollars, duration
+from bot.blocks.passages import SEARCH_ONLY
+from bot.blocks.sources import day
+from perplexity.providers.duckduckgo import DuckDuckGo
+from perplexity.providers.handbook import Handbook
+from perplexity.types import Answer, AnswerKind, Attempt, Passage, Source, Usage
+from tests.fakes.slack_limits import check_message
+
+SOURCES = (
+    Source(number=1, title="What’s new", url="https://docs.python.org/3.14/", date="2025-10-07"),
+    Source(
+        number=2, title="PEP | 779 <b>", url="https://peps.python.org/pep-0779/?a=1&b=2", date="2026-05-02T10:00:00Z"
+    ),
+    Source(number=3, title="", url="https://www.example.org/x", date="yesterday"),
+    Source(number=4, title="Bad", url="https://user@evil.com/x"),
+)
+NEW = "1 <https://docs.python.org/3.14/|What’s new> · docs.python.org · 7 Oct 2025"
+PEP = "<https://peps.python.org/pep-0779/?a=1&amp;b=2|PEP ¦ 779 &lt;b&gt;> · peps.python.org · 2 May 2026"
+ANSWER = Answer(
+    text="Yes [2]. Also [1].",
+    sources=SOURCES,
+    provider="Perplexity",
+    effort="fast",
+    seconds=3.42,
+    usage=Usage(cost_usd=0.0014),
+)
+
+
+def blocks(answer: Answer, audience: Audience = Audience.ASKER) -> list[Block]:
+    (message,) = answer_messages(answer, audience=audience)
+
+    assert check_message({"text": message.text, "blocks": list(message.blocks)}) == []
+    return list(message.blocks)
+
+
+def small(answer: Answer, audience: Audience = Audience.ASKER) -> list[str]:
+    return [block["elements"][0]["text"] for block in blocks(answer, audience) if block["type"] == "context"]
+
+
+def test_the_answer_comes_first_then_its_sources_then_one_grey_line() -> None:
+    first, sources, grey = blocks(ANSWER)
+
+    assert first == {
+        "type": "markdown",
+        "text": "Yes [[1]](https://peps.python.org/pep-0779/?a=1&b=2). Also [[2]](https://docs.python.org/3.14/).",
+    }
+    assert sources["elements"][0]["text"] == f"*Sources*  1 {PEP}\n2 {NEW[2:]}\n2 more sources"
+    assert grey["elements"][0]["text"] == "Perplexity · fast · 3.4 s · $0.0014 · only visible to you"
+    assert grey["elements"][0]["verbatim"] is True
+
+
+def test_without_markers_all_sources_are_listed() -> None:
+    sources, _ = small(replace(ANSWER, text="Yes."))
+
+    assert sources.splitlines() == [
+        f"*Sources*  {NEW}",
+        f"2 {PEP}",
+        "3 <https://www.example.org/x|example.org> · example.org",
+        "4 Bad · https:\u2060/\u2060/user@evil\u2060.\u2060com/x · evil.com",
+    ]
+
+
+def test_the_grey_line_tells_of_removed_references_and_of_providers_before() -> None:
+    failed = (
+        Attempt(provider="Perplexity", seconds=1, error_class="BillingError", summary="is out of credit"),
+        Attempt(provider="Brave", seconds=1, error_class="X"),
+    )
+    answer = replace(ANSWER, text="Yes [2][9].", provider="xAI", failed=failed, usage=Usage(), effort=None, model="m/n")
+
+    assert small(answer, Audience.CHANNEL)[-1] == (
+        "xAI · m/n · 3.4 s · Perplexity is out of credit · Brave failed · 1 reference without a source removed · "
+        "visible to everyone here"
+    )
+
+
+@pytest.mark.parametrize(("reason", "shown"), [("max_output_tokens", " (max_output_tokens)"), ("", ""), ("\x00", "")])
+def test_an_incomplete_answer_says_so(reason: str, shown: str) -> None:
+    warning = f":warning: This answer is incomplete: the model stopped early{shown}."
+
+    assert small(replace(ANSWER, incomplete=reason))[1] == warning
+
+
+def test_notes_are_shown_one_by_one() -> None:
+    notes = ("An hour became a day <!here>.", " \x00", "No dates.")
+
+    assert small(replace(ANSWER, notes=notes))[1:-1] == ["An hour became a day &lt;\u2060!here&gt;.", "No dates."]
+
+
+def test_the_text_beside_the_blocks_stands_on_its_own() -> None:
+    (message,) = answer_messages(ANSWER, audience=Audience.ASKER)
+
+    assert message.text.startswith("Yes [1]. Also [2].\nSources")
+    assert message.text.endswith("(4 sources)")
+
+
+@pytest.mark.parametrize("letter", ["a ", "語", "&", "<", "evil.com "])
+def test_the_text_beside_the_blocks_fits_slacks_bytes(letter: str) -> None:
+    messages = answer_messages(replace(ANSWER, text=letter * 9_000), audience=Audience.ASKER)
+
+    assert max(len(message.text.encode()) for message in messages) < 4_000
+    assert len(messages[0].text.encode()) > 3_000
+
+
+PASSAGES = replace(
+    ANSWER,
+    kind=AnswerKind.PASSAGES,
+    text="Phase II. [2]",
+    passages=(
+        Passage(text="Phase *II* <!here>.", source=2),
+        Passage(text="Bad.", source=4),
+        Passage(text="Lost.", source=8),
+        Passage(text="\x00", source=1),
+    ),
+)
+
+
+def test_passages_are_quoted_word_for_word_under_a_plain_notice() -> None:
+    notice, first, second, third, _, _ = blocks(PASSAGES)
+
+    assert notice["elements"][0]["text"] == (
+        ":warning: No answer model is configured, so these are the passages that fit best, word for word."
+    )
+    assert first["elements"][0]["elements"] == [
+        {"type": "text", "text": "Phase *II* <!here>. "},
+        {"type": "link", "url": "https://peps.python.org/pep-0779/?a=1&b=2", "text": "[1]"},
+    ]
+    assert second["elements"][0]["elements"] == [{"type": "text", "text": "Bad. "}, {"type": "text", "text": "[2]"}]
+    assert third["elements"][0]["elements"] == [{"type": "text", "text": "Lost. "}]
+
+
+@pytest.mark.parametrize(
+    ("provider", "notice"),
+    [("Perplexity", "No answer model could answer,"), ("DuckDuckGo", "No answer model is configured,")],
+)
+def test_the_notice_says_whether_a_model_was_there(provider: str, notice: str) -> None:
+    answer = replace(PASSAGES, failed=(Attempt(provider=provider, seconds=1, error_class="X", summary="x"),))
+
+    assert notice in small(answer)[0]
+
+
+def test_the_providers_without_a_model_are_known_by_name() -> None:
+    assert {DuckDuckGo.name, Handbook.name} == SEARCH_ONLY
+
+
+def test_a_passage_longer_than_a_quote_is_split() -> None:
+    answer = replace(PASSAGES, passages=(Passage(text="x" * 7_000, source=2),))
+
+    quotes = [block for block in blocks(answer) if block["type"] == "rich_text"]
+
+    assert "".join(q["elements"][0]["elements"][0]["text"].strip() for q in quotes) == "x" * 7_000
+
+
+@pytest.mark.parametrize(
+    ("cost", "shown"),
+    [(None, ""), (0.0, "free"), (0.0014, "$0.0014"), (0.005, "$0.005"), (0.12345, "$0.12"), (2.0, "$2.00"),
+     (0.00114, "$0.0011"), (0.00001, "under $0.0001"), (0.999, "$1.00"), (0.1, "$0.10")],
+)  # fmt: skip
+def test_dollars(cost: float | None, shown: str) -> None:
+    assert shown == dollars(cost)
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(3.42, "3.4 s"), (0, "0.0 s"), (99.9, "99.9 s"), (125.4, "2 min 5 s")])
+def test_durations(seconds: float, shown: str) -> None:
+    assert shown == duration(seconds)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [("2025-10-07", "7 Oct 2025"), (None, ""), ("soon", ""), ("2025-13-01", "")]
+)
+def test_days(value: str | None, shown: str) -> None:
+    assert shown == day(value)

@@ -1,0 +1,153 @@
+"""What the app says about itself: failures, usage, help, and messages without blocks."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.blocks import gate
+from bot.blocks.answer import answer_messages
+from bot.blocks.base import Audience, OutgoingMessage
+from bot.blocks.failure import failure_message
+from bot.blocks.notices import help_message, help_overview, notice_message, searching_message, usage_message
+from bot.blocks.plain import plain
+from bot.commands import COMMANDS
+from bot.errors import UsageError
+from perplexity.types import Answer, AnswerKind, Attempt, Passage, Source
+from tests.fakes.renderer import mentions
+from tests.fakes.slack_limits import check_message
+
+ASK = next(command for command in COMMANDS if command.name == "ask")
+SENTENCE = "Sorry, no search service answered in time. Your question is kept."
+
+
+def said(message: OutgoingMessage) -> str:
+    payload = {"text": message.text, "blocks": list(message.blocks)}
+
+    assert check_message(payload) == []
+    assert mentions(payload) == []
+    return "\n".join(
+        block["text"]["text"] if block["type"] == "section" else block["elements"][0]["text"]
+        for block in message.blocks
+        if block["type"] != "actions"
+    )
+
+
+def test_a_failure_is_a_sentence_a_way_on_and_a_reference() -> None:
+    tried = [Attempt(provider=name, seconds=1) for name in ("Perplexity", "Perplexity", "DuckDuckGo")]
+
+    message = failure_message(SENTENCE, reference="a7f3-19c2", question_id="q1", tried=tried, seconds=60.04)
+
+    assert said(message) == f"{SENTENCE}\nReference `a7f3-19c2` · tried Perplexity, DuckDuckGo in 60 s"
+    (button,) = message.blocks[1]["elements"]
+    assert (button["action_id"], button["value"], button["text"]["text"]) == ("retry", "q1", "Try again")
+    assert message.text == f"{SENTENCE} Reference `a7f3-19c2`"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "tried", "grey"),
+    [
+        (None, [], "Reference `r`"),
+        (5.04, [], "Reference `r`"),
+        (None, ["A"], "Reference `r` · tried A"),
+        (5.04, ["A"], "Reference `r` · tried A in 5.0 s"),
+        (130.0, ["A"], "Reference `r` · tried A in 2 min 10 s"),
+    ],
+)
+def test_a_failure_says_what_is_known(seconds: float | None, tried: list[str], grey: str) -> None:
+    attempts = [Attempt(provider=name, seconds=1) for name in tried]
+
+    message = failure_message("No.", reference="r", question_id="q", tried=attempts, seconds=seconds)
+
+    assert said(message).splitlines()[-1] == grey
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "expected"),
+    [
+        ("ask", "why &lt;b&gt; &amp; <!here>?", "*Searching…*  an answer to “why &lt;b&gt; &amp; @\u2060here?”"),
+        ("search", "a\nb", "*Searching…*  pages for “a b”"),
+        ("ask", " ", "*Searching…*"),
+    ],
+)
+def test_the_ack_names_the_question(command: str, text: str, expected: str) -> None:
+    assert expected == said(searching_message(command, text))
+
+
+def test_the_ack_shortens_a_long_question() -> None:
+    assert len(said(searching_message("ask", "why " * 500))) < 200
+
+
+def test_a_notice_is_escaped() -> None:
+    assert said(notice_message("a < b @here")) == "a &lt; b @\u2060here"
+
+
+def test_a_wrong_option_names_the_right_one_and_where_to_read_more() -> None:
+    error = UsageError("I don’t know the option `--recenty`. Did you mean `--recency`?")
+
+    lines = said(usage_message(ASK, error, slash="/x-ask")).splitlines()
+
+    assert lines[0] == error.problem
+    assert lines[1] == f"*Usage*  `/x-ask {ASK.usage}`"
+    assert lines[2] == "`/x-ask help` shows everything with examples"
+
+
+def test_help_lists_every_option_and_example_as_the_asker_calls_the_command() -> None:
+    for command in COMMANDS:
+        text = said(help_message(command, slash=f"/pplx {command.name}"))
+
+        assert all(f"`{f'{option.name} {option.value}'.strip()}`" in text for option in command.options)
+        assert all(f"`/pplx {command.name} {arguments}`" in text for arguments, _ in command.examples)
+
+
+def test_the_overview_lists_the_commands_and_the_nearest_one() -> None:
+    text = said(help_overview(COMMANDS, slash="/pplx", unknown="serch`<!here>", nearest="search"))
+
+    assert text.startswith("I don’t know the command `serchˋ&lt;\u2060!here&gt;`. Did you mean `search`?")
+    assert all(f"`/pplx {command.name} " in text for command in COMMANDS)
+
+
+def test_the_overview_stands_without_an_unknown_word_and_without_commands() -> None:
+    assert "I don’t know" not in said(help_overview(COMMANDS, slash="/pplx"))
+    assert said(help_overview([], slash="/pplx", unknown="x")) == "I don’t know the command `x`."
+    assert said(help_overview([], slash="/pplx")) == "There are no commands."
+
+
+def test_a_message_without_blocks_keeps_its_words_and_links() -> None:
+    source = Source(number=1, title="One", url="https://one.example/?a=1&b=2")
+    bad = Source(number=2, title="Bad", url="javascript:x")
+    written = Answer(text="a < b [1] `[1]` [2]", sources=(source, bad), provider="P")
+    passages = Answer(
+        text="", sources=(source,), provider="P", kind=AnswerKind.PASSAGES, passages=(Passage(text="<q>", source=1),)
+    )
+
+    one = "<https://one.example/?a=1&amp;b=2|[1]>"
+    assert plain(answer_messages(written, audience=Audience.ASKER)[0]).text.startswith(f"a &lt; b {one} `[1]` [2]")
+    assert f"&lt;q&gt; {one}" in plain(answer_messages(passages, audience=Audience.ASKER)[0]).text
+    assert plain(failure_message("No.", reference="r", question_id="q")).text == "No.\n\nReference `r`"
+    assert plain(OutgoingMessage(text="x")) == OutgoingMessage(text="x")
+
+
+def test_the_gate_leaves_plain_text_and_rich_text_as_they_are() -> None:
+    quote = {
+        "type": "rich_text",
+        "elements": [{"type": "rich_text_quote", "elements": [{"type": "text", "text": "@here"}]}],
+    }
+    button = {"type": "actions", "elements": [{"type": "button", "text": {"type": "plain_text", "text": "@here"}}]}
+
+    assert gate.seal(OutgoingMessage(text="", blocks=(quote, button))) == OutgoingMessage(
+        text="…", blocks=(quote, button)
+    )
+
+
+@pytest.mark.parametrize("kind", ["mrkdwn", "markdown"])
+def test_the_gate_breaks_what_a_renderer_forgot(kind: str) -> None:
+    block = {"type": kind, "text": "<!here> @Channel", "verbatim": True, "elements": [{"type": kind, "text": "<@U1>"}]}
+
+    (sealed,) = gate.seal(OutgoingMessage(text="<!here>", blocks=(block,))).blocks
+
+    assert sealed == {
+        "type": kind,
+        "text": "<\u2060!here> @\u2060Channel",
+        "verbatim": True,
+        "elements": [{"type": kind, "text": "<\u2060@U1>"}],
+    }

@@ -1,0 +1,92 @@
+"""The checker itself refuses what Slack refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.fakes.slack_limits import check_message, rendered_blocks
+
+BUTTON = {"type": "button", "text": {"type": "plain_text", "text": "Go"}, "action_id": "go", "value": "1"}
+RICH = {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": [{"type": "text", "text": "x"}]}]}
+FINE: list[dict[str, Any]] = [
+    {"type": "section", "text": {"type": "mrkdwn", "text": "x", "verbatim": True}, "expand": True},
+    {"type": "context", "elements": [{"type": "mrkdwn", "text": "x"}]},
+    {"type": "markdown", "text": "# x"},
+    {"type": "actions", "elements": [BUTTON]},
+    {"type": "header", "text": {"type": "plain_text", "text": "x"}},
+    {"type": "divider"},
+    RICH,
+]
+
+
+def test_a_message_of_every_block_passes() -> None:
+    assert check_message({"text": "x", "blocks": FINE}) == []
+
+
+def mrkdwn(text: str) -> dict[str, Any]:
+    return {"type": "mrkdwn", "text": text}
+
+
+def rich(*leaves: dict[str, Any], kind: str = "rich_text_section") -> dict[str, Any]:
+    return {"type": "rich_text", "elements": [{"type": kind, "elements": list(leaves)}]}
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "data_chart"},
+        {"type": "section"},
+        {"type": "section", "text": mrkdwn("")},
+        {"type": "section", "text": mrkdwn("x" * 3001)},
+        {"type": "section", "text": "x"},
+        {"type": "section", "text": mrkdwn("x"), "extra": 1},
+        {"type": "section", "text": {"type": "plain_text", "text": "x", "verbatim": True}},
+        {"type": "context", "elements": []},
+        {"type": "context", "elements": [mrkdwn("x")] * 11},
+        {"type": "markdown", "text": " "},
+        {"type": "actions", "elements": []},
+        {"type": "actions", "elements": [BUTTON, BUTTON]},
+        {"type": "actions", "elements": [BUTTON | {"value": "x" * 2001}]},
+        {"type": "actions", "elements": [BUTTON | {"action_id": ""}]},
+        {"type": "actions", "elements": [BUTTON | {"style": "blue"}]},
+        {"type": "actions", "elements": [BUTTON | {"type": "menu"}]},
+        {"type": "actions", "elements": [BUTTON | {"text": {"type": "plain_text", "text": "x" * 76}}]},
+        {"type": "header", "text": {"type": "plain_text", "text": "x" * 151}},
+        {"type": "rich_text", "elements": []},
+        rich(),
+        rich({"type": "text", "text": ""}),
+        rich({"type": "emoji", "text": "x"}),
+        rich({"type": "text", "text": "x"}, kind="rich_text_poem"),
+        rich({"type": "link", "text": "x", "url": "x" * 3001}),
+    ],
+)
+def test_a_malformed_block_is_refused(block: dict[str, Any]) -> None:
+    assert any(
+        fault.startswith("invalid_blocks: /blocks/0 ") for fault in check_message({"text": "x", "blocks": [block]})
+    )
+
+
+@pytest.mark.parametrize(
+    ("payload", "error"),
+    [
+        ({"text": " "}, "no_text"),
+        ({"text": "x" * 40_001}, "msg_too_long"),
+        ({"text": "é" * 2_001, "blocks": FINE}, "msg_too_long"),
+        ({"text": "\ud800"}, "invalid_arguments"),
+        ({"text": "x", "blocks": [{"type": "divider"}] * 51}, "msg_blocks_too_long"),
+        ({"text": "x", "blocks": [{"type": "markdown", "text": "# h\n" * 51}]}, "msg_blocks_too_long"),
+        ({"text": "x", "blocks": [{"type": "markdown", "text": "x" * 12_001}]}, "msg_blocks_too_long"),
+        ({"text": "x", "blocks": [{"type": "markdown", "text": "x" * 6_001}] * 2}, "msg_blocks_too_long"),
+        ({"text": "x", "blocks": [{"type": "markdown", "text": "&" * 2_700}]}, "msg_blocks_too_long"),
+        ({"text": "x", "blocks": [{"type": "section", "text": mrkdwn("x" * 2_700)}] * 5}, "msg_blocks_too_long"),
+        ({"text": "x", "blocks": [{"type": "divider", "block_id": "a"}] * 2}, "invalid_blocks"),
+    ],
+)
+def test_a_message_beyond_the_limits_is_refused(payload: dict[str, Any], error: str) -> None:
+    assert [error] == [fault.split(":")[0] for fault in check_message(payload)]
+
+
+def test_a_markdown_block_counts_as_what_slack_makes_of_it() -> None:
+    assert rendered_blocks("a\n\nb\n\n# h\n\n- c\n- d\n\n```\ne\n```\n\n---\n\n|f|\n|-|\n|g|\n\nh") == 7
