@@ -120,7 +120,7 @@ async def test_a_retry_that_would_come_too_late_is_not_made() -> None:
     time, attempt = Time(), Failing(*[ServerError("x")] * 9)
 
     with pytest.raises(ServerError):
-        await run(attempt, time, seconds=4, policy=RetryPolicy(attempts=9))
+        await run(attempt, time, seconds=4, attempts=9)
 
     assert time.slept == [0.5, 1.0, 2.0]
 
