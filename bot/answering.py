@@ -27,6 +27,9 @@ log = logging.getLogger(__name__)
 MAX_RETURNS = 5
 """How often a question may come back from a dead or stopped worker before the asker is told instead."""
 
+MAX_RETURNS_IN_DELIVERY = 2 * MAX_RETURNS
+"""After these many the messages themselves are what brings workers down, and the question is given up."""
+
 INTERRUPTED = "Sorry, I was interrupted again and again while I worked on this. Your question is kept."
 
 
@@ -50,7 +53,10 @@ class Answering:
         log.info("question.claimed", extra=_ids(row) | {"attempt": row.attempt, "returns": row.returns})
         try:
             row = await self._with_messages(row)
-            await self._deliver(row)
+            if row.returns > MAX_RETURNS_IN_DELIVERY:
+                await self._settle(row, "expired")
+            else:
+                await self._deliver(row)
         except Superseded:
             log.warning("question.superseded", extra=_ids(row) | {"attempt": row.attempt})
 
@@ -112,18 +118,18 @@ class Answering:
         return Outcome(messages=(message,), state="failed", seconds=seconds, error=error)
 
     async def _deliver(self, row: QuestionRow) -> None:
-        delivered = await self.delivery.deliver(row, audience=self._audience(row))
-        state = (row.outcome or "failed") if delivered else "expired"
+        audience = self._audience(row)
+        delivered = await self.delivery.deliver(row, audience=audience)
+        if delivered and row.surface == "click" and audience is Audience.CHANNEL:
+            await self.delivery.tidy(row)
+        await self._settle(row, row.outcome or "failed" if delivered else "expired")
+
+    async def _settle(self, row: QuestionRow, state: str) -> None:
         if not await self.patience(lambda: self.questions.settle(row, state)):
             raise Superseded
-        if delivered and row.surface == "click" and self._audience(row) is Audience.CHANNEL:
-            await self.delivery.tidy(row)
         self.metrics.settled(command=row.command, state=state)
-        log.log(
-            logging.INFO if delivered else logging.ERROR,
-            "question.settled",
-            extra=_ids(row) | {"state": state, "parts": len(row.messages or ()), "reference": row.reference},
-        )
+        extra = _ids(row) | {"state": state, "parts": len(row.messages or ()), "reference": row.reference}
+        log.log(logging.ERROR if state == "expired" else logging.INFO, "question.settled", extra=extra)
 
     def _audience(self, row: QuestionRow) -> Audience:
         """Return who may see it: a failure is the asker's alone, an answer goes where the command says."""

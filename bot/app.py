@@ -6,12 +6,12 @@ import asyncio
 import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from aiohttp import ClientSession, ClientTimeout, TCPConnector, web
-from perplexity.client import PerplexityClient
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
@@ -34,6 +34,7 @@ from bot.web import health
 from bot.web.guard import Guard
 from bot.web.metrics import Metrics
 from bot.web.server import Server
+from perplexity.client import PerplexityClient
 from perplexity.fallback import Deadlines, Fallback
 from perplexity.providers import configured
 from perplexity.providers.base import Provider
@@ -83,28 +84,36 @@ class App:
         """
         if self.server is not None:
             await self.server.start()
-        ready()
-        worker = asyncio.create_task(self.jobs.work(drain_seconds=DRAIN_SECONDS)) if work else None
+        worker = [asyncio.create_task(self.jobs.work(drain_seconds=DRAIN_SECONDS))] if work else []
         sweep = asyncio.create_task(self.jobs.sweep(self.questions))
+        ready()
         try:
-            await stop.wait()
+            await _first({asyncio.create_task(stop.wait()), sweep, *worker})
         finally:
-            # The playground is its own Slack: it must go on listening for the answers that are still on their way.
-            if self.server is not None and self.slack.playground is None:
-                await self.server.stop_accepting()
-            await _cancelled(sweep)
-            if worker is not None:
-                await _cancelled(worker)
-            if self.server is not None:
-                if self.slack.playground is not None:
-                    await self.slack.playground.close()
-                await self.server.stop()
+            await self._stop(worker, sweep)
+
+    async def _stop(self, worker: Sequence[asyncio.Task[None]], sweep: asyncio.Task[None]) -> None:
+        # The playground is its own Slack: it must go on listening for the answers that are still on their way.
+        if self.server is not None and self.slack.playground is None:
+            await self.server.stop_accepting()
+        await _cancelled(sweep, *worker)
+        if self.slack.playground is not None:
+            await self.slack.playground.close()
+        if self.server is not None:
+            await self.server.stop()
 
 
-async def _cancelled(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
+async def _first(tasks: set[asyncio.Task[Any]]) -> None:
+    """Wait until one task ends; raises what it raised, since a worker that ended is no app."""
+    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in done:
+        task.result()
+
+
+async def _cancelled(*tasks: asyncio.Task[None]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 @asynccontextmanager

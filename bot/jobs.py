@@ -28,6 +28,9 @@ STALLED_AFTER_SECONDS = 9.0
 SWEEP_SECONDS = 3.0
 """Heartbeat, silence and sweep together bring a dead worker's questions back within 15 seconds."""
 
+POLL_SECONDS = 0.5
+"""A notice of a new job can be missed while the worker looks for one; this is how long it then waits at most."""
+
 CONCURRENCY = 200
 """Questions one process works on at once; waiting for a provider costs a few kilobytes each."""
 
@@ -72,6 +75,7 @@ class Jobs:
             try:
                 await self._app.run_worker_async(
                     concurrency=CONCURRENCY,
+                    fetch_job_polling_interval=POLL_SECONDS,
                     install_signal_handlers=False,
                     shutdown_graceful_timeout=drain_seconds,
                     update_heartbeat_interval=HEARTBEAT_SECONDS,

@@ -52,6 +52,10 @@ def postgres() -> Iterator[str]:
         yield given
         return
     with TemporaryDirectory(prefix="data-") as folder, embedded_server(Path(folder)) as conninfo:
+        with psycopg.connect(conninfo, autocommit=True) as connection:
+            # This server need not survive a power cut, only the tests.
+            connection.execute("ALTER SYSTEM SET fsync = off")
+            connection.execute("SELECT pg_reload_conf()")
         yield conninfo
 
 

@@ -66,7 +66,9 @@ class DirectMessages:
 def _meaning(error: Exception) -> Posting:
     if not isinstance(error, SlackApiError):
         return TryLater(error=type(error).__name__, ambiguous=True)
-    name = str(error.response.get("error") or "unknown")
+    # A proxy's error page arrives as a text where the service's own errors are a mapping.
+    data = error.response.data
+    name = str(data.get("error") or "unknown") if isinstance(data, dict) else f"http_{error.response.status_code}"
     if error.response.status_code == 429 or name == "ratelimited":
         after = str(error.response.headers.get("Retry-After", ""))
         return TryLater(error="ratelimited", seconds=float(after) if after.isdigit() else None)

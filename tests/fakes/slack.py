@@ -58,7 +58,7 @@ class FakeSlack:
     async def __aenter__(self) -> Self:
         application = web.Application(client_max_size=10_000_000)
         application.router.add_post("/response/{token:.*}", self._response_url)
-        application.router.add_post("/api/{method}", self._api)
+        application.router.add_route("*", "/api/{method}", self._api)
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", 0)
@@ -161,7 +161,8 @@ class FakeSlack:
 async def _arguments(request: web.Request) -> dict[str, Any]:
     if request.content_type == "application/json":
         return dict(await request.json())
-    form: dict[str, Any] = {name: str(value) for name, value in (await request.post()).items()}
+    sent = {**request.query, **(await request.post())}
+    form: dict[str, Any] = {name: str(value) for name, value in sent.items()}
     for name in ("blocks", "metadata"):
         if name in form:
             form[name] = json.loads(form[name])

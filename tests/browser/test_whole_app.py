@@ -1,0 +1,117 @@
+"""The real app behind the page, as `make run` starts it: a person types, reads, follows a link, presses a button."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.remote.webdriver import WebDriver
+
+from tests.browser.page import Page
+from tests.fakes.perplexity import FakePerplexity
+from tests.fakes.process import Process
+
+pytestmark = pytest.mark.browser
+
+KEY = "pplx-browser-key"
+
+
+@contextmanager
+def in_background(main: Callable[[], Awaitable[None]]) -> Iterator[None]:
+    """Run a coroutine in a thread of its own, since the browser's driver blocks the test's."""
+    thread = threading.Thread(target=lambda: asyncio.run(_awaited(main)))
+    thread.start()
+    yield
+    thread.join()
+
+
+async def _awaited(main: Callable[[], Awaitable[None]]) -> None:
+    await main()
+
+
+class Running:
+    """The app as a process with a fake Perplexity, in a thread's own loop."""
+
+    def __init__(self, database: str, *, with_key: bool) -> None:
+        self._settings = {"DATABASE_URL": database}
+        self._with_key = with_key
+        self._stop: asyncio.Event | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.ready = threading.Event()
+        self.url = ""
+        self.perplexity = FakePerplexity(key=KEY)
+
+    async def main(self) -> None:
+        self._stop, self._loop = asyncio.Event(), asyncio.get_running_loop()
+        async with self.perplexity:
+            settings = dict(self._settings)
+            if self._with_key:
+                settings |= {"PERPLEXITY_API_KEY": KEY, "PERPLEXITY_BASE_URL": self.perplexity.base_url}
+            process = await Process.start("run", ready="Open", **settings)
+            self.url = process.url
+            self.ready.set()
+            await self._stop.wait()
+            await process.terminate()
+
+    def stop(self) -> None:
+        assert self._loop is not None
+        assert self._stop is not None
+        self._loop.call_soon_threadsafe(self._stop.set)
+
+
+@contextmanager
+def running(database: str, *, with_key: bool) -> Iterator[Running]:
+    app = Running(database, with_key=with_key)
+    with in_background(app.main):
+        assert app.ready.wait(60)
+        try:
+            yield app
+        finally:
+            app.stop()
+
+
+def test_with_a_model__search_ask_fail_and_try_again(browser: WebDriver, database: str, artifacts: Path) -> None:
+    page = Page(browser=browser, patience=20)
+    with running(database, with_key=True) as app:
+        page.open(app.url)
+        page.send("/search example")
+        results = page.message_with("Example A")
+        assert page.links(results)[0] == ("Example A", "https://a.example/1")
+        assert "Perplexity Search" in results.text
+
+        page.send("/ask what is example")
+        answer = page.message_with("Example answer with a claim.")
+        assert ("[1]", "https://a.example/1") in page.links(answer)
+        assert "only visible to you" in answer.text
+        browser.save_screenshot(str(artifacts / "app-answer.png"))
+
+        app.perplexity.fail("/v1/agent", status=400, body={"error": {"message": "no", "type": "invalid_request"}})
+        page.send("/ask once more please")
+        failure = page.message_with("Try again")
+        browser.save_screenshot(str(artifacts / "app-failure.png"))
+        before = len(page.messages())
+        page.press(failure, "Try again")
+        page.gone("Try again")
+        assert len(page.messages()) == before
+
+        page.send("/ask --recenty week why")
+        assert "Did you mean --recency?" in page.message_with("--recenty").text
+
+
+def test_no_key_and_no_network__the_handbook_answers(browser: WebDriver, database: str, artifacts: Path) -> None:
+    page = Page(browser=browser, patience=40)
+    with running(database, with_key=False) as app:
+        page.open(app.url)
+        page.send("/ask which variable sets the port?")
+        answer = page.message_with("word for word")
+        browser.save_screenshot(str(artifacts / "app-handbook.png"))
+        addresses = [address for _, address in page.links(answer)]
+
+        assert "PORT" in answer.text
+        assert all(address and address.startswith(f"{app.url}/playground/docs/") for address in addresses)
+        page.browser.get(str(addresses[0]))
+        assert "PORT" in page.browser.find_element("tag name", "body").text
