@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perplexity.errors import MalformedResponse, PerplexityError, RunFailed
+from perplexity.types import Done, Event, RunStarted, SearchQueries, Sources, TextDelta
+from perplexity.wire.agent import Agent
+from perplexity.wire.agent_stream import AgentStream
+from tests.fakes.perplexity import fixture
+
+RECORDED = [json.loads(line[6:]) for line in fixture("agent.stream.completed.sse").decode().splitlines() if line]
+FULL = "Example answer with a claim.[1] Another claim — ü.[2]"
+
+
+def read(events: list[dict[str, Any]]) -> list[Event]:
+    reader = AgentStream()
+    return [told for event in events for told in reader.feed(event)]
+
+
+def text(told: list[Event]) -> str:
+    return "".join(event.text for event in told if isinstance(event, TextDelta))
+
+
+def done(told: list[Event]) -> Done:
+    assert isinstance(told[-1], Done)
+    return told[-1]
+
+
+def test_a_recorded_stream_gives_queries_then_sources_then_text() -> None:
+    told = read(RECORDED)
+
+    kinds = [type(event) for event in told]
+    assert [RunStarted, SearchQueries, Sources, TextDelta, TextDelta, TextDelta, Done] == kinds
+    assert SearchQueries(queries=("example query",)) == told[1]
+    assert text(told) == FULL
+
+
+def test_a_stream_and_a_response_give_the_same_answer() -> None:
+    expected = Agent().read(json.loads(fixture("agent.200.json")))
+
+    assert expected == done(read(RECORDED)).answer
+
+
+def without(*kinds: str) -> list[dict[str, Any]]:
+    return [event for event in RECORDED if not event["type"].endswith(kinds)]
+
+
+def stripped(*fields: str) -> list[dict[str, Any]]:
+    return [{k: v for k, v in event.items() if k not in fields} for event in RECORDED]
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        without(".delta"),
+        without("text.done", "item.done"),
+        without(".delta", "text.done"),
+        without(".delta", "text.done", "item.done"),
+        without("text.done"),
+        without(".created", ".in_progress"),
+        stripped("item_id"),
+        stripped("output_index"),
+        stripped("content_index", "sequence_number"),
+        stripped("item_id", "output_index"),
+        [{k: v for k, v in e.items() if k != "item_id" or e["type"].endswith("delta")} for e in RECORDED],
+        [e for e in RECORDED if e.get("delta") != " — ü.[2]"],
+        [*RECORDED[:3], {"type": "response.hologram"}, {"odd": 1}, *RECORDED[3:]],
+    ],
+)
+def test_the_text_is_taken_once_whatever_is_missing(events: list[dict[str, Any]]) -> None:
+    told = read(events)
+
+    assert FULL == text(told) == done(told).answer.text
+
+
+def delta(piece: str, item: str = "m1") -> dict[str, Any]:
+    return {"type": "response.output_text.delta", "delta": piece, "item_id": item}
+
+
+def completed(*texts: str, **more: Any) -> dict[str, Any]:
+    output = [{"type": "message", "content": [{"type": "output_text", "text": one}]} for one in texts]
+    return {"type": "response.completed", "response": {"id": "r1", "status": "completed", "output": output, **more}}
+
+
+def test_two_messages_stay_apart() -> None:
+    told = read([delta("one"), delta("two", "m2"), delta(" more", "m2"), completed("one", "two more")])
+
+    assert "one\n\ntwo more" == text(told) == done(told).answer.text
+
+
+def test_a_done_text_that_contradicts_the_deltas_is_not_told() -> None:
+    told = read([delta("abc"), {"type": "response.output_text.done", "text": "xyz", "item_id": "m1"}, completed("xyz")])
+
+    assert "abc" == text(told) == done(told).answer.text
+
+
+def test_sources_are_told_when_there_are_more_and_merged_at_the_end() -> None:
+    def results(*names: str) -> dict[str, Any]:
+        return {
+            "type": "response.reasoning.search_results",
+            "results": [{"id": ord(n) - 96, "url": f"https://{n}"} for n in names],
+        }
+
+    told = read([results("a"), results("a"), results("b", "a"), delta("x"), completed("x")])
+
+    sources = [[s.url for s in event.sources] for event in told if isinstance(event, Sources)]
+    assert sources == [["https://a"], ["https://a", "https://b"]]
+    assert [s.url for s in done(told).answer.sources] == ["https://a", "https://b"]
+
+
+def test_pages_that_were_fetched_are_sources_too() -> None:
+    fetched = {"type": "response.reasoning.fetch_url_results", "contents": [{"url": "https://f.example", "title": "F"}]}
+
+    told = read([fetched, delta("x"), completed("x")])
+
+    assert [source.title for source in done(told).answer.sources] == ["F"]
+
+
+def test_queries_are_told_once() -> None:
+    asked = {"type": "response.reasoning.search_queries", "queries": ["a", "b"]}
+
+    told = read([asked, asked, {**asked, "queries": ["b", "c"]}, completed("x")])
+
+    assert [event.queries for event in told if isinstance(event, SearchQueries)] == [("a", "b"), ("c",)]
+    assert done(told).answer.queries == ("a", "b", "c")
+
+
+@pytest.mark.parametrize(
+    ("event", "expected", "message"),
+    [
+        ({"type": "error", "error": {"message": "boom"}}, RunFailed, "boom"),
+        ({"type": "error", "message": "boom", "code": "x"}, RunFailed, "boom"),
+        ({"type": "error"}, RunFailed, "failed"),
+        ({"error": {"message": "boom"}}, RunFailed, "boom"),
+        (
+            {"type": "response.failed", "response": {"status": "failed", "error": {"message": "boom"}}},
+            RunFailed,
+            "boom",
+        ),
+        ({"type": "response.failed"}, RunFailed, "failed"),
+        ({"type": "response.cancelled", "response": {}}, RunFailed, "cancelled"),
+        ({"type": "response.completed", "response": {"status": "in_progress"}}, MalformedResponse, "in_progress"),
+    ],
+)
+def test_a_failure_in_the_stream_is_raised(
+    event: dict[str, Any], expected: type[PerplexityError], message: str
+) -> None:
+    reader = AgentStream()
+    reader.feed(delta("half an answer"))
+
+    with pytest.raises(expected, match=message):
+        reader.feed(event)
+    assert reader.ended
+
+
+def test_an_incomplete_stream_keeps_its_text_and_says_so() -> None:
+    end = {"type": "response.incomplete", "response": {"incomplete_details": {"reason": "max_output_tokens"}}}
+
+    answer = done(read([delta("half"), end])).answer
+
+    assert (answer.text, answer.incomplete) == ("half", "max_output_tokens")
+
+
+def test_a_completed_stream_without_text_is_refused() -> None:
+    with pytest.raises(MalformedResponse):
+        read([completed()])
+
+
+wild = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=6),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["type", "text", "content", "id"]), inner)
+    ),
+    max_leaves=8,
+)
+kinds = st.sampled_from(sorted({event["type"] for event in RECORDED}))
+fields = ("delta", "text", "item", "response", "results", "queries", "item_id", "output_index", "content_index")
+
+
+@given(st.lists(st.fixed_dictionaries({"type": kinds}, optional=dict.fromkeys(fields, wild)), max_size=6))
+@settings(max_examples=200, deadline=None)
+def test_any_events_are_read_or_refused_and_the_deltas_are_the_text(events: list[dict[str, Any]]) -> None:
+    try:
+        told = read(events)
+    except PerplexityError:
+        return
+    ends = [event for event in told if isinstance(event, Done)]
+    assert not ends or text(told).startswith(ends[0].answer.text)
