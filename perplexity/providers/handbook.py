@@ -10,6 +10,7 @@ from pathlib import Path
 
 from perplexity.errors import NothingFound
 from perplexity.passages import events, passages_answer
+from perplexity.providers.handbook_text import readable
 from perplexity.ranking import scores
 from perplexity.types import Answer, Event, Query, Question, SearchResults, Source
 
@@ -21,7 +22,8 @@ _FENCE = re.compile(r"\s{0,3}(```|~~~)")
 class Section:
     """A heading and the text up to the next one.
 
-    `page` is the file's path, `anchor` the heading's own; both heading and anchor are empty above the first heading.
+    `page` is the file's path, `text` the words without Markdown's signs, `anchor` the heading's own; both heading and
+    anchor are empty above the first heading.
     """
 
     page: str
@@ -84,7 +86,7 @@ def sections(page: str, text: str) -> list[Section]:
     used: dict[str, int] = {}
     for heading, lines in _split(text):
         anchor = _unique(slug(heading), used)
-        if body := "\n".join(lines).strip():
+        if body := readable("\n".join(lines)):
             found.append(Section(page=page, heading=heading, anchor=anchor, text=body))
     return found
 

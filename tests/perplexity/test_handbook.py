@@ -6,6 +6,7 @@ import pytest
 
 from perplexity.errors import NothingFound
 from perplexity.providers.handbook import Handbook, Section, load_pages, sections, slug
+from perplexity.providers.handbook_text import readable
 from perplexity.types import AnswerKind, Done, Message, Query, Question, Sources, TextDelta
 
 README = """Intro about everything.
@@ -72,7 +73,7 @@ async def test_a_search_finds_the_section_with_an_address_that_opens(handbook: H
     (source,) = found.results
     assert (source.number, source.title) == (1, "README › Set HOST and PORT")
     assert source.url == "http://127.0.0.1:3000/docs/README.md#set-host-and-port"
-    assert source.snippet in README
+    assert source.snippet == "The port is 3000.\n\n# not a heading\nmake run\n\n```\n# not one either"
     assert (found.provider, found.cost_usd, found.seconds) == ("Handbook", 0.0, 0.0)
     assert found.notes == ("The web was not searched: these are pages of this app’s own handbook.",)
 
@@ -121,3 +122,17 @@ def test_pages_are_loaded_from_the_root_and_the_docs(tmp_path: Path) -> None:
         (tmp_path / path).write_text(f"Läs {path}", encoding="utf-8")
 
     assert load_pages(tmp_path) == {path: f"Läs {path}" for path in ("README.md", "docs/a.md", "docs/deep/b.md")}
+
+
+@pytest.mark.parametrize(
+    ("markdown", "words"),
+    [
+        ("one `two`\n**three** [four](docs/x.md)", "one two three four"),
+        ("- one\n- two\n  - three", "one\n\ntwo\n\nthree"),
+        ("| A | B |\n|---|---|\n| `PORT` | 3000 |\n| x | |", "PORT – 3000\n\nx"),
+        ("```sh\nmake run\n```\n\n![picture](x.png)", "make run"),
+        ("> quoted\n\n    code", "quoted\n\ncode"),
+    ],
+)
+def test_a_section_reads_without_markdown_s_signs(markdown: str, words: str) -> None:
+    assert readable(markdown) == words
