@@ -85,6 +85,7 @@ class Transport:
             headers=headers,
             timeout=timeout,
             allow_redirects=False,
+            raise_for_status=False,
         )
         with _translated():
             response = await sending
@@ -121,11 +122,16 @@ def checked_key(key: str) -> str:
 
 def checked_base_url(url: str) -> str:
     """Return the address without a slash at its end. Raises InvalidRequest unless it is https or on loopback."""
-    parts = urlsplit(url.strip())
-    secure = parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname or ""))
-    if not secure or not parts.hostname or parts.username is not None or parts.query or parts.fragment:
+    try:
+        parts = urlsplit(url.strip())
+        host = parts.hostname or ""
+        secure = parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(host))
+        plain = parts.username is None and not parts.query and not parts.fragment
+    except ValueError:  # a bracket that is not closed
+        host, secure, plain = "", False, False
+    if not (host and secure and plain):
         allowed = "it must be an https address without user name or query; http is for a loopback host only"
-        raise InvalidRequest.of("base_url", f"{parts.scheme}://{parts.hostname}", allowed)
+        raise InvalidRequest.of("base_url", host, allowed)
     return url.strip().rstrip("/")
 
 
@@ -157,9 +163,9 @@ def _translated() -> Iterator[None]:
     """Turn the library's errors into ours. Theirs may hold the request's headers, so they are not chained."""
     try:
         yield
-    except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+    except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError) as error:
         raise _failed(error, sent=False) from None
-    except (aiohttp.ClientResponseError, aiohttp.ContentTypeError) as error:
+    except aiohttp.ClientResponseError as error:
         raise MalformedResponse(f"the response is not HTTP ({type(error).__name__})") from None
     except (aiohttp.ClientError, OSError) as error:
         raise _failed(error, sent=True) from None

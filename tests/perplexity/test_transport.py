@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import tracemalloc
+import zlib
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+from aiohttp import ClientSession, ClientTimeout
+
+from perplexity.errors import ConnectionFailed, InvalidRequest, MalformedResponse
+from perplexity.transport import MOST_BYTES, Transport, checked_base_url, checked_key
+from tests.fakes.perplexity import KEY, FakePerplexity, Fault, replied
+from tests.fakes.process import free_port
+
+MIB = 1024 * 1024
+
+
+@pytest.fixture
+async def fake() -> AsyncIterator[FakePerplexity]:
+    async with FakePerplexity() as server:
+        yield server
+
+
+@pytest.fixture
+async def transport(fake: FakePerplexity) -> AsyncIterator[Transport]:
+    transport = Transport(KEY, base_url=fake.base_url)
+    yield transport
+    await transport.close()
+
+
+async def test_a_reply_has_status_headers_and_body(fake: FakePerplexity, transport: Transport) -> None:
+    fake.fail("/search", status=418, body={"a": 1}, headers={"X-Thing": "yes"})
+
+    reply = await transport.request("POST", "/search", {"query": "ü"})
+
+    assert (reply.status, reply.headers["x-thing"], reply.body) == (418, "yes", b'{"a": 1}')
+    assert fake.requests[0].json == {"query": "ü"}
+    assert f"Bearer {KEY}" == fake.requests[0].headers["Authorization"]
+
+
+async def test_a_session_that_is_handed_in_is_used_and_not_closed(fake: FakePerplexity) -> None:
+    async with ClientSession(timeout=ClientTimeout(total=0.001), headers={"X-From": "outside"}) as session:
+        transport = Transport(KEY, base_url=fake.base_url, session=session)
+        fake.script("/search", replied({}, seconds=0.05))
+        reply = await transport.request("POST", "/search", {})
+        await transport.close()
+
+        assert (reply.status, session.closed) == (200, False)
+    assert (f"Bearer {KEY}", "outside") == (
+        fake.requests[0].headers["Authorization"],
+        fake.requests[0].headers["X-From"],
+    )
+
+
+async def test_a_session_of_its_own_is_shared_and_closed(fake: FakePerplexity, transport: Transport) -> None:
+    for _ in range(3):
+        await transport.request("POST", "/search", {"query": "x"})
+    first = transport._session()
+    await transport.close()
+
+    assert first.closed
+    assert not transport._session().closed
+
+
+def endless() -> Fault:
+    return Fault(chunks=(b"x" * MIB,) * 33)
+
+
+def announced() -> Fault:
+    return Fault(headers={"Content-Length": str(MOST_BYTES + 1)}, reset=True, chunks=(b"x",))
+
+
+def bomb() -> Fault:
+    packer = zlib.compressobj(wbits=31)
+    packed = b"".join(packer.compress(bytes(MIB)) for _ in range(200)) + packer.flush()
+    return Fault(chunks=(packed,), headers={"Content-Encoding": "gzip"})
+
+
+@pytest.mark.parametrize("fault", [endless, announced, bomb])
+async def test_a_body_over_the_cap_is_refused_without_taking_the_memory(
+    fake: FakePerplexity, transport: Transport, fault: Callable[[], Fault]
+) -> None:
+    fake.script("/search", fault())
+    tracemalloc.start()
+
+    with pytest.raises(MalformedResponse, match="larger"):
+        await transport.request("POST", "/search", {})
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert peak < 3 * MOST_BYTES
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(reset=True),
+        Fault(chunks=(b'{"half":',), reset=True),
+        Fault(chunks=(b"{}",), headers={"Content-Length": "99"}, reset=True),
+        Fault(chunks=(b"not gzip",), headers={"Content-Encoding": "gzip"}),
+    ],
+    ids=["before the headers", "in the body", "short", "not gzip"],
+)
+async def test_a_broken_connection_may_have_been_seen(fake: FakePerplexity, transport: Transport, fault: Fault) -> None:
+    fake.script("/search", fault)
+
+    with pytest.raises(ConnectionFailed) as caught:
+        await transport.request("POST", "/search", {})
+
+    assert caught.value.sent
+
+
+async def test_a_connection_that_was_never_made_was_not_seen() -> None:
+    transport = Transport(KEY, base_url=f"http://127.0.0.1:{free_port()}")
+
+    with pytest.raises(ConnectionFailed) as caught:
+        await transport.request("POST", "/search", {})
+    await transport.close()
+
+    assert not caught.value.sent
+    assert KEY not in repr(caught.value)
+
+
+async def test_a_redirect_is_not_followed(fake: FakePerplexity, transport: Transport) -> None:
+    fake.script("/search", Fault(status=307, headers={"Location": f"{fake.base_url}/v1/agent"}))
+
+    reply = await transport.request("POST", "/search", {})
+
+    assert (reply.status, [request.path for request in fake.requests]) == (307, ["/search"])
+
+
+async def test_an_error_that_repeats_the_key_does_not_show_it(fake: FakePerplexity, transport: Transport) -> None:
+    fake.fail("/search", status=401, body={"error": {"message": f"bad key {KEY}"}})
+
+    reply = await transport.request("POST", "/search", {})
+
+    assert KEY.encode() not in reply.body
+
+
+@pytest.mark.parametrize("key", [" pplx-abc\n", "pplx-abc"])
+def test_a_key_loses_the_spaces_around_it(key: str) -> None:
+    assert checked_key(key) == "pplx-abc"
+
+
+@pytest.mark.parametrize("key", ["", " \n", "pplx-ü", "pplx-a b", "pplx-a\r\nX-Evil: 1", "pplx-\x00", "pplx-\u200b"])
+def test_a_key_that_cannot_be_right_is_refused_and_not_shown(key: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        checked_key(key)
+
+    assert caught.value.field == "api_key"
+    assert "pplx" not in str(caught.value) + repr(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://api.perplexity.ai", "https://api.perplexity.ai"),
+        (" https://proxy.example/px/ ", "https://proxy.example/px"),
+        ("http://127.0.0.1:8900/", "http://127.0.0.1:8900"),
+        ("http://[::1]:8900", "http://[::1]:8900"),
+        ("http://localhost", "http://localhost"),
+    ],
+)
+def test_an_address_is_https_or_on_loopback(url: str, expected: str) -> None:
+    assert expected == checked_base_url(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("http://api.perplexity.ai", "http://10.0.0.1", "http://localhost.evil.example", "ftp://a", "", "api.example"),
+        *("https://", "https://user:secret@a.example", "https://a.example?x=1", "https://a.example#x", "http://[::"),
+    ],
+)
+def test_any_other_address_is_refused(url: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        checked_base_url(url)
+
+    assert caught.value.field == "base_url"
+    assert "secret" not in str(caught.value)
