@@ -11,8 +11,8 @@ from uuid import UUID
 
 from bot.blocks.base import Audience
 from bot.blocks.failure import failure_message
-from bot.blocks.notices import searching_message
 from bot.commands.base import Command, Work
+from bot.commands.notices import searching_message
 from bot.delivery.deliver import Delivery, Superseded
 from bot.failures import sentence_for
 from bot.storage.patience import Patience

@@ -10,8 +10,8 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.blocks import gate
 from bot.blocks.base import OutgoingMessage
-from bot.blocks.notices import help_message, help_overview, notice_message, searching_message, usage_message
 from bot.commands.base import Command
+from bot.commands.notices import help_message, help_overview, notice_message, searching_message, usage_message
 from bot.commands.slash import Routed, route
 from bot.errors import UsageError
 from bot.journal import Written

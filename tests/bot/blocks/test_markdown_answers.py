@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+
 import pytest
 
 from bot.blocks.answer import EMPTY, UNSOURCED, answer_messages
@@ -84,6 +86,11 @@ def visible(text: str) -> str:
 )
 def test_nothing_becomes_a_link_but_the_markers_of_retrieved_pages(text: str) -> None:
     assert {ONE} >= set(links(markdown(text)))
+
+
+@pytest.mark.parametrize("text", ["evil&period;com", "https&#58;//1.2.3.4", "a&commat;evil&#46;com", "http:&sol;/evil"])
+def test_an_address_spelled_with_entities_is_none_even_to_a_renderer_that_decodes_first(text: str) -> None:
+    assert links(html.unescape(markdown(text))) == []
 
 
 @pytest.mark.parametrize(

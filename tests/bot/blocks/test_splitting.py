@@ -12,7 +12,7 @@ from bot.blocks.marks import hold
 from bot.blocks.paging import pages
 from perplexity.citations import cite
 from perplexity.types import Answer, Source
-from tests.fakes.renderer import links, shown
+from tests.fakes.renderer import links, shown, tokens
 from tests.fakes.slack_limits import check_message, rendered_blocks, rendered_length
 
 ONE = "https://one.example/path"
@@ -138,13 +138,16 @@ def test_nesting_without_end_is_given_up_and_the_words_are_kept(prefix: str) -> 
 
 
 @pytest.mark.parametrize("sign", ["# ", "- ", "1. ", "> ", "``` ", "--- ", "| "])
-def test_what_stands_in_the_middle_of_a_paragraph_begins_no_block_after_a_cut(sign: str) -> None:
+@pytest.mark.parametrize("room", range(200, 206))
+def test_what_stands_in_the_middle_of_a_paragraph_begins_no_block_after_a_cut(sign: str, room: int) -> None:
     text = f"a {sign}b " * 200
 
-    parts = split(text, room=200)
+    parts = split(text, room=room)
 
     assert len(parts) > 1
-    assert {rendered_blocks(part) for part in parts} == {1}
+    assert {"paragraph_open"} == {
+        token.type for part in parts for token in tokens(part) if token.type.endswith("_open")
+    }
     assert words([text]) == words(parts)
 
 

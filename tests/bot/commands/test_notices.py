@@ -8,9 +8,9 @@ from bot.blocks import gate
 from bot.blocks.answer import answer_messages
 from bot.blocks.base import Audience, OutgoingMessage
 from bot.blocks.failure import failure_message
-from bot.blocks.notices import help_message, help_overview, notice_message, searching_message, usage_message
 from bot.blocks.plain import plain
 from bot.commands import COMMANDS
+from bot.commands.notices import help_message, help_overview, notice_message, searching_message, usage_message
 from bot.errors import UsageError
 from perplexity.types import Answer, AnswerKind, Attempt, Passage, Source
 from tests.fakes.renderer import mentions
@@ -125,6 +125,12 @@ def test_a_message_without_blocks_keeps_its_words_and_links() -> None:
     assert f"&lt;q&gt; {one}" in plain(answer_messages(passages, audience=Audience.ASKER)[0]).text
     assert plain(failure_message("No.", reference="r", question_id="q")).text == "No.\n\nReference `r`"
     assert plain(OutgoingMessage(text="x")) == OutgoingMessage(text="x")
+
+
+def test_a_message_without_blocks_makes_no_link_of_what_stands_in_code() -> None:
+    answer = Answer(text="```[[1]](http://evil.example)\nx\n```", sources=(), provider="P")
+
+    assert "<" not in plain(answer_messages(answer, audience=Audience.ASKER)[0]).text
 
 
 def test_the_gate_leaves_plain_text_and_rich_text_as_they_are() -> None:
