@@ -42,7 +42,7 @@ class Calls:
         return await self.retries.run(attempt, deadline=deadline, again=again)
 
     async def events(self, path: str, body: JSON, *, deadline: Deadline) -> AsyncGenerator[dict[str, JSON], None]:
-        """Yield the decoded events of one attempt. While the receiver is busy, nothing is cut off.
+        """Yield the decoded events of one attempt. The deadline strikes while waiting, never in the receiver's code.
 
         Raises any PerplexityError. Whether the last event was the terminal one is for the wire to say.
         """

@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from perplexity.client import PerplexityClient
+from perplexity.errors import (
+    AuthenticationError,
+    ConnectionFailed,
+    MalformedResponse,
+    PerplexityError,
+    RunFailed,
+    ServerError,
+    TimedOut,
+)
+from perplexity.retry import RetryPolicy
+from perplexity.types import Done, RunStarted, SearchQueries, Sources, TextDelta
+from tests.fakes.perplexity import KEY, FakePerplexity, Fault, replied
+
+RUN = "/v1/agent/resp_1"
+
+
+class Time:
+    """A clock that only sleeping moves."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.slept: list[float] = []
+
+    def clock(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+class Runs:
+    """Remembers the ids it is told, and how many requests had been made by then."""
+
+    def __init__(self, fake: FakePerplexity) -> None:
+        self._fake = fake
+        self.told: list[tuple[str, int]] = []
+
+    async def __call__(self, run_id: str) -> None:
+        await asyncio.sleep(0)
+        self.told.append((run_id, len(self._fake.requests)))
+
+
+@pytest.fixture
+async def fake() -> AsyncIterator[FakePerplexity]:
+    async with FakePerplexity(polls=3) as server:
+        yield server
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+@pytest.fixture
+async def client(fake: FakePerplexity, time: Time) -> AsyncIterator[PerplexityClient]:
+    options: dict[str, Any] = {"clock": time.clock, "sleep": time.sleep, "random": lambda: 0.0}
+    async with PerplexityClient(KEY, base_url=fake.base_url, retry=RetryPolicy(), **options) as client:
+        yield client
+
+
+def calls(fake: FakePerplexity) -> list[str]:
+    return [f"{request.method} {request.path}" for request in fake.requests]
+
+
+async def test_a_deep_answer_is_started_once_and_asked_for_until_it_is_there(
+    fake: FakePerplexity, client: PerplexityClient, time: Time
+) -> None:
+    runs = Runs(fake)
+
+    answer = await client.answer("why", model="sonar-deep-research", on_run=runs)
+
+    assert fake.requests[0].json == {"effort": "high", "input": "why", "store": True, "background": True}
+    assert ["POST /v1/agent", *[f"GET {RUN}"] * 4] == calls(fake)
+    assert runs.told == [("resp_1", 1)]
+    assert time.slept == [1, 2, 3, 4]
+    assert (answer.effort, answer.id) == ("high", "resp_1")
+    assert answer.text.startswith("Example answer")
+
+
+async def test_a_run_is_resumed_by_its_id_and_not_paid_twice(fake: FakePerplexity, client: PerplexityClient) -> None:
+    await client.answer("why", model="high")
+    fake.requests.clear()
+    runs = Runs(fake)
+
+    answer = await client.answer("why", model="high", run_id="resp_1", on_run=runs)
+
+    assert ([f"GET {RUN}"], []) == (calls(fake), runs.told)
+    assert answer.text.startswith("Example answer")
+
+
+async def test_a_run_that_the_service_does_not_know_has_failed_and_no_other_is_started(
+    fake: FakePerplexity, client: PerplexityClient
+) -> None:
+    with pytest.raises(RunFailed, match="does not know"):
+        await client.answer("why", model="high", run_id="resp_9")
+
+    assert calls(fake) == ["GET /v1/agent/resp_9"]
+
+
+async def test_a_run_is_resumed_whatever_the_effort_is_now(fake: FakePerplexity, client: PerplexityClient) -> None:
+    await client.answer("why", model="high")
+
+    answer = await client.answer("why", run_id="resp_1")
+
+    assert answer.id == "resp_1"
+
+
+async def test_a_service_that_is_away_for_a_while_does_not_lose_the_run(
+    fake: FakePerplexity, client: PerplexityClient
+) -> None:
+    fake.script(RUN, *[Fault(status=502)] * 4, Fault(reset=True), Fault(status=429, headers={"Retry-After": "7"}))
+
+    answer = await client.answer("why", model="high")
+
+    assert answer.id == "resp_1"
+    assert calls(fake).count("POST /v1/agent") == 1
+
+
+async def test_a_refusal_while_asking_is_raised(fake: FakePerplexity, client: PerplexityClient) -> None:
+    fake.fail(RUN, status=401, body={"error": {"type": "invalid_api_key"}})
+
+    with pytest.raises(AuthenticationError):
+        await client.answer("why", model="high")
+
+
+async def test_a_run_that_takes_too_long_times_out(fake: FakePerplexity, client: PerplexityClient, time: Time) -> None:
+    fake.runs["resp_7"] = [{"id": "resp_7", "status": "in_progress"}]
+
+    with pytest.raises(TimedOut) as caught:
+        await client.answer("why", model="high", run_id="resp_7")
+
+    assert caught.value.provider == "Perplexity"
+    assert 590 < time.now <= 600
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        (Fault(reset=True), ConnectionFailed),
+        (Fault(status=500), ServerError),
+        (Fault(status=524), ServerError),
+        (replied({"status": "queued"}), MalformedResponse),
+        (replied({"id": 7, "status": "queued"}), MalformedResponse),
+    ],
+)
+async def test_a_run_that_may_have_been_started_is_not_started_again(
+    fake: FakePerplexity, client: PerplexityClient, fault: Fault, expected: type[PerplexityError]
+) -> None:
+    fake.script("/v1/agent", fault)
+
+    with pytest.raises(expected):
+        await client.answer("why", model="high")
+
+    assert calls(fake) == ["POST /v1/agent"]
+
+
+@pytest.mark.parametrize("status", [429, 503, 522])
+async def test_a_run_that_was_surely_not_started_is_tried_again(
+    fake: FakePerplexity, client: PerplexityClient, status: int
+) -> None:
+    fake.script("/v1/agent", Fault(status=status))
+
+    answer = await client.answer("why", model="high")
+
+    assert (answer.id, calls(fake).count("POST /v1/agent")) == ("resp_1", 2)
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        ({"status": "failed", "error": {"message": "boom"}}, RunFailed),
+        ({"status": "cancelled"}, RunFailed),
+        ({"status": "requires_action"}, MalformedResponse),
+        ({}, MalformedResponse),
+    ],
+)
+async def test_a_run_that_ends_badly_is_an_error(
+    fake: FakePerplexity, client: PerplexityClient, state: dict[str, Any], expected: type[PerplexityError]
+) -> None:
+    fake.script(RUN, replied({"id": "resp_1", **state}))
+
+    with pytest.raises(expected):
+        await client.answer("why", model="high")
+
+
+async def test_a_run_that_is_finished_at_once_is_not_asked_for(fake: FakePerplexity, client: PerplexityClient) -> None:
+    output = [{"type": "message", "content": [{"type": "output_text", "text": "done"}]}]
+    fake.script("/v1/agent", replied({"id": "resp_5", "status": "completed", "output": output}))
+
+    answer = await client.answer("why", model="xhigh")
+
+    assert (answer.text, calls(fake)) == ("done", ["POST /v1/agent"])
+
+
+async def test_a_stream_of_a_deep_answer_has_the_same_events(fake: FakePerplexity, client: PerplexityClient) -> None:
+    runs = Runs(fake)
+
+    events = [event async for event in client.stream("why", model="high", on_run=runs)]
+
+    assert [RunStarted, SearchQueries, Sources, TextDelta, Done] == [type(event) for event in events]
+    assert RunStarted(id="resp_1") == events[0]
+    assert runs.told == [("resp_1", 1)]
+
+
+async def test_a_deep_answer_without_sources_tells_none(fake: FakePerplexity, client: PerplexityClient) -> None:
+    output = [{"type": "message", "content": [{"type": "output_text", "text": "done"}]}]
+    fake.runs["resp_3"] = [{"id": "resp_3", "status": "completed", "output": output}]
+
+    events = [event async for event in client.stream("why", model="high", run_id="resp_3")]
+
+    assert [RunStarted, TextDelta, Done] == [type(event) for event in events]
+
+
+async def test_a_shutdown_leaves_the_run_alone_so_that_it_can_be_resumed(fake: FakePerplexity) -> None:
+    begun = asyncio.Event()
+
+    async def on_run(run_id: str) -> None:
+        begun.set()
+
+    async with PerplexityClient(KEY, base_url=fake.base_url) as client:
+        asking = asyncio.create_task(client.answer("why", model="high", on_run=on_run))
+        await asyncio.wait_for(begun.wait(), 5)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    assert fake.cancelled == []
