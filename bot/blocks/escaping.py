@@ -36,11 +36,6 @@ def escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def unescape(text: str) -> str:
-    """Return a command's text as it was typed: Slack escapes the three signs in what it sends, too."""
-    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-
-
 def one_line(text: str) -> str:
     """Collapse all white space."""
     return " ".join(clean(text).split())

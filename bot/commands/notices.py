@@ -3,66 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import Any
 
 from bot.blocks.base import OutgoingMessage
 from bot.blocks.elements import context, lines, section
-from bot.blocks.escaping import code, escape, one_line, shorten, unescape
+from bot.blocks.escaping import code, escape, one_line, shorten
+from bot.commands.base import Command, Option
+from bot.commands.words import plain as as_typed
 from bot.errors import UsageError
-
-
-class Documented(Protocol):
-    """What help needs to know of a command; every `Command` is one."""
-
-    @property
-    def name(self) -> str:
-        """The name, without a slash."""
-        ...
-
-    @property
-    def summary(self) -> str:
-        """What it does, in one line."""
-        ...
-
-    @property
-    def usage(self) -> str:
-        """What follows the name."""
-        ...
-
-    @property
-    def options(self) -> Sequence[DocumentedOption]:
-        """Its options, in the order of the help."""
-        ...
-
-    @property
-    def examples(self) -> Sequence[tuple[str, str]]:
-        """Pairs of arguments and what they do."""
-        ...
-
-
-class DocumentedOption(Protocol):
-    """What help needs to know of an option; every `Option` is one."""
-
-    @property
-    def name(self) -> str:
-        """The long form, with its dashes."""
-        ...
-
-    @property
-    def value(self) -> str:
-        """The form of its value, empty for a flag."""
-        ...
-
-    @property
-    def help(self) -> str:
-        """What it does."""
-        ...
-
-    @property
-    def short(self) -> str:
-        """The short form, empty where there is none."""
-        ...
-
 
 _QUESTION = 150
 _AIMS = {"search": "pages for", "ask": "an answer to"}
@@ -70,7 +18,7 @@ _AIMS = {"search": "pages for", "ask": "an answer to"}
 
 def searching_message(command: str, text: str) -> OutgoingMessage:
     """Say that a question was taken; `text` is what followed the command, as Slack sent it."""
-    question = escape(shorten(one_line(unescape(text)), _QUESTION))
+    question = escape(shorten(one_line(as_typed(text)), _QUESTION))
     aim = _AIMS.get(command, "")
     return _of_sections([f"*Searching…*  {aim} “{question}”" if question else "*Searching…*"])
 
@@ -80,7 +28,7 @@ def notice_message(text: str) -> OutgoingMessage:
     return _of_sections([escape(shorten(text, 1_500)) or "…"])
 
 
-def usage_message(command: Documented, error: UsageError, *, slash: str) -> OutgoingMessage:
+def usage_message(command: Command[Any, Any], error: UsageError, *, slash: str) -> OutgoingMessage:
     """Say what was wrong with a command, how it is used and where to read more; `slash` is how it was called."""
     problem = f"{escape(shorten(error.problem, 1_000))}\n{_usage(command, slash)}"
     message = _of_sections([problem])
@@ -88,7 +36,7 @@ def usage_message(command: Documented, error: UsageError, *, slash: str) -> Outg
     return OutgoingMessage(text=message.text, blocks=(*message.blocks, hint))
 
 
-def help_message(command: Documented, *, slash: str) -> OutgoingMessage:
+def help_message(command: Command[Any, Any], *, slash: str) -> OutgoingMessage:
     """Show all of a command: what it does, every option, examples."""
     options = ["*Options*", *(_option(option) for option in command.options)] if command.options else []
     examples = [f"{code(f'{slash} {arguments}')}  {escape(what)}" for arguments, what in command.examples]
@@ -97,7 +45,7 @@ def help_message(command: Documented, *, slash: str) -> OutgoingMessage:
 
 
 def help_overview(
-    commands: Sequence[Documented], *, slash: str, unknown: str | None = None, nearest: str | None = None
+    commands: Sequence[Command[Any, Any]], *, slash: str, unknown: str | None = None, nearest: str | None = None
 ) -> OutgoingMessage:
     """List the commands; `unknown` is a word that named none of them, `nearest` the one that it may have meant."""
     rows = [f"{code(f'{slash} {command.name} {command.usage}')}\n{escape(command.summary)}" for command in commands]
@@ -113,11 +61,11 @@ def _unknown(word: str | None, nearest: str | None) -> Iterator[str]:
         yield f"I don’t know the command {code(shorten(word, 80))}.{meant}"
 
 
-def _usage(command: Documented, slash: str) -> str:
+def _usage(command: Command[Any, Any], slash: str) -> str:
     return f"*Usage*  {code(f'{slash} {command.usage}')}"
 
 
-def _option(option: DocumentedOption) -> str:
+def _option(option: Option) -> str:
     names = [f"{option.name} {option.value}".strip(), *([option.short] if option.short else [])]
     return f"{', '.join(map(code, names))}  {escape(option.help)}"
 
