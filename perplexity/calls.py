@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
 
 from perplexity.errors import MalformedResponse, PerplexityError, StreamTruncated
@@ -52,15 +52,9 @@ class Calls:
             if opened.status >= 300 or _is_whole(opened):
                 yield _as_event(decode(self._checked(await deadline.within(self.transport.whole(opened))).body))
                 return
-            decoder = Decoder()
-            while (chunk := await deadline.within(anext(opened.chunks, None))) is not None:
-                for event in decoder.feed(chunk):
-                    if event.data == _END:
-                        return
-                    yield _decoded(event)
-            for event in decoder.finish():
-                if event.data != _END:
-                    yield _decoded(event, last=True)
+            async with aclosing(_decoded(opened.chunks, deadline)) as events:
+                async for event in events:
+                    yield event
 
     def _checked(self, reply: Reply) -> Reply:
         if not 200 <= reply.status < 300:
@@ -74,10 +68,24 @@ def _is_whole(opened: OpenReply) -> bool:
 
 
 def _as_event(body: dict[str, JSON]) -> dict[str, JSON]:
-    return {"type": "response.completed", "response": body} if "output" in body else body
+    """Return a whole response as the event that ends a stream; a bare error is one already."""
+    is_error = body.get("error") and "output" not in body
+    return body if is_error else {"type": "response.completed", "response": body}
 
 
-def _decoded(event: ServerSentEvent, *, last: bool = False) -> dict[str, JSON]:
+async def _decoded(chunks: AsyncIterator[bytes], deadline: Deadline) -> AsyncGenerator[dict[str, JSON], None]:
+    decoder = Decoder()
+    while (chunk := await deadline.within(anext(chunks, None))) is not None:
+        for event in decoder.feed(chunk):
+            if event.data == _END:
+                return
+            yield _object(event)
+    for event in decoder.finish():
+        if event.data != _END:
+            yield _object(event, last=True)
+
+
+def _object(event: ServerSentEvent, *, last: bool = False) -> dict[str, JSON]:
     """Return an event's object, its `type` taken from the event's name where it lacks one."""
     try:
         decoded = decode(event.data)

@@ -85,8 +85,10 @@ class PerplexityClient:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._answers.finish()
-        await self._transport.close()
+        try:
+            await self._answers.finish()
+        finally:
+            await self._transport.close()
 
     async def search(self, query: str | Query, filters: Filters | None = None) -> SearchResults:
         """Return ranked pages, for half a cent. `filters` take the place of the query's own.

@@ -13,6 +13,7 @@ from perplexity.calls import Calls
 from perplexity.errors import APIError, MalformedResponse, PerplexityError, RunFailed, TimedOut
 from perplexity.retry import Deadline, surely_not_begun, worth_retrying
 from perplexity.types import JSON
+from perplexity.wire.reading import text
 
 _LONGEST_POLL_SECONDS = 5.0
 _RUNNING = frozenset({"queued", "in_progress"})
@@ -46,7 +47,7 @@ class Runs:
         know, TimedOut, or the PerplexityError of a refusal.
         """
         polls = 0
-        while state is None or state.get("status") in _RUNNING:
+        while state is None or text(state.get("status")) in _RUNNING:
             if polls or state is not None:
                 await self._wait(min(polls + 1.0, _LONGEST_POLL_SECONDS), deadline=deadline)
             polls += 1

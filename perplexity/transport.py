@@ -126,8 +126,8 @@ def checked_base_url(url: str) -> str:
         parts = urlsplit(url.strip())
         host = parts.hostname or ""
         secure = parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(host))
-        plain = parts.username is None and not parts.query and not parts.fragment
-    except ValueError:  # a bracket that is not closed
+        plain = parts.username is None and not parts.query and not parts.fragment and parts.port != 0
+    except ValueError:  # a bracket that is not closed, a port that is none
         host, secure, plain = "", False, False
     if not (host and secure and plain):
         allowed = "it must be an https address without user name or query; http is for a loopback host only"

@@ -69,7 +69,7 @@ class AgentStream:
 
     def _item(self, event: Mapping[str, JSON]) -> list[Event]:
         item = mapping(event.get("item"))
-        if item.get("type") in _SEARCHED:
+        if text(item.get("type")) in _SEARCHED:
             return [*self._asked(queries_of([item])), *self._found(results_of([item]))]
         if item.get("type") != "message":
             return []
@@ -115,8 +115,10 @@ class AgentStream:
         told = [*self._asked(queries_of(output)), *self._found(results_of(output))]
         if full != self._text and full.startswith(self._text):
             told += self._tell(full[len(self._text) :])
+        # A failure stays one, whatever the response inside says.
+        status = (response.get("status") or kind) if kind == "completed" else kind
         answer = answer_of(
-            {"id": self.run_id, **response, "status": response.get("status") or kind},
+            {"id": self.run_id, **response, "status": status},
             text=self._text,
             results=self._results,
             queries=list(self._queries),
