@@ -13,7 +13,7 @@ from perplexity.prose import Kind, regions
 
 _BORDERS = (
     re.compile(r"\n"),
-    re.compile(rf"(?:[.!?…][\"'”’)\]]*(?:\s*{MARK.pattern})*\s+|[。！？])(?!\ufdd0)"),
+    re.compile(rf"(?:[.!?…][\"'”’)\]]*(?:\s*{MARK.pattern})*\s+|[。！？](?:{MARK.pattern})*)(?!\ufdd0)"),
     re.compile(r"\s+(?!\ufdd0)"),
 )
 _JOINS = frozenset("\u200d\ufe0e\ufe0f\u2060")

@@ -48,6 +48,17 @@ def test_a_paragraph_is_split_after_a_sentence() -> None:
     assert all(part.endswith("dog.") for part in parts)
 
 
+@pytest.mark.parametrize(
+    "sentence", ["The fox jumps. [1] ", "The fox jumps [1]. ", "The fox jumps.[1] ", "狐が跳ぶ。[1]"]
+)
+@pytest.mark.parametrize("room", [300, 330])
+def test_a_marker_stays_with_its_sentence(sentence: str, room: int) -> None:
+    parts = split(sentence * 60, room=room)
+
+    assert len(parts) > 1
+    assert {sentence[0]} == {part.lstrip("\u2060")[0] for part in parts}
+
+
 def test_a_line_is_a_better_place_than_a_sentence() -> None:
     parts = split("\n".join(f"{n}: {PARAGRAPH * 3}".strip() for n in range(20)), room=500)
 
