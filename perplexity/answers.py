@@ -66,10 +66,7 @@ class Answers:
 
         async def attempt() -> Answer:
             async with aclosing(self._once(question, target, deadline=deadline)) as events:
-                async for event in events:
-                    if isinstance(event, Done):
-                        return event.answer
-            raise StreamTruncated("the stream ended without its last event")
+                return await anext(event.answer async for event in events if isinstance(event, Done))
 
         return await self.calls.retries.run(attempt, deadline=deadline)
 

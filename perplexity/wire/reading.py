@@ -22,13 +22,15 @@ def decode(body: bytes | str) -> dict[str, JSON]:
 
 
 def text(value: JSON) -> str:
-    """Return a string, empty for anything else."""
-    return value if isinstance(value, str) else ""
+    """Return a string, empty for anything else; without what JSON can escape but UTF-8 or a database cannot hold."""
+    if not isinstance(value, str):
+        return ""
+    return value.encode(errors="replace").decode().replace("\0", "")
 
 
 def texts(value: JSON) -> tuple[str, ...]:
     """Return the strings of a list that are not empty."""
-    return tuple(part for part in value if isinstance(part, str) and part) if isinstance(value, list) else ()
+    return tuple(kept for part in value if (kept := text(part))) if isinstance(value, list) else ()
 
 
 def mapping(value: JSON) -> Mapping[str, JSON]:

@@ -292,8 +292,9 @@ async def test_being_cancelled_is_passed_on(fake: FakePerplexity, client: Perple
         (streamed(sse({"type": "response.failed", "response": {"status": "failed"}})), RunFailed),
         (streamed(b"data: not json\n\n"), MalformedResponse),
         (replied({"error": {"message": "boom"}}), RunFailed),
+        (replied({"surprise": 1}), MalformedResponse),
     ],
-    ids=["whole", "bare error", "failed", "not json", "error in a 200"],
+    ids=["whole", "bare error", "failed", "not json", "error in a 200", "anything"],
 )
 async def test_reasoning__a_failure_in_the_stream_is_raised(
     fake: FakePerplexity, client: PerplexityClient, fault: Fault, expected: type[PerplexityError]

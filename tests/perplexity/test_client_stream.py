@@ -95,10 +95,11 @@ async def test_before_the_first_event_a_failure_is_tried_again(fake: FakePerplex
         (streamed(SOME + b'data: {"type": "response.compl'), StreamTruncated),
         (streamed(SOME + b'data: {"type": "response.compl\n'), StreamTruncated),
         (streamed(SOME + b"data: [DONE]\n\n"), StreamTruncated),
+        (streamed(SOME + b"data: [DONE]\n"), StreamTruncated),
         (streamed(SOME, reset=True), ConnectionFailed),
         (streamed(SOME + sse({"type": "error", "error": {"message": "boom"}})), RunFailed),
     ],
-    ids=["ended", "cut", "cut line", "DONE", "reset", "error"],
+    ids=["ended", "cut", "cut line", "DONE", "DONE cut", "reset", "error"],
 )
 async def test_after_the_first_event_a_failure_is_raised_and_nothing_is_tried_again(
     fake: FakePerplexity, client: PerplexityClient, fault: Fault, expected: type[PerplexityError]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import tracemalloc
 import zlib
 from collections.abc import AsyncIterator, Callable
@@ -119,6 +120,20 @@ async def test_a_connection_that_was_never_made_was_not_seen() -> None:
 
     assert not caught.value.sent
     assert KEY not in repr(caught.value)
+
+
+async def test_what_is_not_http_is_malformed() -> None:
+    async def babble(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"220 mail.example ESMTP\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(babble, "127.0.0.1", 0)
+    transport = Transport(KEY, base_url=f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    async with server:
+        with pytest.raises(MalformedResponse, match="not HTTP"):
+            await transport.request("POST", "/search", {})
+        await transport.close()
 
 
 async def test_a_redirect_is_not_followed(fake: FakePerplexity, transport: Transport) -> None:

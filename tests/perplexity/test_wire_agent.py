@@ -87,9 +87,9 @@ def test_filters_travel_in_the_search_tool() -> None:
         "user_location": {"country": "DE"},
     }
     assert expected == tool
-    assert body(
-        filters=Filters(recency="day")
-    )["tools"] == [{"type": "web_search", "filters": {"search_recency_filter": "day"}}]
+    assert body(filters=Filters(recency="day"))["tools"] == [
+        {"type": "web_search", "filters": {"search_recency_filter": "day"}}
+    ]
 
 
 def test_no_field_is_sent_that_the_service_does_not_know() -> None:
@@ -220,3 +220,9 @@ def test_a_cost_that_is_none_is_unknown(cost: Any) -> None:
     answer = WIRE.read({"status": "completed", "output": [message("x")], "usage": {"cost": cost, "input_tokens": "1"}})
 
     assert Usage() == answer.usage
+
+
+def test_a_text_that_no_database_can_hold_loses_what_it_cannot() -> None:
+    answer = WIRE.read({"status": "completed", "output": [message("a\0b \ud800 ü😀")]})
+
+    assert answer.text == "ab ? ü😀"

@@ -70,6 +70,7 @@ def stripped(*fields: str) -> list[dict[str, Any]]:
         [{k: v for k, v in e.items() if k != "item_id" or e["type"].endswith("delta")} for e in RECORDED],
         [e for e in RECORDED if e.get("delta") != " — ü.[2]"],
         [*RECORDED[:3], {"type": "response.hologram"}, {"odd": 1}, *RECORDED[3:]],
+        [{"type": "response.output_item.done", "item": {"type": "function_call", "id": "fc_1"}}, *RECORDED],
     ],
 )
 def test_the_text_is_taken_once_whatever_is_missing(events: list[dict[str, Any]]) -> None:
