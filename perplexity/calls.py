@@ -79,9 +79,10 @@ async def _decoded(chunks: AsyncIterator[bytes], deadline: Deadline) -> AsyncGen
         for event in decoder.feed(chunk):
             if event.data == _END:
                 return
-            yield _object(event)
+            if event.data:
+                yield _object(event)
     for event in decoder.finish():
-        if event.data != _END:
+        if event.data not in {"", _END}:
             yield _object(event, last=True)
 
 

@@ -182,6 +182,7 @@ async def test_a_run_that_was_surely_not_started_is_tried_again(
         ({"status": "cancelled"}, RunFailed),
         ({"status": "requires_action"}, MalformedResponse),
         ({}, MalformedResponse),
+        ({"status": ["odd"]}, MalformedResponse),
     ],
 )
 async def test_a_run_that_ends_badly_is_an_error(

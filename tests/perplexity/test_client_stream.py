@@ -66,8 +66,20 @@ async def test_events_come_in_order_and_done_is_the_last(fake: FakePerplexity, c
             RECORDED.replace(b'data: {"type": "response.completed"', b'event: response.completed\ndata: {"kind": ""')
         ),
         streamed(RECORDED, hang=True),
+        streamed(b"data:\n\n" + RECORDED),
+        streamed(RECORDED + b"data:\n"),
     ],
-    ids=["bytewise", "crlf", "comments and DONE", "no last line", "DONE cut", "named events", "left open"],
+    ids=[
+        "bytewise",
+        "crlf",
+        "comments and DONE",
+        "no last line",
+        "DONE cut",
+        "named events",
+        "left open",
+        "empty event",
+        "empty event cut",
+    ],
 )
 async def test_a_stream_is_read_however_it_is_written(
     fake: FakePerplexity, client: PerplexityClient, fault: Fault

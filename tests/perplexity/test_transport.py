@@ -185,6 +185,7 @@ def test_an_address_is_https_or_on_loopback(url: str, expected: str) -> None:
     [
         *("http://api.perplexity.ai", "http://10.0.0.1", "http://localhost.evil.example", "ftp://a", "", "api.example"),
         *("https://", "https://user:secret@a.example", "https://a.example?x=1", "https://a.example#x", "http://[::"),
+        *("https://a.example:https", "https://a.example:99999"),
     ],
 )
 def test_any_other_address_is_refused(url: str) -> None:

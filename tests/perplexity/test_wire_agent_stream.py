@@ -70,6 +70,7 @@ def stripped(*fields: str) -> list[dict[str, Any]]:
         [{k: v for k, v in e.items() if k != "item_id" or e["type"].endswith("delta")} for e in RECORDED],
         [e for e in RECORDED if e.get("delta") != " — ü.[2]"],
         [*RECORDED[:3], {"type": "response.hologram"}, {"odd": 1}, *RECORDED[3:]],
+        [{"type": "response.output_item.done", "item": {"type": ["odd"]}}, *RECORDED],
         [{"type": "response.output_item.done", "item": {"type": "function_call", "id": "fc_1"}}, *RECORDED],
     ],
 )
@@ -144,6 +145,7 @@ def test_queries_are_told_once() -> None:
             "boom",
         ),
         ({"type": "response.failed"}, RunFailed, "failed"),
+        ({"type": "response.failed", "response": {"status": "completed"}}, RunFailed, "failed"),
         ({"type": "response.cancelled", "response": {}}, RunFailed, "cancelled"),
         ({"type": "response.completed", "response": {"status": "in_progress"}}, MalformedResponse, "in_progress"),
     ],
