@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 from aiohttp import ClientError, ClientSession
-from tests.fakes.perplexity import FakePerplexity
 
 from bot.storage.embedded import embedded_server
 from tests.end_to_end.conftest import KEY
+from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import SIGNING_SECRET, Person
 from tests.fakes.process import Process
 from tests.fakes.slack import BOT_TOKEN, FakeSlack
