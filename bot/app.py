@@ -36,6 +36,7 @@ from bot.web.metrics import Metrics
 from bot.web.server import Server
 from perplexity.client import PerplexityClient
 from perplexity.fallback import Deadlines, Fallback
+from perplexity.models import Limits
 from perplexity.providers import configured
 from perplexity.providers.base import Provider
 from perplexity.providers.handbook import load_pages
@@ -265,6 +266,12 @@ def _perplexity(settings: Settings) -> PerplexityClient:
         settings.perplexity_api_key.get_secret_value(),
         base_url=settings.perplexity_base_url,
         reasoning_effort=settings.reasoning_effort,
+        limits=Limits(
+            search=settings.search_provider_seconds,
+            answer=settings.answer_provider_seconds,
+            reasoning=settings.reasoning_provider_seconds,
+            deep=settings.deep_provider_seconds,
+        ),
         retry=RetryPolicy(
             attempts=settings.retry_attempts, base=settings.retry_base_seconds, cap=settings.retry_cap_seconds
         ),

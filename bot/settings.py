@@ -20,7 +20,12 @@ class Settings(BaseSettings):
     """The settings of one process. Secrets show as asterisks wherever a value is printed."""
 
     model_config = SettingsConfigDict(
-        env_file=".env", env_ignore_empty=True, extra="ignore", frozen=True, hide_input_in_errors=True
+        env_file=".env",
+        env_ignore_empty=True,
+        extra="ignore",
+        frozen=True,
+        hide_input_in_errors=True,
+        validate_by_name=True,
     )
 
     slack_bot_token: SecretStr | None = None

@@ -1,4 +1,4 @@
-"""What travels: questions and queries in, answers, results and events out. Frozen values, no behaviour but derivation."""
+"""What travels: questions and queries in, answers, results and events out; frozen values."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """One retrieved page. `number` is the service's own number, which the markers in the text refer to; dates are ISO."""
+    """One retrieved page. `number` is the service's own, which the markers in the text refer to; dates are ISO."""
 
     number: int
     title: str

@@ -51,7 +51,7 @@ class Running:
             settings = dict(self._settings)
             if self._with_key:
                 settings |= {"PERPLEXITY_API_KEY": KEY, "PERPLEXITY_BASE_URL": self.perplexity.base_url}
-            process = await Process.start("run", ready="Open", **settings)
+            process = await Process.start("run", ready="Open", port=None, **settings)
             self.url = process.url
             self.ready.set()
             await self._stop.wait()

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession
 from pydantic import SecretStr
-from tests.fakes.perplexity import FakePerplexity
 
 from bot.app import compose
 from bot.settings import Settings
+from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import SIGNING_SECRET, Person
 from tests.fakes.process import free_port
 from tests.fakes.slack import BOT_TOKEN, FakeSlack
@@ -67,7 +67,7 @@ def settings(slack: FakeSlack, perplexity: FakePerplexity) -> Settings:
         slack_bot_token=SecretStr(BOT_TOKEN),
         slack_signing_secret=SecretStr(SIGNING_SECRET),
         slack_api_url=slack.api_url,
-        PERPLEXITY_API_KEY=SecretStr(KEY),
+        perplexity_api_key=SecretStr(KEY),
         perplexity_base_url=perplexity.base_url,
         port=free_port(),
         host="127.0.0.1",

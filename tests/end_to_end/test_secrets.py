@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from aiohttp import ClientSession
-from tests.fakes.perplexity import FakePerplexity
 
+from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import Person
 from tests.fakes.process import Process
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
