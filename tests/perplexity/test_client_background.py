@@ -141,6 +141,7 @@ async def test_a_run_that_takes_too_long_times_out(fake: FakePerplexity, client:
 
     assert caught.value.provider == "Perplexity"
     assert 590 < time.now <= 600
+    assert max(time.slept) == 5
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,14 @@ def test_a_wrong_value_names_the_field_and_what_is_allowed(
     assert hint in (caught.value.allowed or "")
 
 
+def test_the_dash_counts_for_the_length_of_a_host_name() -> None:
+    longest = ".".join(["a" * 63, "b" * 63, "c" * 63, "d" * 61])
+
+    assert (253, longest) == (len(longest), parse_domain(longest))
+    with pytest.raises(InvalidRequest):
+        parse_domain(f"-{longest}")
+
+
 def test_domains_are_listed_once() -> None:
     assert parse_domains(["a.com", "B.com", "A.COM"]) == ("a.com", "b.com")
 

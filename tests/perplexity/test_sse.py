@@ -20,6 +20,7 @@ def read(*chunks: bytes, finish: bool = True) -> list[tuple[str, str]]:
         (b"data: a\n\ndata: b\n\n", [("", "a"), ("", "b")]),
         (b"data: a\r\n\r\ndata: b\r\n\r\n", [("", "a"), ("", "b")]),
         (b"data: a\r\rdata: b\r\r", [("", "a"), ("", "b")]),
+        (b"data: one\r\ndata: two\r\n\r\n", [("", "one\ntwo")]),
         (b"data: a\r\n\ndata: b\n\r\n", [("", "a"), ("", "b")]),
         (b"\xef\xbb\xbfdata: a\n\n", [("", "a")]),
         (b"data:a\n\n", [("", "a")]),
