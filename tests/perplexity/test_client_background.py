@@ -19,23 +19,9 @@ from perplexity.errors import (
 from perplexity.retry import RetryPolicy
 from perplexity.types import Done, RunStarted, SearchQueries, Sources, TextDelta
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, replied
+from tests.fakes.time import Time
 
 RUN = "/v1/agent/resp_1"
-
-
-class Time:
-    """A clock that only sleeping moves."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self.slept: list[float] = []
-
-    def clock(self) -> float:
-        return self.now
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        self.now += seconds
 
 
 class Runs:

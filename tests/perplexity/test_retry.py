@@ -25,23 +25,9 @@ from perplexity.errors import (
     TimedOut,
 )
 from perplexity.retry import Deadline, Retries, RetryPolicy, retry_after, surely_not_begun, worth_retrying
+from tests.fakes.time import Time
 
 NOW = 1_795_255_200.0
-
-
-class Time:
-    """A clock that only sleeping moves."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-        self.slept: list[float] = []
-
-    def clock(self) -> float:
-        return self.now
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        self.now += seconds
 
 
 class Failing:
@@ -84,14 +70,14 @@ def test_the_step_doubles_up_to_the_cap() -> None:
 
 
 async def test_a_transient_failure_is_tried_again_after_the_delay() -> None:
-    time, attempt = Time(), Failing(ConnectionFailed("x"), ServerError("x", status=502))
+    time, attempt = Time(100.0), Failing(ConnectionFailed("x"), ServerError("x", status=502))
 
     assert await run(attempt, time) == "answer"
     assert time.slept == [0.5, 1.0]
 
 
 async def test_after_the_last_attempt_its_error_is_raised() -> None:
-    time, last = Time(), ServerError("third")
+    time, last = Time(100.0), ServerError("third")
     attempt = Failing(ServerError("first"), ServerError("second"), last)
 
     with pytest.raises(ServerError) as caught:
@@ -105,7 +91,7 @@ async def test_after_the_last_attempt_its_error_is_raised() -> None:
     [(7.0, 7.0), (0.1, 0.5), (70.0, None), (60.0, None)],
 )
 async def test_retry_after_is_waited_for_if_it_fits(asked: float, slept: float | None) -> None:
-    time, attempt = Time(), Failing(RateLimitError("x", status=429, retry_after=asked))
+    time, attempt = Time(100.0), Failing(RateLimitError("x", status=429, retry_after=asked))
 
     if slept is None:
         with pytest.raises(RateLimitError) as caught:
@@ -117,7 +103,7 @@ async def test_retry_after_is_waited_for_if_it_fits(asked: float, slept: float |
 
 
 async def test_a_retry_that_would_come_too_late_is_not_made() -> None:
-    time, attempt = Time(), Failing(*[ServerError("x")] * 9)
+    time, attempt = Time(100.0), Failing(*[ServerError("x")] * 9)
 
     with pytest.raises(ServerError):
         await run(attempt, time, seconds=4, attempts=9)
@@ -126,7 +112,7 @@ async def test_a_retry_that_would_come_too_late_is_not_made() -> None:
 
 
 async def test_one_deadline_holds_for_all_attempts() -> None:
-    time = Time()
+    time = Time(100.0)
     deadline = Deadline.after(0.05, asyncio.get_running_loop().time)
 
     async def hang() -> str:
@@ -144,8 +130,8 @@ async def test_being_cancelled_is_passed_on() -> None:
         raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        await Retries(policy=RetryPolicy(), sleep=Time().sleep, random=lambda: 1.0).run(
-            cancelled, deadline=Deadline.after(9, Time().clock)
+        await Retries(policy=RetryPolicy(), sleep=Time(100.0).sleep, random=lambda: 1.0).run(
+            cancelled, deadline=Deadline.after(9, Time(100.0).clock)
         )
 
 
@@ -153,7 +139,7 @@ async def test_who_calls_may_say_what_is_worth_a_retry() -> None:
     attempt = Failing(ServerError("x", status=500))
 
     with pytest.raises(ServerError):
-        await run(attempt, Time(), again=surely_not_begun)
+        await run(attempt, Time(100.0), again=surely_not_begun)
 
     assert attempt.calls == 1
 
