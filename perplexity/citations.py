@@ -71,6 +71,7 @@ class _Reference:
     text: str
     sources: tuple[Source, ...]
     orphans: int
+    renamed: bool = False
 
 
 def cite(text: str, sources: Sequence[Source]) -> Cited:
@@ -94,7 +95,7 @@ def cite(text: str, sources: Sequence[Source]) -> Cited:
 
 
 def without_orphans(text: str, sources: Sequence[Source]) -> tuple[str, int]:
-    """Return the text without its references to no source, everything else as it was, and how many were removed."""
+    """Return the text without its references to no source, and how many were removed; aliases become numbers."""
     known, removed = _known(sources), 0
     # What is removed may have been all that kept other words from being code or a marker, so it is looked at again.
     for _ in range(_MOST_PASSES):
@@ -119,7 +120,8 @@ def format_result(answer: Answer) -> str:
 
 def _known(sources: Sequence[Source]) -> _Known:
     addresses = {address: source for source in reversed(sources) if (address := linkable(source.url))}
-    return _Known(numbers={source.number: source for source in reversed(sources)}, addresses=addresses)
+    aliases = {alias: source for source in reversed(sources) for alias in source.aliases}
+    return _Known(numbers=aliases | {source.number: source for source in reversed(sources)}, addresses=addresses)
 
 
 def _references(text: str, known: _Known) -> Iterator[_Reference]:
@@ -147,16 +149,20 @@ def _of_numbers(match: re.Match[str], numbers: str, address: str | None, known: 
     """Read a marker. Of a link whose text is a number, the address is only believed when it was retrieved."""
     wanted = [int(number) for number in _NUMBER.findall(numbers)]
     linked = known.addresses.get(linkable(address or "") or "")
-    found = [linked] if linked else [known.numbers[number] for number in wanted if number in known.numbers]
-    orphans = 0 if linked else len(wanted) - len(found)
-    return _Reference(start=match.start(), end=match.end(), text="", sources=tuple(found), orphans=orphans)
+    named = {number: known.numbers[number] for number in wanted if number in known.numbers}
+    found = [linked] if linked else list(dict.fromkeys(named.values()))
+    orphans = 0 if linked else sum(number not in named for number in wanted)
+    renamed = not linked and any(source.number != number for number, source in named.items())
+    return _Reference(
+        start=match.start(), end=match.end(), text="", sources=tuple(found), orphans=orphans, renamed=renamed
+    )
 
 
 def _remove_orphans(text: str, known: _Known) -> tuple[str, int]:
     kept: list[str] = []
     place = removed = 0
     for reference in _references(text, known):
-        if reference.orphans:
+        if reference.orphans or reference.renamed:
             removed += reference.orphans
             start, end = _with_spaces(text, reference)
             stays = "".join(f"[{source.number}]" for source in reference.sources)

@@ -61,7 +61,11 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """One retrieved page. `number` is the service's own, which the markers in the text refer to; dates are ISO."""
+    """One retrieved page; dates are ISO.
+
+    `number` is the service's own, which the markers in the text refer to; `aliases` are further numbers that it gave the
+    same page.
+    """
 
     number: int
     title: str
@@ -69,6 +73,7 @@ class Source:
     snippet: str = ""
     date: str | None = None
     last_updated: str | None = None
+    aliases: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

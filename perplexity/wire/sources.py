@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 
 from perplexity.types import JSON, Source
@@ -15,28 +15,31 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 def merge(results: Iterable[Mapping[str, JSON]]) -> tuple[Source, ...]:
     """Return the sources of all result lists together, in their order.
 
-    A source keeps the service's `id`, which the markers in the text refer to. One without an id gets its position.
+    A source keeps the service's `id`, which the markers in the text refer to; the other ids of the same page are its
+    aliases. One without an id gets its position.
     Where another page has that number already, it gets one that no page has, so that no marker shows the wrong page.
     """
-    pages = _once(results)
-    claimed = {number for page in pages.values() if (number := _id(page)) is not None}
+    pages = _by_address(results)
+    claimed = {number for page, *_ in pages.values() if (number := _id(page)) is not None}
     used: set[int] = set()
     sources = []
-    for position, page in enumerate(pages.values(), start=1):
+    for position, (page, *again) in enumerate(pages.values(), start=1):
         own = _id(page)
         wanted = position if own is None and position not in claimed else own
         number = wanted if wanted is not None and wanted not in used else _free(claimed | used, at_least=position)
         used.add(number)
-        sources.append(_source(page, number))
+        aliases = [alias for other in again if (alias := _id(other)) is not None and alias not in claimed | used]
+        sources.append(_source(page, number, aliases))
+        claimed.update(aliases)
     return tuple(sources)
 
 
-def _once(results: Iterable[Mapping[str, JSON]]) -> dict[str, Mapping[str, JSON]]:
-    pages: dict[str, Mapping[str, JSON]] = {}
+def _by_address(results: Iterable[Mapping[str, JSON]]) -> dict[str, list[Mapping[str, JSON]]]:
+    pages: dict[str, list[Mapping[str, JSON]]] = {}
     for page in results:
         url = text(page.get("url")).strip()
         if url.lower().startswith(("https://", "http://")):
-            pages.setdefault(url, page)
+            pages.setdefault(url, []).append(page)
     return pages
 
 
@@ -48,7 +51,7 @@ def _free(taken: set[int], *, at_least: int) -> int:
     return next(number for number in count(max(1, at_least)) if number not in taken)
 
 
-def _source(page: Mapping[str, JSON], number: int) -> Source:
+def _source(page: Mapping[str, JSON], number: int, aliases: Sequence[int]) -> Source:
     url = text(page["url"]).strip()
     return Source(
         number=number,
@@ -57,6 +60,7 @@ def _source(page: Mapping[str, JSON], number: int) -> Source:
         snippet=text(page.get("snippet")),
         date=_day(page.get("date")),
         last_updated=_day(page.get("last_updated")),
+        aliases=tuple(aliases),
     )
 
 

@@ -130,3 +130,17 @@ def test_in_any_text_the_markers_shown_are_among_the_sources_listed(text: str, n
     assert {p.number for p in cited.pieces if isinstance(p, Marker)} == set(range(1, len(cited.sources) + 1))
     assert sorted(sources, key=str) == sorted([*cited.sources, *cited.others], key=str)
     assert numbers_outside_code(without_orphans(text, sources)[0]) <= set(numbers)
+
+
+def test_a_marker_of_an_alias_is_the_page_s_own() -> None:
+    sources = (
+        Source(number=1, title="A", url="https://a.example/", aliases=(3, 4)),
+        Source(number=2, title="B", url="https://b.example/"),
+    )
+
+    cited = cite("x [3] y [2] z [1, 4] [9]", sources)
+
+    assert (cited.text, cited.orphans) == ("x [1] y [2] z [1]", 1)
+    assert "x [1] y [2] z [1]\n</result>" in format_result(
+        Answer(text="x [3] y [2] z [1, 4] [9]", sources=sources, provider="P")
+    )

@@ -142,3 +142,9 @@ def test_titles_and_days_are_cleaned() -> None:
 
     assert (source.title, source.date, source.last_updated) == ("a b", "2026-11-01", None)
     assert merge([{"url": "https://a.example"}])[0].title == "https://a.example"
+
+
+def test_the_other_ids_of_a_page_are_its_aliases_unless_another_page_has_them() -> None:
+    sources = merge([page("a", 1), page("b", 2), page("a", 3), page("a", 2)])
+
+    assert [(source.number, source.aliases) for source in sources] == [(1, (3,)), (2, ())]
