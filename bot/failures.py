@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from perplexity.errors import AllProvidersFailed, InvalidRequest, PerplexityError, TimedOut
+from perplexity.errors import AllProvidersFailed, InvalidRequest, NothingFound, PerplexityError, TimedOut
 
 IN_TIME = "Sorry, no search service answered in time. Your question is kept."
 AT_ALL = "Sorry, no search service could answer this just now. Your question is kept."
+NOTHING = "Sorry, nothing was found for this. Other or fewer words may help, and fewer options."
 NONE_CONFIGURED = "Sorry, no search service is configured. Your question is kept; please tell the app's admin."
 
 
@@ -21,8 +22,10 @@ def sentence_for(error: PerplexityError) -> str:
 def _nobody(error: AllProvidersFailed) -> str:
     if not error.attempts:
         return NONE_CONFIGURED
-    in_time = all(attempt.error_class == TimedOut.__name__ for attempt in error.attempts)
-    return IN_TIME if in_time else AT_ALL
+    kinds = {attempt.error_class for attempt in error.attempts}
+    if kinds == {TimedOut.__name__}:
+        return IN_TIME
+    return NOTHING if kinds == {NothingFound.__name__} else AT_ALL
 
 
 def _refused(error: InvalidRequest) -> str:

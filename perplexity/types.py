@@ -63,8 +63,8 @@ class Question:
 class Source:
     """One retrieved page; dates are ISO.
 
-    `number` is the service's own, which the markers in the text refer to; `aliases` are further numbers that it gave the
-    same page.
+    `number` is the service's own, which the markers in the text refer to; `aliases` are further numbers that it gave
+    the same page.
     """
 
     number: int

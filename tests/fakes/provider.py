@@ -24,7 +24,7 @@ def results_by(name: str) -> SearchResults:
 
 
 class FakeProvider:
-    """Fails with `error`, hangs, or answers in its own name; keeps what it was asked.
+    """Fails with `error`, hangs, or answers in its own name; keeps what it was asked, and tells by `asked`.
 
     `steps` are what its stream does; by default it tells its answer.
     """
@@ -36,6 +36,7 @@ class FakeProvider:
         self.queries: list[Query] = []
         self.questions: list[Question] = []
         self.streams_closed = 0
+        self.asked = asyncio.Event()
         self._error = error
         self._hangs = hangs
         self._steps = steps
@@ -49,6 +50,7 @@ class FakeProvider:
     async def answer(self, question: Question) -> Answer:
         """Answer as it was told to."""
         self.questions.append(question)
+        self.asked.set()
         await self._act()
         return answer_by(self.name)
 

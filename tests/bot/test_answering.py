@@ -1,0 +1,219 @@
+"""One question in a worker's hands, on a real Postgres: what it comes to, whatever breaks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any, cast
+from uuid import UUID, uuid4
+
+import pytest
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow
+
+from bot.answering import MAX_RETURNS, MAX_RETURNS_IN_DELIVERY, Answering
+from bot.blocks.base import Audience, OutgoingMessage
+from bot.commands import COMMANDS
+from bot.delivery.deliver import Delivery, Superseded
+from bot.storage.patience import Patience
+from bot.storage.questions import NewQuestion, QuestionRow, Questions, connection_pool
+from bot.web.metrics import Metrics
+from perplexity.errors import PerplexityError, TimedOut
+from tests.fakes.provider import FakeProvider
+
+
+@dataclass
+class ScriptedDelivery:
+    """Remembers what it was to deliver; fails, or says that no way was left, when told to."""
+
+    delivered: list[tuple[str, Audience]] = field(default_factory=list)
+    announced: list[str] = field(default_factory=list)
+    tidied: int = 0
+    error: Exception | None = None
+    way_left: bool = True
+
+    async def deliver(self, row: QuestionRow, *, audience: Audience) -> bool:
+        if self.error is not None:
+            raise self.error
+        self.delivered.append((" ".join(message.text for message in row.messages or ()), audience))
+        return self.way_left
+
+    async def announce(self, row: QuestionRow, message: OutgoingMessage) -> int:
+        self.announced.append(message.text)
+        return 1
+
+    async def tidy(self, row: QuestionRow) -> None:
+        self.tidied += 1
+
+
+@dataclass
+class Desk:
+    """A worker's desk: the table, and everything around it scripted."""
+
+    questions: Questions
+    provider: FakeProvider = field(default_factory=lambda: FakeProvider("P"))
+    delivery: ScriptedDelivery = field(default_factory=ScriptedDelivery)
+
+    async def receive(self, text: str = "why", *, surface: str = "slash", command: str = "ask") -> UUID:
+        question = NewQuestion(
+            id=uuid4(),
+            delivery_key=str(uuid4()),
+            surface=surface,
+            command=command,
+            text=text,
+            team_id="T1",
+            channel_id="C1",
+            user_id="U1",
+            response_url="https://hooks.slack.com/1",
+        )
+        assert await self.questions.receive(question)
+        return question.id
+
+    async def run(self, question: UUID) -> str:
+        """Work on a question and return the state it is in afterwards."""
+        answering = Answering(
+            questions=self.questions,
+            provider=self.provider,
+            delivery=cast("Delivery", self.delivery),
+            commands={command.name: command for command in COMMANDS},
+            patience=Patience(seconds=1),
+            metrics=Metrics(),
+        )
+        await answering.run(question)
+        row = await self.questions.get(question)
+        assert row is not None
+        return row.state
+
+
+async def no_job(connection: AsyncConnection[DictRow], question_id: UUID) -> None:
+    """The jobs are not what is looked at here."""
+
+
+@pytest.fixture
+async def desk(database: str) -> AsyncIterator[Desk]:
+    async with connection_pool(database) as pool:
+        yield Desk(questions=Questions(pool, no_job))
+
+
+async def test_an_answer_is_delivered_to_the_asker(desk: Desk) -> None:
+    assert await desk.run(await desk.receive()) == "answered"
+    ((text, audience),) = desk.delivery.delivered
+    assert (text.startswith("It is so [1]"), audience) == (True, Audience.ASKER)
+
+
+async def test_a_public_answer_goes_to_the_channel(desk: Desk) -> None:
+    assert await desk.run(await desk.receive("--public why")) == "answered"
+    assert desk.delivery.delivered[0][1] is Audience.CHANNEL
+
+
+@pytest.mark.parametrize("error", [TimedOut("x"), PerplexityError("x"), ValueError("secret words"), KeyError("x")])
+async def test_whatever_breaks__the_asker_gets_one_sentence_privately(desk: Desk, error: Exception) -> None:
+    desk.provider = FakeProvider("P", error=error)
+
+    assert await desk.run(await desk.receive("--public why")) == "failed"
+    ((text, audience),) = desk.delivery.delivered
+    assert (text.startswith("Sorry, "), "secret words" in text, audience) == (True, False, Audience.ASKER)
+
+
+async def test_a_settled_question_is_not_worked_on_again(desk: Desk) -> None:
+    question = await desk.receive()
+    await desk.run(question)
+
+    assert await desk.run(question) == "answered"
+    assert len(desk.provider.questions) == 1
+
+
+async def test_after_a_crash_in_delivery_nobody_is_asked_again(desk: Desk) -> None:
+    question = await desk.receive()
+    desk.delivery.error = RuntimeError("crash")
+    with pytest.raises(RuntimeError):
+        await desk.run(question)
+    desk.delivery.error = None
+
+    assert await desk.run(question) == "answered"
+    assert len(desk.provider.questions) == 1
+
+
+async def test_a_cancelled_question_is_left_to_come_back(desk: Desk) -> None:
+    question = await desk.receive()
+    desk.provider = FakeProvider("P", hangs=True)
+    working = asyncio.create_task(desk.run(question))
+    await desk.provider.asked.wait()
+    working.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await working
+    desk.provider = FakeProvider("P")
+
+    assert await desk.run(question) == "answered"
+
+
+async def test_a_run_that_costs_money_already_is_resumed(desk: Desk) -> None:
+    question = await desk.receive("--model high why")
+    row = await desk.questions.claim(question)
+    assert row is not None
+    await desk.questions.record_run(row, "resp_7")
+
+    await desk.run(question)
+
+    assert [asked.run_id for asked in desk.provider.questions] == ["resp_7"]
+
+
+async def come_back(desk: Desk, question: UUID, times: int) -> None:
+    for _ in range(times):
+        assert await desk.questions.claim(question) is not None
+
+
+async def test_a_question_that_comes_back_again_and_again_is_told_so(desk: Desk) -> None:
+    question = await desk.receive()
+    await come_back(desk, question, MAX_RETURNS + 1)
+
+    assert await desk.run(question) == "failed"
+    assert "interrupted" in desk.delivery.delivered[0][0]
+    assert desk.provider.questions == []
+
+
+async def test_the_fifth_return_is_still_answered(desk: Desk) -> None:
+    question = await desk.receive()
+    await come_back(desk, question, MAX_RETURNS)
+
+    assert await desk.run(question) == "answered"
+
+
+async def test_messages_that_bring_workers_down_are_given_up(desk: Desk) -> None:
+    question = await desk.receive()
+    desk.delivery.error = RuntimeError("crash")
+    with pytest.raises(RuntimeError):
+        await desk.run(question)
+    await come_back(desk, question, MAX_RETURNS_IN_DELIVERY)
+
+    assert await desk.run(question) == "expired"
+
+
+async def test_no_way_left__expired(desk: Desk) -> None:
+    desk.delivery.way_left = False
+
+    assert await desk.run(await desk.receive()) == "expired"
+
+
+async def test_superseded__nothing_more_is_said(desk: Desk) -> None:
+    desk.delivery.error = Superseded()
+
+    assert await desk.run(await desk.receive()) == "delivering"
+
+
+async def test_a_click_is_announced_once_and_its_message_tidied_after_a_public_answer(desk: Desk) -> None:
+    question = await desk.receive("--public why", surface="click")
+
+    assert await desk.run(question) == "answered"
+    assert len(desk.delivery.announced) == 1
+    assert desk.delivery.tidied == 1
+
+
+async def test_a_click_that_comes_back_is_not_announced_again(desk: Desk) -> None:
+    question: Any = await desk.receive(surface="click")
+    await come_back(desk, question, 1)
+
+    await desk.run(question)
+
+    assert desk.delivery.announced == []
