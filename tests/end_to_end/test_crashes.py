@@ -140,6 +140,25 @@ async def test_the_same_delivery_to_two_processes_is_one_answer(workspace: Works
     assert len(workspace.perplexity.requests) == 1
 
 
+async def test_kill_9_during_deep_research__it_is_resumed_and_paid_once(
+    slack: FakeSlack, session: ClientSession, database: str
+) -> None:
+    async with FakePerplexity(polls=4) as perplexity:
+        workspace = Workspace(slack=slack, perplexity=perplexity, session=session, database=database)
+        first = await workspace.start()
+        async with await workspace.person(first).types("/ask --model high why", trigger="t0") as response:
+            assert response.status == 200
+        await perplexity.wait_for(3)
+        await first.kill()
+        second = await workspace.start()
+        await slack.wait_for(1, seconds=60)
+        await second.terminate()
+
+    begun = [request for request in perplexity.requests if request.method == "POST"]
+    assert (len(begun), begun[0].json["background"], begun[0].json["store"]) == (1, True, True)
+    assert workspace.answered() == every_once(1)
+
+
 class OwnServer:
     """A Postgres of this test's own, to be stopped and started."""
 

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from tests.end_to_end.conftest import World
+from tests.fakes.perplexity import fixture, replied
 from tests.fakes.slack import Fault
 
 
@@ -265,3 +266,21 @@ async def test_health_readiness_and_metrics(world: World) -> None:
 async def test_the_playground_is_not_there_beside_a_real_slack(world: World) -> None:
     async with world.session.get(f"{world.url}/playground") as response:
         assert response.status == 404
+
+
+async def test_a_very_long_answer__every_word_arrives_in_order_in_numbered_messages(world: World) -> None:
+    words = [f"w{number}" for number in range(12_000)]
+    body = json.loads(fixture("agent.200.json"))
+    paragraphs = [" ".join(words[i : i + 60]) + " [1]." for i in range(0, len(words), 60)]
+    body["output"][1]["content"][0]["text"] = "\n\n".join(paragraphs)
+    world.perplexity.script("/v1/agent", replied(body))
+
+    await world.asks("/ask tell me everything")
+    (first,) = await world.slack.wait_for(1)
+    (total,) = map(int, re.findall(r"Part 1 of (\d+)", first.words))
+    posts = await world.slack.wait_for(total)
+
+    shown = [b["text"] for post in posts for b in post.payload["blocks"] if b["type"] == "markdown"]
+    assert re.findall(r"w\d+", " ".join(shown)) == words
+    assert [post.way for post in posts] == ["response_url"] * 5 + ["chat.postMessage"] * (total - 5)
+    assert world.slack.refusals == []

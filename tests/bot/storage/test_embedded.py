@@ -57,3 +57,16 @@ def test_a_pid_file_of_another_program_is_not_believed(data_dir: Path) -> None:
 
     with embedded_server(data_dir) as conninfo, psycopg.connect(conninfo) as connection:
         assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_deep_folder_gets_its_socket_in_a_shorter_one(data_dir: Path) -> None:
+    program = (
+        "import psycopg, sys; from pathlib import Path; from bot.storage.embedded import embedded_server\n"
+        "with embedded_server(Path(sys.argv[1])) as conninfo, psycopg.connect(conninfo) as connection:\n"
+        "    print(connection.execute('SELECT 1').fetchone())"
+    )
+    deep = data_dir / ("d" * 60) / ("e" * 60)
+
+    ran = subprocess.run([sys.executable, "-c", program, str(deep)], check=True, capture_output=True, text=True)
+
+    assert ran.stdout == "(1,)\n"
