@@ -31,8 +31,8 @@ SWEEP_SECONDS = 3.0
 POLL_SECONDS = 0.5
 """A notice of a new job can be missed while the worker looks for one; this is how long it then waits at most."""
 
-CONCURRENCY = 200
-"""Questions one process works on at once; waiting for a provider costs a few kilobytes each."""
+CONCURRENCY = 100
+"""Questions that one process works on at once: as many as the client has connections for; the others wait."""
 
 
 class ReturnsWhenCancelled(BaseRetryStrategy):
