@@ -135,6 +135,13 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
         )
         client = AsyncWebClient(token=slack.bot_token, base_url=slack.api_url, session=session)
         providers = await _providers(settings, slack, stack)
+        delivery = Delivery(
+            questions=questions,
+            patience=Patience(seconds=DATABASE_PATIENCE_SECONDS),
+            response_urls=ResponseUrls(session),
+            direct_messages=DirectMessages(client),
+            slack_api_url=slack.api_url,
+        )
         answering = Answering(
             questions=questions,
             provider=Fallback(
@@ -143,20 +150,18 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
                 reasoning_effort=settings.reasoning_effort,
                 on_attempt=metrics.attempted,
             ),
-            delivery=Delivery(
-                questions=questions,
-                patience=Patience(seconds=DATABASE_PATIENCE_SECONDS),
-                response_urls=ResponseUrls(session),
-                direct_messages=DirectMessages(client),
-                slack_api_url=slack.api_url,
-            ),
+            delivery=delivery,
             commands={command.name: command for command in COMMANDS},
             patience=Patience(seconds=DATABASE_PATIENCE_SECONDS),
             metrics=metrics,
         )
         jobs.on_question(answering.run)
         services = Services(
-            journal=Journal(questions=questions), questions=questions, commands=COMMANDS, metrics=metrics
+            journal=Journal(questions=questions),
+            questions=questions,
+            commands=COMMANDS,
+            metrics=metrics,
+            tell=delivery.tell,
         )
         server = _server(settings, slack, bolt(slack, client, services), services) if http else None
         yield App(

@@ -97,6 +97,11 @@ class Delivery:
         await self._response_urls.post(row.response_url, gate.seal(message), audience=Audience.ASKER, replace=True)
         return 1
 
+    async def tell(self, url: str | None, message: OutgoingMessage) -> None:
+        """Say one thing to the person behind a click, privately, beside the message; tried once."""
+        if url is not None and may_use(url, slack_api_url=self._slack_api_url):
+            await self._response_urls.post(url, gate.seal(message), audience=Audience.ASKER, replace=False)
+
     async def tidy(self, row: QuestionRow) -> None:
         """Remove the message whose button was clicked, after the answer went to the channel instead."""
         if row.response_url is not None and self._response_url_open(row, row.response_uses):

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
+from bot.commands.notices import notice_message
+from bot.journal import Written
 from bot.listeners.services import Services
 from bot.storage.patience import AWAY
 from bot.storage.questions import NewQuestion, QuestionRow
 
 log = logging.getLogger(__name__)
+
+TELL_SECONDS = 0.5
+DATABASE_AWAY = "I can’t ask again just now: my database is away. Please click again in a minute."
+UNKNOWN = "I no longer know this question. Please ask it again."
+SOMEBODY_ELSE_S = "Only the person who asked can have this asked again."
 
 
 def register(app: AsyncApp, services: Services) -> None:
@@ -20,21 +29,35 @@ def register(app: AsyncApp, services: Services) -> None:
 
     @app.action("retry")
     async def retry(ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
-        await ask_again(body, action, services)
+        if problem := await ask_again(body, action, services):
+            await _tell(body, problem, services)
         await ack()
 
 
-async def ask_again(body: dict[str, Any], action: dict[str, Any], services: Services) -> None:
-    """Write the clicked question down once more, for the same asker and the same answer.
+async def ask_again(body: dict[str, Any], action: dict[str, Any], services: Services) -> str | None:
+    """Write the clicked question down once more, for the same asker; return what to say where that cannot be done.
 
-    The click itself is answered by the worker, which says in the message's place that it is searching. If the database
-    is away nothing is written and the button stays, to be clicked again.
+    The click itself is answered by the worker, which says in the message's place that it is searching.
     """
-    earlier = await _earlier(action, services)
+    try:
+        earlier = await services.questions.get(UUID(str(action.get("value", ""))))
+    except ValueError:
+        earlier = None
+    except AWAY:
+        return DATABASE_AWAY
     if earlier is None or earlier.user_id != _user(body):
         log.warning("click.stale", extra={"error": "unknown question" if earlier is None else "not the asker"})
-        return
-    question = NewQuestion(
+        return UNKNOWN if earlier is None else SOMEBODY_ELSE_S
+    question = _again(earlier, body, services)
+    written = await services.journal.write(question)
+    if written is Written.NEW:
+        services.metrics.received(command=earlier.command, surface="click")
+        log.info("question.received", extra={"question": str(question.id), "surface": "click"})
+    return DATABASE_AWAY if written is Written.NOT else None
+
+
+def _again(earlier: QuestionRow, body: dict[str, Any], services: Services) -> NewQuestion:
+    return NewQuestion(
         id=services.new_id(),
         delivery_key=f"{earlier.id}:retry:{earlier.attempt}",
         surface="click",
@@ -43,19 +66,19 @@ async def ask_again(body: dict[str, Any], action: dict[str, Any], services: Serv
         team_id=earlier.team_id,
         channel_id=earlier.channel_id,
         user_id=earlier.user_id,
-        response_url=str(body.get("response_url") or "") or None,
+        response_url=_response_url(body),
     )
-    written = await services.journal.write(question)
-    extra = {"question": str(question.id), "command": question.command, "surface": "click", "state": written.value}
-    log.info("question.received", extra=extra)
-    services.metrics.received(command=question.command, surface="click")
 
 
-async def _earlier(action: dict[str, Any], services: Services) -> QuestionRow | None:
-    try:
-        return await services.questions.get(UUID(str(action.get("value", ""))))
-    except (ValueError, *AWAY):
-        return None
+async def _tell(body: dict[str, Any], problem: str, services: Services) -> None:
+    """Say it within the three seconds that the click's acknowledgement has, or not at all."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(TELL_SECONDS):
+            await services.tell(_response_url(body), notice_message(problem))
+
+
+def _response_url(body: dict[str, Any]) -> str | None:
+    return str(body.get("response_url") or "") or None
 
 
 def _user(body: dict[str, Any]) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid4
 
+from bot.blocks.base import OutgoingMessage
 from bot.commands.base import Command
 from bot.journal import Journal
 from bot.storage.questions import Questions
@@ -15,10 +16,14 @@ from bot.web.metrics import Metrics
 
 @dataclass(frozen=True, kw_only=True)
 class Services:
-    """The listeners' world. `new_id` makes a question's id."""
+    """The listeners' world. `tell` says something privately to who clicked, by the click's response_url.
+
+    `new_id` makes a question's id.
+    """
 
     journal: Journal
     questions: Questions
     commands: Sequence[Command[Any, Any]]
     metrics: Metrics
+    tell: Callable[[str | None, OutgoingMessage], Awaitable[None]]
     new_id: Callable[[], UUID] = uuid4

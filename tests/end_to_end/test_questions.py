@@ -178,9 +178,13 @@ async def test_try_again__only_for_the_asker(world: World) -> None:
     async with await other.clicks("retry", question) as response:
         assert response.status == 200
     assert await world.clicks_retry("not-a-question") == 200
+    (_, refused, unknown) = await world.slack.wait_for(3)
     await world.asks("/ask else", trigger="later")
-    await world.slack.wait_for(2)
+    await world.slack.wait_for(4)
 
+    assert "Only the person who asked" in refused.words
+    assert "no longer know this question" in unknown.words
+    assert (refused.payload["response_type"], refused.payload["replace_original"]) == ("ephemeral", False)
     assert [r.json["input"] for r in world.perplexity.requests] == ["why", "else"]
 
 
