@@ -70,6 +70,8 @@ class Answering:
         outcome = await self._outcome(row)
         if not await self.patience(lambda: self.questions.keep_messages(row, outcome)):
             raise Superseded
+        figures = {name: value for name, value in vars(outcome).items() if name != "messages"}
+        log.info("answer.kept", extra=_ids(row) | figures | {"parts": len(outcome.messages)})
         return replace(row, messages=tuple(outcome.messages), outcome=outcome.state)
 
     async def _outcome(self, row: QuestionRow) -> Outcome:
