@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
@@ -114,15 +115,18 @@ def is_loopback(host: str) -> bool:
 
 
 def load() -> Settings:
-    """Read the environment; raises `SettingsError` that lists every fault at once, and never a value."""
+    """Read the environment; raises `SettingsError` that lists every fault at once, and never shows a secret."""
     try:
         return Settings()
     except ValidationError as error:
         raise SettingsError("\n".join(_explain(fault) for fault in error.errors())) from None
 
 
-def _explain(fault: object) -> str:
-    assert isinstance(fault, dict)  # noqa: S101 - pydantic's own type, narrowed
-    where = "_".join(str(part) for part in fault["loc"]).upper()
+def _explain(fault: ErrorDetails) -> str:
     message = str(fault["msg"]).removeprefix("Value error, ")
-    return f"{where}: {message}" if where else message
+    if not fault["loc"]:
+        return message
+    name = str(fault["loc"][0]).upper()
+    field = Settings.model_fields.get(name.lower())
+    shown = f" cannot be {fault['input']!r}" if field and "SecretStr" not in str(field.annotation) else ""
+    return f"{name}{shown}: {message}"

@@ -55,6 +55,13 @@ def test_a_bad_value_is_named_and_not_shown(monkeypatch: pytest.MonkeyPatch, nam
     assert "hunter2" not in str(raised.value)
 
 
+def test_the_value_of_what_is_no_secret_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PORT", "80x")
+
+    with pytest.raises(SettingsError, match="PORT cannot be '80x': "):
+        load()
+
+
 def test_every_fault_is_listed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PORT", "web")
     monkeypatch.setenv("LOG_LEVEL", "loud")
