@@ -120,14 +120,17 @@ def surely_not_begun(error: PerplexityError) -> bool:
     return isinstance(error, RateLimitError) or error.status in {503, 521, 522, 523}
 
 
-def retry_after(headers: Mapping[str, str], *, now: float) -> float | None:
+def retry_after(headers: Mapping[str, str], *, now: float, limited: bool) -> float | None:
     """Return the seconds that the service asks to wait, None where it does not. `now` is in seconds since 1970.
 
-    Header names are in lower case. `Retry-After` holds seconds or a date (RFC 9110, 10.2.3); Perplexity's
-    `x-ratelimit-reset` holds seconds since 1970.
+    Header names are in lower case. `Retry-After` holds seconds or a date (RFC 9110, 10.2.3). Perplexity's
+    `x-ratelimit-reset` holds seconds since 1970; it comes with every answer and asks for something only when the limit
+    was reached (`limited`).
     """
     asked = _seconds(headers.get("retry-after", ""), now=now)
-    return asked if asked is not None else _seconds(headers.get("x-ratelimit-reset", ""), now=now)
+    if asked is not None or not limited:
+        return asked
+    return _seconds(headers.get("x-ratelimit-reset", ""), now=now)
 
 
 def _seconds(value: str, *, now: float) -> float | None:

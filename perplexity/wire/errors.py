@@ -65,7 +65,7 @@ def error_for(
         status=status,
         type=kind or None,
         request_id=request_id,
-        retry_after=retry_after(headers, now=now),
+        retry_after=retry_after(headers, now=now, limited=status == 429),
     )
 
 

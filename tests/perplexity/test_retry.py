@@ -198,12 +198,19 @@ def test_what_is_tried_again(error: PerplexityError, worth: bool, surely: bool) 
     ],
 )
 def test_how_long_the_service_asks_to_wait(headers: dict[str, str], seconds: float | None) -> None:
-    assert seconds == retry_after(headers, now=NOW)
+    assert seconds == retry_after(headers, now=NOW, limited=True)
 
 
 @given(st.text(max_size=60))
 @settings(max_examples=200, deadline=None)
 def test_any_header_is_a_time_to_wait_or_none(value: str) -> None:
-    seconds = retry_after({"retry-after": value}, now=NOW)
+    seconds = retry_after({"retry-after": value}, now=NOW, limited=True)
 
     assert seconds is None or seconds >= 0
+
+
+def test_a_limit_that_was_not_reached_asks_for_no_pause() -> None:
+    headers = {"x-ratelimit-reset": str(NOW + 50)}
+
+    assert retry_after(headers, now=NOW, limited=False) is None
+    assert retry_after(headers | {"retry-after": "2"}, now=NOW, limited=False) == 2.0
