@@ -10,9 +10,16 @@ from typing import Any
 from aiohttp import ClientError
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.blocks.base import OutgoingMessage
 from bot.delivery.posting import UNREADABLE, Posting, Refused, Sent, TryLater, WayClosed
+
+FAILURES = (SlackClientError, ClientError, TimeoutError, AttributeError)
+"""How a call fails. The SDK raises AttributeError for a 200 of plain text (3.47, `AsyncSlackResponse.validate`)."""
+
+PASSING = frozenset({"internal_error", "fatal_error", "service_unavailable", "request_timeout"})
+"""Slack's own troubles, which pass."""
 
 EVENT_TYPE = "answer_part"
 """The metadata's name. Everyone in the workspace can read metadata, so it holds an id and a number and nothing else."""
@@ -36,7 +43,7 @@ class DirectMessages:
                 unfurl_media=False,
                 metadata={"event_type": EVENT_TYPE, "event_payload": {"question": question, "part": part}},
             )
-        except (TimeoutError, SlackClientError, ClientError) as error:
+        except FAILURES as error:
             return _meaning(error)
         return Sent(ts=response.get("ts"))
 
@@ -49,7 +56,7 @@ class DirectMessages:
         try:
             channel = await self._channel(user_id)
             history = await self._client.conversations_history(channel=channel, limit=15, include_all_metadata=True)
-        except (TimeoutError, SlackClientError, ClientError):
+        except FAILURES:
             return None
         wanted = {"question": question, "part": part}
         messages: list[dict[str, Any]] = history.get("messages") or []
@@ -64,14 +71,14 @@ class DirectMessages:
 
 
 def _meaning(error: Exception) -> Posting:
-    if not isinstance(error, SlackApiError):
+    response = error.response if isinstance(error, SlackApiError) else None
+    if not isinstance(response, AsyncSlackResponse):
         return TryLater(error=type(error).__name__, ambiguous=True)
-    # A proxy's error page arrives as a text where the service's own errors are a mapping.
-    data = error.response.data
-    name = str(data.get("error") or "unknown") if isinstance(data, dict) else f"http_{error.response.status_code}"
-    if error.response.status_code == 429 or name == "ratelimited":
-        after = str(error.response.headers.get("Retry-After", ""))
+    name = response.data.get("error") if isinstance(response.data, dict) else None
+    if response.status_code == 429 or name == "ratelimited":
+        after = str(response.headers.get("Retry-After", ""))
         return TryLater(error="ratelimited", seconds=float(after) if after.isdigit() else None)
-    if error.response.status_code >= 500 or name in {"internal_error", "fatal_error", "service_unavailable"}:
-        return TryLater(error=name, ambiguous=True)
+    if not name or response.status_code >= 500 or name in PASSING:
+        # Without a name it is no answer of Slack's but a page of something in between.
+        return TryLater(error=name or f"http_{response.status_code}", ambiguous=True)
     return Refused(error=name) if name in UNREADABLE else WayClosed(error=name)

@@ -141,7 +141,8 @@ class FakeSlack:
         if fault.status == 0:
             assert request.transport is not None
             request.transport.abort()
-        return web.Response(status=fault.status or 500, text=fault.body, headers=fault.headers)
+        kind = {"{": "application/json", "<": "text/html"}.get(fault.body[:1], "text/plain")
+        return web.Response(status=fault.status or 500, text=fault.body, headers=fault.headers, content_type=kind)
 
     def _refusal(self, payload: dict[str, Any]) -> str | None:
         faults = check_message({"text": payload.get("text", ""), "blocks": payload.get("blocks") or []})

@@ -1,0 +1,113 @@
+"""Both ways out against a Slack on loopback: what each of its replies means."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+from aiohttp import ClientSession, ClientTimeout
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.blocks.base import Audience, OutgoingMessage
+from bot.delivery.direct_message import DirectMessages
+from bot.delivery.posting import Posting, Refused, Sent, TryLater, WayClosed
+from bot.delivery.response_url import ResponseUrls, may_use
+from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
+
+MESSAGE = OutgoingMessage(text="hello")
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[FakeSlack]:
+    async with FakeSlack() as fake:
+        yield fake
+
+
+@pytest.fixture
+async def session() -> AsyncIterator[ClientSession]:
+    async with ClientSession(timeout=ClientTimeout(total=0.5)) as shared:
+        yield shared
+
+
+@pytest.mark.parametrize(
+    ("fault", "meaning"),
+    [
+        (Fault(status=200, body="ok"), Sent()),
+        (Fault(status=200, body='{"ok": true}'), Sent()),
+        (Fault(status=200, body='{"ok": false, "error": "expired_url"}'), WayClosed(error="expired_url")),
+        (Fault(status=404, body="used_url"), WayClosed(error="used_url")),
+        (Fault(status=403, body="<html>no</html>"), WayClosed(error="http_403")),
+        (Fault(status=400, body="invalid_blocks"), Refused(error="invalid_blocks")),
+        (Fault(status=429, headers={"Retry-After": "3"}), TryLater(error="ratelimited", seconds=3.0)),
+        (Fault(status=429), TryLater(error="ratelimited")),
+        (Fault(status=503), TryLater(error="http_503", ambiguous=True)),
+        (Fault(status=0), TryLater(error="ServerDisconnectedError", ambiguous=True)),
+        (Fault(status=200, seconds=2), TryLater(error="timeout", ambiguous=True)),
+    ],
+)
+async def test_a_reply_to_a_response_url(
+    slack: FakeSlack, session: ClientSession, fault: Fault, meaning: Posting
+) -> None:
+    slack.fail("response_url", fault)
+    ways = ResponseUrls(session, seconds=0.5)
+
+    posted = await ways.post(slack.response_url("t"), MESSAGE, audience=Audience.ASKER, replace=False)
+
+    assert posted == meaning
+
+
+@pytest.mark.parametrize(
+    ("fault", "meaning"),
+    [
+        (Fault(status=200, body='{"ok": false, "error": "account_inactive"}'), WayClosed(error="account_inactive")),
+        (Fault(status=200, body='{"ok": false, "error": "msg_too_long"}'), Refused(error="msg_too_long")),
+        (Fault(status=200, body='{"ok": false, "error": "internal_error"}'),
+         TryLater(error="internal_error", ambiguous=True)),
+        (Fault(status=200, body="<html>hello</html>"), TryLater(error="http_200", ambiguous=True)),
+        (Fault(status=200, body="hello"), TryLater(error="AttributeError", ambiguous=True)),
+        (Fault(status=200, body="{cut"), TryLater(error="SlackApiError", ambiguous=True)),
+        (Fault(status=429, body='{"ok": false, "error": "ratelimited"}', headers={"Retry-After": "3"}),
+         TryLater(error="ratelimited", seconds=3.0)),
+        (Fault(status=502, body="<html>bad gateway</html>"), TryLater(error="http_502", ambiguous=True)),
+        (Fault(status=200, seconds=2), TryLater(error="TimeoutError", ambiguous=True)),
+    ],
+)  # fmt: skip
+async def test_a_reply_to_a_direct_message(
+    slack: FakeSlack, session: ClientSession, fault: Fault, meaning: Posting
+) -> None:
+    slack.fail("chat.postMessage", fault)
+    direct = DirectMessages(AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, session=session))
+
+    posted = await direct.post("U1", MESSAGE, question="q", part=0)
+
+    assert posted == meaning
+
+
+async def test_a_history_that_cannot_be_read_holds_nothing(slack: FakeSlack, session: ClientSession) -> None:
+    slack.fail("conversations.history", Fault(status=200, body='{"ok": false, "error": "missing_scope"}'))
+    direct = DirectMessages(AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, session=session))
+
+    assert await direct.find("U1", question="q", part=0) is None
+
+
+async def test_no_channel_is_opened__tried_later(slack: FakeSlack, session: ClientSession) -> None:
+    slack.fail("conversations.open", Fault(status=200, body='{"ok": true}'))
+    direct = DirectMessages(AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, session=session))
+
+    assert await direct.post("U1", MESSAGE, question="q", part=0) == TryLater(error="SlackClientError", ambiguous=True)
+
+
+@pytest.mark.parametrize(
+    ("url", "api", "allowed"),
+    [
+        ("https://hooks.slack.com/commands/1", "https://slack.com/api/", True),
+        ("https://hooks.slack-gov.com/x", "https://slack.com/api/", True),
+        ("https://slack.com/x", "https://slack.com/api/", False),
+        ("https://evil.example/x", "https://slack.com/api/", False),
+        ("http://127.0.0.1:4/r", "http://127.0.0.1:4/api/", True),
+        ("http://127.0.0.1:5/r", "http://127.0.0.1:4/api/", False),
+        (None, "https://slack.com/api/", False),
+    ],
+)
+def test_only_slack_s_own_addresses_are_posted_to(url: str | None, api: str, allowed: bool) -> None:
+    assert may_use(url, slack_api_url=api) is allowed
