@@ -18,6 +18,9 @@ MAX_USES = 5
 LIFETIME_SECONDS = 30 * 60 - 10
 """Thirty minutes by Slack's clock, less what the two clocks may differ."""
 
+NOT_SLACK_S = "not_slack_s"
+"""A reply that Slack does not give: the page of a proxy, say. The message may have arrived or not."""
+
 HOSTS = frozenset({"hooks.slack.com", "hooks.slack-gov.com"})
 
 
@@ -75,9 +78,11 @@ async def _read(response: ClientResponse) -> Posting:
         return TryLater(error=f"http_{response.status}", ambiguous=True)
     if response.status < 300 and error is None:
         return Sent()
+    if response.status < 400 and error == NOT_SLACK_S:
+        return TryLater(error=NOT_SLACK_S, ambiguous=True)
     if error in UNREADABLE or error == "invalid_payload":
         return Refused(error=error)
-    return WayClosed(error=error or f"http_{response.status}")
+    return WayClosed(error=f"http_{response.status}" if error in {None, NOT_SLACK_S} else str(error))
 
 
 def _error_in(body: str) -> str | None:
@@ -87,7 +92,7 @@ def _error_in(body: str) -> str | None:
     try:
         answer = json.loads(body)
     except ValueError:
-        return body[:40] if body.replace("_", "").isalnum() else None
+        return body[:40] if body.replace("_", "").isalnum() else NOT_SLACK_S
     if isinstance(answer, dict) and not answer.get("ok", True):
         return str(answer.get("error", "unknown"))
     return None

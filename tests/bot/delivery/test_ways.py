@@ -35,6 +35,8 @@ async def session() -> AsyncIterator[ClientSession]:
         (Fault(status=200, body="ok"), Sent()),
         (Fault(status=200, body='{"ok": true}'), Sent()),
         (Fault(status=200, body='{"ok": false, "error": "expired_url"}'), WayClosed(error="expired_url")),
+        (Fault(status=200, body="<html>hello</html>"), TryLater(error="not_slack_s", ambiguous=True)),
+        (Fault(status=302, body="<html>moved</html>"), TryLater(error="not_slack_s", ambiguous=True)),
         (Fault(status=404, body="used_url"), WayClosed(error="used_url")),
         (Fault(status=403, body="<html>no</html>"), WayClosed(error="http_403")),
         (Fault(status=400, body="invalid_blocks"), Refused(error="invalid_blocks")),
