@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from aiohttp import ClientSession, ClientTimeout, TCPConnector, web
 from slack_bolt.async_app import AsyncApp
@@ -27,6 +24,7 @@ from bot.journal import Journal
 from bot.listeners import actions, slash
 from bot.listeners.services import Services
 from bot.playground.server import Playground
+from bot.process import App, Slack
 from bot.settings import Settings, is_loopback
 from bot.storage.patience import Patience
 from bot.storage.questions import Questions, connection_pool
@@ -50,71 +48,7 @@ ROOT = Path(__file__).parent.parent
 SURFACES = (slash, actions)
 """Where people ask. A new surface is a module in `bot/listeners` with `register`, and a word here."""
 
-DRAIN_SECONDS = 20.0
-"""Heroku kills a process thirty seconds after it asked it to stop."""
-
 DATABASE_PATIENCE_SECONDS = 120.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Slack:
-    """The Slack that this process talks to: a real one, or the playground that stands in for it."""
-
-    bot_token: str
-    signing_secret: str
-    api_url: str
-    playground: Playground | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class App:
-    """Everything that runs in one process, put together but not started."""
-
-    settings: Settings
-    slack: Slack
-    providers: Sequence[Provider]
-    questions: Questions
-    jobs: Jobs
-    metrics: Metrics
-    server: Server | None
-
-    async def serve(self, stop: asyncio.Event, *, work: bool, ready: Callable[[], None]) -> None:
-        """Run until `stop` is set; then stop accepting, drain, hand unfinished questions back.
-
-        `ready` is called when requests are taken. Raises `OSError` where the port cannot be listened on.
-        """
-        if self.server is not None:
-            await self.server.start()
-        worker = [asyncio.create_task(self.jobs.work(drain_seconds=DRAIN_SECONDS))] if work else []
-        sweep = asyncio.create_task(self.jobs.sweep(self.questions))
-        ready()
-        try:
-            await _first({asyncio.create_task(stop.wait()), sweep, *worker})
-        finally:
-            await self._stop(worker, sweep)
-
-    async def _stop(self, worker: Sequence[asyncio.Task[None]], sweep: asyncio.Task[None]) -> None:
-        # The playground is its own Slack: it must go on listening for the answers that are still on their way.
-        if self.server is not None and self.slack.playground is None:
-            await self.server.stop_accepting()
-        await _cancelled(sweep, *worker)
-        if self.slack.playground is not None:
-            await self.slack.playground.close()
-        if self.server is not None:
-            await self.server.stop()
-
-
-async def _first(tasks: set[asyncio.Task[Any]]) -> None:
-    """Wait until one task ends; raises what it raised, since a worker that ended is no app."""
-    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    for task in done:
-        task.result()
-
-
-async def _cancelled(*tasks: asyncio.Task[None]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 @asynccontextmanager
@@ -164,15 +98,7 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
             tell=delivery.tell,
         )
         server = _server(settings, slack, bolt(slack, client, services), services) if http else None
-        yield App(
-            settings=settings,
-            slack=slack,
-            providers=providers,
-            questions=questions,
-            jobs=jobs,
-            metrics=metrics,
-            server=server,
-        )
+        yield App(slack=slack, providers=providers, questions=questions, jobs=jobs, server=server)
 
 
 def bolt(slack: Slack, client: AsyncWebClient, services: Services) -> AsyncApp:

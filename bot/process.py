@@ -1,0 +1,76 @@
+"""One process from its first request to its last: it serves, works, and stops without leaving anything behind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bot.jobs import Jobs
+from bot.playground.server import Playground
+from bot.storage.questions import Questions
+from bot.web.server import Server
+from perplexity.providers.base import Provider
+
+DRAIN_SECONDS = 20.0
+"""Heroku kills a process thirty seconds after it asked it to stop."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slack:
+    """The Slack that this process talks to: a real one, or the playground that stands in for it."""
+
+    bot_token: str
+    signing_secret: str
+    api_url: str
+    playground: Playground | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class App:
+    """Everything that runs in one process, put together but not started."""
+
+    slack: Slack
+    providers: Sequence[Provider]
+    questions: Questions
+    jobs: Jobs
+    server: Server | None
+
+    async def serve(self, stop: asyncio.Event, *, work: bool, ready: Callable[[], None]) -> None:
+        """Run until `stop` is set; then stop accepting, drain, hand unfinished questions back.
+
+        `ready` is called when requests are taken. Raises `OSError` where the port cannot be listened on.
+        """
+        if self.server is not None:
+            await self.server.start()
+        worker = [asyncio.create_task(self.jobs.work(drain_seconds=DRAIN_SECONDS))] if work else []
+        sweep = asyncio.create_task(self.jobs.sweep(self.questions))
+        ready()
+        try:
+            await _first({asyncio.create_task(stop.wait()), sweep, *worker})
+        finally:
+            await self._stop(worker, sweep)
+
+    async def _stop(self, worker: Sequence[asyncio.Task[None]], sweep: asyncio.Task[None]) -> None:
+        # The playground is its own Slack: it must go on listening for the answers that are still on their way.
+        if self.server is not None and self.slack.playground is None:
+            await self.server.stop_accepting()
+        await _cancelled(sweep, *worker)
+        if self.slack.playground is not None:
+            await self.slack.playground.close()
+        if self.server is not None:
+            await self.server.stop()
+
+
+async def _first(tasks: set[asyncio.Task[Any]]) -> None:
+    """Wait until one task ends; raises what it raised, since a worker that ended is no app."""
+    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in done:
+        task.result()
+
+
+async def _cancelled(*tasks: asyncio.Task[None]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
