@@ -30,7 +30,7 @@ class Answers:
 
     async def answer(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
         """Return the answer. Raises any PerplexityError."""
-        if target.background or question.run_id:
+        if self._outlives_us(question, target):
             return await self._background(question, target, deadline=deadline)
         if not target.slow:
             body = self.wire.build(question, target, stream=False)
@@ -39,7 +39,7 @@ class Answers:
 
     async def stream(self, question: Question, target: Target, *, deadline: Deadline) -> AsyncGenerator[Event, None]:
         """Yield the events, `Done` last. Once one was handed on, nothing is tried again."""
-        if target.background or question.run_id:
+        if self._outlives_us(question, target):
             async for event in self._background_events(question, target, deadline=deadline):
                 yield event
             return
@@ -60,6 +60,9 @@ class Answers:
     async def finish(self) -> None:
         """Wait for the requests that cancel abandoned runs; each has a few seconds."""
         await asyncio.gather(*self.cancelling)
+
+    def _outlives_us(self, question: Question, target: Target) -> bool:
+        return self.wire.background and (target.background or question.run_id is not None)
 
     async def _collected(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
         """Return the answer, read from a stream: a silent connection would be cut after a minute."""

@@ -32,6 +32,7 @@ class Agent:
 
     path = "/v1/agent"
     provider = PROVIDER
+    background = True
 
     def check(self, question: Question) -> None:
         """Raise InvalidRequest for a mode: the Agent API has no such filter."""

@@ -31,10 +31,14 @@ class StreamReader(Protocol):
 
 
 class Wire(Protocol):
-    """One way of asking for answers: under which path, and by what name of the service they are known."""
+    """One way of asking for answers: under which path, and by what name of the service they are known.
+
+    `background` says whether a run may go on at the service while nobody is connected, to be resumed by its id.
+    """
 
     path: str
     provider: str
+    background: bool
 
     def check(self, question: Question) -> None:
         """Raise InvalidRequest for what this wire cannot carry."""
