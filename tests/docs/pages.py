@@ -1,0 +1,110 @@
+"""The project's Markdown pages as the tests read them: code blocks, code in the text, links and anchors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from perplexity.providers.handbook import slug
+
+ROOT = Path(__file__).parents[2]
+PATHS = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """A fenced block. `info` is what stands behind its fence, `line` where that is, `section` the heading above it."""
+
+    page: str
+    line: int
+    section: str
+    info: str
+    text: str
+
+    @property
+    def language(self) -> str:
+        return self.info.split(maxsplit=1)[0] if self.info else ""
+
+    @property
+    def is_output(self) -> bool:
+        """Whether it shows what the block before it prints: `text output`."""
+        return self.info == "text output"
+
+    @property
+    def not_run(self) -> bool:
+        """Whether the page says that, and why, this block is not run: `sh no-run: needs Docker`."""
+        _, marked, reason = self.info.partition(" no-run:")
+        return bool(marked) and len(reason.split()) > 1
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+@cache
+def blocks() -> tuple[Block, ...]:
+    """Return every fenced block of every page."""
+    return tuple(
+        Block(
+            page=name(path), line=_line(token), section=section, info=token.info.strip(), text=token.content
+        )
+        for path in PATHS
+        for section, token in _tokens(path)
+        if token.type == "fence"
+    )
+
+
+def codes(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the inline code of a page, each with the heading above it."""
+    for section, token in _tokens(path):
+        for child in token.children or ():
+            if child.type == "code_inline":
+                yield section, child.content
+
+
+def links(path: Path) -> Iterator[str]:
+    """Yield where the links and images of a page lead."""
+    for _, token in _tokens(path):
+        for child in token.children or ():
+            target = child.attrGet("href") or child.attrGet("src")
+            if target is not None:
+                yield str(target)
+
+
+def anchors(path: Path) -> frozenset[str]:
+    """Return the anchors of a page, repeated headings numbered, as GitHub makes them."""
+    seen: Counter[str] = Counter()
+    found = set()
+    for heading in (token.content for _, token in _tokens(path) if token.type == "heading"):
+        anchor = slug(heading.replace("`", ""))
+        found.add(f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor)
+        seen[anchor] += 1
+    return frozenset(found)
+
+
+def name(path: Path) -> str:
+    """Return a page's path below the root."""
+    return path.relative_to(ROOT).as_posix()
+
+
+@cache
+def _tokens(path: Path) -> tuple[tuple[str, Token], ...]:
+    """Return the tokens of a page, each with the heading above it; a heading's own is of type `heading`."""
+    found: list[tuple[str, Token]] = []
+    section, in_heading = "", False
+    for token in MarkdownIt("commonmark").enable("table").parse(path.read_text(encoding="utf-8")):
+        if token.type == "inline" and in_heading:
+            section = token.content
+            found.append((section, Token("heading", "", 0, content=section)))
+        in_heading = token.type == "heading_open"
+        found.append((section, token))
+    return tuple(found)
+
+
+def _line(token: Token) -> int:
+    return token.map[0] + 1 if token.map else 0

@@ -1,0 +1,53 @@
+"""Every Python snippet of the pages runs as it stands, and prints what the page says it prints."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from itertools import pairwise
+
+import pytest
+import yaml
+
+from perplexity.client import PerplexityClient
+from tests.docs.pages import Block, blocks
+from tests.fakes.perplexity import KEY, FakePerplexity
+
+LANGUAGES = {"python", "sh", "text", "json", "yaml", "ini", "sql"}
+SNIPPETS = [block for block in blocks() if block.language == "python" and not block.not_run]
+OUTPUTS = [(block, output) for block, output in pairwise(blocks()) if output.is_output]
+
+
+@pytest.fixture
+def _service(perplexity: FakePerplexity, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand in for the service: the snippets name no address, as their readers would not."""
+    monkeypatch.setenv("PERPLEXITY_API_KEY", KEY)
+    monkeypatch.setenv("PERPLEXITY_BASE_URL", perplexity.base_url)
+    monkeypatch.setitem(PerplexityClient.__init__.__kwdefaults__, "base_url", perplexity.base_url)
+
+
+@pytest.mark.usefixtures("_service")
+@pytest.mark.parametrize("snippet", SNIPPETS, ids=str)
+async def test_a_snippet_runs_and_prints_what_the_page_says(
+    snippet: Block, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # In a thread, since a snippet starts an event loop of its own.
+    await asyncio.to_thread(exec, compile(snippet.text, str(snippet), "exec"), {"__name__": "__main__"})
+
+    printed = capsys.readouterr().out
+    assert [output.text for block, output in OUTPUTS if block is snippet] in ([], [printed])
+
+
+def test_an_output_stands_right_behind_the_python_that_prints_it() -> None:
+    assert [output for block, output in OUTPUTS if block not in SNIPPETS or block.page != output.page] == []
+
+
+@pytest.mark.parametrize("block", blocks(), ids=str)
+def test_a_block_names_its_language_and_gives_a_reason_where_it_is_not_run(block: Block) -> None:
+    assert block.language in LANGUAGES
+    assert block.not_run == ("no-run" in block.info)
+
+
+@pytest.mark.parametrize("block", [b for b in blocks() if b.language in {"json", "yaml"}], ids=str)
+def test_a_block_of_data_can_be_read(block: Block) -> None:
+    (json.loads if block.language == "json" else yaml.safe_load)(block.text)
