@@ -50,9 +50,7 @@ class Block:
 def blocks() -> tuple[Block, ...]:
     """Return every fenced block of every page."""
     return tuple(
-        Block(
-            page=name(path), line=_line(token), section=section, info=token.info.strip(), text=token.content
-        )
+        Block(page=name(path), line=_line(token), section=section, info=token.info.strip(), text=token.content)
         for path in PATHS
         for section, token in _tokens(path)
         if token.type == "fence"

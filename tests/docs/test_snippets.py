@@ -23,14 +23,14 @@ def _service(perplexity: FakePerplexity, monkeypatch: pytest.MonkeyPatch) -> Non
     """Stand in for the service: the snippets name no address, as their readers would not."""
     monkeypatch.setenv("PERPLEXITY_API_KEY", KEY)
     monkeypatch.setenv("PERPLEXITY_BASE_URL", perplexity.base_url)
-    monkeypatch.setitem(PerplexityClient.__init__.__kwdefaults__, "base_url", perplexity.base_url)
+    defaults = PerplexityClient.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "base_url", perplexity.base_url)
 
 
 @pytest.mark.usefixtures("_service")
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=str)
-async def test_a_snippet_runs_and_prints_what_the_page_says(
-    snippet: Block, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_a_snippet_runs_and_prints_what_the_page_says(snippet: Block, capsys: pytest.CaptureFixture[str]) -> None:
     # In a thread, since a snippet starts an event loop of its own.
     await asyncio.to_thread(exec, compile(snippet.text, str(snippet), "exec"), {"__name__": "__main__"})
 

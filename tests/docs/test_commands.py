@@ -1,0 +1,84 @@
+"""The page of the commands: its options are the code's, its examples are taken, its mistakes are answered as it says."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from bot.blocks.base import Audience
+from bot.blocks.grey_line import grey_line
+from bot.commands import COMMANDS
+from bot.commands.base import Command, Option
+from bot.commands.slash import route
+from bot.errors import UsageError
+from perplexity.types import Attempt
+from tests.docs.pages import PATHS, ROOT, blocks, codes, name
+
+PAGE = ROOT / "docs" / "commands.md"
+# Something behind the options, or it is only a way to name them: `/ask --public`.
+EXAMPLE = re.compile(r"/(?:x-)?(?:search|ask|pplx)(?!(?: --?\w+)+$) .+", re.DOTALL)
+EXAMPLES = [
+    pytest.param(section, code, id=f"{name(path)} {code}")
+    for path in PATHS
+    for section, code in codes(path)
+    if EXAMPLE.fullmatch(code)
+]
+OPTIONS = [
+    pytest.param(command, option, id=f"{command.name} {option.name}")
+    for command in COMMANDS
+    for option in command.options
+]
+MISTAKES = re.findall(r"^(/\S+) (.+)\n→ (.+)$", "".join(b.text for b in blocks() if b.page == name(PAGE)), re.MULTILINE)
+
+
+@pytest.mark.parametrize(("section", "example"), EXAMPLES)
+def test_an_example_is_taken(section: str, example: str) -> None:
+    called, text = example.split(maxsplit=1)
+    routed = route(called, text, COMMANDS)
+
+    assert routed.unknown is None
+    assert routed.command is None or routed.help or routed.command.parse(routed.rest)
+
+
+@pytest.mark.parametrize(("command", "option"), OPTIONS)
+def test_an_option_has_an_example_in_its_command_s_section(command: Command[Any, Any], option: Option) -> None:
+    examples = [code for section, code in codes(PAGE) if section == f"/{command.name}" and EXAMPLE.fullmatch(code)]
+    forms = {option.name, *filter(None, [option.short])}
+
+    assert {form for form in forms if any(form in example.split() for example in examples)} == forms
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_no_section_names_an_option_that_is_not_there(command: Command[Any, Any]) -> None:
+    named = {code for section, code in codes(PAGE) if section == f"/{command.name}" and re.fullmatch(r"--?\w+", code)}
+
+    assert named == {form for option in command.options for form in (option.name, option.short) if form}
+
+
+@pytest.mark.parametrize(("called", "text", "answer"), MISTAKES)
+def test_a_mistake_is_answered_as_the_page_says(called: str, text: str, answer: str) -> None:
+    routed = route(called, text, COMMANDS)
+    assert routed.command is not None
+    with pytest.raises(UsageError) as caught:
+        routed.command.parse(routed.rest)
+
+    assert caught.value.problem == answer
+
+
+def test_there_are_mistakes_and_their_answers() -> None:
+    arrows = [line for block in blocks() if block.page == name(PAGE) for line in block.text.splitlines() if "→" in line]
+
+    assert len(MISTAKES) == len(arrows) > 5
+
+
+def test_the_grey_lines_are_the_app_s_own() -> None:
+    limited = Attempt(provider="Perplexity", seconds=1, error_class="RateLimitError", summary="is limiting requests")
+    lines = [
+        grey_line("Perplexity", effort="fast", seconds=3.4, cost_usd=0.0014, failed=(), audience=Audience.ASKER),
+        grey_line("DuckDuckGo", seconds=1.2, cost_usd=0.0, failed=(limited,), audience=Audience.ASKER),
+    ]
+
+    shown = {block.text.strip() for block in blocks() if block.page == name(PAGE)}
+    assert {line["elements"][0]["text"] for line in lines} <= shown
