@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -63,6 +64,17 @@ def codes(path: Path) -> Iterator[tuple[str, str]]:
         for child in token.children or ():
             if child.type == "code_inline":
                 yield section, child.content
+
+
+def rows(path: Path, *, section: str) -> list[tuple[str, ...]]:
+    """Return the cells of the tables under a heading, as they are written, without the tables' heads."""
+    found: list[list[str]] = []
+    for (above, before), (_, token) in pairwise(_tokens(path)):
+        if above == section and before.type == "tr_open":
+            found.append([])
+        elif above == section and before.type == "td_open":
+            found[-1].append(token.content)
+    return [tuple(row) for row in found if row]
 
 
 def links(path: Path) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The page of the commands: its options are the code's, its examples are taken, its mistakes are answered as it says."""
+"""The page of the commands: its options are the code's, its examples are taken, its mistakes are answered so."""
 
 from __future__ import annotations
 

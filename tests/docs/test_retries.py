@@ -1,0 +1,51 @@
+"""The page of the retries says what the code does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from perplexity import errors
+from perplexity.errors import APIError, PerplexityError
+from perplexity.fallback import Deadlines
+from perplexity.models import Limits, resolve
+from perplexity.retry import worth_retrying
+from tests.docs.pages import ROOT, rows
+
+PAGE = ROOT / "docs" / "retries.md"
+TRIED = rows(PAGE, section="What is tried again")
+ALL = {kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, PerplexityError)}
+
+
+def _statuses(happened: str) -> Iterator[int | None]:
+    yield from map(int, re.findall(r"\d{3}", happened)) if re.search(r"\d{3}", happened) else [None]
+
+
+@pytest.mark.parametrize("row", TRIED, ids=lambda row: row[0])
+def test_an_error_is_tried_again_as_the_page_says(row: tuple[str, ...]) -> None:
+    happened, kind, again, next_asked = row
+    error = getattr(errors, kind.strip("`"))
+
+    assert {worth_retrying(error("", status=status)) for status in _statuses(happened)} == {again == "yes"}
+    assert (next_asked == "no") == (error is errors.InvalidRequest)
+
+
+def test_every_error_is_there() -> None:
+    named = {getattr(errors, kind.strip("`")) for _, kind, _, _ in TRIED}
+
+    assert named == ALL - {PerplexityError, errors.AllProvidersFailed}
+    assert APIError in named
+
+
+def test_the_time_limits_are_the_code_s() -> None:
+    one, chain = Limits(), Deadlines()
+
+    shown = [tuple(re.findall(r"(\d+) s\b", " ".join(row))) for row in rows(PAGE, section="How long it takes at most")]
+    real = [(one.search, chain.search)] + [
+        (one.of(effort), chain.of(effort)) for effort in ("fast", resolve("openai/gpt-6-luna").effort, "xhigh")
+    ]
+    assert shown == [(f"{first:g}", f"{second:g}") for first, second in real]
+    assert f"minus {chain.reserve:g} seconds" in PAGE.read_text(encoding="utf-8").replace("\n", " ")
+    assert f"at least {chain.least:g} seconds" in PAGE.read_text(encoding="utf-8").replace("\n", " ")
