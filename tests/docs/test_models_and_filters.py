@@ -1,0 +1,97 @@
+"""The page of models and filters says what the code does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import date
+
+import pytest
+
+from perplexity.errors import InvalidRequest
+from perplexity.filters import Filters
+from perplexity.models import EFFORTS, SONAR, check_schema, resolve
+from perplexity.providers.duckduckgo_pages import check, not_applied
+from perplexity.providers.duckduckgo_regions import region
+from perplexity.types import Message, Query, Question
+from perplexity.wire import search
+from perplexity.wire.agent import Agent
+from perplexity.wire.base import Wire
+from tests.docs.pages import ROOT, rows
+
+PAGE = ROOT / "docs" / "models-and-filters.md"
+NAMES = rows(PAGE, section="The names")
+WHERE = {row[0]: row[1:] for row in rows(PAGE, section="Which filter works where")}
+FILTERS = {
+    "Recency": Filters(recency="week"),
+    "Recency `hour`": Filters(recency="hour"),
+    "Domains": Filters(domains=("a.com",)),
+    "After, before": Filters(after=date(2026, 1, 1), before=date(2026, 2, 1)),
+    "Country": Filters(country="DE"),
+    "One language": Filters(languages=("de",)),
+    "Two languages": Filters(languages=("de", "fr")),
+    "Mode `academic`, `sec`": Filters(mode="academic"),
+}
+
+
+@pytest.mark.parametrize("row", NAMES, ids=lambda row: row[0])
+def test_a_name_means_the_effort_and_takes_a_schema_as_the_page_says(row: tuple[str, ...]) -> None:
+    name, effort, schema = (cell.strip("`") for cell in row)
+    target = resolve(name)
+
+    assert target.effort == effort
+    assert _refused(lambda: check_schema(target)) == (schema == "no")
+
+
+def test_every_name_is_there() -> None:
+    assert [row[0].strip("`") for row in NAMES] == [*SONAR, *EFFORTS]
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_a_filter_works_where_the_page_says(name: str) -> None:
+    filters = FILTERS[name]
+
+    assert [cell.split(":")[0] for cell in WHERE[name]] == [
+        _by_search(filters),
+        _by_wire(Agent(), filters),
+        _by_duckduckgo(filters),
+    ]
+
+
+def test_no_filter_is_left_out() -> None:
+    assert set(WHERE) == set(FILTERS)
+
+
+def _by_search(filters: Filters) -> str:
+    sent = search.build(Query(text="x", filters=filters)) != search.build(Query(text="x"))
+    return _word(sent=sent, notes=())
+
+
+def _by_wire(wire: Wire, filters: Filters) -> str:
+    plain = Question(messages=(Message(role="user", content="x"),))
+    narrowed = Question(messages=plain.messages, filters=filters)
+    if _refused(lambda: wire.check(narrowed)):
+        return "Refused"
+    bodies = [wire.build(question, resolve(None), stream=False) for question in (plain, narrowed)]
+    return _word(sent=bodies[0] != bodies[1], notes=wire.notes(narrowed))
+
+
+def _by_duckduckgo(filters: Filters) -> str:
+    if _refused(lambda: check(filters)):
+        return "Refused"
+    dates = filters.after or filters.before
+    _, notes = region(filters.country, filters.languages)
+    return _word(sent=not dates, notes=(*not_applied(filters), *notes))
+
+
+def _word(*, sent: bool, notes: Sequence[str]) -> str:
+    if not sent:
+        return "No" if notes else "Dropped without a word"
+    return "Partly" if notes else "Yes"
+
+
+def _refused(attempt: Callable[[], object]) -> bool:
+    try:
+        attempt()
+    except InvalidRequest:
+        return True
+    return False
