@@ -1,0 +1,44 @@
+"""The page about security says what is so: the columns, the log's fields, the scopes; its statements work."""
+
+from __future__ import annotations
+
+import re
+
+import psycopg
+import pytest
+import yaml
+from psycopg.rows import scalar_row
+
+from bot.logs import FIELDS
+from tests.docs.pages import ROOT, Block, blocks, codes, rows
+
+PAGE = ROOT / "docs" / "security.md"
+
+
+async def test_every_column_is_told(database: str) -> None:
+    columns = "SELECT column_name FROM information_schema.columns WHERE table_name = 'questions'"
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        kept = await (connection.cursor(row_factory=scalar_row)).execute(columns)
+        real = {str(name) for name in await kept.fetchall()}
+
+    told = [name for cells, _ in rows(PAGE, section="What is kept") for name in re.findall(r"`(\w+)`", cells)]
+    assert sorted(told) == sorted(real)
+
+
+@pytest.mark.parametrize("statement", [block for block in blocks() if block.language == "sql"], ids=str)
+async def test_a_statement_works(statement: Block, database: str) -> None:
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        await connection.execute(statement.text.encode())
+
+
+def test_every_field_of_the_log_is_told() -> None:
+    told = {code for section, code in codes(PAGE) if section == "What is logged"} - {"DEBUG"}
+
+    assert told == FIELDS
+
+
+def test_every_scope_is_told() -> None:
+    manifest = yaml.safe_load((ROOT / "manifest.yml").read_text(encoding="utf-8"))
+
+    told = [scope.strip("`") for scope, _ in rows(PAGE, section="Scopes")]
+    assert sorted(told) == sorted(manifest["oauth_config"]["scopes"]["bot"])
