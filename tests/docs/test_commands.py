@@ -10,7 +10,9 @@ import pytest
 from bot.blocks.base import Audience
 from bot.blocks.grey_line import grey_line
 from bot.commands import COMMANDS
+from bot.commands.ask import ASK
 from bot.commands.base import Command, Option
+from bot.commands.options import asks_for_help
 from bot.commands.slash import route
 from bot.errors import UsageError
 from perplexity.types import Attempt
@@ -25,6 +27,7 @@ EXAMPLES = [
     for section, code in codes(path)
     if EXAMPLE.fullmatch(code)
 ]
+MENTIONS = [code for _, code in codes(PAGE) if code.startswith("@Web Answers ")]
 OPTIONS = [
     pytest.param(command, option, id=f"{command.name} {option.name}")
     for command in COMMANDS
@@ -40,6 +43,13 @@ def test_an_example_is_taken(section: str, example: str) -> None:
 
     assert routed.unknown is None
     assert routed.command is None or routed.help or routed.command.parse(routed.rest)
+
+
+@pytest.mark.parametrize("mention", MENTIONS)
+def test_a_mention_asks_as_the_command_does(mention: str) -> None:
+    text = mention.removeprefix("@Web Answers ")
+
+    assert asks_for_help(text) or ASK.parse(text).question.text
 
 
 @pytest.mark.parametrize(("command", "option"), OPTIONS)
