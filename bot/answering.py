@@ -13,6 +13,8 @@ from bot.blocks.base import Audience
 from bot.blocks.failure import failure_message
 from bot.commands.base import Command, Work
 from bot.commands.notices import searching_message
+from bot.commands.threads import BY_MENTION, DIRECTLY, notice
+from bot.delivery.announcing import Announcing
 from bot.delivery.deliver import Delivery, Superseded
 from bot.failures import sentence_for
 from bot.storage.patience import Patience
@@ -30,6 +32,9 @@ MAX_RETURNS = 5
 MAX_RETURNS_IN_DELIVERY = 2 * MAX_RETURNS
 """After these many the messages themselves are what brings workers down, and the question is given up."""
 
+_IN_THREADS = {"mention": BY_MENTION, "im": DIRECTLY}
+"""The surfaces whose questions are messages, answered in their threads, and how the app is called there."""
+
 INTERRUPTED = "Sorry, I was interrupted again and again while I worked on this. Your question is kept."
 
 
@@ -40,6 +45,7 @@ class Answering:
     questions: Questions
     provider: Provider
     delivery: Delivery
+    announcing: Announcing
     commands: Mapping[str, Command[Any, Any]]
     patience: Patience
     metrics: Metrics
@@ -64,15 +70,23 @@ class Answering:
         """Return the row with its rendered messages, which are kept before the first of them is posted."""
         if row.messages is not None:
             return row
-        if row.surface == "click" and row.returns == 0:
-            used = await self.delivery.announce(row, searching_message(row.command, row.text))
-            row = replace(row, response_uses=row.response_uses + used)
-        outcome = await self._outcome(row)
+        outcome = self._noticed(row)
+        if outcome is None:
+            if row.surface != "slash":  # whose ack said it already
+                row = await self.announcing.announce(row, searching_message(row.command, row.text))
+            outcome = await self._outcome(row)
         if not await self.patience(lambda: self.questions.keep_messages(row, outcome)):
             raise Superseded
         figures = {name: value for name, value in vars(outcome).items() if name != "messages"}
         log.info("answer.kept", extra=_ids(row) | figures | {"parts": len(outcome.messages)})
         return replace(row, messages=tuple(outcome.messages), outcome=outcome.state)
+
+    def _noticed(self, row: QuestionRow) -> Outcome | None:
+        """Return the outcome of a message that asks for help, or nothing that can be asked: no listener answers it."""
+        if row.surface not in _IN_THREADS:
+            return None
+        message = notice(row.text, self.commands[row.command], _IN_THREADS[row.surface])
+        return None if message is None else Outcome(messages=(message,), state="answered")
 
     async def _outcome(self, row: QuestionRow) -> Outcome:
         started = self.clock()
@@ -105,7 +119,7 @@ class Answering:
         work = Work(provider=self.provider, run_id=row.run_id, on_run=on_run)
         reply = await command.answer(request, work)
         return Outcome(
-            messages=command.render(reply, request),
+            messages=command.render(reply, request, self._seen_by(row, request)),
             state="answered",
             seconds=self.clock() - started,
             **_figures(reply),
@@ -123,7 +137,7 @@ class Answering:
         audience = self._audience(row)
         delivered = await self.delivery.deliver(row, audience=audience)
         if delivered and row.surface == "click" and audience is Audience.CHANNEL:
-            await self.delivery.tidy(row)
+            await self.announcing.tidy(row)
         await self._settle(row, row.outcome or "failed" if delivered else "expired")
 
     async def _settle(self, row: QuestionRow, state: str) -> None:
@@ -134,11 +148,16 @@ class Answering:
         log.log(logging.ERROR if state == "expired" else logging.INFO, "question.settled", extra=extra)
 
     def _audience(self, row: QuestionRow) -> Audience:
-        """Return who may see it: a failure is the asker's alone, an answer goes where the command says."""
-        if row.outcome != "answered":
+        """Return who may see it by a response_url: a failure is the asker's alone, an answer goes where asked."""
+        if row.outcome != "answered" or row.surface in _IN_THREADS:
             return Audience.ASKER
-        command = self.commands[row.command]
-        return command.audience(command.parse(row.text))
+        return self._seen_by(row, self.commands[row.command].parse(row.text))
+
+    def _seen_by(self, row: QuestionRow, request: Any) -> Audience:
+        """Return who sees an answer: where a message asked, everyone in that conversation."""
+        if row.surface in _IN_THREADS:
+            return Audience.CHANNEL if row.surface == "mention" else Audience.ASKER
+        return self.commands[row.command].audience(request)
 
 
 def _ids(row: QuestionRow) -> dict[str, object]:

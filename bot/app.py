@@ -16,12 +16,13 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.answering import Answering
 from bot.commands import COMMANDS
 from bot.commands.slash import slash_commands
-from bot.delivery.deliver import Delivery
-from bot.delivery.direct_message import DirectMessages
+from bot.delivery.announcing import Announcing
+from bot.delivery.chat import Chat
+from bot.delivery.deliver import Delivery, all_ways
 from bot.delivery.response_url import ResponseUrls
 from bot.jobs import STALLED_AFTER_SECONDS, Jobs
 from bot.journal import Journal
-from bot.listeners import actions, slash
+from bot.listeners import actions, messages, slash
 from bot.listeners.services import Services
 from bot.playground.server import Playground
 from bot.process import App, Slack
@@ -45,7 +46,7 @@ log = logging.getLogger(__name__)
 ROOT = Path(__file__).parent.parent
 """The project's root, whose Markdown pages are the handbook."""
 
-SURFACES = (slash, actions)
+SURFACES = (slash, messages, actions)
 """Where people ask. A new surface is a module in `bot/listeners` with `register`, and a word here."""
 
 DATABASE_PATIENCE_SECONDS = 120.0
@@ -69,11 +70,13 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
         )
         client = AsyncWebClient(token=slack.bot_token, base_url=slack.api_url, session=session)
         providers = await _providers(settings, slack, stack)
-        delivery = Delivery(
+        patience = Patience(seconds=DATABASE_PATIENCE_SECONDS)
+        chat, response_urls = Chat(client), ResponseUrls(session)
+        announcing = Announcing(
             questions=questions,
-            patience=Patience(seconds=DATABASE_PATIENCE_SECONDS),
-            response_urls=ResponseUrls(session),
-            direct_messages=DirectMessages(client),
+            patience=patience,
+            chat=chat,
+            response_urls=response_urls,
             slack_api_url=slack.api_url,
         )
         answering = Answering(
@@ -84,9 +87,14 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
                 reasoning_effort=settings.reasoning_effort,
                 on_attempt=metrics.attempted,
             ),
-            delivery=delivery,
+            delivery=Delivery(
+                questions=questions,
+                patience=patience,
+                ways=all_ways(chat, response_urls, slack_api_url=slack.api_url),
+            ),
+            announcing=announcing,
             commands={command.name: command for command in COMMANDS},
-            patience=Patience(seconds=DATABASE_PATIENCE_SECONDS),
+            patience=patience,
             metrics=metrics,
         )
         jobs.on_question(answering.run)
@@ -95,7 +103,8 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
             questions=questions,
             commands=COMMANDS,
             metrics=metrics,
-            tell=delivery.tell,
+            tell=announcing.tell,
+            say=announcing.say,
         )
         server = _server(settings, slack, bolt(slack, client, services), services) if http else None
         yield App(slack=slack, providers=providers, questions=questions, jobs=jobs, server=server)

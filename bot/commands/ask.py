@@ -65,9 +65,9 @@ def who_sees(request: AskRequest) -> Audience:
     return audience(public=request.public)
 
 
-def render(reply: Answer, request: AskRequest) -> tuple[OutgoingMessage, ...]:
+def render(reply: Answer, _: AskRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
     """Render the answer."""
-    return answer_messages(reply, audience=who_sees(request))
+    return answer_messages(reply, audience=seen_by)
 
 
 ASK = Command(

@@ -38,7 +38,7 @@ class Command(Generic[Request, Reply]):
 
     `name` has no slash. `summary` is its line in Slack's own list, `usage` what follows the name, `examples` are pairs
     of arguments and what they do. `parse` is pure and raises `UsageError`; the worker calls it again. `audience` says
-    who will see the answer to a request.
+    who will see the answer to a request behind a slash; `render` is told who sees it where it is shown.
     """
 
     name: str
@@ -49,4 +49,4 @@ class Command(Generic[Request, Reply]):
     parse: Callable[[str], Request]
     audience: Callable[[Request], Audience]
     answer: Callable[[Request, Work], Awaitable[Reply]]
-    render: Callable[[Reply, Request], tuple[OutgoingMessage, ...]]
+    render: Callable[[Reply, Request, Audience], tuple[OutgoingMessage, ...]]

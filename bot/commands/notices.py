@@ -32,14 +32,14 @@ def usage_message(command: Command[Any, Any], error: UsageError, *, slash: str) 
     """Say what was wrong with a command, how it is used and where to read more; `slash` is how it was called."""
     problem = f"{escape(shorten(error.problem, 1_000))}\n{_usage(command, slash)}"
     message = _of_sections([problem])
-    hint = context(f"{code(f'{slash} help')} shows everything with examples")
+    hint = context(f"{_line(slash, 'help')} shows everything with examples")
     return OutgoingMessage(text=message.text, blocks=(*message.blocks, hint))
 
 
 def help_message(command: Command[Any, Any], *, slash: str) -> OutgoingMessage:
     """Show all of a command: what it does, every option, examples."""
     options = ["*Options*", *(_option(option) for option in command.options)] if command.options else []
-    examples = [f"{code(f'{slash} {arguments}')}  {escape(what)}" for arguments, what in command.examples]
+    examples = [f"{_line(slash, arguments)}  {escape(what)}" for arguments, what in command.examples]
     shown = ["*Examples*", *examples] if examples else []
     return _of_sections([f"{escape(command.summary)}.\n{_usage(command, slash)}", *lines(options), *lines(shown)])
 
@@ -62,7 +62,12 @@ def _unknown(word: str | None, nearest: str | None) -> Iterator[str]:
 
 
 def _usage(command: Command[Any, Any], slash: str) -> str:
-    return f"*Usage*  {code(f'{slash} {command.usage}')}"
+    return f"*Usage*  {_line(slash, command.usage)}"
+
+
+def _line(slash: str, rest: str) -> str:
+    """Return a line to type; in a direct message nothing stands before it."""
+    return code(f"{slash} {rest}".strip())
 
 
 def _option(option: Option) -> str:

@@ -54,9 +54,9 @@ def who_sees(request: SearchRequest) -> Audience:
     return audience(public=request.public)
 
 
-def render(reply: SearchResults, request: SearchRequest) -> tuple[OutgoingMessage, ...]:
+def render(reply: SearchResults, request: SearchRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
     """Render the results."""
-    return results_messages(reply, query=request.query, audience=who_sees(request))
+    return results_messages(reply, query=request.query, audience=seen_by)
 
 
 SEARCH = Command(

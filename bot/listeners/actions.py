@@ -57,16 +57,20 @@ async def ask_again(body: dict[str, Any], action: dict[str, Any], services: Serv
 
 
 def _again(earlier: QuestionRow, body: dict[str, Any], services: Services) -> NewQuestion:
+    """Return the same question; in a thread its answer takes the place of the message that was clicked."""
+    in_thread = earlier.thread_ts is not None
     return NewQuestion(
         id=services.new_id(),
         delivery_key=f"{earlier.id}:retry:{earlier.attempt}",
-        surface="click",
+        surface=earlier.surface if in_thread else "click",
         command=earlier.command,
         text=earlier.text,
         team_id=earlier.team_id,
         channel_id=earlier.channel_id,
         user_id=earlier.user_id,
-        response_url=_response_url(body),
+        response_url=None if in_thread else _response_url(body),
+        thread_ts=earlier.thread_ts,
+        message_ts=_clicked(body, earlier.channel_id) if in_thread else None,
     )
 
 
@@ -79,6 +83,14 @@ async def _tell(body: dict[str, Any], problem: str, services: Services) -> None:
 
 def _response_url(body: dict[str, Any]) -> str | None:
     return str(body.get("response_url") or "") or None
+
+
+def _clicked(body: dict[str, Any], channel: str) -> str | None:
+    """Return the `ts` of the message with the button, unless it was sent to another conversation than this."""
+    container = body.get("container")
+    if not isinstance(container, dict) or container.get("channel_id") != channel:
+        return None
+    return str(container.get("message_ts") or "") or None
 
 
 def _user(body: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ from bot.web.metrics import Metrics
 class Services:
     """The listeners' world. `tell` says something privately to who clicked, by the click's response_url.
 
-    `new_id` makes a question's id.
+    `say` says something in a thread: channel, thread, message. `new_id` makes a question's id.
     """
 
     journal: Journal
@@ -26,4 +26,5 @@ class Services:
     commands: Sequence[Command[Any, Any]]
     metrics: Metrics
     tell: Callable[[str | None, OutgoingMessage], Awaitable[None]]
+    say: Callable[[str, str, OutgoingMessage], Awaitable[None]]
     new_id: Callable[[], UUID] = uuid4

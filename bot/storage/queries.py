@@ -4,9 +4,9 @@ from __future__ import annotations
 
 RECEIVE = """
     INSERT INTO questions
-        (id, delivery_key, surface, command, text, team_id, channel_id, user_id, response_url)
+        (id, delivery_key, surface, command, text, team_id, channel_id, user_id, response_url, thread_ts, message_ts)
     VALUES (%(id)s, %(delivery_key)s, %(surface)s, %(command)s, %(text)s, %(team_id)s, %(channel_id)s, %(user_id)s,
-        %(response_url)s)
+        %(response_url)s, %(thread_ts)s, %(message_ts)s)
     ON CONFLICT (delivery_key) DO NOTHING
     RETURNING id
 """
@@ -28,6 +28,11 @@ GET = "SELECT * FROM questions WHERE id = %(id)s"
 
 RECORD_RUN = "UPDATE questions SET run_id = %(run_id)s WHERE id = %(id)s AND attempt = %(attempt)s RETURNING id"
 """Keep the provider's id of a background run."""
+
+RECORD_MESSAGE = """
+    UPDATE questions SET message_ts = %(message_ts)s WHERE id = %(id)s AND attempt = %(attempt)s RETURNING id
+"""
+"""Keep which message says that the search is on, and will hold the answer."""
 
 KEEP_MESSAGES = """
     UPDATE questions

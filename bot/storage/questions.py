@@ -25,7 +25,10 @@ OPEN = frozenset({"received", "working", "delivering"})
 
 @dataclass(frozen=True, kw_only=True)
 class NewQuestion:
-    """What a listener knows about a question when it writes it down."""
+    """What a listener knows about a question when it writes it down.
+
+    `thread_ts` is the thread to answer in; `message_ts` the app's message there whose place the answer takes.
+    """
 
     id: UUID
     delivery_key: str
@@ -35,7 +38,9 @@ class NewQuestion:
     team_id: str
     channel_id: str
     user_id: str
-    response_url: str | None
+    response_url: str | None = None
+    thread_ts: str | None = None
+    message_ts: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +56,8 @@ class QuestionRow:
     user_id: str
     response_url: str | None
     response_uses: int
+    message_ts: str | None
+    thread_ts: str | None
     state: str
     attempt: int
     returns: int
@@ -126,6 +133,10 @@ class Questions:
     async def record_run(self, row: QuestionRow, run_id: str) -> bool:
         """Keep the id of a background run that has just begun to cost money."""
         return await self._changed(queries.RECORD_RUN, row, run_id=run_id)
+
+    async def record_message(self, row: QuestionRow, message_ts: str) -> bool:
+        """Keep the `ts` of the message that says that the search is on."""
+        return await self._changed(queries.RECORD_MESSAGE, row, message_ts=message_ts)
 
     async def keep_messages(self, row: QuestionRow, outcome: Outcome) -> bool:
         """Keep what is to be posted, and its figures."""

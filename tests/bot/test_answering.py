@@ -15,6 +15,7 @@ from psycopg.rows import DictRow
 from bot.answering import MAX_RETURNS, MAX_RETURNS_IN_DELIVERY, Answering
 from bot.blocks.base import Audience, OutgoingMessage
 from bot.commands import COMMANDS
+from bot.delivery.announcing import Announcing
 from bot.delivery.deliver import Delivery, Superseded
 from bot.storage.patience import Patience
 from bot.storage.questions import NewQuestion, QuestionRow, Questions, connection_pool
@@ -39,9 +40,10 @@ class ScriptedDelivery:
         self.delivered.append((" ".join(message.text for message in row.messages or ()), audience))
         return self.way_left
 
-    async def announce(self, row: QuestionRow, message: OutgoingMessage) -> int:
-        self.announced.append(message.text)
-        return 1
+    async def announce(self, row: QuestionRow, message: OutgoingMessage) -> QuestionRow:
+        if row.returns == 0:
+            self.announced.append(message.text)
+        return row
 
     async def tidy(self, row: QuestionRow) -> None:
         self.tidied += 1
@@ -76,6 +78,7 @@ class Desk:
             questions=self.questions,
             provider=self.provider,
             delivery=cast("Delivery", self.delivery),
+            announcing=cast("Announcing", self.delivery),
             commands={command.name: command for command in COMMANDS},
             patience=Patience(seconds=1),
             metrics=Metrics(),

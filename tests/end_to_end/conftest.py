@@ -38,8 +38,16 @@ class World:
             shown: dict[str, Any] = await response.json()
             return shown
 
-    async def clicks_retry(self, question: str, *, token: str = "click") -> int:
-        async with await self.person.clicks("retry", question, token=token) as response:
+    async def mentions(self, text: str, /, **more: Any) -> int:
+        async with await self.person.mentions(text, **more) as response:
+            return response.status
+
+    async def writes(self, text: str, /, **more: Any) -> int:
+        async with await self.person.writes(text, **more) as response:
+            return response.status
+
+    async def clicks_retry(self, question: str, **more: Any) -> int:
+        async with await self.person.clicks("retry", question, **more) as response:
             return response.status
 
 

@@ -8,10 +8,12 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 from aiohttp import ClientResponse, ClientSession
 
+BOT_USER = "U0APP"
 SIGNING_SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
 
 
@@ -58,15 +60,64 @@ class Person:
         }
         return await self._send(form)
 
-    async def clicks(self, action_id: str, value: str, *, token: str = "click") -> ClientResponse:
-        """Click a button on an ephemeral message."""
+    async def mentions(self, text: str, /, *, ts: str = "1795255200.000100", **more: Any) -> ClientResponse:
+        """Mention the app in a channel, as the event `app_mention` says; the same `ts` is the same message."""
+        return await self.event(
+            {"type": "app_mention", "channel": "C1", "text": f"<@{BOT_USER}> {text}", "ts": ts} | more
+        )
+
+    async def writes(self, text: str, /, *, ts: str = "1795255200.000100", **more: Any) -> ClientResponse:
+        """Write to the app directly."""
+        event = {"type": "message", "channel": "DU1", "channel_type": "im", "text": text, "ts": ts}
+        return await self.event(event | more)
+
+    async def event(
+        self, event: dict[str, Any], *, id: str = "Ev1", headers: dict[str, str] | None = None
+    ) -> ClientResponse:
+        """Have Slack report an event; a delivery that is one more has the header `X-Slack-Retry-Num`.
+
+        https://docs.slack.dev/apis/events-api#callback-field
+        """
+        envelope = {
+            "token": "deprecated",
+            "team_id": "T1",
+            "context_team_id": "T1",
+            "api_app_id": "A1",
+            "event": {"user": self.user, "event_ts": event.get("ts"), "team": "T1"} | event,
+            "type": "event_callback",
+            "event_id": id,
+            "event_time": 1795255200,
+            "authorizations": [
+                {
+                    "enterprise_id": None,
+                    "team_id": "T1",
+                    "user_id": BOT_USER,
+                    "is_bot": True,
+                    "is_enterprise_install": False,
+                }
+            ],
+            "is_ext_shared_channel": False,
+        }
+        body = json.dumps(envelope).encode()
+        sent = signed(body, secret=self.secret) | {"Content-Type": "application/json"} | (headers or {})
+        return await self.session.post(f"{self.app_url}/slack/events", data=body, headers=sent)
+
+    async def clicks(
+        self, action_id: str, value: str, *, token: str = "click", channel: str = "C1", message: str | None = None
+    ) -> ClientResponse:
+        """Click a button, on an ephemeral message or on the one with the `ts` that is named."""
         payload = {
             "type": "block_actions",
             "user": {"id": self.user, "team_id": "T1"},
             "team": {"id": "T1"},
             "api_app_id": "A1",
-            "container": {"type": "message", "is_ephemeral": True, "channel_id": "C1", "message_ts": "1.2"},
-            "channel": {"id": "C1"},
+            "container": {
+                "type": "message",
+                "is_ephemeral": message is None,
+                "channel_id": channel,
+                "message_ts": message or "1.2",
+            },
+            "channel": {"id": channel},
             "trigger_id": "click-trigger",
             "response_url": self.response_url(token),
             "actions": [

@@ -6,13 +6,14 @@ import asyncio
 import json
 import time
 from collections import defaultdict, deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
 from aiohttp import web
 
-from tests.fakes.slack_limits import check_message
+from tests.fakes.slack_limits import MOST_TEXT_BYTES_BESIDE_BLOCKS, check_message
 
 BOT_TOKEN = "xoxb-fake-bot-token"
 
@@ -43,16 +44,21 @@ class Fault:
 
 
 class FakeSlack:
-    """The server. `origin` is its address, `api_url` what SLACK_API_URL is set to; `posts` is what it took."""
+    """The server. `origin` is its address, `api_url` what SLACK_API_URL is set to; `posts` is what it took.
+
+    `shown` holds what people see now in channels, by channel and `ts`.
+    """
 
     def __init__(self) -> None:
         self.posts: list[Post] = []
+        self.shown: dict[tuple[str, str], dict[str, Any]] = {}
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.refusals: list[str] = []
         self._faults: defaultdict[str, deque[Fault]] = defaultdict(deque)
         self._uses: defaultdict[str, int] = defaultdict(int)
         self._changed = asyncio.Condition()
         self._runner: web.AppRunner | None = None
+        self._last_ts = 0.0
         self.origin = ""
 
     async def __aenter__(self) -> Self:
@@ -89,6 +95,20 @@ class FakeSlack:
             await self._changed.wait_for(lambda: len(self.posts) >= count)
         return self.posts
 
+    async def wait_until(self, holds: Callable[[], bool], *, seconds: float = 20) -> None:
+        """Wait until something holds after a message was taken; fails the test when it never does."""
+        async with asyncio.timeout(seconds), self._changed:
+            await self._changed.wait_for(holds)
+
+    def thread(self, channel: str, thread_ts: str) -> list[Post]:
+        """Return what the app shows in a thread now, in the order in which it was posted."""
+        shown = sorted(self.shown.items())
+        return [
+            Post(way="thread", payload=message)
+            for (where, _), message in shown
+            if where == channel and message.get("thread_ts") == thread_ts
+        ]
+
     async def _response_url(self, request: web.Request) -> web.StreamResponse:
         token = request.match_info["token"]
         payload = await request.json()
@@ -122,12 +142,37 @@ class FakeSlack:
         if method == "conversations.history":
             found = [post.payload for post in self.posts if post.payload.get("channel") == payload["channel"]]
             return {"messages": found[::-1]}
+        if method == "conversations.replies":
+            found = [post.payload for post in self.thread(payload["channel"], payload["ts"])]
+            start, limit = int(payload.get("cursor") or 0), int(payload["limit"])
+            cursor = str(start + limit) if start + limit < len(found) else ""
+            return {"messages": found[start : start + limit], "response_metadata": {"next_cursor": cursor}}
         if method == "chat.postMessage":
             error = self._refusal(payload)
             return (
                 {"error": error} if error else {"ts": await self._take(method, payload), "channel": payload["channel"]}
             )
+        if method in {"chat.update", "chat.delete"}:
+            return await self._change(method, payload)
         return {"error": "unknown_method"}
+
+    async def _change(self, method: str, payload: dict[str, Any]) -> dict[str, Any]:
+        place = (payload["channel"], payload["ts"])
+        if place not in self.shown:
+            return {"error": "message_not_found"}
+        if method == "chat.delete":
+            del self.shown[place]
+            return {}
+        # Slack measures the text of an update in bytes: https://docs.slack.dev/reference/methods/chat.update
+        if len(payload["text"].encode()) > MOST_TEXT_BYTES_BESIDE_BLOCKS:
+            return {"error": "msg_too_long"}
+        if error := self._refusal(payload | {"unfurl_links": False, "unfurl_media": False}):
+            return {"error": error}
+        async with self._changed:
+            self.shown[place] |= {"text": payload["text"], "blocks": payload.get("blocks") or []}
+            self.posts.append(Post(way=method, payload=payload))
+            self._changed.notify_all()
+        return {"ts": payload["ts"]}
 
     def _next_fault(self, way: str) -> Fault | None:
         return self._faults[way].popleft() if self._faults[way] else None
@@ -152,9 +197,12 @@ class FakeSlack:
         return "invalid_blocks" if faults else None
 
     async def _take(self, way: str, payload: dict[str, Any]) -> str:
-        ts = f"{time.time():.6f}"
+        self._last_ts = max(time.time(), self._last_ts + 0.00001)
+        ts = f"{self._last_ts:.6f}"
         async with self._changed:
             self.posts.append(Post(way=way, payload=payload | {"ts": ts}))
+            if "channel" in payload:
+                self.shown[payload["channel"], ts] = payload | {"ts": ts}
             self._changed.notify_all()
         return ts
 

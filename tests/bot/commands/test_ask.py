@@ -93,7 +93,7 @@ async def test_it_asks_and_renders_the_answer() -> None:
     read = ASK.parse("why")
 
     reply = await ASK.answer(read, Work(provider=provider))
-    (message,) = ASK.render(reply, read)
+    (message,) = ASK.render(reply, read, Audience.ASKER)
 
     assert (reply, provider.questions) == (answer_by("One"), [read.question])
     assert "[[1]](https://example.com/)" in json.dumps(message.blocks)

@@ -133,7 +133,7 @@ async def test_it_searches_and_renders_what_was_found() -> None:
     read = SEARCH.parse("--n 3 pages --public")
 
     reply = await SEARCH.answer(read, Work(provider=provider))
-    (message,) = SEARCH.render(reply, read)
+    (message,) = SEARCH.render(reply, read, Audience.CHANNEL)
 
     assert (reply, provider.queries) == (results_by("One"), [read.query])
     assert "<https://example.com/|A page>" in json.dumps(message.blocks)

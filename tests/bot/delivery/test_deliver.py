@@ -3,59 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any, cast
-from uuid import UUID
 
 import pytest
 
 from bot.blocks.base import Audience, OutgoingMessage
-from bot.delivery.deliver import Delivery, Superseded
-from bot.delivery.direct_message import DirectMessages
+from bot.delivery.announcing import Announcing
+from bot.delivery.chat import Chat
+from bot.delivery.deliver import Delivery, Superseded, all_ways
 from bot.delivery.posting import Posting, Refused, Sent, TryLater, WayClosed
 from bot.delivery.response_url import ResponseUrls
 from bot.storage.patience import Patience
 from bot.storage.questions import QuestionRow, Questions
-
-BEGAN = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
-URL = "https://hooks.slack.com/commands/1"
-
-
-def message(number: int) -> OutgoingMessage:
-    section = {"type": "section", "text": {"type": "mrkdwn", "text": f"words {number}"}}
-    return OutgoingMessage(text=f"part {number}", blocks=(section,))
-
-
-def row(**changes: Any) -> QuestionRow:
-    base = QuestionRow(
-        id=UUID(int=7),
-        surface="slash",
-        command="ask",
-        text="why",
-        team_id="T1",
-        channel_id="C1",
-        user_id="U1",
-        response_url=URL,
-        response_uses=0,
-        state="delivering",
-        attempt=1,
-        returns=0,
-        messages=(message(1),),
-        outcome="answered",
-        part=0,
-        run_id=None,
-        received_at=BEGAN,
-    )
-    return replace(base, **changes)
+from tests.fakes.rows import BEGAN, message, row
 
 
 @dataclass
 class Ways:
-    """Both ways out, the row and the clock, scripted: what each post comes to, and all that happened, in order."""
+    """Every way out, the row and the clock, scripted: what each post comes to, and all that happened, in order."""
 
     url: list[Posting] = field(default_factory=list)
     direct: list[Posting] = field(default_factory=list)
+    thread: list[Posting] = field(default_factory=list)
+    change: list[Posting] = field(default_factory=list)
     found: str | None = None
     zombie_at: int | None = None
     happened: list[str] = field(default_factory=list)
@@ -63,6 +35,9 @@ class Ways:
     now: datetime = BEGAN
 
     async def post(self, target: str, sent: OutgoingMessage, **how: Any) -> Posting:
+        if how.get("thread_ts"):
+            self.happened.append(f"thread {how['part']} {target} {how['thread_ts']}")
+            return self.thread.pop(0) if self.thread else Sent(ts="1.3")
         if "question" in how:
             self.happened.append(f"direct {how['part']} {target}")
             return self.direct.pop(0) if self.direct else Sent()
@@ -74,9 +49,23 @@ class Ways:
         self.happened.append("delete")
         return Sent()
 
-    async def find(self, user: str, *, question: str, part: int) -> str | None:
-        self.happened.append(f"look {part}")
+    async def open_direct(self, user: str) -> str:
+        return f"D{user}"
+
+    async def update(self, channel: str, ts: str, sent: OutgoingMessage) -> Posting:
+        self.happened.append(f"change {channel} {ts}{'' if sent.blocks else ' as text'}")
+        return self.change.pop(0) if self.change else Sent(ts=ts)
+
+    async def delete(self, channel: str, ts: str) -> None:
+        self.happened.append(f"remove {channel} {ts}")
+
+    async def find(self, channel: str, *, question: str, part: int, thread_ts: str | None = None) -> str | None:
+        self.happened.append(f"look {part}{f' in {thread_ts}' if thread_ts else ''}")
         return self.found
+
+    async def record_message(self, which: QuestionRow, message_ts: str) -> bool:
+        self.happened.append(f"record {message_ts}")
+        return self.zombie_at is None
 
     async def begin_part(self, which: QuestionRow, part: int, *, uses: int) -> bool:
         self.happened.append(f"begin {part} uses {uses}")
@@ -90,12 +79,21 @@ class Ways:
         return Delivery(
             questions=cast("Questions", self),
             patience=Patience(seconds=1),
-            response_urls=cast("ResponseUrls", self),
-            direct_messages=cast("DirectMessages", self),
-            slack_api_url="https://slack.com/api/",
+            ways=all_ways(cast("Chat", self), cast("ResponseUrls", self), slack_api_url="https://slack.com/api/"),
             now=lambda: self.now,
             sleep=self.sleep,
             jitter=lambda low, high: high,
+        )
+
+    def announcing(self) -> Announcing:
+        return Announcing(
+            questions=cast("Questions", self),
+            patience=Patience(seconds=1),
+            chat=cast("Chat", self),
+            response_urls=cast("ResponseUrls", self),
+            slack_api_url="https://slack.com/api/",
+            now=lambda: self.now,
+            sleep=self.sleep,
         )
 
 
@@ -126,9 +124,9 @@ async def test_what_does_not_fit_five_uses_goes_to_the_asker_directly() -> None:
         "url asker",
         "url asker",
         "url asker",
-        "direct 4 U1",
-        "direct 5 U1",
-        "direct 6 U1",
+        "direct 4 DU1",
+        "direct 5 DU1",
+        "direct 6 DU1",
     ]
 
 
@@ -147,7 +145,7 @@ async def test_without_an_open_response_url__directly(changes: dict[str, Any]) -
     ways = Ways()
 
     assert await deliver(ways, row(**changes))
-    assert ways.happened == ["begin 0 uses 0", "direct 0 U1"]
+    assert ways.happened == ["begin 0 uses 0", "direct 0 DU1"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,7 +161,7 @@ class Case:
 CASES: dict[str, Case] = {
     "used up, so directly": Case(
         url=[WayClosed(error="used_url")],
-        happened=["begin 0 uses 1", "url asker replace", "begin 0 uses 0", "direct 0 U1"],
+        happened=["begin 0 uses 1", "url asker replace", "begin 0 uses 0", "direct 0 DU1"],
     ),
     "blocks refused, so once as text": Case(
         url=[Refused(error="invalid_blocks")],
@@ -177,7 +175,7 @@ CASES: dict[str, Case] = {
             "begin 0 uses 1",
             "url asker replace as text",
             "begin 0 uses 0",
-            "direct 0 U1",
+            "direct 0 DU1",
         ],
     ),
     "an ambiguous time-out is sent again": Case(
@@ -191,16 +189,16 @@ CASES: dict[str, Case] = {
             "begin 0 uses 1",
             "url asker replace",
             "begin 0 uses 0",
-            "direct 0 U1",
+            "direct 0 DU1",
             "begin 0 uses 0",
             "look 0",
-            "direct 0 U1",
+            "direct 0 DU1",
         ],
     ),
     "nobody there to write to": Case(
         url=[WayClosed(error="expired_url")],
         direct=[WayClosed(error="account_inactive")],
-        happened=["begin 0 uses 1", "url asker replace", "begin 0 uses 0", "direct 0 U1"],
+        happened=["begin 0 uses 1", "url asker replace", "begin 0 uses 0", "direct 0 DU1"],
         delivered=False,
     ),
 }
@@ -250,7 +248,7 @@ async def test_after_a_crash_a_direct_message_in_doubt_is_looked_for_first() -> 
     ways = Ways(found="1.2")
 
     assert await deliver(ways, row(response_url=None, returns=1, part=1, messages=(message(1), message(2), message(3))))
-    assert ways.happened == ["begin 1 uses 0", "look 1", "begin 2 uses 0", "direct 2 U1"]
+    assert ways.happened == ["begin 1 uses 0", "look 1", "begin 2 uses 0", "direct 2 DU1"]
 
 
 async def test_after_a_crash_a_response_url_post_in_doubt_is_sent_again() -> None:
@@ -263,15 +261,147 @@ async def test_after_a_crash_a_response_url_post_in_doubt_is_sent_again() -> Non
 async def test_a_click_is_answered_at_once_in_the_message_s_place() -> None:
     ways = Ways()
 
-    await ways.delivery().announce(row(surface="click"), message(1))
+    announced = await ways.announcing().announce(row(surface="click"), message(1))
 
+    assert announced.response_uses == 1
     assert ways.happened == ["begin 0 uses 1", "url asker replace"]
 
 
 async def test_a_click_without_an_open_way_is_not_announced() -> None:
     ways = Ways()
 
-    await ways.delivery().announce(row(surface="click", response_url=None), message(1))
-    await ways.delivery().tidy(row(surface="click", response_url=None))
+    await ways.announcing().announce(row(surface="click", response_url=None), message(1))
+    await ways.announcing().tidy(row(surface="click", response_url=None))
 
     assert ways.happened == []
+
+
+def in_thread(**changes: Any) -> QuestionRow:
+    return row(**{"surface": "mention", "response_url": None, "thread_ts": "1.1", "message_ts": "1.2"} | changes)
+
+
+THREADS: dict[str, tuple[Ways, QuestionRow, list[str]]] = {
+    "the answer takes the line's place, its parts follow": (
+        Ways(),
+        in_thread(messages=(message(1), message(2))),
+        ["begin 0 uses 0", "change C1 1.2", "begin 1 uses 0", "thread 1 C1 1.1"],
+    ),
+    "after a crash the line is changed again": (
+        Ways(),
+        in_thread(returns=1),
+        ["begin 0 uses 0", "change C1 1.2"],
+    ),
+    "after a crash a later part is looked for": (
+        Ways(found="1.9"),
+        in_thread(returns=1, part=1, messages=(message(1), message(2))),
+        ["begin 1 uses 0", "look 1 in 1.1", "change C1 1.9"],
+    ),
+    "nobody knows the line, so it is looked for": (
+        Ways(found="1.8"),
+        in_thread(message_ts=None),
+        ["begin 0 uses 0", "look 0 in 1.1", "change C1 1.8"],
+    ),
+    "there is no line": (
+        Ways(),
+        in_thread(message_ts=None),
+        ["begin 0 uses 0", "look 0 in 1.1", "thread 0 C1 1.1"],
+    ),
+    "a line that cannot be changed goes": (
+        Ways(change=[WayClosed(error="cant_update_message")]),
+        in_thread(),
+        ["begin 0 uses 0", "change C1 1.2", "remove C1 1.2", "begin 0 uses 0", "thread 0 C1 1.1"],
+    ),
+    "text too long for a change is a new message": (
+        Ways(change=[Refused(error="invalid_blocks"), Refused(error="msg_too_long")]),
+        in_thread(),
+        [
+            "begin 0 uses 0",
+            "change C1 1.2",
+            "begin 0 uses 0",
+            "change C1 1.2 as text",
+            "remove C1 1.2",
+            "begin 0 uses 0",
+            "thread 0 C1 1.1",
+        ],
+    ),
+    "a closed thread, so directly": (
+        Ways(thread=[WayClosed(error="not_in_channel")]),
+        in_thread(message_ts=None, returns=1),
+        ["begin 0 uses 0", "look 0 in 1.1", "thread 0 C1 1.1", "begin 0 uses 0", "look 0", "direct 0 DU1"],
+    ),
+    "an ambiguous post in a thread is looked for": (
+        Ways(thread=[TryLater(error="http_503", ambiguous=True)]),
+        in_thread(part=1, messages=(message(1), message(2))),
+        ["begin 1 uses 0", "thread 1 C1 1.1", "begin 1 uses 0", "look 1 in 1.1", "thread 1 C1 1.1"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("ways", "which", "happened"), THREADS.values(), ids=THREADS.keys())
+async def test_an_answer_in_a_thread(ways: Ways, which: QuestionRow, happened: list[str]) -> None:
+    assert await deliver(ways, which, Audience.CHANNEL)
+    assert ways.happened == happened
+
+
+LINES: dict[str, tuple[Ways, QuestionRow, list[str], str | None]] = {
+    "posted once and recorded": (
+        Ways(),
+        in_thread(message_ts=None),
+        ["begin 0 uses 0", "thread 0 C1 1.1", "record 1.3"],
+        "1.3",
+    ),
+    "a reply that got lost": (
+        Ways(thread=[TryLater(error="timeout", ambiguous=True)], found="1.7"),
+        in_thread(message_ts=None),
+        ["begin 0 uses 0", "thread 0 C1 1.1", "look 0 in 1.1", "record 1.7"],
+        "1.7",
+    ),
+    "a worker died after the post": (
+        Ways(found="1.7"),
+        in_thread(message_ts=None, returns=1),
+        ["look 0 in 1.1", "record 1.7"],
+        "1.7",
+    ),
+    "Slack is away": (
+        Ways(thread=[TryLater(error="http_503", ambiguous=True)] * 9),
+        in_thread(message_ts=None),
+        [
+            "begin 0 uses 0",
+            "thread 0 C1 1.1",
+            *["look 0 in 1.1", "begin 0 uses 0", "thread 0 C1 1.1"] * 2,
+            "look 0 in 1.1",
+        ],
+        None,
+    ),
+    "Slack asks for a long pause": (
+        Ways(thread=[TryLater(error="ratelimited", seconds=30)]),
+        in_thread(message_ts=None),
+        ["begin 0 uses 0", "thread 0 C1 1.1"],
+        None,
+    ),
+    "the app is no member": (
+        Ways(thread=[WayClosed(error="not_in_channel")]),
+        in_thread(message_ts=None),
+        ["begin 0 uses 0", "thread 0 C1 1.1"],
+        None,
+    ),
+    "a click in a thread": (Ways(), in_thread(), ["begin 0 uses 0", "change C1 1.2"], "1.2"),
+    "a line that stands there already": (Ways(), in_thread(returns=1), [], "1.2"),
+}
+
+
+@pytest.mark.parametrize(("ways", "which", "happened", "ts"), LINES.values(), ids=LINES.keys())
+async def test_the_searching_line_in_a_thread(
+    ways: Ways, which: QuestionRow, happened: list[str], ts: str | None
+) -> None:
+    announced = await ways.announcing().announce(which, message(1))
+
+    assert (ways.happened, announced.message_ts) == (happened, ts)
+    assert sum(ways.slept) <= 6
+
+
+async def test_a_zombie_s_searching_line_is_its_last_word() -> None:
+    ways = Ways(zombie_at=1)
+
+    with pytest.raises(Superseded):
+        await ways.announcing().announce(in_thread(message_ts=None), message(1))

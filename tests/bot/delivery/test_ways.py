@@ -9,9 +9,11 @@ from aiohttp import ClientSession, ClientTimeout
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.blocks.base import Audience, OutgoingMessage
-from bot.delivery.direct_message import DirectMessages
+from bot.delivery.chat import Chat
 from bot.delivery.posting import Posting, Refused, Sent, TryLater, WayClosed
 from bot.delivery.response_url import ResponseUrls, may_use
+from bot.delivery.ways import ByDirectMessage, Letter
+from tests.fakes.rows import row
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
 
 MESSAGE = OutgoingMessage(text="hello")
@@ -27,6 +29,11 @@ async def slack() -> AsyncIterator[FakeSlack]:
 async def session() -> AsyncIterator[ClientSession]:
     async with ClientSession(timeout=ClientTimeout(total=0.5)) as shared:
         yield shared
+
+
+@pytest.fixture
+def chat(slack: FakeSlack, session: ClientSession) -> Chat:
+    return Chat(AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, session=session))
 
 
 @pytest.mark.parametrize(
@@ -74,29 +81,51 @@ async def test_a_reply_to_a_response_url(
         (Fault(status=200, seconds=2), TryLater(error="TimeoutError", ambiguous=True)),
     ],
 )  # fmt: skip
-async def test_a_reply_to_a_direct_message(
-    slack: FakeSlack, session: ClientSession, fault: Fault, meaning: Posting
-) -> None:
-    slack.fail("chat.postMessage", fault)
-    direct = DirectMessages(AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, session=session))
+@pytest.mark.parametrize("method", ["chat.postMessage", "chat.update"])
+async def test_a_reply_to_a_call(chat: Chat, slack: FakeSlack, fault: Fault, meaning: Posting, method: str) -> None:
+    slack.fail(method, fault)
 
-    posted = await direct.post("U1", MESSAGE, question="q", part=0)
+    if method == "chat.update":
+        posted = await chat.update("C1", "1.2", MESSAGE)
+    else:
+        posted = await chat.post("C1", MESSAGE, question="q", part=0)
 
     assert posted == meaning
 
 
-async def test_a_history_that_cannot_be_read_holds_nothing(slack: FakeSlack, session: ClientSession) -> None:
-    slack.fail("conversations.history", Fault(status=200, body='{"ok": false, "error": "missing_scope"}'))
-    direct = DirectMessages(AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, session=session))
+@pytest.mark.parametrize("thread", [None, "1.1"])
+async def test_what_was_posted_is_found_by_its_question_and_part(chat: Chat, thread: str | None) -> None:
+    for part in (0, 1):
+        await chat.post("C1", MESSAGE, question="q", part=part, thread_ts=thread)
+    await chat.post("C1", MESSAGE, question="other", part=2, thread_ts=thread)
 
-    assert await direct.find("U1", question="q", part=0) is None
+    found = [await chat.find("C1", question="q", part=part, thread_ts=thread) for part in (0, 1, 2)]
+
+    assert [ts is not None for ts in found] == [True, True, False]
+    assert found[0] != found[1]
 
 
-async def test_no_channel_is_opened__tried_later(slack: FakeSlack, session: ClientSession) -> None:
+async def test_a_part_on_the_second_page_of_a_thread_is_found(chat: Chat) -> None:
+    for part in range(250):
+        await chat.post("C1", MESSAGE, question="q", part=part, thread_ts="1.1")
+
+    assert await chat.find("C1", question="q", part=249, thread_ts="1.1") is not None
+
+
+@pytest.mark.parametrize("thread", [None, "1.1"])
+async def test_a_history_that_cannot_be_read_holds_nothing(chat: Chat, slack: FakeSlack, thread: str | None) -> None:
+    method = "conversations.history" if thread is None else "conversations.replies"
+    slack.fail(method, Fault(status=200, body='{"ok": false, "error": "missing_scope"}'))
+    await chat.post("C1", MESSAGE, question="q", part=0, thread_ts=thread)
+
+    assert await chat.find("C1", question="q", part=0, thread_ts=thread) is None
+
+
+async def test_no_channel_is_opened__tried_later(chat: Chat, slack: FakeSlack) -> None:
     slack.fail("conversations.open", Fault(status=200, body='{"ok": true}'))
-    direct = DirectMessages(AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, session=session))
+    letter = Letter(row=row(), part=0, message=MESSAGE, audience=Audience.ASKER)
 
-    assert await direct.post("U1", MESSAGE, question="q", part=0) == TryLater(error="SlackClientError", ambiguous=True)
+    assert await ByDirectMessage(chat=chat).post(letter) == TryLater(error="SlackClientError", ambiguous=True)
 
 
 @pytest.mark.parametrize(

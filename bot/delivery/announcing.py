@@ -1,0 +1,107 @@
+"""What is said around an answer: that the search is on, that something cannot be done; and what is cleared away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from bot.blocks import gate
+from bot.blocks.base import Audience, OutgoingMessage
+from bot.delivery.chat import Chat
+from bot.delivery.deliver import Superseded, utc_now
+from bot.delivery.posting import Sent, TryLater
+from bot.delivery.response_url import ResponseUrls, may_use
+from bot.delivery.ways import is_open
+from bot.storage.patience import Patience
+from bot.storage.questions import QuestionRow, Questions
+
+ATTEMPTS = 3
+LONGEST_PAUSE_SECONDS = 2.0
+"""The answer is not kept waiting for a line that says that it is on its way."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Announcing:
+    """Says the small things. `now` and `sleep` are the clock and the pause."""
+
+    questions: Questions
+    patience: Patience
+    chat: Chat
+    response_urls: ResponseUrls
+    slack_api_url: str
+    now: Callable[[], datetime] = utc_now
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+    async def announce(self, row: QuestionRow, message: OutgoingMessage) -> QuestionRow:
+        """Say that the search is on, where the listener could not, and return the row as it then is.
+
+        In a thread that is a message whose place the answer will take; after a click it stands in the place of the
+        message with the button. Raises `Superseded` for a zombie.
+        """
+        message = gate.seal(message)
+        if row.thread_ts is not None:
+            return await self._in_thread(row, message)
+        if row.returns or row.response_url is None or not self._response_url_open(row):
+            return row
+        await self._begin(row, uses=1)
+        await self.response_urls.post(row.response_url, message, audience=Audience.ASKER, replace=True)
+        return replace(row, response_uses=row.response_uses + 1)
+
+    async def tell(self, url: str | None, message: OutgoingMessage) -> None:
+        """Say one thing to the person behind a click, privately, beside the message; tried once."""
+        if url is not None and may_use(url, slack_api_url=self.slack_api_url):
+            await self.response_urls.post(url, gate.seal(message), audience=Audience.ASKER, replace=False)
+
+    async def say(self, channel: str, thread_ts: str, message: OutgoingMessage) -> None:
+        """Say one thing in a thread, which belongs to no answer; tried once."""
+        await self.chat.post(channel, gate.seal(message), question="", part=0, thread_ts=thread_ts)
+
+    async def tidy(self, row: QuestionRow) -> None:
+        """Remove the message whose button was clicked, after the answer went to the channel instead."""
+        if row.response_url is not None and self._response_url_open(row):
+            await self.response_urls.delete_original(row.response_url)
+
+    async def _in_thread(self, row: QuestionRow, message: OutgoingMessage) -> QuestionRow:
+        if row.message_ts is not None:
+            if not row.returns:
+                await self._begin(row, uses=0)
+                await self.chat.update(row.channel_id, row.message_ts, message)
+            return row
+        ts = await self._posted(row, message)
+        if ts is None:
+            return row
+        if not await self.patience(lambda: self.questions.record_message(row, ts)):
+            raise Superseded
+        return replace(row, message_ts=ts)
+
+    async def _posted(self, row: QuestionRow, message: OutgoingMessage) -> str | None:
+        """Post the line once and return its `ts`; None where Slack does not say, or does not want it."""
+        question, in_doubt = str(row.id), row.returns > 0
+        for _ in range(ATTEMPTS):
+            found = await self._found(row) if in_doubt else None
+            if found is not None:
+                return found
+            await self._begin(row, uses=0)
+            result = await self.chat.post(row.channel_id, message, question=question, part=0, thread_ts=row.thread_ts)
+            match result:
+                case Sent(ts=ts):
+                    return ts
+                case TryLater(seconds=seconds, ambiguous=ambiguous) if (seconds or 0) <= LONGEST_PAUSE_SECONDS:
+                    in_doubt = in_doubt or ambiguous
+                    await self.sleep(seconds or 0.5)
+                case _:
+                    return None
+        return await self._found(row) if in_doubt else None
+
+    async def _found(self, row: QuestionRow) -> str | None:
+        return await self.chat.find(row.channel_id, question=str(row.id), part=0, thread_ts=row.thread_ts)
+
+    def _response_url_open(self, row: QuestionRow) -> bool:
+        age = (self.now() - row.received_at).total_seconds()
+        return is_open(row, uses=row.response_uses, age=age, slack_api_url=self.slack_api_url)
+
+    async def _begin(self, row: QuestionRow, *, uses: int) -> None:
+        if not await self.patience(lambda: self.questions.begin_part(row, row.part, uses=uses)):
+            raise Superseded

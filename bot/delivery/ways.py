@@ -1,0 +1,155 @@
+"""The ways that a message can take to the asker.
+
+A way posts one letter once and says what came of it. Whether to try again, and which way comes next, others decide.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from bot.blocks.base import Audience, OutgoingMessage
+from bot.delivery.chat import FAILURES, Chat, meaning
+from bot.delivery.posting import Posting, Refused, Sent, WayClosed
+from bot.delivery.response_url import LIFETIME_SECONDS, MAX_USES, ResponseUrls, may_use
+from bot.storage.questions import QuestionRow
+
+
+@dataclass(frozen=True, kw_only=True)
+class Letter:
+    """One part on its way: the question, the part's number from 0; `in_doubt` says that it may be out already.
+
+    `uses` counts the uses of the response_url so far, `age` is the seconds since the question was received.
+    """
+
+    row: QuestionRow
+    part: int
+    message: OutgoingMessage
+    audience: Audience
+    in_doubt: bool = False
+    uses: int = 0
+    age: float = 0.0
+
+    @property
+    def question(self) -> str:
+        """The question's id, by which its messages are found again."""
+        return str(self.row.id)
+
+
+def is_open(row: QuestionRow, *, uses: int, age: float, slack_api_url: str) -> bool:
+    """Tell whether a question's response_url is Slack's, fresh after `age` seconds, and not used up."""
+    return age < LIFETIME_SECONDS and uses < MAX_USES and may_use(row.response_url, slack_api_url=slack_api_url)
+
+
+class Way(Protocol):
+    """One way out."""
+
+    @property
+    def name(self) -> str:
+        """What the log calls it."""
+        ...
+
+    @property
+    def uses(self) -> int:
+        """What a post takes of the response_url's five."""
+        ...
+
+    def takes(self, letter: Letter) -> bool:
+        """Tell whether the letter can go this way at all."""
+        ...
+
+    async def post(self, letter: Letter) -> Posting:
+        """Post the letter once."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByResponseUrl:
+    """The address that came with a slash command or a click."""
+
+    response_urls: ResponseUrls
+    slack_api_url: str
+    name: str = "response_url"
+    uses: int = 1
+
+    def takes(self, letter: Letter) -> bool:
+        """Tell whether the address is Slack's, fresh and not used up."""
+        return is_open(letter.row, uses=letter.uses, age=letter.age, slack_api_url=self.slack_api_url)
+
+    async def post(self, letter: Letter) -> Posting:
+        """Post the letter, a private answer's first part in the place of the line that said it was searched for."""
+        replace = letter.part == 0 and letter.audience is Audience.ASKER
+        url = letter.row.response_url or ""
+        return await self.response_urls.post(url, letter.message, audience=letter.audience, replace=replace)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InPlace:
+    """The app's own message in the thread that said it was searching: the answer takes its place."""
+
+    chat: Chat
+    name: str = "update"
+    uses: int = 0
+
+    def takes(self, letter: Letter) -> bool:
+        """Tell whether there is such a message for the first part."""
+        return letter.part == 0 and letter.row.thread_ts is not None and letter.row.message_ts is not None
+
+    async def post(self, letter: Letter) -> Posting:
+        """Put the letter there. A message that cannot be changed goes: it would say for ever that it is searching."""
+        channel, ts = letter.row.channel_id, letter.row.message_ts or ""
+        result = await self.chat.update(channel, ts, letter.message)
+        if isinstance(result, WayClosed) or (isinstance(result, Refused) and not letter.message.blocks):
+            await self.chat.delete(channel, ts)
+        return result
+
+
+@dataclass(frozen=True, kw_only=True)
+class InThread:
+    """A further message in the thread where the question was asked."""
+
+    chat: Chat
+    name: str = "thread"
+    uses: int = 0
+
+    def takes(self, letter: Letter) -> bool:
+        """Tell whether the question was asked in a conversation that can have threads."""
+        return letter.row.thread_ts is not None
+
+    async def post(self, letter: Letter) -> Posting:
+        """Post the letter, unless it is found there; a first part that is found may be the searching line still."""
+        row = letter.row
+        if letter.in_doubt:
+            found = await self.chat.find(
+                row.channel_id, question=letter.question, part=letter.part, thread_ts=row.thread_ts
+            )
+            if found is not None:
+                return await self.chat.update(row.channel_id, found, letter.message)
+        return await self.chat.post(
+            row.channel_id, letter.message, question=letter.question, part=letter.part, thread_ts=row.thread_ts
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByDirectMessage:
+    """The direct message between the app and the asker, where every other way is closed."""
+
+    chat: Chat
+    name: str = "direct_message"
+    uses: int = 0
+
+    def takes(self, letter: Letter) -> bool:
+        """Tell that this way is always there to be tried."""
+        return bool(letter.row.user_id)
+
+    async def post(self, letter: Letter) -> Posting:
+        """Post the letter, unless it is found there."""
+        try:
+            channel = await self.chat.open_direct(letter.row.user_id)
+        except FAILURES as error:
+            return meaning(error)
+        if letter.in_doubt:
+            found = await self.chat.find(channel, question=letter.question, part=letter.part)
+            if found is not None:
+                return Sent(ts=found)
+        return await self.chat.post(channel, letter.message, question=letter.question, part=letter.part)

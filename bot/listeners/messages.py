@@ -1,0 +1,163 @@
+"""Messages in: a mention in a channel and a direct message ask as `/ask` does, and are answered in their thread."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
+from slack_bolt.response import BoltResponse
+
+from bot.commands.notices import notice_message
+from bot.commands.threads import COMMAND
+from bot.journal import Written
+from bot.listeners.services import Services
+from bot.storage.questions import NewQuestion
+
+log = logging.getLogger(__name__)
+
+SAY_SECONDS = 0.5
+AWAY = (
+    "I can’t take this question just now: my database is away. I try again for about five minutes; "
+    "if no answer comes by then, please ask again."
+)
+
+_BY_PEOPLE = frozenset({None, "file_share", "thread_broadcast"})
+"""The subtypes of messages that somebody wrote, as opposed to edits, joins and the like.
+
+https://docs.slack.dev/reference/events/message#subtypes
+"""
+_SLACKS_OWN = "USLACK"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A message that asks the app something: where it stands, who wrote it, and what is left without the mention."""
+
+    surface: Literal["mention", "im"]
+    team: str
+    channel: str
+    user: str
+    ts: str
+    thread_ts: str
+    text: str
+
+    @property
+    def delivery_key(self) -> str:
+        """What both events of one mention have in common, and every delivery of each."""
+        return f"{self.team}:{self.channel}:{self.ts}"
+
+
+def register(app: AsyncApp, services: Services) -> None:
+    """Listen to mentions and messages; a channel's messages come only where somebody subscribed to them."""
+
+    @app.event("app_mention")
+    async def mentioned(body: dict[str, Any], request: AsyncBoltRequest) -> BoltResponse | None:
+        return await receive(body, services, again=_is_again(request))
+
+    @app.event("message")
+    async def written(body: dict[str, Any], request: AsyncBoltRequest) -> BoltResponse | None:
+        return await receive(body, services, again=_is_again(request))
+
+
+async def receive(body: dict[str, Any], services: Services, *, again: bool) -> BoltResponse | None:
+    """Write the question down, if the event is one; `again` says that Slack delivers it once more.
+
+    An event that could not be written down is refused, so that Slack delivers it again: at once, after a minute and
+    after five (https://docs.slack.dev/apis/events-api/#errors).
+    """
+    asked = read(body)
+    if asked is None:
+        return None
+    question = _question(asked, services)
+    match await services.journal.write(question):
+        case Written.NEW:
+            services.metrics.received(command=question.command, surface=question.surface)
+            extra = {"question": str(question.id), "command": question.command, "chars": len(question.text)}
+            log.info("question.received", extra=extra | {"surface": question.surface})
+        case Written.NOT:
+            if not again:
+                await _say_away(asked, services)
+            return BoltResponse(status=503)
+        case Written.KNOWN:
+            pass
+    return None
+
+
+def read(body: dict[str, Any]) -> Asked | None:
+    """Read an event's envelope; None for what is no question: edits, joins, the app's own words and other bots'."""
+    event = body.get("event")
+    if not isinstance(event, dict) or not _is_by_a_person(event):
+        return None
+    team, channel, user, ts = str(body.get("team_id") or ""), *_texts(event, "channel", "user", "ts")
+    own = _own_ids(body)
+    if not (channel and user and ts) or user in own:
+        return None
+    text, addressed = _without_mentions(str(event.get("text") or ""), own)
+    direct = event.get("channel_type") == "im"
+    if not direct and not addressed and event.get("type") != "app_mention":
+        return None
+    return Asked(
+        surface="im" if direct else "mention",
+        team=team,
+        channel=channel,
+        user=user,
+        ts=ts,
+        thread_ts=str(event.get("thread_ts") or ts),
+        text=text,
+    )
+
+
+def _is_by_a_person(event: dict[str, Any]) -> bool:
+    strange = event.get("bot_id") or event.get("edited") or event.get("hidden")
+    return event.get("subtype") in _BY_PEOPLE and not strange and not _texts(event, "user")[0].startswith(_SLACKS_OWN)
+
+
+def _own_ids(body: dict[str, Any]) -> frozenset[str]:
+    """Return the ids by which the app is mentioned; the envelope names them."""
+    authorizations = body.get("authorizations")
+    return frozenset(
+        str(one["user_id"])
+        for one in (authorizations if isinstance(authorizations, list) else [])
+        if isinstance(one, dict) and one.get("is_bot") and one.get("user_id")
+    )
+
+
+def _without_mentions(text: str, own: frozenset[str]) -> tuple[str, bool]:
+    """Return a text without the app's mentions, and whether there were any; nobody's own ids mean the first one."""
+    ids = "|".join(map(re.escape, own)) or r"(?<=\A<@)[UW][A-Z0-9]+"
+    left, count = re.subn(rf"[ \t]*<@(?:{ids})(?:\|[^<>]*)?>", "", text.strip())
+    return (re.sub(r"^[,:](?=\s)", "", left) if count else left).strip(), count > 0
+
+
+def _question(asked: Asked, services: Services) -> NewQuestion:
+    return NewQuestion(
+        id=services.new_id(),
+        delivery_key=asked.delivery_key,
+        surface=asked.surface,
+        command=COMMAND,
+        text=asked.text,
+        team_id=asked.team,
+        channel_id=asked.channel,
+        user_id=asked.user,
+        thread_ts=asked.thread_ts,
+    )
+
+
+async def _say_away(asked: Asked, services: Services) -> None:
+    """Say it within the three seconds that the event has, or not at all."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(SAY_SECONDS):
+            await services.say(asked.channel, asked.thread_ts, notice_message(AWAY))
+
+
+def _is_again(request: AsyncBoltRequest) -> bool:
+    return "x-slack-retry-num" in request.headers
+
+
+def _texts(event: dict[str, Any], *names: str) -> list[str]:
+    return [str(event.get(name) or "") for name in names]

@@ -1,0 +1,261 @@
+"""Mentions and direct messages, end to end: asked as `/ask` is, answered once, in the thread."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.conftest import World
+from tests.fakes.perplexity import fixture, replied
+from tests.fakes.slack import Fault, Post
+
+TS = "1795255200.000100"
+ROOT = "1795255100.000900"
+ANSWER = "Example answer"
+
+
+async def answer(world: World, *, channel: str = "C1", thread: str = TS, holds: str = ANSWER) -> Post:
+    """Wait until a thread shows an answer, and return the one message that the thread then holds."""
+    await world.slack.wait_until(lambda: any(holds in post.words for post in world.slack.thread(channel, thread)))
+    (post,) = world.slack.thread(channel, thread)
+    return post
+
+
+async def test_a_mention__a_line_at_once_in_the_thread_then_the_answer_in_its_place(world: World) -> None:
+    world.perplexity.hold()
+    assert await world.mentions("what is <https://a.example|a.example> &amp; co?") == 200
+    (line,) = await world.slack.wait_for(1)
+    world.perplexity.release()
+    post = await answer(world)
+
+    assert (line.way, line.payload["channel"], line.payload["thread_ts"]) == ("chat.postMessage", "C1", TS)
+    assert "Searching…" in line.words
+    assert post.payload["ts"] == line.payload["ts"]
+    assert [block["type"] for block in post.payload["blocks"]] == ["markdown", "context", "context"]
+    assert "visible to everyone here" in post.words
+    assert world.perplexity.requests[0].json == {
+        "effort": "fast",
+        "input": "what is a.example & co?",
+        "store": False,
+    }
+
+
+async def test_a_mention_inside_a_thread_is_answered_in_that_thread(world: World) -> None:
+    await world.mentions("why", thread_ts=ROOT)
+
+    assert ANSWER in (await answer(world, thread=ROOT)).words
+
+
+async def test_options_work_behind_a_mention_as_behind_ask(world: World) -> None:
+    await world.mentions("—reasoning --recency week --domain a.example compare a and b")
+    await answer(world)
+
+    (request,) = world.perplexity.requests
+    assert (request.json["effort"], request.json["input"]) == ("medium", "compare a and b")
+    assert request.json["tools"][0]["filters"] == {
+        "search_recency_filter": "week",
+        "search_domain_filter": ["a.example"],
+    }
+
+
+async def test_a_direct_message_is_answered_in_its_thread(world: World) -> None:
+    await world.writes("why is the sky blue")
+
+    post = await answer(world, channel="DU1")
+
+    assert "only visible to you" in post.words
+
+
+@pytest.mark.parametrize(
+    ("typed", "asked"),
+    [
+        ("<@U0APP> why", "why"),
+        ("<@U0APP>: why", "why"),
+        ("<@U0APP>, why", "why"),
+        ("  <@U0APP|app>   why", "why"),
+        ("hey <@U0APP> why", "hey why"),
+        ("why <@U0APP>", "why"),
+        ("why does <@U0APP> tell <@U2>?", "why does tell @U2?"),
+        ("<@U0APP> a &lt;b&gt; c", "a <b> c"),
+        ("<@U0APP> two\nlines", "two\nlines"),
+        ("<@U0APP> what is a payload", "what is a payload"),
+    ],
+)
+async def test_the_mention_is_no_part_of_the_question(world: World, typed: str, asked: str) -> None:
+    event = {"type": "app_mention", "channel": "C1", "text": typed, "ts": TS}
+    async with await world.person.event(event) as response:
+        assert response.status == 200
+    await answer(world)
+
+    assert world.perplexity.requests[0].json["input"] == asked
+
+
+async def test_both_events_of_one_mention__however_often__are_one_answer(world: World) -> None:
+    event = {"type": "message", "channel": "C1", "channel_type": "channel", "text": "<@U0APP> why", "ts": TS}
+    for _ in range(2):
+        await world.mentions("why")
+        async with await world.person.event(event, id="Ev2") as response:
+            assert response.status == 200
+    await answer(world)
+    await world.writes("the end", ts="1795255300.000100")
+    await answer(world, channel="DU1", thread="1795255300.000100")
+
+    assert len(world.slack.thread("C1", TS)) == 1
+    assert [request.json["input"] for request in world.perplexity.requests] == ["why", "the end"]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"subtype": "message_changed", "message": {"text": "why", "user": "U1"}},
+        {"subtype": "message_deleted"},
+        {"subtype": "bot_message"},
+        {"subtype": "channel_join"},
+        {"bot_id": "B2"},
+        {"user": "U0APP"},
+        {"user": "USLACKBOT"},
+        {"user": ""},
+        {"edited": {"user": "U1", "ts": TS}},
+        {"hidden": True},
+        {"channel_type": "channel"},
+        {"channel_type": "channel", "text": "about <@U2>"},
+        {"ts": ""},
+    ],
+)
+async def test_edits_bots_and_the_app_itself_are_never_answered(world: World, event: dict[str, Any]) -> None:
+    assert await world.writes("why", **event) == 200
+    await world.writes("the end", ts="1795255300.000100")
+    await answer(world, channel="DU1", thread="1795255300.000100")
+
+    assert [request.json["input"] for request in world.perplexity.requests] == ["the end"]
+    assert {post.payload.get("thread_ts", "1795255300.000100") for post in world.slack.posts} == {"1795255300.000100"}
+
+
+@pytest.mark.parametrize("subtype", ["file_share", "thread_broadcast"])
+async def test_a_message_with_a_file_or_shown_in_the_channel_too_is_answered(world: World, subtype: str) -> None:
+    await world.writes("why", subtype=subtype)
+
+    await answer(world, channel="DU1")
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("", "What would you like to know?"),
+        ("  \n ", "What would you like to know?"),
+        ("help", "@me --domain docs.python.org how do t-strings work"),
+        ("--recency", "`--recency` needs a value"),
+        ("--recencie week why", "Did you mean `--recency`?"),
+        ("--reasoning", "There is no question behind the options."),
+        ("--mode academic why", "works for searches only"),
+    ],
+)
+async def test_what_cannot_be_asked_gets_a_helpful_line_and_costs_nothing(world: World, typed: str, said: str) -> None:
+    await world.mentions(typed)
+
+    post = await answer(world, holds=said.replace('"', '\\"'))
+
+    assert "--public" not in post.words
+    assert "Searching" not in str(world.slack.posts)
+    assert world.perplexity.requests == []
+
+
+async def test_help_in_a_direct_message_shows_lines_as_they_are_typed_there(world: World) -> None:
+    await world.writes("help")
+
+    post = await answer(world, channel="DU1", holds="Usage")
+
+    assert "`--domain docs.python.org how do t-strings work`" in post.words
+
+
+async def test_the_parts_of_a_long_answer_follow_in_the_thread(world: World) -> None:
+    words = [f"w{number}" for number in range(6_000)]
+    body = json.loads(fixture("agent.200.json"))
+    body["output"][1]["content"][0]["text"] = "\n\n".join(" ".join(words[i : i + 60]) for i in range(0, 6_000, 60))
+    world.perplexity.script("/v1/agent", replied(body))
+
+    await world.mentions("tell me everything")
+    await world.slack.wait_until(lambda: any(re.search(r"Part (\d+) of \1", post.words) for post in world.slack.posts))
+
+    shown = world.slack.thread("C1", TS)
+    text = " ".join(block["text"] for post in shown for block in post.payload["blocks"] if block["type"] == "markdown")
+    assert re.findall(r"w\d+", text) == words
+    assert len(shown) > 2
+    assert world.slack.refusals == []
+
+
+async def test_try_again_in_a_thread__the_answer_takes_the_failure_s_place(world: World) -> None:
+    for _ in range(2):
+        world.perplexity.script("/v1/agent", replied({"error": {"type": "x", "message": "no"}}, status=500))
+    world.slack.fail("chat.update", Fault(status=200, body='{"ok": false, "error": "internal_error"}'))
+    await world.mentions("why")
+    failure = await answer(world, holds="Try again")
+    (button,) = [block for block in failure.payload["blocks"] if block["type"] == "actions"]
+    question = button["elements"][0]["value"]
+
+    assert await world.clicks_retry(question, message=failure.payload["ts"]) == 200
+    post = await answer(world)
+
+    assert post.payload["ts"] == failure.payload["ts"]
+
+
+async def test_the_searching_line_whose_reply_got_lost_is_found_again(world: World) -> None:
+    world.slack.fail("chat.postMessage", Fault(status=503, accept=True))
+
+    await world.mentions("why")
+
+    await answer(world)
+
+
+@pytest.mark.parametrize("error", ["message_not_found", "cant_update_message", "edit_window_closed"])
+async def test_a_line_that_cannot_be_changed_gives_way_to_a_message(world: World, error: str) -> None:
+    world.slack.fail("chat.update", Fault(status=200, body=json.dumps({"ok": False, "error": error})))
+
+    await world.mentions("why")
+
+    await answer(world)
+
+
+async def test_blocks_that_slack_refuses__the_same_words_as_text(world: World) -> None:
+    world.slack.fail("chat.update", Fault(status=200, body='{"ok": false, "error": "invalid_blocks"}'))
+
+    await world.mentions("why")
+    post = await answer(world)
+
+    assert post.payload["blocks"] == []
+    assert "https://a.example/1" in post.payload["text"]
+
+
+@pytest.mark.parametrize("error", ["not_in_channel", "channel_not_found", "is_archived"])
+async def test_a_thread_that_takes_nothing__a_direct_message(world: World, error: str) -> None:
+    refusal = Fault(status=200, body=json.dumps({"ok": False, "error": error}))
+    world.slack.fail("chat.postMessage", refusal, refusal)
+
+    await world.mentions("why")
+    (post,) = await world.slack.wait_for(1)
+
+    assert (post.payload["channel"], "thread_ts" in post.payload) == ("DU1", False)
+    assert ANSWER in post.words
+
+
+async def test_the_challenge_is_answered(world: World) -> None:
+    from tests.fakes.person import signed
+
+    body = b'{"type": "url_verification", "challenge": "abc", "token": "deprecated"}'
+    headers = signed(body) | {"Content-Type": "application/json"}
+    async with world.session.post(f"{world.url}/slack/events", data=body, headers=headers) as response:
+        assert (response.status, await response.json()) == (200, {"challenge": "abc"})
+
+
+async def test_many_mentions_at_once_are_all_answered_each_in_its_thread(world: World) -> None:
+    stamps = [f"179525{number:04d}.000100" for number in range(20)]
+    await asyncio.gather(*(world.mentions(f"question {ts}", ts=ts) for ts in stamps))
+    await world.slack.wait_until(
+        lambda: all(any(ANSWER in post.words for post in world.slack.thread("C1", ts)) for ts in stamps)
+    )
+
+    assert [len(world.slack.thread("C1", ts)) for ts in stamps] == [1] * 20

@@ -1,0 +1,44 @@
+"""A question as the table holds it, a private `/ask` that came just now, and messages for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from bot.blocks.base import OutgoingMessage
+from bot.storage.questions import QuestionRow
+
+BEGAN = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
+URL = "https://hooks.slack.com/commands/1"
+
+
+def message(number: int) -> OutgoingMessage:
+    section = {"type": "section", "text": {"type": "mrkdwn", "text": f"words {number}"}}
+    return OutgoingMessage(text=f"part {number}", blocks=(section,))
+
+
+def row(**changes: Any) -> QuestionRow:
+    base = QuestionRow(
+        id=UUID(int=7),
+        surface="slash",
+        command="ask",
+        text="why",
+        team_id="T1",
+        channel_id="C1",
+        user_id="U1",
+        response_url=URL,
+        response_uses=0,
+        message_ts=None,
+        thread_ts=None,
+        state="delivering",
+        attempt=1,
+        returns=0,
+        messages=(message(1),),
+        outcome="answered",
+        part=0,
+        run_id=None,
+        received_at=BEGAN,
+    )
+    return replace(base, **changes)
