@@ -140,6 +140,53 @@ async def test_the_same_delivery_to_two_processes_is_one_answer(workspace: Works
     assert len(workspace.perplexity.requests) == 1
 
 
+async def report(workspace: Workspace, process: Process, number: int, *, kind: str) -> None:
+    """Have Slack report one of the two events of a mention."""
+    ts = f"1795255{number:03d}.000100"
+    event = {"type": kind, "channel": "C1", "text": f"<@U0APP> question {number}", "ts": ts}
+    channel_type = {"channel_type": "channel"} if kind == "message" else {}
+    async with await workspace.person(process).event(event | channel_type, id=f"{kind}{number}") as response:
+        assert response.status == 200
+
+
+def all_answered(workspace: Workspace, count: int) -> bool:
+    threads = [workspace.slack.thread("C1", f"1795255{number:03d}.000100") for number in range(count)]
+    return all(any("Example answer" in post.words for post in thread) for thread in threads)
+
+
+async def test_a_mention_as_two_events_twice_each_on_two_processes_is_one_answer(workspace: Workspace) -> None:
+    one, two = await workspace.start(), await workspace.start()
+    await asyncio.gather(
+        *(
+            report(workspace, process, number, kind=kind)
+            for number in range(10)
+            for process in (one, two)
+            for kind in ("app_mention", "message")
+        )
+    )
+    await workspace.slack.wait_until(lambda: all_answered(workspace, 10))
+    await asyncio.gather(one.terminate(), two.terminate())
+
+    assert [len(workspace.slack.thread("C1", f"1795255{number:03d}.000100")) for number in range(10)] == [1] * 10
+    assert len(workspace.perplexity.requests) == 10
+
+
+async def test_kill_9_with_mentions_waiting__each_line_becomes_its_answer(workspace: Workspace) -> None:
+    workspace.perplexity.hold()
+    first = await workspace.start()
+    await asyncio.gather(*(report(workspace, first, number, kind="app_mention") for number in range(10)))
+    await workspace.perplexity.wait_for(10)
+    await first.kill()
+    workspace.perplexity.release()
+
+    second = await workspace.start()
+    await workspace.slack.wait_until(lambda: all_answered(workspace, 10), seconds=60)
+    await second.terminate()
+
+    assert [len(workspace.slack.thread("C1", f"1795255{number:03d}.000100")) for number in range(10)] == [1] * 10
+    assert Counter(post.way for post in workspace.slack.posts) == {"chat.postMessage": 10, "chat.update": 10}
+
+
 async def test_kill_9_during_deep_research__it_is_resumed_and_paid_once(
     slack: FakeSlack, session: ClientSession, database: str
 ) -> None:
