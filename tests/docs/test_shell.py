@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import shlex
 import shutil
@@ -60,7 +61,8 @@ def test_every_command_is_of_a_kind_that_is_tried() -> None:
 
 @pytest.mark.parametrize("line", of("make"), ids=str)
 def test_make_knows_the_target(line: Line) -> None:
-    told = subprocess.run(["make", "-n", *line.words[1:]], cwd=ROOT, check=True, capture_output=True, text=True)
+    command, environment = ["make", "-n", *line.words[1:]], {**os.environ, "LC_ALL": "C"}
+    told = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
 
     # A word that only names a file is a target of make's, too, and does nothing.
     assert "Nothing to be done" not in told.stdout
