@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -13,7 +14,11 @@ from bot.playground.payloads import Click
 from bot.playground.sender import AckError, Sender
 from bot.playground.tickets import Ticket
 from bot.playground.timeline import Author, Message, Timeline
-from bot.playground.workspace import Channel
+from bot.playground.workspace import APP_NAME, BOT_USER_ID, Channel
+
+MENTION = f"`@{APP_NAME}`"
+
+_MENTIONED = re.compile(rf"(?<!\w)@{re.escape(APP_NAME)}(?!\w)", re.IGNORECASE)
 
 REMEMBERED = 200
 """How many command lines are kept for the moment in which an answer makes them public."""
@@ -39,14 +44,15 @@ class Conversation:
         self._uses = tickets.Uses(clock=clock)
         self._lines: dict[str, str] = {}
 
-    async def say(self, line: str, *, channel: Channel) -> None:
-        """Take a line from the composer: a slash command goes to the app, anything else gets a private word."""
+    async def say(self, line: str, *, channel: Channel, thread_ts: str | None = None) -> None:
+        """Take a line from the composer: commands, mentions and direct messages go to the app, the rest to nobody."""
         name, _, text = line.strip().partition(" ")
         if not name.startswith("/"):
-            self._timeline.put(_message(channel.id, self._timeline.next_ts(), Author.YOU, _escaped(line)))
-            self._whisper(channel, f"This playground knows slash commands; type {_either(self._names)} and a question.")
+            await self._message(line.strip(), channel=channel, thread_ts=thread_ts)
         elif name not in self._names:
-            self._whisper(channel, f"`{_code(name)}` is not a valid command. Try {_either(self._names)}.")
+            self._whisper(channel, f"`{_code(name)}` is not a valid command. Try {_either(self._names)}.", thread_ts)
+        elif thread_ts is not None:
+            self._whisper(channel, f"`{name}` is not supported in threads. Mention {MENTION} here instead.", thread_ts)
         else:
             await self._command(name, text.strip(), channel=channel)
 
@@ -70,6 +76,20 @@ class Conversation:
             self._timeline.remove(ticket.channel, ticket.original)
         else:
             self._show(ticket, payload)
+
+    async def _message(self, line: str, *, channel: Channel, thread_ts: str | None) -> None:
+        text = _escaped(line)
+        shown = _MENTIONED.sub(f"<@{BOT_USER_ID}|{APP_NAME}>", text)
+        message = _message(channel.id, self._timeline.next_ts(), Author.YOU, shown)
+        message = self._timeline.put(replace(message, thread_ts=thread_ts))
+        if not channel.is_im and shown == text:
+            self._whisper(channel, f"Nobody was asked: mention {MENTION}, or type {_either(self._names)}.", thread_ts)
+            return
+        reported = _MENTIONED.sub(f"<@{BOT_USER_ID}>", text)
+        try:
+            await self._sender.report(payloads.message_event(message, text=reported, direct=channel.is_im))
+        except AckError as error:
+            self._whisper(channel, f"{APP_NAME} did not take this message: “{error}”", thread_ts)
 
     async def _command(self, name: str, text: str, *, channel: Channel) -> None:
         ticket = self._ticket(channel, original=self._timeline.next_ts(), private=True)
@@ -119,9 +139,9 @@ class Conversation:
         if len(self._lines) > REMEMBERED:
             del self._lines[next(iter(self._lines))]
 
-    def _whisper(self, channel: Channel, text: str) -> None:
+    def _whisper(self, channel: Channel, text: str, thread_ts: str | None = None) -> None:
         message = _message(channel.id, self._timeline.next_ts(), Author.SLACKBOT, text)
-        self._timeline.put(replace(message, private=True))
+        self._timeline.put(replace(message, private=True, thread_ts=thread_ts))
 
 
 def _is_new(payload: Mapping[str, Any]) -> bool:

@@ -1,12 +1,14 @@
-"""The bodies of what Slack sends: a slash command and a click, field by field as the app knows them.
+"""The bodies of what Slack sends: a slash command, an event and a click, field by field as the app knows them.
 
 https://docs.slack.dev/interactivity/implementing-slash-commands
+https://docs.slack.dev/apis/events-api#callback-field
 https://docs.slack.dev/reference/interaction-payloads/block_actions-payload
 """
 
 from __future__ import annotations
 
 import json
+import secrets
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +46,46 @@ def command_form(*, command: str, text: str, channel: Channel, trigger_id: str, 
         "is_enterprise_install": "false",
         "response_url": response_url,
         "trigger_id": trigger_id,
+    }
+
+
+def message_event(message: Message, *, text: str, direct: bool) -> dict[str, Any]:
+    """Return the envelope that reports a person's message: a mention, or what was written to the app directly.
+
+    `text` is the message's as Slack reports it, with ids for names.
+    """
+    event: dict[str, Any] = {
+        "type": "message" if direct else "app_mention",
+        "user": workspace.USER_ID,
+        "text": text,
+        "ts": message.ts,
+        "channel": message.channel,
+        "event_ts": message.ts,
+        "team": workspace.TEAM_ID,
+    }
+    if direct:
+        event["channel_type"] = "im"
+    if message.thread_ts is not None:
+        event["thread_ts"] = message.thread_ts
+    return {
+        "token": VERIFICATION_TOKEN,
+        "team_id": workspace.TEAM_ID,
+        "context_team_id": workspace.TEAM_ID,
+        "api_app_id": workspace.APP_ID,
+        "event": event,
+        "type": "event_callback",
+        "event_id": f"Ev{secrets.token_hex(5).upper()}",
+        "event_time": int(float(message.ts)),
+        "authorizations": [
+            {
+                "enterprise_id": None,
+                "team_id": workspace.TEAM_ID,
+                "user_id": workspace.BOT_USER_ID,
+                "is_bot": True,
+                "is_enterprise_install": False,
+            }
+        ],
+        "is_ext_shared_channel": False,
     }
 
 

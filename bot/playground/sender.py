@@ -9,7 +9,7 @@ from typing import Any
 
 from aiohttp import ClientError, ClientSession, ClientTimeout
 
-from bot.playground.signing import form_body, signed_headers
+from bot.playground.signing import FORM, JSON, form_body, signed_headers
 
 ACK_SECONDS = 3.0
 
@@ -19,7 +19,10 @@ class AckError(Exception):
 
 
 class Sender:
-    """Posts forms to one address over one session. `clock` gives seconds since 1970, `ack_seconds` is the patience."""
+    """Posts forms and events to one address over one session.
+
+    `clock` gives seconds since 1970, `ack_seconds` is the patience.
+    """
 
     def __init__(
         self,
@@ -37,8 +40,14 @@ class Sender:
 
     async def send(self, fields: Mapping[str, str]) -> dict[str, Any]:
         """Post one form; returns the ack's message, empty for a bare 200. Raises `AckError`."""
-        body = form_body(fields)
-        headers = signed_headers(body, secret=self._secret, now=self._clock())
+        return await self._post(form_body(fields), content_type=FORM)
+
+    async def report(self, envelope: Mapping[str, Any]) -> None:
+        """Post one event. Raises `AckError`."""
+        await self._post(json.dumps(envelope).encode(), content_type=JSON)
+
+    async def _post(self, body: bytes, *, content_type: str) -> dict[str, Any]:
+        headers = signed_headers(body, secret=self._secret, now=self._clock(), content_type=content_type)
         try:
             async with self._open_session().post(
                 self._url, data=body, headers=headers, timeout=self._timeout, allow_redirects=False

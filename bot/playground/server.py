@@ -133,7 +133,10 @@ class Playground:
         }
 
     async def _say(self, body: dict[str, Any], channel: Channel) -> web.Response:
-        await self._conversation.say(str(body.get("text", "")), channel=channel)
+        thread = body.get("thread_ts")
+        await self._conversation.say(
+            str(body.get("text", "")), channel=channel, thread_ts=str(thread) if thread else None
+        )
         return web.Response(status=204)
 
     async def _click(self, body: dict[str, Any], channel: Channel) -> web.Response:

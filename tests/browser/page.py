@@ -10,6 +10,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from selenium.common.exceptions import StaleElementReferenceException
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webdriver import WebDriver
@@ -59,6 +60,15 @@ class Page:
         """Press a button of a message."""
         buttons = message.find_elements(By.TAG_NAME, "button")
         next(button for button in buttons if button.text == label).click()
+
+    def reply_to(self, message: WebElement) -> None:
+        """Go into the thread of a message."""
+        ActionChains(self.browser).move_to_element(message).perform()
+        message.find_element(By.CSS_SELECTOR, "button.reply").click()
+
+    def open_direct(self) -> None:
+        """Open the direct message with the app."""
+        self.browser.find_element(By.CSS_SELECTOR, "button[data-channel^=D]").click()
 
     def notice(self) -> str:
         """Return the line that tells about the connection."""

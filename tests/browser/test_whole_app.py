@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webdriver import WebDriver
 
 from tests.browser.page import Page
@@ -100,6 +101,34 @@ def test_with_a_model__search_ask_fail_and_try_again(browser: WebDriver, databas
 
         page.send("/ask --recenty week why")
         assert "Did you mean --recency?" in page.message_with("--recenty").text
+
+
+def test_a_mention_and_a_follow_up_in_its_thread_and_a_direct_message(
+    browser: WebDriver, database: str, artifacts: Path
+) -> None:
+    page = Page(browser=browser, patience=20)
+    with running(database, with_key=True) as app:
+        page.open(app.url)
+        page.type("@w")
+        page.type(Keys.TAB)
+        page.send("what is example?")
+        answer = page.message_with("Example answer with a claim.")
+        assert "in-thread" in str(answer.get_attribute("class"))
+        assert "visible to everyone here" in answer.text
+
+        page.reply_to(answer)
+        page.send("@Web Answers --recency week and since last week?")
+        second = page.wait(lambda: [m for m in page.messages() if "Example answer" in m.text][1:])[0]
+        browser.save_screenshot(str(artifacts / "app-mention.png"))
+        assert "in-thread" in str(second.get_attribute("class"))
+        assert len(page.messages()) == 4
+
+        page.open_direct()
+        page.send("and you?")
+        assert "only visible to you" in page.message_with("Example answer").text
+        page.send("--recenty week why")
+        assert "Did you mean --recency?" in page.message_with("I don’t know the option").text
+        browser.save_screenshot(str(artifacts / "app-direct.png"))
 
 
 def test_no_key_and_no_network__the_handbook_answers(browser: WebDriver, database: str, artifacts: Path) -> None:

@@ -61,10 +61,17 @@ class PlaygroundApp:
         clock = self.clock or Clock()
         if not SignatureVerifier(SIGNING_SECRET, clock=clock).is_valid_request(body, dict(request.headers)):
             return web.Response(status=401)
-        form = dict(parse_qsl(body.decode(), keep_blank_values=True, strict_parsing=True))
-        fields = json.loads(form["payload"]) if "payload" in form else form
+        fields = _fields(body.decode(), content_type=request.content_type)
         self.requests.append(fields)
         return await self.reply(fields)
+
+
+def _fields(body: str, *, content_type: str) -> Fields:
+    if content_type == "application/json":
+        event: Fields = json.loads(body)
+        return event
+    form = dict(parse_qsl(body, keep_blank_values=True, strict_parsing=True))
+    return json.loads(form["payload"]) if "payload" in form else dict(form)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,10 +4,12 @@ import { createSuggestions } from "./suggestions.js";
 const form = document.querySelector("#composer");
 const input = document.querySelector("#input");
 const send = document.querySelector("#send");
+const threading = document.querySelector("#threading");
 
 export function createComposer({ state, onSend }) {
   const sent = [];
   let place = 0;
+  let thread = null;
   const suggestions = createSuggestions({ state, onPick: (name) => fill(`${name} `) });
 
   function fill(line) {
@@ -30,7 +32,24 @@ export function createComposer({ state, onSend }) {
     sent.push(line);
     place = sent.length;
     fill("");
-    if (!(await onSend(line)) && !input.value) fill(line);
+    if (!(await onSend(line, thread)) && !input.value) fill(line);
+  }
+
+  function enterThread(message) {
+    thread = message.thread_ts ?? message.ts;
+    const { label, is_im: direct } = conversation();
+    threading.querySelector("span").textContent = `Replying in a thread of ${direct ? state.app : `#${label}`}`;
+    threading.hidden = false;
+    input.focus();
+  }
+
+  function leaveThread() {
+    thread = null;
+    threading.hidden = true;
+  }
+
+  function conversation() {
+    return state.channels.find((channel) => channel.id === state.channel);
   }
 
   // Up at the start of an empty or recalled line goes back, Down comes forward again.
@@ -48,6 +67,7 @@ export function createComposer({ state, onSend }) {
 
   input.addEventListener("keydown", (event) => {
     if (event.isComposing || suggestions.key(event)) return;
+    if (event.key === "Escape") leaveThread();
     if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();
       submit();
@@ -57,6 +77,10 @@ export function createComposer({ state, onSend }) {
     }
   });
   input.addEventListener("input", grow);
+  threading.querySelector("button").addEventListener("click", () => {
+    leaveThread();
+    input.focus();
+  });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     submit();
@@ -64,9 +88,11 @@ export function createComposer({ state, onSend }) {
 
   return {
     fill,
+    enterThread,
     show() {
-      const { label, is_im: direct } = state.channels.find((channel) => channel.id === state.channel);
-      input.placeholder = direct ? `Message ${state.app}` : `Message #${label}, or / for commands`;
+      const { label, is_im: direct } = conversation();
+      input.placeholder = direct ? `Message ${state.app}` : `Message #${label}, / for commands, @ for the app`;
+      leaveThread();
       input.focus();
     },
   };

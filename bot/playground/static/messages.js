@@ -1,4 +1,5 @@
-// The list of messages: what arrives takes its place by `ts`, what changes changes in place.
+// The list of messages: what arrives takes its place by `ts`, a thread's replies below its first message; what changes
+// changes in place.
 import { discard, render } from "./renderer.js";
 import { post } from "./wire.js";
 
@@ -7,10 +8,14 @@ const empty = document.querySelector("#empty");
 const template = document.querySelector("#message");
 const NEAR_BOTTOM = 120;
 
-export function createMessages({ state, onExample }) {
+export function createMessages({ state, onExample, onReply }) {
   const shown = new Map(); // "channel ts" -> {message, element}
 
-  list.addEventListener("click", (event) => press(event.target.closest("button[id]")));
+  list.addEventListener("click", (event) => {
+    const reply = event.target.closest("button.reply");
+    if (reply) onReply(shown.get(reply.closest("article").dataset.key).message);
+    else press(event.target.closest("button[id]"));
+  });
 
   async function press(button) {
     const article = button?.closest("article");
@@ -37,6 +42,7 @@ export function createMessages({ state, onExample }) {
     const element = shown.get(key)?.element ?? frame(key, message);
     shown.set(key, { message, element });
     element.classList.toggle("private", message.private);
+    element.classList.toggle("in-thread", isReply(message));
     render(element.querySelector(".body"), message.blocks.length ? message.blocks : [asBlock(message.text)]);
   }
 
@@ -51,7 +57,7 @@ export function createMessages({ state, onExample }) {
   function frame(key, message) {
     const element = template.content.firstElementChild.cloneNode(true);
     element.dataset.key = key;
-    element.dataset.ts = message.ts;
+    element.dataset.place = `${message.thread_ts ?? message.ts} ${message.ts}`;
     element.dataset.channel = message.channel;
     element.dataset.author = message.author;
     element.querySelector(".name").textContent = nameOf(message.author, state);
@@ -60,7 +66,7 @@ export function createMessages({ state, onExample }) {
     time.dateTime = date.toISOString();
     time.textContent = date.toLocaleTimeString([], { hour: "numeric", minute: "2-digit" });
     const articles = [...list.querySelectorAll("article")];
-    list.insertBefore(element, articles.find((other) => other.dataset.ts > message.ts) ?? null);
+    list.insertBefore(element, articles.find((other) => other.dataset.place > element.dataset.place) ?? null);
     return element;
   }
 
@@ -75,7 +81,7 @@ export function createMessages({ state, onExample }) {
   }
 
   function show() {
-    fillExamples(state.commands, onExample);
+    fillExamples(state, onExample);
     refresh();
     list.scrollTop = list.scrollHeight;
   }
@@ -87,11 +93,13 @@ const EXAMPLES = [
   ["search", "python 3.14 free threading"],
   ["ask", "What is new in Python 3.14?"],
   ["ask", "How do I connect this app to a Slack workspace?"],
+  ["@", "What changed this week in open source databases?"],
 ];
 
 // A command's name may carry a prefix, so its end says which it is.
-function fillExamples(commands, onExample) {
+function fillExamples({ commands, app }, onExample) {
   const lines = EXAMPLES.map(([word, text]) => {
+    if (word === "@") return `@${app} ${text}`;
     const command = commands.find(({ name }) => name.endsWith(word));
     return command && `${command.name} ${text}`;
   });
@@ -104,6 +112,10 @@ function fillExamples(commands, onExample) {
       return button;
     }),
   );
+}
+
+function isReply({ ts, thread_ts: thread }) {
+  return Boolean(thread) && thread !== ts;
 }
 
 function holds(block, actionId) {

@@ -7,8 +7,15 @@ import { notice, post } from "./wire.js";
 
 const state = { boot: null, channel: null, channels: [], commands: [], app: "", you: "" };
 
-const messages = createMessages({ state, onExample: (line) => composer.fill(line) });
-const composer = createComposer({ state, onSend: (text) => post("say", { channel: state.channel, text }) });
+const messages = createMessages({
+  state,
+  onExample: (line) => composer.fill(line),
+  onReply: (message) => composer.enterThread(message),
+});
+const composer = createComposer({
+  state,
+  onSend: (text, thread) => post("say", { channel: state.channel, text, thread_ts: thread }),
+});
 const sidebar = createSidebar({ state, onOpen: open });
 
 follow({

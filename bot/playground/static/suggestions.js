@@ -1,4 +1,4 @@
-// The list of slash commands above the composer.
+// What can be typed at the beginning of a line, above the composer: slash commands and the app's name.
 const list = document.querySelector("#suggestions");
 const input = document.querySelector("#input");
 
@@ -7,10 +7,15 @@ export function createSuggestions({ state, onPick }) {
   let at = 0;
 
   function update(line) {
-    const typed = /^\/\S*$/.test(line) ? line.toLowerCase() : null;
-    found = typed === null ? [] : state.commands.filter((command) => command.name.startsWith(typed));
+    const typed = /^(\/|@)/.test(line) ? line.toLowerCase() : null;
+    found = typed === null ? [] : choices().filter(({ name }) => name.toLowerCase().startsWith(typed));
     at = 0;
     draw();
+  }
+
+  function choices() {
+    const app = { name: `@${state.app}`, usage_hint: "[options] QUESTION", description: "Ask it here, in a thread" };
+    return [...state.commands, app];
   }
 
   function draw() {

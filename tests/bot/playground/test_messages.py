@@ -1,0 +1,105 @@
+"""What is written without a slash: mentions and direct messages are reported to the app as Slack reports them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from aiohttp import web
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.playground.workspace import DIRECT, GENERAL
+from tests.bot.playground.visitor import Visitor
+from tests.fakes.playground_app import Site
+
+MENTION = "<@U0PLAYGROUNDBOT>"
+
+
+async def test_a_mention_is_reported_with_every_field_of_slacks_envelope(site: Site, visitor: Visitor) -> None:
+    await visitor.say("@Web Answers what is a payload & <why>?")
+    (envelope,) = site.app.requests
+    (shown,) = await visitor.shown()
+    event = envelope.pop("event")
+
+    assert envelope.pop("event_id").startswith("Ev")
+    assert envelope == {
+        "token": "deprecated",
+        "team_id": "T0PLAYGROUND",
+        "context_team_id": "T0PLAYGROUND",
+        "api_app_id": "A0PLAYGROUND",
+        "type": "event_callback",
+        "event_time": int(float(shown["ts"])),
+        "authorizations": [
+            {
+                "enterprise_id": None,
+                "team_id": "T0PLAYGROUND",
+                "user_id": "U0PLAYGROUNDBOT",
+                "is_bot": True,
+                "is_enterprise_install": False,
+            }
+        ],
+        "is_ext_shared_channel": False,
+    }
+    assert event == {
+        "type": "app_mention",
+        "user": "U0PLAYGROUNDYOU",
+        "text": f"{MENTION} what is a payload &amp; &lt;why&gt;?",
+        "ts": shown["ts"],
+        "channel": GENERAL.id,
+        "event_ts": shown["ts"],
+        "team": "T0PLAYGROUND",
+    }
+    assert shown["text"].startswith("<@U0PLAYGROUNDBOT|Web Answers> what")
+
+
+@pytest.mark.parametrize(
+    ("line", "channel", "reported"),
+    [
+        ("hey @web answers, why", GENERAL.id, ("app_mention", f"hey {MENTION}, why")),
+        ("why", DIRECT.id, ("message", "why")),
+        ("@Web Answers why", DIRECT.id, ("message", f"{MENTION} why")),
+        ("help", DIRECT.id, ("message", "help")),
+        ("mail me@Web Answers", GENERAL.id, None),
+        ("@Web Answersome", GENERAL.id, None),
+        ("hello", GENERAL.id, None),
+    ],
+)
+async def test_only_what_is_for_the_app_reaches_it(
+    site: Site, visitor: Visitor, line: str, channel: str, reported: tuple[str, str] | None
+) -> None:
+    await visitor.say(line, channel=channel)
+
+    expected = [] if reported is None else [reported]
+    assert [(r["event"]["type"], r["event"]["text"]) for r in site.app.requests] == expected
+
+
+async def test_a_reply_names_its_thread__and_the_app_answers_in_it(
+    site: Site, visitor: Visitor, client: AsyncWebClient
+) -> None:
+    await visitor.say("@Web Answers why")
+    root = (await visitor.shown())[0]["ts"]
+    await visitor.post("say", {"channel": GENERAL.id, "text": "@Web Answers and now?", "thread_ts": root})
+    posted = await client.chat_postMessage(channel=GENERAL.id, thread_ts=root, text="So")
+
+    assert [request["event"].get("thread_ts") for request in site.app.requests] == [None, root]
+    replies = await client.conversations_replies(channel=GENERAL.id, ts=root)
+    assert [message["text"] for message in replies["messages"]][-1] == "So"
+    assert posted["message"]["thread_ts"] == root
+
+
+async def test_a_slash_command_in_a_thread_is_refused_as_slack_refuses_it(site: Site, visitor: Visitor) -> None:
+    await visitor.post("say", {"channel": GENERAL.id, "text": "/ask why", "thread_ts": "1.1"})
+
+    ((author, text, private),) = await visitor.texts()
+    assert (author, private, site.app.requests) == ("slackbot", True, [])
+    assert "not supported in threads" in text
+
+
+async def test_an_event_that_the_app_does_not_take_is_told(site: Site, visitor: Visitor) -> None:
+    async def reply(_: dict[str, Any]) -> web.Response:
+        return web.Response(status=503)
+
+    site.app.reply = reply
+    await visitor.say("why", channel=DIRECT.id)
+
+    assert (await visitor.texts())[-1] == ("slackbot", "Web Answers did not take this message: “dispatch_failed”", True)
