@@ -8,6 +8,7 @@ import aiohttp
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from bot.playground import tickets
 from bot.playground.tickets import Ticket
@@ -32,6 +33,14 @@ async def test_an_answer_is_private_unless_it_says_otherwise(url: str, visitor: 
         ("app", "two", False),
         ("app", "three", False),
     ]
+
+
+async def test_slack_s_own_client_posts_there(url: str, visitor: Visitor) -> None:
+    client = AsyncWebhookClient(url, session=visitor.session)
+
+    answers = [await client.send(text=f"{number}", response_type="ephemeral") for number in range(6)]
+
+    assert [(a.status_code, a.body) for a in answers] == [(200, "ok")] * 5 + [(404, "used_url")]
 
 
 async def test_replacing_takes_the_place_of_the_private_original_and_nothing_else(url: str, visitor: Visitor) -> None:

@@ -13,8 +13,10 @@ from urllib.parse import quote_plus, urlencode
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
-from slack_bolt.async_app import AsyncAck, AsyncApp
+from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncBoltRequest
 from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.middleware.request_verification.async_request_verification import AsyncRequestVerification
+from slack_bolt.response import BoltResponse
 from slack_sdk.signature import SignatureVerifier
 
 from bot.web.guard import MAX_BODY_BYTES, Guard
@@ -104,11 +106,33 @@ async def test_a_click_arrives(door: Door) -> None:
     assert (status, door.clicks) == (200, ["q1"])
 
 
-async def test_slack_s_own_verifier_agrees(door: Door) -> None:
-    body = command("why")
-    headers = signed(body)
+def forged(what: str, body: bytes) -> tuple[bytes, dict[str, str]]:
+    """Return a request that Slack's own library signed, changed or not."""
+    timestamp = str(int(time.time()) - (301 if what == "old" else 0))
+    secret = "another" if what == "secret" else SIGNING_SECRET
+    signature = SignatureVerifier(secret).generate_signature(timestamp=timestamp, body=body)
+    headers = {"X-Slack-Request-Timestamp": timestamp, "X-Slack-Signature": str(signature)}
+    if what in {"X-Slack-Signature", "X-Slack-Request-Timestamp"}:
+        del headers[what]
+    return (body + b"&x=1" if what == "body" else body), headers
 
-    assert SignatureVerifier(SIGNING_SECRET).is_valid_request(body, headers)
+
+@pytest.mark.parametrize(
+    "what", ["as it is", "body", "old", "secret", "X-Slack-Signature", "X-Slack-Request-Timestamp"]
+)
+async def test_bolt_s_own_signature_code_agrees_with_the_door(door: Door, what: str) -> None:
+    async def next_() -> BoltResponse:
+        return BoltResponse(status=200)
+
+    body, headers = forged(what, command("why"))
+    request = AsyncBoltRequest(body=body.decode(), headers=dict(headers))
+    response = BoltResponse(status=404)
+    theirs = await AsyncRequestVerification(SIGNING_SECRET).async_process(req=request, resp=response, next=next_)
+
+    ours, _ = await door.knock(body, headers | FORM)
+
+    assert theirs is not None
+    assert ours == theirs.status == (200 if what == "as it is" else 401)
 
 
 async def test_the_url_verification_is_answered(door: Door) -> None:
