@@ -3,69 +3,43 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from dataclasses import replace
+from typing import Literal
 
-from perplexity.errors import (
-    AllProvidersFailed,
-    InvalidRequest,
-    PerplexityError,
-    RunFailed,
-    StreamTruncated,
-    TimedOut,
-)
-from perplexity.models import Effort, Limits, resolve
+from perplexity.breaker import Breaker, BreakerPolicy
+from perplexity.errors import AllProvidersFailed, StreamTruncated
+from perplexity.models import Effort, resolve
 from perplexity.providers.base import Provider
+from perplexity.rounds import Deadlines, Reply, Round, Tier
 from perplexity.types import Answer, Attempt, Done, Event, Query, Question, SearchResults, TextDelta
-
-log = logging.getLogger(__name__)
-
-Reply = TypeVar("Reply", SearchResults, Answer)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Deadlines(Limits):
-    """Seconds for the whole chain, by what is asked; a provider keeps `reserve` free for each one behind it.
-
-    `least` is what a provider is given all the same while there is time.
-    """
-
-    search: float = 20.0
-    answer: float = 45.0
-    reasoning: float = 90.0
-    deep: float = 660.0
-    reserve: float = 8.0
-    least: float = 2.0
-
-    def share(self, left: float, *, behind: int) -> float:
-        """Return the seconds that a provider with `behind` others behind it may use of those that are left."""
-        return max(left - self.reserve * behind, min(left, self.least))
 
 
 class Fallback:
     """The providers in order. The first that answers is taken; what came before stands in `failed`.
 
     A request that is refused by the first provider asked is the caller's fault: InvalidRequest is raised and nobody
-    else is asked. Where a stand-in refuses it, or all fail, it is AllProvidersFailed. `on_attempt` hears of every
-    attempt, the successful one too.
+    else is asked. Where a stand-in refuses it, or all fail, it is AllProvidersFailed. A provider that failed
+    `breaker.failures` times in a row is left alone for `breaker.seconds`. `on_attempt` hears of every attempt, the
+    successful one too.
     """
 
     def __init__(
         self,
         providers: Sequence[Provider],
         *,
-        deadlines: Deadlines = Deadlines(),
+        deadlines: Deadlines | None = None,
         reasoning_effort: Effort = "medium",
+        breaker: BreakerPolicy | None = None,
         clock: Callable[[], float] = time.monotonic,
         on_attempt: Callable[[Attempt], None] | None = None,
     ) -> None:
         self._providers = tuple(providers)
-        self._deadlines = deadlines
+        self._deadlines = deadlines or Deadlines()
         self._reasoning_effort = reasoning_effort
+        self._breakers = {provider.name: Breaker(breaker or BreakerPolicy(), clock=clock) for provider in self._providers}
         self._clock = clock
         self._on_attempt = on_attempt or (lambda attempt: None)
 
@@ -76,80 +50,69 @@ class Fallback:
 
     async def search(self, query: Query) -> SearchResults:
         """Return the first provider's pages that come. Raises InvalidRequest or AllProvidersFailed."""
-        total = _least(query.seconds, self._deadlines.search)
-        return await self._first(total, lambda one, seconds: one.search(replace(query, seconds=seconds)))
+        this = self._round("search", _least(query.seconds, self._deadlines.search))
+        return await _first(this, lambda tier: tier.provider.search(replace(query, seconds=tier.seconds)))
 
     async def answer(self, question: Question) -> Answer:
         """Return the first answer that comes. Raises InvalidRequest or AllProvidersFailed."""
-        total = _least(question.seconds, self._budget(question))
-        return await self._first(total, lambda one, seconds: one.answer(replace(question, seconds=seconds)))
+        this = self._round("answer", _least(question.seconds, self._budget(question)))
+        return await _first(this, lambda tier: tier.provider.answer(replace(question, seconds=tier.seconds)))
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
         """Yield the events of the first provider that brings text; after its first text nobody else is asked.
 
         Raises InvalidRequest, AllProvidersFailed or, after the first text, the provider's own PerplexityError.
         """
-        failed: list[Attempt] = []
-        for provider, seconds, started in self._tiers(_least(question.seconds, self._budget(question))):
+        this = self._round("answer", _least(question.seconds, self._budget(question)))
+        for tier in this.tiers():
             begun = False
+            events = _within(tier.seconds, tier.provider.stream(replace(question, seconds=tier.seconds)))
             try:
-                async with aclosing(_within(seconds, provider.stream(replace(question, seconds=seconds)))) as events:
+                async with aclosing(events):
                     async for event in events:
                         begun = begun or isinstance(event, TextDelta)
                         if isinstance(event, Done):
-                            self._report(provider, started)
-                            yield Done(answer=replace(event.answer, failed=(*failed, *event.answer.failed)))
+                            yield Done(answer=this.took(tier, event.answer))
                             return
                         yield event
-                raise StreamTruncated("the stream ended without its last event", provider=provider.name)
+                raise StreamTruncated("the stream ended without its last event", provider=tier.provider.name)
             except Exception as error:
-                attempt, told = self._failed(provider, started, error, failed)
+                told = this.gave_up(tier, error)
                 if begun:
                     raise told from error
-                failed.append(attempt)
-        raise AllProvidersFailed(failed)
+            except BaseException:
+                tier.breaker.abandoned()
+                raise
+        raise AllProvidersFailed(this.failed)
 
-    async def _first(self, total: float, ask: Callable[[Provider, float], Awaitable[Reply]]) -> Reply:
-        failed: list[Attempt] = []
-        for provider, seconds, started in self._tiers(total):
-            try:
-                async with asyncio.timeout(seconds):
-                    reply: Reply = await ask(provider, seconds)
-                self._report(provider, started)
-                return replace(reply, failed=(*failed, *reply.failed))
-            except Exception as error:  # noqa: BLE001 - a provider's bug must not take the others with it
-                failed.append(self._failed(provider, started, error, failed)[0])
-        raise AllProvidersFailed(failed)
-
-    def _tiers(self, total: float) -> Iterator[tuple[Provider, float, float]]:
-        """Yield each provider with the seconds it may use and the time it starts, while there is time."""
-        end = self._clock() + total
-        for place, provider in enumerate(self._providers, start=1):
-            now = self._clock()
-            if now < end:
-                yield provider, self._deadlines.share(end - now, behind=len(self._providers) - place), now
+    def _round(self, kind: Literal["search", "answer"], total: float) -> Round:
+        return Round(
+            kind=kind,
+            providers=self._providers,
+            breakers=self._breakers,
+            deadlines=self._deadlines,
+            total=total,
+            clock=self._clock,
+            on_attempt=self._on_attempt,
+        )
 
     def _budget(self, question: Question) -> float:
         target = resolve(question.model, reasoning=question.reasoning, reasoning_effort=self._reasoning_effort)
         return self._deadlines.of(target.effort)
 
-    def _failed(
-        self, provider: Provider, started: float, error: Exception, before: Sequence[Attempt]
-    ) -> tuple[Attempt, PerplexityError]:
-        """Return the failed attempt and its error; raise where no other provider may be asked."""
-        told = _told(error, provider)
-        attempt = self._report(provider, started, error=type(told).__name__, summary=_summary(told))
-        if isinstance(error, InvalidRequest):
-            raise AllProvidersFailed([*before, attempt]) if before else error
-        return attempt, told
 
-    def _report(
-        self, provider: Provider, started: float, *, error: str | None = None, summary: str | None = None
-    ) -> Attempt:
-        seconds = self._clock() - started
-        attempt = Attempt(provider=provider.name, seconds=seconds, error_class=error, summary=summary)
-        self._on_attempt(attempt)
-        return attempt
+async def _first(this: Round, ask: Callable[[Tier], Awaitable[Reply]]) -> Reply:
+    for tier in this.tiers():
+        try:
+            async with asyncio.timeout(tier.seconds):
+                reply: Reply = await ask(tier)
+            return this.took(tier, reply)
+        except Exception as error:  # noqa: BLE001 - a provider's bug must not take the others with it
+            this.gave_up(tier, error)
+        except BaseException:
+            tier.breaker.abandoned()
+            raise
+    raise AllProvidersFailed(this.failed)
 
 
 async def _within(seconds: float, events: AsyncIterator[Event]) -> AsyncGenerator[Event, None]:
@@ -169,20 +132,3 @@ async def _within(seconds: float, events: AsyncIterator[Event]) -> AsyncGenerato
 
 def _least(asked: float | None, allowed: float) -> float:
     return allowed if asked is None else min(asked, allowed)
-
-
-def _told(error: Exception, provider: Provider) -> PerplexityError:
-    """Return the error as callers may see it. Of an error that no provider should raise only the class is logged."""
-    if isinstance(error, PerplexityError):
-        return error
-    if isinstance(error, TimeoutError):
-        return TimedOut("the deadline passed", provider=provider.name)
-    log.error("provider.broke", extra={"provider": provider.name, "error": type(error).__name__})
-    return RunFailed("the provider broke", provider=provider.name)
-
-
-def _summary(error: PerplexityError) -> str:
-    """Finish the sentence that begins with the provider's name."""
-    if isinstance(error, InvalidRequest) and error.field and error.value:
-        return f"does not take {error.field} {error.value}"
-    return error.summary

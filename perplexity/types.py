@@ -89,12 +89,18 @@ class Usage:
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """What one provider did: `error_class` and `summary` are None when it answered."""
+    """What one provider did: `error_class` and `summary` are None when it answered.
+
+    `kind` is what was asked for; `cost_usd` what the answer cost, None where the provider does not say. One that was
+    left alone, since it had failed again and again, has the error class `Resting` and took no time.
+    """
 
     provider: str
     seconds: float
+    kind: Literal["search", "answer"] = "answer"
     error_class: str | None = None
     summary: str | None = None
+    cost_usd: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,9 +14,10 @@ from typing import Protocol
 
 from perplexity.errors import ConnectionFailed, NothingFound, PerplexityError, TimedOut
 from perplexity.passages import events, passages_answer
-from perplexity.providers.duckduckgo_pages import TIMELIMIT, Page, check, not_applied, numbered, read, with_sites
+from perplexity.providers.duckduckgo_pages import TIMELIMIT, Page, check, not_applied, numbered, read
 from perplexity.providers.duckduckgo_regions import region
 from perplexity.queries import checked_query
+from perplexity.sites import with_sites
 from perplexity.threads import Threads
 from perplexity.types import Answer, Event, Query, Question, SearchResults, Source
 

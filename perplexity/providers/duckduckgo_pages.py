@@ -17,16 +17,6 @@ Page = Sequence[Mapping[str, Any]]
 """The entries of one page of results; each holds `title`, `href` and `body`."""
 
 
-def with_sites(text: str, domains: Sequence[str]) -> str:
-    """Write the domains as DuckDuckGo's `site:` operators: `(site:a.com OR site:b.com)`, `-site:c.com`.
-
-    https://duckduckgo.com/duckduckgo-help-pages/results/syntax
-    """
-    allowed = " OR ".join(f"site:{domain}" for domain in domains if not domain.startswith("-"))
-    denied = [f"-site:{domain[1:]}" for domain in domains if domain.startswith("-")]
-    return " ".join([text, *([f"({allowed})" if " OR " in allowed else allowed] if allowed else []), *denied])
-
-
 def read(page: Page, domains: Sequence[str]) -> list[Source]:
     """Read the entries that lead to a web page on a wanted domain; all are numbered 0."""
     sources = (Source(number=0, title=_text(r, "title"), url=_text(r, "href"), snippet=_text(r, "body")) for r in page)

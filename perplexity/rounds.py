@@ -1,0 +1,142 @@
+"""One request's way through the chain: who is asked next and for how long, and what came of each."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeVar
+
+from perplexity.breaker import Breaker
+from perplexity.errors import AllProvidersFailed, InvalidRequest, PerplexityError, RunFailed, TimedOut
+from perplexity.models import Limits
+from perplexity.providers.base import Provider
+from perplexity.types import Answer, Attempt, SearchResults
+
+log = logging.getLogger(__name__)
+
+Reply = TypeVar("Reply", SearchResults, Answer)
+
+RESTING = "Resting"
+"""The error class of an attempt that was not made, since the provider had failed again and again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deadlines(Limits):
+    """Seconds for the whole chain, by what is asked; a provider keeps `reserve` free for each one behind it.
+
+    `least` is what a provider is given all the same while there is time.
+    """
+
+    search: float = 20.0
+    answer: float = 45.0
+    reasoning: float = 90.0
+    deep: float = 660.0
+    reserve: float = 8.0
+    least: float = 2.0
+
+    def share(self, left: float, *, behind: int) -> float:
+        """Return the seconds that a provider with `behind` others behind it may use of those that are left."""
+        return max(left - self.reserve * behind, min(left, self.least))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tier:
+    """A provider whose turn it is: the seconds it may use, and when it began."""
+
+    provider: Provider
+    breaker: Breaker
+    seconds: float
+    started: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Round:
+    """One request. `failed` grows by those that did not answer; `on_attempt` hears of every attempt."""
+
+    kind: Literal["search", "answer"]
+    providers: Sequence[Provider]
+    breakers: Mapping[str, Breaker]
+    deadlines: Deadlines
+    total: float
+    clock: Callable[[], float]
+    on_attempt: Callable[[Attempt], None]
+    failed: list[Attempt] = field(default_factory=list)
+
+    def tiers(self) -> Iterator[Tier]:
+        """Yield each provider in its turn, while there is time; when all of them rest, nobody does."""
+        end = self.clock() + self.total
+        asked = False
+        for tier in self._turns(end):
+            if tier.breaker.admits():
+                asked = True
+                yield tier
+            else:
+                self._rests(tier)
+        if not asked:
+            self.failed.clear()
+            yield from self._turns(end)
+
+    def took(self, tier: Tier, reply: Reply) -> Reply:
+        """Return the reply with what came before it."""
+        tier.breaker.succeeded()
+        cost = reply.usage.cost_usd if isinstance(reply, Answer) else reply.cost_usd
+        self.on_attempt(Attempt(provider=tier.provider.name, seconds=self._took(tier), kind=self.kind, cost_usd=cost))
+        return replace(reply, failed=(*self.failed, *reply.failed))
+
+    def gave_up(self, tier: Tier, error: Exception) -> PerplexityError:
+        """Note a failure and return it as callers may see it; raise where no other provider may be asked."""
+        told = _told(error, tier.provider)
+        attempt = Attempt(
+            provider=tier.provider.name,
+            seconds=self._took(tier),
+            kind=self.kind,
+            error_class=type(told).__name__,
+            summary=_summary(told),
+        )
+        before = [*self.failed]
+        self.failed.append(attempt)
+        self.on_attempt(attempt)
+        if isinstance(told, InvalidRequest):
+            tier.breaker.abandoned()
+            raise AllProvidersFailed(self.failed) if before else told
+        tier.breaker.failed()
+        return told
+
+    def _turns(self, end: float) -> Iterator[Tier]:
+        for place, provider in enumerate(self.providers, start=1):
+            now = self.clock()
+            if now < end:
+                seconds = self.deadlines.share(end - now, behind=len(self.providers) - place)
+                yield Tier(provider=provider, breaker=self.breakers[provider.name], seconds=seconds, started=now)
+
+    def _rests(self, tier: Tier) -> None:
+        attempt = Attempt(
+            provider=tier.provider.name,
+            seconds=0.0,
+            kind=self.kind,
+            error_class=RESTING,
+            summary="is left alone for a moment after several failures",
+        )
+        self.failed.append(attempt)
+        self.on_attempt(attempt)
+
+    def _took(self, tier: Tier) -> float:
+        return self.clock() - tier.started
+
+
+def _told(error: Exception, provider: Provider) -> PerplexityError:
+    """Return the error as callers may see it. Of an error that no provider should raise only the class is logged."""
+    if isinstance(error, PerplexityError):
+        return error
+    if isinstance(error, TimeoutError):
+        return TimedOut("the deadline passed", provider=provider.name)
+    log.error("provider.broke", extra={"provider": provider.name, "error": type(error).__name__})
+    return RunFailed("the provider broke", provider=provider.name)
+
+
+def _summary(error: PerplexityError) -> str:
+    """Finish the sentence that begins with the provider's name."""
+    if isinstance(error, InvalidRequest) and error.field and error.value:
+        return f"does not take {error.field} {error.value}"
+    return error.summary

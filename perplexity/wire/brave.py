@@ -1,0 +1,156 @@
+"""The Brave Search API: pages, news, and passages for a model to read. Pure.
+
+https://api-dashboard.search.brave.com/app/documentation
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+
+from perplexity.errors import InvalidRequest, MalformedResponse
+from perplexity.filters import Filters
+from perplexity.sites import with_sites
+from perplexity.types import JSON, Query, SearchResults
+from perplexity.wire.reading import mapping, mappings, text, texts
+from perplexity.wire.sources import merge
+
+PROVIDER = "Brave"
+WEB, NEWS, CONTEXT = "/web/search", "/news/search", "/llm/context"
+
+DOLLARS = 0.005
+"""One request of the Search plan: https://brave.com/search/api/"""
+
+MOST_CHARACTERS = 400
+MOST_WORDS = 50
+
+_FRESHNESS = {"hour": "pd", "day": "pd", "week": "pw", "month": "pm", "year": "py"}
+_LANGUAGES = {"ja": "jp", "zh": "zh-hans", "pt": "pt-pt"}
+"""Brave's own codes where they are not the ISO 639-1 ones."""
+_FIRST_DAY = date(1970, 1, 1)
+_TAG = re.compile(r"</?(?:strong|b|em|i)>", re.IGNORECASE)
+
+
+def check(filters: Filters) -> None:
+    """Raise InvalidRequest for a mode: Brave searches the open web only."""
+    if filters.mode not in {None, "web"}:
+        raise InvalidRequest.of("mode", filters.mode, "Brave searches the open web only (mode web)")
+
+
+def build(query: Query, *, path: str, today: date) -> dict[str, str]:
+    """Return the request's parameters for a checked query; `today` ends a span of days that is open."""
+    filters = query.filters
+    wanted = {
+        "q": fitted(query.text, filters.domains),
+        "country": filters.country,
+        "search_lang": next((_LANGUAGES.get(one, one) for one in filters.languages), None),
+        "freshness": _freshness(filters, today=today),
+        **_size(query, path=path),
+    }
+    return {name: value for name, value in wanted.items() if value}
+
+
+def notes(filters: Filters) -> tuple[str, ...]:
+    """Return sentences for the asker about filters that are weaker here than they sound."""
+    hour = "Brave knows no hour, so these are from the past day." if filters.recency == "hour" else ""
+    languages = filters.languages
+    one = f"Brave takes one language, so it searched in {languages[0]} only." if len(languages) > 1 else ""
+    return tuple(note for note in (hour, one) if note)
+
+
+def fitted(words: str, domains: Sequence[str]) -> str:
+    """Return a query with its `site:` operators, its words cut so that it has at most 400 characters and 50 words.
+
+    Raises InvalidRequest where the operators alone are longer.
+    """
+    operators = with_sites("", domains).strip()
+    left = MOST_CHARACTERS - (len(operators) + 1 if operators else 0)
+    room = MOST_WORDS - len(operators.split())
+    if left < 1 or room < 1:
+        allowed = f"Brave takes a query of {MOST_CHARACTERS} characters, the domains included; name fewer of them"
+        raise InvalidRequest.of("domain", f"{len(domains)} domains", allowed)
+    kept = " ".join(words.split()[:room])
+    if len(kept) > left:
+        space = kept.rfind(" ", 0, left + 1)
+        kept = kept[:space] if space > 0 else kept[:left]
+    return f"{kept} {operators}".strip()
+
+
+def read_web(body: Mapping[str, JSON], *, most: int) -> SearchResults:
+    """Return the pages of a web search; none where nothing was found. Raises MalformedResponse for another shape."""
+    _checked(body, kind="search")
+    return _results(map(_page, mappings(mapping(body.get("web")).get("results"))), most=most)
+
+
+def read_news(body: Mapping[str, JSON], *, most: int) -> SearchResults:
+    """Return the pages of a news search. Raises MalformedResponse for another shape."""
+    _checked(body, kind="news")
+    return _results(map(_page, mappings(body.get("results"))), most=most)
+
+
+def read_context(body: Mapping[str, JSON], *, most: int) -> SearchResults:
+    """Return the pages of a request for context, their snippets joined. Raises MalformedResponse for another shape."""
+    grounding, sources = body.get("grounding"), mapping(body.get("sources"))
+    if not isinstance(grounding, dict):
+        raise MalformedResponse("the response has no grounding", provider=PROVIDER)
+    return _results((_grounded(page, sources) for page in mappings(grounding.get("generic"))), most=most)
+
+
+def _freshness(filters: Filters, *, today: date) -> str | None:
+    if filters.after or filters.before:
+        return f"{filters.after or _FIRST_DAY:%Y-%m-%d}to{filters.before or today:%Y-%m-%d}"
+    return _FRESHNESS.get(filters.recency or "")
+
+
+def _size(query: Query, *, path: str) -> dict[str, str]:
+    """Return how much is wanted, in each endpoint's own words; its bold tags are not."""
+    if path != CONTEXT:
+        extra = {"extra_snippets": "true"} if path == WEB else {}
+        return {"count": str(query.max_results), "text_decorations": "false", **extra}
+    return {
+        "count": str(query.max_results),
+        "maximum_number_of_urls": str(query.max_results),
+        "maximum_number_of_tokens_per_url": str(min(8192, max(512, query.max_tokens_per_page))),
+    }
+
+
+def _checked(body: Mapping[str, JSON], *, kind: str) -> None:
+    if body.get("type") != kind:
+        raise MalformedResponse(f"the response is not of type {kind}", provider=PROVIDER)
+
+
+def _results(pages: Iterable[Mapping[str, JSON]], *, most: int) -> SearchResults:
+    return SearchResults(results=merge(pages)[:most], provider=PROVIDER, cost_usd=DOLLARS)
+
+
+def _page(result: Mapping[str, JSON]) -> dict[str, JSON]:
+    snippets = [text(result.get("description")), *texts(result.get("extra_snippets"))]
+    return {
+        "title": _plain(text(result.get("title"))),
+        "url": result.get("url"),
+        "snippet": "\n\n".join(dict.fromkeys(_plain(snippet) for snippet in snippets if snippet)),
+        "date": result.get("page_age"),
+    }
+
+
+def _grounded(page: Mapping[str, JSON], sources: Mapping[str, JSON]) -> dict[str, JSON]:
+    ages = texts(mapping(sources.get(text(page.get("url")))).get("age"))
+    day = next((age for age in ages if re.match(r"\d{4}-\d{2}-\d{2}", age)), None)
+    prose = [snippet for snippet in texts(page.get("snippets")) if not _is_data(snippet)]
+    return {
+        "title": _plain(text(page.get("title"))),
+        "url": page.get("url"),
+        "snippet": "\n\n".join(map(_plain, prose)),
+        "date": day,
+    }
+
+
+def _is_data(snippet: str) -> bool:
+    """Tell whether a snippet is a table or the like as JSON, which nobody can read as a passage."""
+    return snippet.lstrip()[:1] in {"{", "["}
+
+
+def _plain(words: str) -> str:
+    return html.unescape(_TAG.sub("", words))
