@@ -37,6 +37,7 @@ class Settings(BaseSettings):
         default=None, validation_alias=AliasChoices("PERPLEXITY_API_KEY", "PPLX_API_KEY")
     )
     perplexity_base_url: str = "https://api.perplexity.ai"
+    perplexity_api: Literal["agent", "sonar"] = "agent"
     reasoning_effort: Literal["fast", "low", "medium", "high", "xhigh"] = "medium"
 
     database_url: SecretStr | None = None

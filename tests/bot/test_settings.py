@@ -38,6 +38,7 @@ def test_either_name_of_the_key_is_read(monkeypatch: pytest.MonkeyPatch, name: s
         ("SLACK_API_URL", "http://slack.example/api/", "SLACK_API_URL"),
         ("PERPLEXITY_BASE_URL", "ftp://x", "PERPLEXITY_BASE_URL"),
         ("DATABASE_URL", "mysql://u:hunter2@h/d", "DATABASE_URL"),
+        ("PERPLEXITY_API", "chat", "PERPLEXITY_API"),
         ("REASONING_EFFORT", "hard", "REASONING_EFFORT"),
         ("LOG_LEVEL", "loud", "LOG_LEVEL"),
         ("RETRY_ATTEMPTS", "0", "RETRY_ATTEMPTS"),
