@@ -32,7 +32,7 @@ class Answers:
         """Return the answer. Raises any PerplexityError."""
         if self._outlives_us(question, target):
             return await self._background(question, target, deadline=deadline)
-        if not target.slow:
+        if not self.wire.streamed(target, seconds=deadline.left()):
             body = self.wire.build(question, target, stream=False)
             return self.wire.read(await self.calls.json("POST", self.wire.path, body, deadline=deadline))
         return await self._collected(question, target, deadline=deadline)
@@ -83,7 +83,10 @@ class Answers:
                         yield told
                     if reader.ended:
                         return
-            raise StreamTruncated("the stream ended without its last event")
+            for told in reader.finish():
+                yield told
+            if not reader.ended:
+                raise StreamTruncated("the stream ended without its last event")
         finally:
             self._abandon(reader)
 

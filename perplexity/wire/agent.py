@@ -40,6 +40,10 @@ class Agent:
             allowed = "answers are drawn from the whole web only; academic and sec are for a search"
             raise InvalidRequest.of("mode", question.filters.mode, allowed)
 
+    def streamed(self, target: Target, *, seconds: float) -> bool:
+        """Tell whether the effort takes long."""
+        return target.slow
+
     def build(self, question: Question, target: Target, *, stream: bool) -> dict[str, JSON]:
         """Return the request's body: who answers and the input, and beyond that only what was asked for."""
         wanted: dict[str, JSON] = {

@@ -46,6 +46,10 @@ class AgentStream:
             raise failure(event.get("error") or event)
         return [*self._started(event), *self._told(kind.removeprefix("response."), event)]
 
+    def finish(self) -> list[Event]:
+        """Return nothing: a stream without its terminal event is a part of an answer."""
+        return []
+
     def _told(self, kind: str, event: Mapping[str, JSON]) -> list[Event]:
         if kind == "output_text.delta":
             return self._delta(_part(event), text(event.get("delta")))

@@ -29,6 +29,10 @@ class StreamReader(Protocol):
         """Return our events for one of the service's; raise PerplexityError where it reports a failure."""
         ...
 
+    def finish(self) -> list[Event]:
+        """Return the last events of a stream that the service closed: none, unless what came was whole."""
+        ...
+
 
 class Wire(Protocol):
     """One way of asking for answers: under which path, and by what name of the service they are known.
@@ -44,8 +48,12 @@ class Wire(Protocol):
         """Raise InvalidRequest for what this wire cannot carry."""
         ...
 
+    def streamed(self, target: Target, *, seconds: float) -> bool:
+        """Tell whether an answer that has so many seconds is read from a stream: silent connections are cut."""
+        ...
+
     def build(self, question: Question, target: Target, *, stream: bool) -> dict[str, JSON]:
-        """Return the request's body for a checked question."""
+        """Return the request's body for a checked question. Raises InvalidRequest for one whom it cannot ask."""
         ...
 
     def notes(self, question: Question) -> tuple[str, ...]:
