@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random as randomness
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, Literal, Self, TypedDict, Unpack, get_args
 
 from perplexity.answers import Answers
 from perplexity.calls import Calls
-from perplexity.errors import PerplexityError
+from perplexity.errors import EndpointRetired, InvalidRequest, PerplexityError
 from perplexity.filters import Filters, validate
 from perplexity.models import Effort, Limits, Target, check_schema, resolve
 from perplexity.queries import checked_messages, checked_query
 from perplexity.retry import Deadline, Retries, RetryPolicy
 from perplexity.runs import Runs
+from perplexity.succession import Succession
+from perplexity.thinking import Thinking, without_thinking
 from perplexity.transport import Session, Transport
-from perplexity.types import JSON, Answer, Done, Event, Message, Query, Question, SearchResults
+from perplexity.types import JSON, Answer, Done, Event, Message, Query, Question, SearchResults, TextDelta
 from perplexity.wire import search
 from perplexity.wire.agent import Agent
+from perplexity.wire.base import Wire
+from perplexity.wire.sonar import Sonar
+
+log = logging.getLogger(__name__)
+
+API = Literal["agent", "sonar"]
+"""The interfaces to answers: the present one and its predecessor, which Perplexity has retired for new keys."""
 
 Prompt = str | Sequence[Message] | Question
 """What is asked: a text, a conversation that ends with the user's turn, or a whole question."""
@@ -37,6 +47,7 @@ class Options(TypedDict, total=False):
     model: str | None
     filters: Filters | None
     schema: Mapping[str, JSON] | None
+    tools: tuple[Mapping[str, JSON], ...]
     seconds: float | None
     run_id: str | None
     on_run: Callable[[str], Awaitable[None]] | None
@@ -47,14 +58,16 @@ class PerplexityClient:
 
     `base_url` must be https, except on loopback. A `session` that is handed in is used and not closed. `retry` holds
     for every call, inside the call's own time: `limits`, in seconds, by what is asked. `reasoning_effort` is what
-    `reasoning=True` stands for. `clock` only goes forward, `now` gives seconds since 1970. Raises InvalidRequest for a
-    key or an address that cannot be right.
+    `reasoning=True` stands for. With `api="sonar"` answers come from Sonar until the service says that it has retired
+    it for this key; from then on, and for background runs always, from the Agent API. `clock` only goes forward, `now`
+    gives seconds since 1970. Raises InvalidRequest for a key, an address or an `api` that cannot be right.
     """
 
     def __init__(
         self,
         api_key: str,
         *,
+        api: API = "agent",
         base_url: str = "https://api.perplexity.ai",
         session: Session | None = None,
         retry: RetryPolicy | None = None,
@@ -69,12 +82,12 @@ class PerplexityClient:
         self._limits = limits or Limits()
         self._reasoning_effort = reasoning_effort
         self._clock = clock
-        wire = Agent()
         retries = Retries(policy=retry or RetryPolicy(), sleep=sleep, random=random)
         self._calls = Calls(transport=self._transport, retries=retries, now=now)
-        self._runs = Runs(calls=self._calls, path=wire.path, sleep=sleep)
-        self._wire = wire
-        self._answers = Answers(calls=self._calls, runs=self._runs, wire=wire, clock=clock)
+        self._runs = Runs(calls=self._calls, path=Agent.path, sleep=sleep)
+        self._ways = Succession(
+            [Answers(calls=self._calls, runs=self._runs, wire=wire, clock=clock) for wire in _wires(api)]
+        )
 
     def __repr__(self) -> str:
         return f"PerplexityClient(base_url={self._transport.base_url!r})"
@@ -86,7 +99,7 @@ class PerplexityClient:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            await self._answers.finish()
+            await self._ways.finish()
         finally:
             await self._transport.close()
 
@@ -110,11 +123,17 @@ class PerplexityClient:
         """
         question = _question(prompt, options)
         started = self._clock()
-        with _named(self._wire.provider):
+        with _named(Agent.provider):
             question, target = self._checked(question)
             deadline = self._deadline(question.seconds, self._limits.of(target.effort))
-            answer = await self._answers.answer(question, target, deadline=deadline)
-            return self._signed(answer, question, target, started=started)
+            while True:
+                way = self._ways.current(question)
+                try:
+                    way.wire.check(question)
+                    answer = await way.answer(question, target, deadline=deadline)
+                    return self._signed(answer, question, target, wire=way.wire, started=started)
+                except EndpointRetired as error:
+                    self._ways.leave(way, error)
 
     async def stream(self, prompt: Prompt, **options: Unpack[Options]) -> AsyncGenerator[Event, None]:
         """Yield events while the answer is made; the last one is `Done`. Takes and raises what `answer` does.
@@ -123,16 +142,26 @@ class PerplexityClient:
         """
         question = _question(prompt, options)
         started = self._clock()
-        with _named(self._wire.provider):
+        with _named(Agent.provider):
             question, target = self._checked(question)
             deadline = self._deadline(question.seconds, self._limits.of(target.effort))
-            async with aclosing(self._answers.stream(question, target, deadline=deadline)) as events:
-                async for event in events:
-                    yield self._told(event, question, target, started=started)
+            handed_on = False
+            while True:
+                way = self._ways.current(question)
+                try:
+                    async with aclosing(self._events(way, question, target, deadline=deadline)) as events:
+                        async for event in events:
+                            handed_on = True
+                            yield self._told(event, question, target, wire=way.wire, started=started)
+                    return
+                except EndpointRetired as error:
+                    if handed_on:
+                        raise
+                    self._ways.leave(way, error)
 
     async def cancel(self, run_id: str) -> None:
         """Stop a run, such as `RunStarted` names. One that has ended already is no error; raises PerplexityError."""
-        with _named(self._wire.provider):
+        with _named(Agent.provider):
             await self._runs.cancel(run_id, deadline=Deadline.after(_CANCEL_SECONDS, self._clock))
 
     def _deadline(self, asked: float | None, limit: float) -> Deadline:
@@ -144,22 +173,52 @@ class PerplexityClient:
         if question.schema is not None:
             check_schema(target)
         checked = replace(question, messages=checked_messages(question.messages), filters=validate(question.filters))
-        self._wire.check(checked)
         return checked, target
 
-    def _told(self, event: Event, question: Question, target: Target, *, started: float) -> Event:
+    async def _events(
+        self, way: Answers, question: Question, target: Target, *, deadline: Deadline
+    ) -> AsyncGenerator[Event, None]:
+        """Yield the events of one way; what a model thinks aloud is held back."""
+        way.wire.check(question)
+        thinking = Thinking(expected=way.wire.thinks(question, target))
+        async with aclosing(way.stream(question, target, deadline=deadline)) as events:
+            async for event in events:
+                piece = ""
+                if isinstance(event, TextDelta):
+                    piece = thinking.feed(event.text)
+                elif isinstance(event, Done):
+                    piece = thinking.rest()
+                if piece:
+                    yield TextDelta(text=piece)
+                if not isinstance(event, TextDelta):
+                    yield event
+
+    def _told(self, event: Event, question: Question, target: Target, *, wire: Wire, started: float) -> Event:
         if not isinstance(event, Done):
             return event
-        return Done(answer=self._signed(event.answer, question, target, started=started))
+        return Done(answer=self._signed(event.answer, question, target, wire=wire, started=started))
 
-    def _signed(self, answer: Answer, question: Question, target: Target, *, started: float) -> Answer:
+    def _signed(self, answer: Answer, question: Question, target: Target, *, wire: Wire, started: float) -> Answer:
         """Add what only the asking side knows."""
+        expected = wire.thinks(question, target)
+        answer = without_thinking(answer, expected=expected)
+        if expected and answer.reasoning is None:
+            log.warning("answer.no_think_marker", extra={"model": answer.model})
+        if question.tools and not wire.tools:
+            log.warning("answer.tools_left_out", extra={"model": answer.model})
         return replace(
             answer,
             effort=None if target.model else target.effort,
             seconds=self._clock() - started,
-            notes=(*answer.notes, *self._wire.notes(question)),
+            notes=(*answer.notes, *wire.notes(question)),
         )
+
+
+def _wires(api: str) -> list[Wire]:
+    """Return the wires in the order of their succession. Raises InvalidRequest."""
+    if api not in get_args(API):
+        raise InvalidRequest.of("api", api, "it takes agent or sonar")
+    return [Agent()] if api == "agent" else [Sonar(), Agent()]
 
 
 def _question(prompt: Prompt, options: Options) -> Question:

@@ -40,6 +40,7 @@ class Question:
     """A question for an answer model.
 
     `model` is a Sonar name, an effort or `vendor/model`; None takes the default of the mode. `schema` asks for JSON.
+    `tools` are further ones that the service runs, such as `{"type": "fetch_url"}`; Sonar models take none.
     `run_id` resumes a background run that was paid for already; `on_run` is awaited with the id of a new one, before
     its result is waited for.
     """
@@ -49,6 +50,7 @@ class Question:
     model: str | None = None
     filters: Filters = Filters()
     schema: Mapping[str, JSON] | None = None
+    tools: tuple[Mapping[str, JSON], ...] = ()
     seconds: float | None = None
     run_id: str | None = None
     on_run: Callable[[str], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
