@@ -3,54 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import random as randomness
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Literal, Self, TypedDict, Unpack, get_args
+from typing import Literal, Self, Unpack, get_args
 
 from perplexity.answers import Answers
 from perplexity.calls import Calls
-from perplexity.errors import EndpointRetired, InvalidRequest, PerplexityError
+from perplexity.errors import InvalidRequest, PerplexityError
 from perplexity.filters import Filters, validate
 from perplexity.models import Effort, Limits, Target, check_schema, resolve
+from perplexity.prompts import Options, Prompt, question_of
 from perplexity.queries import checked_messages, checked_query
 from perplexity.retry import Deadline, Retries, RetryPolicy
 from perplexity.runs import Runs
 from perplexity.succession import Succession
-from perplexity.thinking import Thinking, without_thinking
 from perplexity.transport import Session, Transport
-from perplexity.types import JSON, Answer, Done, Event, Message, Query, Question, SearchResults, TextDelta
+from perplexity.types import Answer, Done, Event, Query, Question, SearchResults
+from perplexity.ways import Way
 from perplexity.wire import search
 from perplexity.wire.agent import Agent
 from perplexity.wire.base import Wire
 from perplexity.wire.sonar import Sonar
 
-log = logging.getLogger(__name__)
-
 API = Literal["agent", "sonar"]
 """The interfaces to answers: the present one and its predecessor, which Perplexity has retired for new keys."""
 
-Prompt = str | Sequence[Message] | Question
-"""What is asked: a text, a conversation that ends with the user's turn, or a whole question."""
-
 _CANCEL_SECONDS = 10.0
-
-
-class Options(TypedDict, total=False):
-    """What may be said beside the prompt; each is a field of `Question` and described there."""
-
-    reasoning: bool
-    model: str | None
-    filters: Filters | None
-    schema: Mapping[str, JSON] | None
-    tools: tuple[Mapping[str, JSON], ...]
-    seconds: float | None
-    run_id: str | None
-    on_run: Callable[[str], Awaitable[None]] | None
 
 
 class PerplexityClient:
@@ -86,7 +68,7 @@ class PerplexityClient:
         self._calls = Calls(transport=self._transport, retries=retries, now=now)
         self._runs = Runs(calls=self._calls, path=Agent.path, sleep=sleep)
         self._ways = Succession(
-            [Answers(calls=self._calls, runs=self._runs, wire=wire, clock=clock) for wire in _wires(api)]
+            [Way(answers=Answers(calls=self._calls, runs=self._runs, wire=wire, clock=clock)) for wire in _wires(api)]
         )
 
     def __repr__(self) -> str:
@@ -121,43 +103,27 @@ class PerplexityClient:
 
         Raises InvalidRequest before anything is sent, or any PerplexityError.
         """
-        question = _question(prompt, options)
+        question = question_of(prompt, options)
         started = self._clock()
         with _named(Agent.provider):
             question, target = self._checked(question)
             deadline = self._deadline(question.seconds, self._limits.of(target.effort))
-            while True:
-                way = self._ways.current(question)
-                try:
-                    way.wire.check(question)
-                    answer = await way.answer(question, target, deadline=deadline)
-                    return self._signed(answer, question, target, wire=way.wire, started=started)
-                except EndpointRetired as error:
-                    self._ways.leave(way, error)
+            answer = await self._ways.answer(question, target, deadline=deadline)
+            return self._signed(answer, target, started=started)
 
     async def stream(self, prompt: Prompt, **options: Unpack[Options]) -> AsyncGenerator[Event, None]:
         """Yield events while the answer is made; the last one is `Done`. Takes and raises what `answer` does.
 
         A stream that is left early, which wants `contextlib.aclosing`, is cancelled at the service too.
         """
-        question = _question(prompt, options)
+        question = question_of(prompt, options)
         started = self._clock()
         with _named(Agent.provider):
             question, target = self._checked(question)
             deadline = self._deadline(question.seconds, self._limits.of(target.effort))
-            handed_on = False
-            while True:
-                way = self._ways.current(question)
-                try:
-                    async with aclosing(self._events(way, question, target, deadline=deadline)) as events:
-                        async for event in events:
-                            handed_on = True
-                            yield self._told(event, question, target, wire=way.wire, started=started)
-                    return
-                except EndpointRetired as error:
-                    if handed_on:
-                        raise
-                    self._ways.leave(way, error)
+            async with aclosing(self._ways.stream(question, target, deadline=deadline)) as events:
+                async for event in events:
+                    yield self._last(event, target, started=started) if isinstance(event, Done) else event
 
     async def cancel(self, run_id: str) -> None:
         """Stop a run, such as `RunStarted` names. One that has ended already is no error; raises PerplexityError."""
@@ -175,43 +141,13 @@ class PerplexityClient:
         checked = replace(question, messages=checked_messages(question.messages), filters=validate(question.filters))
         return checked, target
 
-    async def _events(
-        self, way: Answers, question: Question, target: Target, *, deadline: Deadline
-    ) -> AsyncGenerator[Event, None]:
-        """Yield the events of one way; what a model thinks aloud is held back."""
-        way.wire.check(question)
-        thinking = Thinking(expected=way.wire.thinks(question, target))
-        async with aclosing(way.stream(question, target, deadline=deadline)) as events:
-            async for event in events:
-                piece = ""
-                if isinstance(event, TextDelta):
-                    piece = thinking.feed(event.text)
-                elif isinstance(event, Done):
-                    piece = thinking.rest()
-                if piece:
-                    yield TextDelta(text=piece)
-                if not isinstance(event, TextDelta):
-                    yield event
+    def _last(self, done: Done, target: Target, *, started: float) -> Done:
+        return Done(answer=self._signed(done.answer, target, started=started))
 
-    def _told(self, event: Event, question: Question, target: Target, *, wire: Wire, started: float) -> Event:
-        if not isinstance(event, Done):
-            return event
-        return Done(answer=self._signed(event.answer, question, target, wire=wire, started=started))
-
-    def _signed(self, answer: Answer, question: Question, target: Target, *, wire: Wire, started: float) -> Answer:
+    def _signed(self, answer: Answer, target: Target, *, started: float) -> Answer:
         """Add what only the asking side knows."""
-        expected = wire.thinks(question, target)
-        answer = without_thinking(answer, expected=expected)
-        if expected and answer.reasoning is None:
-            log.warning("answer.no_think_marker", extra={"model": answer.model})
-        if question.tools and not wire.tools:
-            log.warning("answer.tools_left_out", extra={"model": answer.model})
-        return replace(
-            answer,
-            effort=None if target.model else target.effort,
-            seconds=self._clock() - started,
-            notes=(*answer.notes, *wire.notes(question)),
-        )
+        effort = None if target.model else target.effort
+        return replace(answer, effort=effort, seconds=self._clock() - started)
 
 
 def _wires(api: str) -> list[Wire]:
@@ -219,16 +155,6 @@ def _wires(api: str) -> list[Wire]:
     if api not in get_args(API):
         raise InvalidRequest.of("api", api, "it takes agent or sonar")
     return [Agent()] if api == "agent" else [Sonar(), Agent()]
-
-
-def _question(prompt: Prompt, options: Options) -> Question:
-    if isinstance(prompt, Question):
-        question = prompt
-    else:
-        messages = (Message(role="user", content=prompt),) if isinstance(prompt, str) else tuple(prompt)
-        question = Question(messages=messages)
-    said: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    return replace(question, **said)
 
 
 @contextmanager
