@@ -122,6 +122,15 @@ async def test_a_connection_that_was_never_made_was_not_seen() -> None:
     assert KEY not in repr(caught.value)
 
 
+async def test_a_failure_keeps_nothing_of_the_request(fake: FakePerplexity, transport: Transport) -> None:
+    fake.script("/search", Fault(status=200, chunks=(b"{}",), headers={"Content-Length": "99"}, reset=True))
+
+    with pytest.raises(ConnectionFailed) as caught:
+        await transport.request("POST", "/search", {})
+
+    assert (caught.value.__context__, caught.value.__cause__) == (None, None)
+
+
 async def test_what_is_not_http_is_malformed() -> None:
     async def babble(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
