@@ -13,6 +13,7 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.addresses import is_loopback
 from bot.answering import Answering
 from bot.commands import COMMANDS
 from bot.commands.slash import slash_commands
@@ -26,7 +27,7 @@ from bot.listeners import actions, messages, slash
 from bot.listeners.services import Services
 from bot.playground.server import Playground
 from bot.process import App, Slack
-from bot.settings import Settings, is_loopback
+from bot.settings import Settings
 from bot.storage.patience import Patience
 from bot.storage.questions import Questions, connection_pool
 from bot.web import health
