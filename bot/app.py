@@ -205,6 +205,7 @@ def _perplexity(settings: Settings) -> PerplexityClient:
     assert settings.perplexity_api_key is not None  # noqa: S101 - the caller looked
     return PerplexityClient(
         settings.perplexity_api_key.get_secret_value(),
+        api=settings.perplexity_api,
         base_url=settings.perplexity_base_url,
         reasoning_effort=settings.reasoning_effort,
         limits=Limits(
