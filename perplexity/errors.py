@@ -7,6 +7,7 @@ PerplexityError
 ├── MalformedResponse      not what the service documents: HTML, empty, not JSON, too large
 │   └── StreamTruncated    a stream that ended without its terminal event
 ├── RunFailed              an HTTP 200 whose body says failed, cancelled or incomplete without text
+├── Withdrawn              the caller does not want the answer any more: nobody else is asked
 ├── NothingFound           a best-effort service gave no results: there are none, or it refuses to search
 ├── APIError               the service answered with an error status
 │   ├── AuthenticationError
@@ -119,6 +120,12 @@ class RunFailed(PerplexityError):
     """The service accepted the request and then reported failure inside an HTTP 200."""
 
     summary = "could not finish the answer"
+
+
+class Withdrawn(PerplexityError):
+    """The caller took the question back while it was being answered, by raising this from `Question.on_run`."""
+
+    summary = "was told that the answer is not wanted any more"
 
 
 class NothingFound(PerplexityError):

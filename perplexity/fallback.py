@@ -17,12 +17,15 @@ from perplexity.errors import (
     RunFailed,
     StreamTruncated,
     TimedOut,
+    Withdrawn,
 )
 from perplexity.models import Effort, Limits, resolve
 from perplexity.providers.base import Provider
 from perplexity.types import Answer, Attempt, Done, Event, Query, Question, SearchResults, TextDelta
 
 log = logging.getLogger(__name__)
+
+LONGEST_GRACE_SECONDS = 0.5
 
 Reply = TypeVar("Reply", SearchResults, Answer)
 
@@ -93,7 +96,8 @@ class Fallback:
         for provider, seconds, started in self._tiers(_least(question.seconds, self._budget(question))):
             begun = False
             try:
-                async with aclosing(_within(seconds, provider.stream(replace(question, seconds=seconds)))) as events:
+                asked = provider.stream(replace(question, seconds=seconds))
+                async with aclosing(_within(_with_grace(seconds), asked)) as events:
                     async for event in events:
                         begun = begun or isinstance(event, TextDelta)
                         if isinstance(event, Done):
@@ -113,7 +117,7 @@ class Fallback:
         failed: list[Attempt] = []
         for provider, seconds, started in self._tiers(total):
             try:
-                async with asyncio.timeout(seconds):
+                async with asyncio.timeout(_with_grace(seconds)):
                     reply: Reply = await ask(provider, seconds)
                 self._report(provider, started)
                 return replace(reply, failed=(*failed, *reply.failed))
@@ -139,6 +143,8 @@ class Fallback:
         """Return the failed attempt and its error; raise where no other provider may be asked."""
         told = _told(error, provider)
         attempt = self._report(provider, started, error=type(told).__name__, summary=_summary(told))
+        if isinstance(error, Withdrawn):
+            raise error
         if isinstance(error, InvalidRequest):
             raise AllProvidersFailed([*before, attempt]) if before else error
         return attempt, told
@@ -165,6 +171,11 @@ async def _within(seconds: float, events: AsyncIterator[Event]) -> AsyncGenerato
     finally:
         if isinstance(events, AsyncGenerator):
             await events.aclose()
+
+
+def _with_grace(seconds: float) -> float:
+    """Return when a provider is cut off: one whose time is over first clears up after itself, cancels what it began."""
+    return seconds + min(LONGEST_GRACE_SECONDS, seconds / 50)
 
 
 def _least(asked: float | None, allowed: float) -> float:

@@ -42,7 +42,8 @@ class Question:
     `model` is a Sonar name, an effort or `vendor/model`; None takes the default of the mode. `schema` asks for JSON.
     `tools` are further ones that the service runs, such as `{"type": "fetch_url"}`; Sonar models take none.
     `run_id` resumes a background run that was paid for already; `on_run` is awaited with the id of a new one, before
-    its result is waited for.
+    its result is waited for. A run that is given up, because its time is over or `on_run` raised (`Withdrawn`, say), is
+    cancelled at the service; one whose task is cancelled goes on and can be resumed.
     """
 
     messages: tuple[Message, ...]
