@@ -2,6 +2,7 @@
 
 PerplexityError
 ├── InvalidRequest         the caller's fault; never sent, or refused by the service: no other provider is tried
+│   └── MissingKey         no API key was handed in or is set
 ├── ConnectionFailed       no connection, or it broke before the answer was complete
 ├── TimedOut               the deadline passed
 ├── MalformedResponse      not what the service documents: HTML, empty, not JSON, too large
@@ -86,6 +87,12 @@ class InvalidRequest(PerplexityError):
         shown = str(value)
         shown = shown if len(shown) <= 80 else shown[:79] + "…"
         return cls(f"{field}: {shown!r} is not allowed; {allowed}", field=field, value=shown, allowed=allowed)
+
+
+class MissingKey(InvalidRequest):
+    """There is no API key: none was handed in, and none is set in the environment."""
+
+    summary = "has no key"
 
 
 class ConnectionFailed(PerplexityError):
