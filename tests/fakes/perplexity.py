@@ -48,7 +48,8 @@ SONAR_FIELDS = _names(
     "search_mode disable_search enable_search_classifier search_domain_filter search_language_filter "
     "search_recency_filter search_after_date_filter search_before_date_filter last_updated_after_filter "
     "last_updated_before_filter return_images image_format_filter image_domain_filter return_related_questions "
-    "reasoning_effort language_preference num_search_results num_images media_response tools tool_choice parallel_tool_calls"
+    "reasoning_effort language_preference num_search_results num_images media_response tools tool_choice "
+    "parallel_tool_calls"
 )
 OPTION_FIELDS = _names("search_context_size search_type user_location image_results_enhanced_relevance")
 
