@@ -1,4 +1,4 @@
-"""The command line: `python -m bot run | worker | migrate`."""
+"""The command line: `python -m bot run | worker | migrate | doctor | manifest`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from pathlib import Path
 from psycopg import OperationalError
 
 from bot import logs
+from bot.addresses import is_safe
+from bot.manifest import EXAMPLE, as_json, as_yaml
 from bot.settings import Settings, SettingsError, load
 from bot.storage.embedded import NoEmbeddedServer, embedded_server, require
 from bot.storage.migrations import migrate
@@ -25,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         settings = load()
         logs.configure(settings.log_level, sys.stderr)
-        return _run(settings, parsed)
+        return _manifest(settings, parsed) if parsed.command == "manifest" else _run(settings, parsed)
     except (SettingsError, NoEmbeddedServer) as error:
         return _fail(f"Settings:\n{error}", code=2)
     except OperationalError as error:
@@ -43,7 +45,24 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--no-worker", action="store_true", help="serve HTTP only; workers run elsewhere")
     commands.add_parser("worker", help="work on questions only")
     commands.add_parser("migrate", help="bring the database up to date and exit")
+    manifest = commands.add_parser("manifest", help="print the manifest that Slack makes the app from")
+    manifest.add_argument("--url", type=_https, metavar="https://…", help="the app's public address")
+    manifest.add_argument("--json", action="store_true", help="as JSON, which Slack's command line reads")
     return parser
+
+
+def _https(url: str) -> str:
+    if not (url.startswith("https://") and is_safe(url)):
+        raise argparse.ArgumentTypeError("must be an https address, such as https://answers.example.com")
+    return url
+
+
+def _manifest(settings: Settings, parsed: argparse.Namespace) -> int:
+    if parsed.url is not None and settings.slack_app_token is not None:
+        return _fail("--url: with SLACK_APP_TOKEN the app uses Socket Mode and has no address; unset one.", code=2)
+    url = None if settings.slack_app_token is not None else parsed.url or EXAMPLE
+    sys.stdout.write((as_json if parsed.json else as_yaml)(prefix=settings.command_prefix, url=url))
+    return 0
 
 
 def _run(settings: Settings, parsed: argparse.Namespace) -> int:

@@ -20,7 +20,8 @@ def is_safe(url: str) -> bool:
     """Tell whether an address is https to anywhere, or http to this machine; and nothing but an address."""
     try:
         parts = urlsplit(url)
-        host, plain = parts.hostname or "", parts.username is None and not parts.query and parts.port != 0
+        host, port = parts.hostname or "", parts.port
     except ValueError:  # a bracket that is not closed, a port that is none
         return False
+    plain = parts.username is None and not parts.query and not parts.fragment and port != 0
     return bool(host) and plain and (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host)))

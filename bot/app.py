@@ -170,7 +170,7 @@ def _slack(settings: Settings) -> Slack:
         signing_secret=signing_secret,
         bot_token=bot_token,
         origin=origin,
-        commands=slash_commands(COMMANDS),
+        commands=slash_commands(COMMANDS, prefix=settings.command_prefix),
         pages=load_pages(ROOT),
         allow_any_host=not is_loopback(settings.bind_host),
     )
