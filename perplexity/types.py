@@ -183,7 +183,7 @@ class TextDelta:
 
 @dataclass(frozen=True, kw_only=True)
 class Done:
-    """The terminal event; `answer.text` equals the deltas joined."""
+    """The terminal event; `answer.text` equals the deltas joined, unless the service corrected itself at the end."""
 
     answer: Answer
 
