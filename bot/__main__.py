@@ -15,6 +15,7 @@ from psycopg import OperationalError
 
 from bot import logs
 from bot.addresses import is_safe
+from bot.errors import SocketRefused
 from bot.manifest import EXAMPLE, as_json, as_yaml
 from bot.settings import Settings, SettingsError, load
 from bot.storage.embedded import NoEmbeddedServer, embedded_server, require
@@ -32,6 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(f"Settings:\n{error}", code=2)
     except OperationalError as error:
         return _fail(f"The database cannot be reached: {_first_line(error)}\nCheck DATABASE_URL.", code=1)
+    except SocketRefused as error:
+        return _fail(f"Slack refuses SLACK_APP_TOKEN ({error}). `python -m bot doctor` says what to do.", code=1)
     except OSError as error:
         return _fail(f"{error.strerror or error}. Is PORT or HOST taken or not allowed?", code=1)
     except KeyboardInterrupt:
@@ -99,15 +102,27 @@ async def _serve(settings: Settings, parsed: argparse.Namespace, *, conninfo: st
     async with compose(settings, conninfo=conninfo, http=parsed.command == "run") as app:
         _say(f"Database  {described}")
         _say(f"Providers {', '.join(provider.name for provider in app.providers) or 'none'}")
-        _say("Slack     " + ("a real workspace" if settings.slack_configured else "playground (no Slack token is set)"))
+        _say(f"Slack     {_slack(settings)}")
         await app.serve(stop, work=not getattr(parsed, "no_worker", False), ready=lambda: _ready(settings, parsed))
+
+
+def _slack(settings: Settings) -> str:
+    if not settings.slack_configured:
+        return "playground (no Slack token is set)"
+    return "a real workspace" + (
+        ", by Socket Mode: for development; in production set SLACK_SIGNING_SECRET and unset SLACK_APP_TOKEN"
+        if settings.slack_app_token is not None
+        else ""
+    )
 
 
 def _ready(settings: Settings, parsed: argparse.Namespace) -> None:
     if parsed.command == "worker":
         _say("Working   on questions; Ctrl-C stops")
-    elif settings.slack_configured:
+    elif settings.slack_signing_secret is not None:
         _say(f"Listening on {settings.bind_host}:{settings.port}; Slack's request URL ends in /slack/events")
+    elif settings.slack_configured:
+        _say(f"Listening on {settings.bind_host}:{settings.port}; requests come by Socket Mode")
     else:
         _say(f"Open      http://127.0.0.1:{settings.port}/playground  (Ctrl-C stops)")
 
