@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from perplexity.errors import ConnectionFailed, InvalidRequest, MalformedResponse, PerplexityError
+from perplexity.proxies import proxy_for
 from perplexity.types import JSON
 
 Method = Literal["GET", "POST"]
@@ -107,7 +108,7 @@ class Transport:
             self._own = Session(
                 connector=aiohttp.TCPConnector(limit=_POOL, ttl_dns_cache=300),
                 cookie_jar=aiohttp.DummyCookieJar(),
-                trust_env=True,
+                proxy=proxy_for(self.base_url),
             )
         return self._own
 
@@ -147,6 +148,8 @@ async def _responded(sending: Awaitable[aiohttp.ClientResponse]) -> aiohttp.Clie
         return await sending
     except _LIBRARY_ERRORS as error:
         failure = _translated(error)
+    except (ValueError, RuntimeError) as error:  # a proxy of an unknown kind, a session that was closed
+        failure = _failed(error, sent=False)
     # Raised here and not above, where the library's error, which may hold the request's headers, would be its context.
     raise failure
 
