@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --requir
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" pyproject.toml
 
-.PHONY: run test check format coverage lock bundle clean
+.PHONY: run test check format coverage lock manifest bundle clean
 
 run: $(VENV)/local.stamp  ## serve on PORT (3000): a local page, or Slack when its tokens are set
 	@exec $(BIN)/python -m bot run
@@ -39,6 +39,9 @@ lock: $(VENV)/dev.stamp  ## after a change of pyproject.toml; UPGRADE=--upgrade 
 	$(LOCK) $(UPGRADE) --extra local --extra dev -o requirements-dev.txt
 	$(LOCK) --extra local -c requirements-dev.txt -o requirements-local.txt
 	$(LOCK) -c requirements-dev.txt -o requirements.txt
+
+manifest: $(VENV)/local.stamp  ## after a change of a command or a scope; whatever the environment says
+	$(BIN)/python -c 'from bot.manifest import as_yaml; print(as_yaml(), end="")' > manifest.yml
 
 bundle:  ## the playground's renderer; needs Node, running the app does not
 	cd bot/playground/build && npm ci --no-audit --no-fund && npm run build

@@ -1,4 +1,4 @@
-"""The command line: `python -m bot run | worker | migrate`."""
+"""The command line: `python -m bot run | worker | migrate | doctor | manifest`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from pathlib import Path
 from psycopg import OperationalError
 
 from bot import logs
+from bot.addresses import is_safe
+from bot.errors import SocketRefused
+from bot.manifest import EXAMPLE, as_json, as_yaml
 from bot.settings import Settings, SettingsError, load
 from bot.storage.embedded import NoEmbeddedServer, embedded_server, require
 from bot.storage.migrations import migrate
@@ -25,11 +28,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         settings = load()
         logs.configure(settings.log_level, sys.stderr)
-        return _run(settings, parsed)
+        return _manifest(settings, parsed) if parsed.command == "manifest" else _run(settings, parsed)
     except (SettingsError, NoEmbeddedServer) as error:
         return _fail(f"Settings:\n{error}", code=2)
     except OperationalError as error:
         return _fail(f"The database cannot be reached: {_first_line(error)}\nCheck DATABASE_URL.", code=1)
+    except SocketRefused as error:
+        return _fail(f"Slack refuses SLACK_APP_TOKEN ({error}). `python -m bot doctor` says what to do.", code=1)
     except OSError as error:
         return _fail(f"{error.strerror or error}. Is PORT or HOST taken or not allowed?", code=1)
     except KeyboardInterrupt:
@@ -43,7 +48,24 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--no-worker", action="store_true", help="serve HTTP only; workers run elsewhere")
     commands.add_parser("worker", help="work on questions only")
     commands.add_parser("migrate", help="bring the database up to date and exit")
+    manifest = commands.add_parser("manifest", help="print the manifest that Slack makes the app from")
+    manifest.add_argument("--url", type=_https, metavar="https://…", help="the app's public address")
+    manifest.add_argument("--json", action="store_true", help="as JSON, which Slack's command line reads")
     return parser
+
+
+def _https(url: str) -> str:
+    if not (url.startswith("https://") and is_safe(url)):
+        raise argparse.ArgumentTypeError("must be an https address, such as https://answers.example.com")
+    return url
+
+
+def _manifest(settings: Settings, parsed: argparse.Namespace) -> int:
+    if parsed.url is not None and settings.slack_app_token is not None:
+        return _fail("--url: with SLACK_APP_TOKEN the app uses Socket Mode and has no address; unset one.", code=2)
+    url = None if settings.slack_app_token is not None else parsed.url or EXAMPLE
+    sys.stdout.write((as_json if parsed.json else as_yaml)(prefix=settings.command_prefix, url=url))
+    return 0
 
 
 def _run(settings: Settings, parsed: argparse.Namespace) -> int:
@@ -80,15 +102,27 @@ async def _serve(settings: Settings, parsed: argparse.Namespace, *, conninfo: st
     async with compose(settings, conninfo=conninfo, http=parsed.command == "run") as app:
         _say(f"Database  {described}")
         _say(f"Providers {', '.join(provider.name for provider in app.providers) or 'none'}")
-        _say("Slack     " + ("a real workspace" if settings.slack_configured else "playground (no Slack token is set)"))
+        _say(f"Slack     {_slack(settings)}")
         await app.serve(stop, work=not getattr(parsed, "no_worker", False), ready=lambda: _ready(settings, parsed))
+
+
+def _slack(settings: Settings) -> str:
+    if not settings.slack_configured:
+        return "playground (no Slack token is set)"
+    return "a real workspace" + (
+        ", by Socket Mode: for development; in production set SLACK_SIGNING_SECRET and unset SLACK_APP_TOKEN"
+        if settings.slack_app_token is not None
+        else ""
+    )
 
 
 def _ready(settings: Settings, parsed: argparse.Namespace) -> None:
     if parsed.command == "worker":
         _say("Working   on questions; Ctrl-C stops")
-    elif settings.slack_configured:
+    elif settings.slack_signing_secret is not None:
         _say(f"Listening on {settings.bind_host}:{settings.port}; Slack's request URL ends in /slack/events")
+    elif settings.slack_configured:
+        _say(f"Listening on {settings.bind_host}:{settings.port}; requests come by Socket Mode")
     else:
         _say(f"Open      http://127.0.0.1:{settings.port}/playground  (Ctrl-C stops)")
 

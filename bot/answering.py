@@ -20,7 +20,7 @@ from bot.failures import sentence_for
 from bot.storage.patience import Patience
 from bot.storage.questions import Outcome, QuestionRow, Questions
 from bot.web.metrics import Metrics
-from perplexity.errors import AllProvidersFailed, PerplexityError
+from perplexity.errors import AllProvidersFailed, PerplexityError, Withdrawn
 from perplexity.providers.base import Provider
 from perplexity.types import Answer, Attempt, SearchResults
 
@@ -94,6 +94,8 @@ class Answering:
             return self._failed(row, INTERRUPTED, error="interrupted", seconds=None)
         try:
             return await self._answered(row, started)
+        except Withdrawn:
+            raise Superseded from None
         except PerplexityError as error:
             tried = error.attempts if isinstance(error, AllProvidersFailed) else ()
             log.warning("question.failed", extra=_ids(row) | {"error": type(error).__name__})
@@ -114,7 +116,8 @@ class Answering:
         request = command.parse(row.text)
 
         async def on_run(run_id: str) -> None:
-            await self.patience(lambda: self.questions.record_run(row, run_id))
+            if not await self.patience(lambda: self.questions.record_run(row, run_id)):
+                raise Withdrawn("another worker holds the question")
 
         work = Work(provider=self.provider, run_id=row.run_id, on_run=on_run)
         reply = await command.answer(request, work)

@@ -9,10 +9,12 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from aiohttp import ClientSession, ClientTimeout, TCPConnector, web
+from pydantic import SecretStr
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.addresses import is_loopback
 from bot.answering import Answering
 from bot.commands import COMMANDS
 from bot.commands.slash import slash_commands
@@ -26,7 +28,8 @@ from bot.listeners import actions, messages, slash
 from bot.listeners.services import Services
 from bot.playground.server import Playground
 from bot.process import App, Slack
-from bot.settings import Settings, is_loopback
+from bot.settings import Settings
+from bot.socket_mode import SocketMode
 from bot.storage.patience import Patience
 from bot.storage.questions import Questions, connection_pool
 from bot.web import health
@@ -39,6 +42,7 @@ from perplexity.models import Limits
 from perplexity.providers import configured
 from perplexity.providers.base import Provider
 from perplexity.providers.handbook import load_pages
+from perplexity.proxies import proxy_for
 from perplexity.retry import RetryPolicy
 
 log = logging.getLogger(__name__)
@@ -65,7 +69,9 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
         slack = _slack(settings)
         session = await stack.enter_async_context(
             ClientSession(
-                timeout=ClientTimeout(total=10, sock_connect=5), connector=TCPConnector(limit=50), trust_env=True
+                timeout=ClientTimeout(total=10, sock_connect=5),
+                connector=TCPConnector(limit=50),
+                proxy=proxy_for(slack.api_url),
             )
         )
         client = AsyncWebClient(token=slack.bot_token, base_url=slack.api_url, session=session)
@@ -106,8 +112,15 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
             tell=announcing.tell,
             say=announcing.say,
         )
-        server = _server(settings, slack, bolt(slack, client, services), services) if http else None
-        yield App(slack=slack, providers=providers, questions=questions, jobs=jobs, server=server)
+        app = bolt(slack, client, services)
+        yield App(
+            slack=slack,
+            providers=providers,
+            questions=questions,
+            jobs=jobs,
+            server=_server(settings, slack, app, services) if http else None,
+            socket=SocketMode(app, app_token=slack.app_token, client=client) if http and slack.app_token else None,
+        )
 
 
 def bolt(slack: Slack, client: AsyncWebClient, services: Services) -> AsyncApp:
@@ -141,15 +154,13 @@ def _bolt_logger() -> logging.Logger:
 
 
 def _server(settings: Settings, slack: Slack, app: AsyncApp, services: Services) -> Server:
-    guard = Guard(app, signing_secret=slack.signing_secret, metrics=services.metrics)
-
     async def workers_alive() -> int:
         return await services.questions.workers_alive(seconds=STALLED_AFTER_SECONDS)
 
-    routes = [
-        web.post("/slack/events", guard.handle),
-        *health.routes(workers_alive=workers_alive, metrics=services.metrics),
-    ]
+    routes = health.routes(workers_alive=workers_alive, metrics=services.metrics)
+    if slack.signing_secret is not None:
+        guard = Guard(app, signing_secret=slack.signing_secret, metrics=services.metrics)
+        routes.append(web.post("/slack/events", guard.handle))
     if slack.playground is not None:
         routes += slack.playground.routes()
     return Server(routes, host=settings.bind_host, port=settings.port)
@@ -157,10 +168,11 @@ def _server(settings: Settings, slack: Slack, app: AsyncApp, services: Services)
 
 def _slack(settings: Settings) -> Slack:
     """Describe the real Slack, or make up a playground with secrets of its own."""
-    if settings.slack_bot_token is not None and settings.slack_signing_secret is not None:
+    if settings.slack_bot_token is not None:
         return Slack(
-            bot_token=settings.slack_bot_token.get_secret_value().strip(),
-            signing_secret=settings.slack_signing_secret.get_secret_value().strip(),
+            bot_token=settings.slack_bot_token.get_secret_value(),
+            signing_secret=_revealed(settings.slack_signing_secret),
+            app_token=_revealed(settings.slack_app_token),
             api_url=settings.slack_api_url,
         )
     origin = f"http://127.0.0.1:{settings.port}"
@@ -169,7 +181,7 @@ def _slack(settings: Settings) -> Slack:
         signing_secret=signing_secret,
         bot_token=bot_token,
         origin=origin,
-        commands=slash_commands(COMMANDS),
+        commands=slash_commands(COMMANDS, prefix=settings.command_prefix),
         pages=load_pages(ROOT),
         allow_any_host=not is_loopback(settings.bind_host),
     )
@@ -179,6 +191,10 @@ def _slack(settings: Settings) -> Slack:
         api_url=f"{origin}/playground/api/",
         playground=playground,
     )
+
+
+def _revealed(secret: SecretStr | None) -> str | None:
+    return secret.get_secret_value() if secret is not None else None
 
 
 def _deadlines(settings: Settings) -> Deadlines:
@@ -204,6 +220,7 @@ def _perplexity(settings: Settings) -> PerplexityClient:
     assert settings.perplexity_api_key is not None  # noqa: S101 - the caller looked
     return PerplexityClient(
         settings.perplexity_api_key.get_secret_value(),
+        api=settings.perplexity_api,
         base_url=settings.perplexity_base_url,
         reasoning_effort=settings.reasoning_effort,
         limits=Limits(

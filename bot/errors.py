@@ -13,3 +13,7 @@ class UsageError(Exception):
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
         self.problem = problem
+
+
+class SocketRefused(Exception):
+    """Slack does not let the app open a connection of its own; the text is Slack's word for why, and no more."""

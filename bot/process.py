@@ -9,6 +9,7 @@ from typing import Any
 
 from bot.jobs import Jobs
 from bot.playground.server import Playground
+from bot.socket_mode import SocketMode
 from bot.storage.questions import Questions
 from bot.web.server import Server
 from perplexity.providers.base import Provider
@@ -19,10 +20,14 @@ DRAIN_SECONDS = 20.0
 
 @dataclass(frozen=True, kw_only=True)
 class Slack:
-    """The Slack that this process talks to: a real one, or the playground that stands in for it."""
+    """The Slack that this process talks to: a real one, or the playground that stands in for it.
+
+    A real one sends requests, signed with the secret, or lets the app fetch them with the app token; or both.
+    """
 
     bot_token: str
-    signing_secret: str
+    signing_secret: str | None = None
+    app_token: str | None = None
     api_url: str
     playground: Playground | None = None
 
@@ -36,14 +41,18 @@ class App:
     questions: Questions
     jobs: Jobs
     server: Server | None
+    socket: SocketMode | None = None
 
     async def serve(self, stop: asyncio.Event, *, work: bool, ready: Callable[[], None]) -> None:
         """Run until `stop` is set; then stop accepting, drain, hand unfinished questions back.
 
-        `ready` is called when requests are taken. Raises `OSError` where the port cannot be listened on.
+        `ready` is called when requests are taken. Raises `OSError` where the port cannot be listened on, or
+        `SocketRefused`.
         """
         if self.server is not None:
             await self.server.start()
+        if self.socket is not None:
+            await self.socket.start()
         worker = [asyncio.create_task(self.jobs.work(drain_seconds=DRAIN_SECONDS))] if work else []
         sweep = asyncio.create_task(self.jobs.sweep(self.questions))
         ready()
@@ -54,6 +63,8 @@ class App:
 
     async def _stop(self, worker: Sequence[asyncio.Task[None]], sweep: asyncio.Task[None]) -> None:
         # The playground is its own Slack: it must go on listening for the answers that are still on their way.
+        if self.socket is not None:
+            await self.socket.close()
         if self.server is not None and self.slack.playground is None:
             await self.server.stop_accepting()
         await _cancelled(sweep, *worker)

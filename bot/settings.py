@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
+import re
+from collections.abc import Iterator, Set
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from bot.addresses import is_safe
+from bot.secret_shapes import checked_secret
+
 Seconds = Annotated[float, Field(gt=0, le=3600)]
+
+LONGEST_PREFIX = 23
+"""Slack's names have 32 characters at most, with the slash: https://docs.slack.dev/reference/app-manifest
+
+The longest name that the app gives a command has eight.
+"""
 
 
 class SettingsError(Exception):
@@ -31,12 +42,15 @@ class Settings(BaseSettings):
 
     slack_bot_token: SecretStr | None = None
     slack_signing_secret: SecretStr | None = None
+    slack_app_token: SecretStr | None = None
     slack_api_url: str = "https://slack.com/api/"
+    command_prefix: str = ""
 
     perplexity_api_key: SecretStr | None = Field(
         default=None, validation_alias=AliasChoices("PERPLEXITY_API_KEY", "PPLX_API_KEY")
     )
     perplexity_base_url: str = "https://api.perplexity.ai"
+    perplexity_api: Literal["agent", "sonar"] = "agent"
     reasoning_effort: Literal["fast", "low", "medium", "high", "xhigh"] = "medium"
 
     database_url: SecretStr | None = None
@@ -64,12 +78,27 @@ class Settings(BaseSettings):
     @field_validator("slack_api_url", "perplexity_base_url")
     @classmethod
     def _https_or_loopback(cls, url: str) -> str:
-        parts = urlsplit(url)
-        if parts.scheme == "https" and parts.hostname:
-            return url
-        if parts.scheme == "http" and parts.hostname and is_loopback(parts.hostname):
-            return url
-        raise ValueError("must be an https address; http is allowed for a loopback host only")
+        if not is_safe(url):
+            raise ValueError(
+                "must be an https address without user name or query; http is allowed for a loopback host only"
+            )
+        return url
+
+    @field_validator("slack_bot_token", "slack_signing_secret", "slack_app_token", "perplexity_api_key")
+    @classmethod
+    def _in_its_place(cls, secret: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        if secret is None:
+            return None
+        return SecretStr(checked_secret(str(info.field_name).upper(), secret.get_secret_value()))
+
+    @field_validator("command_prefix")
+    @classmethod
+    def _fits_a_name(cls, prefix: str) -> str:
+        if not re.fullmatch(rf"[A-Za-z0-9_-]{{0,{LONGEST_PREFIX}}}", prefix):
+            raise ValueError(
+                f"must be at most {LONGEST_PREFIX} letters, digits, - or _, without the slash: x- makes /x-ask of /ask"
+            )
+        return prefix.lower()
 
     @field_validator("log_level", mode="before")
     @classmethod
@@ -79,19 +108,18 @@ class Settings(BaseSettings):
     @field_validator("database_url")
     @classmethod
     def _postgres(cls, url: SecretStr | None) -> SecretStr | None:
-        if url is not None and not url.get_secret_value().startswith(("postgres://", "postgresql://")):
+        if url is None:
+            return None
+        if not url.get_secret_value().startswith(("postgres://", "postgresql://")):
             raise ValueError("must start with postgres:// or postgresql://; Postgres is the only database")
-        return url
-
-    @model_validator(mode="after")
-    def _both_tokens_or_none(self) -> Settings:
-        if (self.slack_bot_token is None) != (self.slack_signing_secret is None):
-            missing = "SLACK_SIGNING_SECRET" if self.slack_signing_secret is None else "SLACK_BOT_TOKEN"
+        try:
+            conninfo_to_dict(url.get_secret_value())
+        except ProgrammingError:
             raise ValueError(
-                f"{missing} is missing; set both SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET to serve Slack, "
-                "or neither to try the app on the local page"
-            )
-        return self
+                "must read like postgres://user:password@host:5432/database; write signs such as @ : / # % in the "
+                "password as %40 %3A %2F %23 %25"
+            ) from None
+        return url
 
     @property
     def slack_configured(self) -> bool:
@@ -100,33 +128,55 @@ class Settings(BaseSettings):
 
     @property
     def bind_host(self) -> str:
-        """The address to listen on: every interface for Slack, loopback for the playground, or HOST."""
-        return self.host or ("0.0.0.0" if self.slack_configured else "127.0.0.1")  # noqa: S104 - a dyno's router needs it
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether a host name or address can only mean this machine."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
+        """The address to listen on: every interface where Slack sends requests, otherwise loopback; or HOST."""
+        everywhere = self.slack_configured and self.slack_signing_secret is not None
+        return self.host or ("0.0.0.0" if everywhere else "127.0.0.1")  # noqa: S104 - a dyno's router needs it
 
 
 def load() -> Settings:
     """Read the environment; raises `SettingsError` that lists every fault at once, and never shows a secret."""
+    settings, faults = read()
+    if faults:
+        raise SettingsError("\n".join(faults))
+    return settings
+
+
+def read() -> tuple[Settings, tuple[str, ...]]:
+    """Read what can be used of the environment, and a sentence for each fault; wrong values give way to defaults."""
     try:
-        return Settings()
+        settings, wrong = Settings(), {}
     except ValidationError as error:
-        raise SettingsError("\n".join(_explain(fault) for fault in error.errors())) from None
+        wrong = {_field(fault): _explain(fault) for fault in error.errors()}
+        settings = Settings(**{name: Settings.model_fields[name].get_default() for name in wrong})
+    return settings, (*wrong.values(), *_missing(settings, wrong.keys()))
+
+
+def _missing(settings: Settings, wrong: Set[str]) -> Iterator[str]:
+    """Say what a workspace lacks, unless it is there and wrong."""
+    slack = {
+        name
+        for name in ("slack_bot_token", "slack_signing_secret", "slack_app_token")
+        if name in wrong or getattr(settings, name) is not None
+    }
+    if slack and "slack_bot_token" not in slack:
+        there = " and ".join(sorted(name.upper() for name in slack))
+        yield (
+            f"SLACK_BOT_TOKEN is missing; set it beside {there} to serve Slack, or none of them to try the app on the "
+            "local page"
+        )
+    if slack == {"slack_bot_token"}:
+        yield (
+            "SLACK_SIGNING_SECRET is missing; set both SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET to serve Slack (in "
+            "development SLACK_APP_TOKEN does instead), or neither to try the app on the local page"
+        )
+
+
+def _field(fault: ErrorDetails) -> str:
+    return str(fault["loc"][0]).lower()
 
 
 def _explain(fault: ErrorDetails) -> str:
-    message = str(fault["msg"]).removeprefix("Value error, ")
-    if not fault["loc"]:
-        return message
-    name = str(fault["loc"][0]).upper()
-    field = Settings.model_fields.get(name.lower())
-    shown = f" cannot be {fault['input']!r}" if field and "SecretStr" not in str(field.annotation) else ""
-    return f"{name}{shown}: {message}"
+    field = Settings.model_fields[_field(fault)]
+    secret = "SecretStr" in str(field.annotation) or "@" in str(fault["input"])
+    shown = "" if secret else f" cannot be {fault['input']!r}"
+    return f"{_field(fault).upper()}{shown}: {str(fault['msg']).removeprefix('Value error, ')}"

@@ -8,7 +8,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 
 from perplexity.calls import Calls
-from perplexity.errors import PerplexityError, StreamTruncated
+from perplexity.errors import PerplexityError, RunFailed, StreamTruncated
 from perplexity.models import Target
 from perplexity.retry import Clock, Deadline, worth_retrying
 from perplexity.runs import Runs
@@ -32,7 +32,7 @@ class Answers:
         """Return the answer. Raises any PerplexityError."""
         if self._outlives_us(question, target):
             return await self._background(question, target, deadline=deadline)
-        if not target.slow:
+        if not self.wire.streamed(target, seconds=deadline.left()):
             body = self.wire.build(question, target, stream=False)
             return self.wire.read(await self.calls.json("POST", self.wire.path, body, deadline=deadline))
         return await self._collected(question, target, deadline=deadline)
@@ -83,16 +83,23 @@ class Answers:
                         yield told
                     if reader.ended:
                         return
-            raise StreamTruncated("the stream ended without its last event")
+            for told in reader.finish():
+                yield told
+            if not reader.ended:
+                raise StreamTruncated("the stream ended without its last event")
         finally:
             self._abandon(reader)
 
     def _abandon(self, reader: StreamReader) -> None:
-        """Cancel a run whose stream was left before its end. Not awaited here: who leaves is often being cancelled."""
+        """Cancel a run whose stream was left before its end."""
         if reader.run_id and not reader.ended:
-            task = asyncio.create_task(self._cancel_quietly(reader.run_id))
-            self.cancelling.add(task)
-            task.add_done_callback(self.cancelling.discard)
+            self._cancel(reader.run_id)
+
+    def _cancel(self, run_id: str) -> None:
+        """Stop a run that nobody wants any more. Not awaited here: who leaves is often being cancelled."""
+        task = asyncio.create_task(self._cancel_quietly(run_id))
+        self.cancelling.add(task)
+        task.add_done_callback(self.cancelling.discard)
 
     async def _cancel_quietly(self, run_id: str) -> None:
         with suppress(PerplexityError):
@@ -110,11 +117,17 @@ class Answers:
         if run_id is None:
             state = await self.runs.create(self.wire.build(question, target, stream=False), deadline=deadline)
             run_id = str(state["id"])
-            if question.on_run is not None:
+        try:
+            if state is not None and question.on_run is not None:
                 await question.on_run(run_id)
-        yield RunStarted(id=run_id)
-        answer = self.wire.read(await self.runs.finished(run_id, state=state, deadline=deadline))
-        for event in _told_at_once(answer):
+            yield RunStarted(id=run_id)
+            state = await self.runs.finished(run_id, state=state, deadline=deadline)
+        except RunFailed:
+            raise
+        except Exception:
+            self._cancel(run_id)
+            raise
+        for event in _told_at_once(self.wire.read(state)):
             yield event
 
 

@@ -79,15 +79,20 @@ async def _decoded(chunks: AsyncIterator[bytes], deadline: Deadline) -> AsyncGen
         for event in decoder.feed(chunk):
             if event.data == _END:
                 return
-            if event.data:
-                yield _object(event)
+            if (decoded := _object(event)) is not None:
+                yield decoded
     for event in decoder.finish():
-        if event.data not in {"", _END}:
-            yield _object(event, last=True)
+        if event.data != _END and (decoded := _object(event, last=True)) is not None:
+            yield decoded
 
 
-def _object(event: ServerSentEvent, *, last: bool = False) -> dict[str, JSON]:
-    """Return an event's object, its `type` taken from the event's name where it lacks one."""
+def _object(event: ServerSentEvent, *, last: bool = False) -> dict[str, JSON] | None:
+    """Return an event's object, its `type` taken from the event's name where it lacks one.
+
+    None for what is no object, such as a heartbeat: a stream that is paid for does not end for it.
+    """
+    if not event.data.lstrip().startswith("{"):
+        return None
     try:
         decoded = decode(event.data)
     except MalformedResponse:

@@ -10,9 +10,10 @@ from perplexity.addresses import linkable
 from perplexity.prose import Kind, regions
 from perplexity.types import Answer, Source
 
-_NUMBERS = r"[ \t]*(?:web:)?[0-9]{1,3}(?:[ \t]*[,;][ \t]*(?:web:)?[0-9]{1,3})*[ \t]*"
+_NUMBERS = r"[ \t]{0,8}(?:web:)?[0-9]{1,3}(?:[ \t]{0,8}[,;][ \t]{0,8}(?:web:)?[0-9]{1,3})*[ \t]{0,8}"
 _ADDRESS = (
-    r"\([ \t]*<?(?P<{name}>[^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*)>?(?:[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*'))?[ \t]*\)"
+    r"\([ \t]{{0,8}}<?(?P<{name}>[^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*)>?"
+    r"(?:[ \t]{{1,8}}(?:\"[^\"\n]*\"|'[^'\n]*'))?[ \t]{{0,8}}\)"
 )
 _FOUND = re.compile(
     rf"(?:\[\[(?P<double>{_NUMBERS})\]\]{_ADDRESS.format(name='double_address')}"

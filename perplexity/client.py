@@ -5,41 +5,34 @@ from __future__ import annotations
 import asyncio
 import random as randomness
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Self, TypedDict, Unpack
+from typing import Literal, Self, Unpack, get_args
 
 from perplexity.answers import Answers
 from perplexity.calls import Calls
-from perplexity.errors import PerplexityError
+from perplexity.errors import InvalidRequest, PerplexityError
 from perplexity.filters import Filters, validate
 from perplexity.models import Effort, Limits, Target, check_schema, resolve
+from perplexity.prompts import Options, Prompt, question_of
 from perplexity.queries import checked_messages, checked_query
 from perplexity.retry import Deadline, Retries, RetryPolicy
 from perplexity.runs import Runs
+from perplexity.succession import Succession
 from perplexity.transport import Session, Transport
-from perplexity.types import JSON, Answer, Done, Event, Message, Query, Question, SearchResults
+from perplexity.types import Answer, Done, Event, Query, Question, SearchResults
+from perplexity.ways import Way
 from perplexity.wire import search
 from perplexity.wire.agent import Agent
+from perplexity.wire.base import Wire
+from perplexity.wire.sonar import Sonar
 
-Prompt = str | Sequence[Message] | Question
-"""What is asked: a text, a conversation that ends with the user's turn, or a whole question."""
+API = Literal["agent", "sonar"]
+"""The interfaces to answers: the present one and its predecessor, which Perplexity has retired for new keys."""
 
 _CANCEL_SECONDS = 10.0
-
-
-class Options(TypedDict, total=False):
-    """What may be said beside the prompt; each is a field of `Question` and described there."""
-
-    reasoning: bool
-    model: str | None
-    filters: Filters | None
-    schema: Mapping[str, JSON] | None
-    seconds: float | None
-    run_id: str | None
-    on_run: Callable[[str], Awaitable[None]] | None
 
 
 class PerplexityClient:
@@ -47,14 +40,16 @@ class PerplexityClient:
 
     `base_url` must be https, except on loopback. A `session` that is handed in is used and not closed. `retry` holds
     for every call, inside the call's own time: `limits`, in seconds, by what is asked. `reasoning_effort` is what
-    `reasoning=True` stands for. `clock` only goes forward, `now` gives seconds since 1970. Raises InvalidRequest for a
-    key or an address that cannot be right.
+    `reasoning=True` stands for. With `api="sonar"` answers come from Sonar until the service says that it has retired
+    it for this key; from then on, and for background runs always, from the Agent API. `clock` only goes forward, `now`
+    gives seconds since 1970. Raises InvalidRequest for a key, an address or an `api` that cannot be right.
     """
 
     def __init__(
         self,
         api_key: str,
         *,
+        api: API = "agent",
         base_url: str = "https://api.perplexity.ai",
         session: Session | None = None,
         retry: RetryPolicy | None = None,
@@ -69,12 +64,12 @@ class PerplexityClient:
         self._limits = limits or Limits()
         self._reasoning_effort = reasoning_effort
         self._clock = clock
-        wire = Agent()
         retries = Retries(policy=retry or RetryPolicy(), sleep=sleep, random=random)
         self._calls = Calls(transport=self._transport, retries=retries, now=now)
-        self._runs = Runs(calls=self._calls, path=wire.path, sleep=sleep)
-        self._wire = wire
-        self._answers = Answers(calls=self._calls, runs=self._runs, wire=wire, clock=clock)
+        self._runs = Runs(calls=self._calls, path=Agent.path, sleep=sleep)
+        self._ways = Succession(
+            [Way(answers=Answers(calls=self._calls, runs=self._runs, wire=wire, clock=clock)) for wire in _wires(api)]
+        )
 
     def __repr__(self) -> str:
         return f"PerplexityClient(base_url={self._transport.base_url!r})"
@@ -86,7 +81,7 @@ class PerplexityClient:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            await self._answers.finish()
+            await self._ways.finish()
         finally:
             await self._transport.close()
 
@@ -108,31 +103,31 @@ class PerplexityClient:
 
         Raises InvalidRequest before anything is sent, or any PerplexityError.
         """
-        question = _question(prompt, options)
+        question = question_of(prompt, options)
         started = self._clock()
-        with _named(self._wire.provider):
+        with _named(Agent.provider):
             question, target = self._checked(question)
             deadline = self._deadline(question.seconds, self._limits.of(target.effort))
-            answer = await self._answers.answer(question, target, deadline=deadline)
-            return self._signed(answer, question, target, started=started)
+            answer = await self._ways.answer(question, target, deadline=deadline)
+            return self._signed(answer, target, started=started)
 
     async def stream(self, prompt: Prompt, **options: Unpack[Options]) -> AsyncGenerator[Event, None]:
         """Yield events while the answer is made; the last one is `Done`. Takes and raises what `answer` does.
 
         A stream that is left early, which wants `contextlib.aclosing`, is cancelled at the service too.
         """
-        question = _question(prompt, options)
+        question = question_of(prompt, options)
         started = self._clock()
-        with _named(self._wire.provider):
+        with _named(Agent.provider):
             question, target = self._checked(question)
             deadline = self._deadline(question.seconds, self._limits.of(target.effort))
-            async with aclosing(self._answers.stream(question, target, deadline=deadline)) as events:
+            async with aclosing(self._ways.stream(question, target, deadline=deadline)) as events:
                 async for event in events:
-                    yield self._told(event, question, target, started=started)
+                    yield self._last(event, target, started=started) if isinstance(event, Done) else event
 
     async def cancel(self, run_id: str) -> None:
         """Stop a run, such as `RunStarted` names. One that has ended already is no error; raises PerplexityError."""
-        with _named(self._wire.provider):
+        with _named(Agent.provider):
             await self._runs.cancel(run_id, deadline=Deadline.after(_CANCEL_SECONDS, self._clock))
 
     def _deadline(self, asked: float | None, limit: float) -> Deadline:
@@ -144,32 +139,22 @@ class PerplexityClient:
         if question.schema is not None:
             check_schema(target)
         checked = replace(question, messages=checked_messages(question.messages), filters=validate(question.filters))
-        self._wire.check(checked)
         return checked, target
 
-    def _told(self, event: Event, question: Question, target: Target, *, started: float) -> Event:
-        if not isinstance(event, Done):
-            return event
-        return Done(answer=self._signed(event.answer, question, target, started=started))
+    def _last(self, done: Done, target: Target, *, started: float) -> Done:
+        return Done(answer=self._signed(done.answer, target, started=started))
 
-    def _signed(self, answer: Answer, question: Question, target: Target, *, started: float) -> Answer:
+    def _signed(self, answer: Answer, target: Target, *, started: float) -> Answer:
         """Add what only the asking side knows."""
-        return replace(
-            answer,
-            effort=None if target.model else target.effort,
-            seconds=self._clock() - started,
-            notes=(*answer.notes, *self._wire.notes(question)),
-        )
+        effort = None if target.model else target.effort
+        return replace(answer, effort=effort, seconds=self._clock() - started)
 
 
-def _question(prompt: Prompt, options: Options) -> Question:
-    if isinstance(prompt, Question):
-        question = prompt
-    else:
-        messages = (Message(role="user", content=prompt),) if isinstance(prompt, str) else tuple(prompt)
-        question = Question(messages=messages)
-    said: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    return replace(question, **said)
+def _wires(api: str) -> list[Wire]:
+    """Return the wires in the order of their succession. Raises InvalidRequest."""
+    if api not in get_args(API):
+        raise InvalidRequest.of("api", api, "it takes agent or sonar")
+    return [Agent()] if api == "agent" else [Sonar(), Agent()]
 
 
 @contextmanager

@@ -2,11 +2,13 @@
 
 PerplexityError
 ├── InvalidRequest         the caller's fault; never sent, or refused by the service: no other provider is tried
+│   └── MissingKey         no API key was handed in or is set
 ├── ConnectionFailed       no connection, or it broke before the answer was complete
 ├── TimedOut               the deadline passed
 ├── MalformedResponse      not what the service documents: HTML, empty, not JSON, too large
 │   └── StreamTruncated    a stream that ended without its terminal event
 ├── RunFailed              an HTTP 200 whose body says failed, cancelled or incomplete without text
+├── Withdrawn              the caller does not want the answer any more: nobody else is asked
 ├── NothingFound           a best-effort service gave no results: there are none, or it refuses to search
 ├── APIError               the service answered with an error status
 │   ├── AuthenticationError
@@ -87,6 +89,12 @@ class InvalidRequest(PerplexityError):
         return cls(f"{field}: {shown!r} is not allowed; {allowed}", field=field, value=shown, allowed=allowed)
 
 
+class MissingKey(InvalidRequest):
+    """There is no API key: none was handed in, and none is set in the environment."""
+
+    summary = "has no key"
+
+
 class ConnectionFailed(PerplexityError):
     """No connection could be made, or it broke before the response was complete.
 
@@ -119,6 +127,12 @@ class RunFailed(PerplexityError):
     """The service accepted the request and then reported failure inside an HTTP 200."""
 
     summary = "could not finish the answer"
+
+
+class Withdrawn(PerplexityError):
+    """The caller took the question back while it was being answered, by raising this from `Question.on_run`."""
+
+    summary = "was told that the answer is not wanted any more"
 
 
 class NothingFound(PerplexityError):

@@ -16,6 +16,8 @@ from perplexity.providers.base import Provider
 from perplexity.rounds import Deadlines, Reply, Round, Tier
 from perplexity.types import Answer, Attempt, Done, Event, Query, Question, SearchResults, TextDelta
 
+LONGEST_GRACE_SECONDS = 0.5
+
 
 class Fallback:
     """The providers in order. The first that answers is taken; what came before stands in `failed`.
@@ -39,7 +41,8 @@ class Fallback:
         self._providers = tuple(providers)
         self._deadlines = deadlines or Deadlines()
         self._reasoning_effort = reasoning_effort
-        self._breakers = {provider.name: Breaker(breaker or BreakerPolicy(), clock=clock) for provider in self._providers}
+        policy = breaker or BreakerPolicy()
+        self._breakers = {provider.name: Breaker(policy, clock=clock) for provider in self._providers}
         self._clock = clock
         self._on_attempt = on_attempt or (lambda attempt: None)
 
@@ -66,7 +69,7 @@ class Fallback:
         this = self._round("answer", _least(question.seconds, self._budget(question)))
         for tier in this.tiers():
             begun = False
-            events = _within(tier.seconds, tier.provider.stream(replace(question, seconds=tier.seconds)))
+            events = _within(_with_grace(tier.seconds), tier.provider.stream(replace(question, seconds=tier.seconds)))
             try:
                 async with aclosing(events):
                     async for event in events:
@@ -104,7 +107,7 @@ class Fallback:
 async def _first(this: Round, ask: Callable[[Tier], Awaitable[Reply]]) -> Reply:
     for tier in this.tiers():
         try:
-            async with asyncio.timeout(tier.seconds):
+            async with asyncio.timeout(_with_grace(tier.seconds)):
                 reply: Reply = await ask(tier)
             return this.took(tier, reply)
         except Exception as error:  # noqa: BLE001 - a provider's bug must not take the others with it
@@ -113,6 +116,11 @@ async def _first(this: Round, ask: Callable[[Tier], Awaitable[Reply]]) -> Reply:
             tier.breaker.abandoned()
             raise
     raise AllProvidersFailed(this.failed)
+
+
+def _with_grace(seconds: float) -> float:
+    """Return when a provider is cut off: one whose time is over first clears up after itself, cancels what it began."""
+    return seconds + min(LONGEST_GRACE_SECONDS, seconds / 50)
 
 
 async def _within(seconds: float, events: AsyncIterator[Event]) -> AsyncGenerator[Event, None]:

@@ -77,6 +77,9 @@ def resolve(model: str | None, *, reasoning: bool = False, reasoning_effort: Eff
     if model is None:
         return Target(effort=reasoning_effort if reasoning else "fast")
     name = model.strip().lower()
+    sonar = name.removeprefix("perplexity/")
+    # Of the Sonar models only `perplexity/sonar` can be pinned.
+    name = sonar if sonar in SONAR and sonar != "sonar" else name
     if name in SONAR:
         return Target(effort=SONAR[name] or reasoning_effort, name=name)
     for effort in EFFORTS:

@@ -126,22 +126,32 @@ def _math(text: str, code: Sequence[Region]) -> Iterator[Region]:
 
 
 def _math_between(text: str, start: int, end: int) -> Iterator[Region]:
-    unclosed: set[str] = set()
+    unclosed: dict[str, int] = {}  # opener → the place up to which nothing closes it
+    line_end = start - 1
     while opener := _MATH_OPENER.search(text, start, end):
         start = opener.end()
-        if opener[0] not in _MATH_CLOSERS or opener[0] in unclosed:
+        if opener[0] not in _MATH_CLOSERS or start <= unclosed.get(opener[0], -1):
             continue
-        closer = _MATH_CLOSERS[opener[0]].search(text, start, end)
+        if start > line_end:
+            line_end = _line_end(text, start, end)
+        # A single dollar sign never reaches over a line's end.
+        last = line_end if opener[0] == "$" else end
+        closer = _MATH_CLOSERS[opener[0]].search(text, start, last)
         if closer is None:
-            unclosed.add(opener[0])
+            unclosed[opener[0]] = last
         elif _is_math(text[opener.start() : closer.end()], opener[0]):
             start = closer.end()
             yield Region(kind=Kind.MATH, start=opener.start(), end=closer.end())
 
 
+def _line_end(text: str, start: int, end: int) -> int:
+    match = _LINE_END.search(text, start, end)
+    return match.start() if match else end
+
+
 def _is_math(text: str, opener: str) -> bool:
     if opener == "$":
-        return "\n" not in text and not _PRICE.fullmatch(text[1:-1])
+        return not _PRICE.fullmatch(text[1:-1])
     return not _ONLY_A_NUMBER.fullmatch(text)
 
 

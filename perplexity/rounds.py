@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 from perplexity.breaker import Breaker
-from perplexity.errors import AllProvidersFailed, InvalidRequest, PerplexityError, RunFailed, TimedOut
+from perplexity.errors import AllProvidersFailed, InvalidRequest, PerplexityError, RunFailed, TimedOut, Withdrawn
 from perplexity.models import Limits
 from perplexity.providers.base import Provider
 from perplexity.types import Answer, Attempt, SearchResults
@@ -97,6 +97,9 @@ class Round:
         before = [*self.failed]
         self.failed.append(attempt)
         self.on_attempt(attempt)
+        if isinstance(told, Withdrawn):
+            tier.breaker.abandoned()
+            raise told
         if isinstance(told, InvalidRequest):
             tier.breaker.abandoned()
             raise AllProvidersFailed(self.failed) if before else told

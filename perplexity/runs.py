@@ -15,17 +15,23 @@ from perplexity.retry import Deadline, surely_not_begun, worth_retrying
 from perplexity.types import JSON
 from perplexity.wire.reading import text
 
-_LONGEST_POLL_SECONDS = 5.0
+_LONGEST_PAUSE_SECONDS = 5.0
+_LAST_POLL_SECONDS = 2.0
+"""What is kept of the run's time to ask once more at its end."""
 _RUNNING = frozenset({"queued", "in_progress"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Runs:
-    """The runs under one path of the service."""
+    """The runs under one path of the service.
+
+    One question for a run's state may take `poll_seconds`: one that hangs must not use up the run's time.
+    """
 
     calls: Calls
     path: str
     sleep: Callable[[float], Awaitable[None]]
+    poll_seconds: float = 15.0
 
     async def create(self, body: JSON, *, deadline: Deadline) -> dict[str, JSON]:
         """Start a run and return its state, with its `id`.
@@ -43,13 +49,13 @@ class Runs:
     ) -> dict[str, JSON]:
         """Return the state of a run that has ended, asking again and again; `state` is what is known already.
 
-        A service that is away for a while does not lose the run. Raises RunFailed for a run that the service does not
-        know, TimedOut, or the PerplexityError of a refusal.
+        A service that is away, hangs or talks nonsense for a while does not lose the run. Raises RunFailed for a run
+        that the service does not know, TimedOut, or the PerplexityError of a refusal.
         """
         polls = 0
         while state is None or text(state.get("status")) in _RUNNING:
             if polls or state is not None:
-                await self._wait(min(polls + 1.0, _LONGEST_POLL_SECONDS), deadline=deadline)
+                await self._wait(min(polls + 1.0, _LONGEST_PAUSE_SECONDS), deadline=deadline)
             polls += 1
             state = await self._state(run_id, before=state, deadline=deadline)
         return state
@@ -57,8 +63,11 @@ class Runs:
     async def _state(
         self, run_id: str, *, before: dict[str, JSON] | None, deadline: Deadline
     ) -> dict[str, JSON] | None:
+        poll = Deadline(at=min(deadline.at, deadline.clock() + self.poll_seconds), clock=deadline.clock)
         try:
-            return await self.calls.json("GET", self._run(run_id), deadline=deadline)
+            return await self.calls.json("GET", self._run(run_id), deadline=poll)
+        except (TimedOut, MalformedResponse):
+            return before
         except PerplexityError as error:
             if isinstance(error, APIError) and error.status == 404:
                 raise RunFailed("the service does not know the run", status=404, type=error.type) from None
@@ -76,9 +85,10 @@ class Runs:
                 raise
 
     async def _wait(self, seconds: float, *, deadline: Deadline) -> None:
-        if seconds >= deadline.left():
+        left = deadline.left() - _LAST_POLL_SECONDS
+        if left <= 0:
             raise TimedOut("the run was not finished in time")
-        await self.sleep(seconds)
+        await self.sleep(min(seconds, left))
 
     def _run(self, run_id: str) -> str:
         return f"{self.path}/{quote(run_id, safe='')}"

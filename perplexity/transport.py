@@ -5,8 +5,8 @@ https://docs.aiohttp.org/en/stable/client_reference.html
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Literal
@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from perplexity.errors import ConnectionFailed, InvalidRequest, MalformedResponse
+from perplexity.errors import ConnectionFailed, InvalidRequest, MalformedResponse, PerplexityError
+from perplexity.proxies import proxy_for
 from perplexity.types import JSON
 
 Method = Literal["GET", "POST"]
@@ -23,6 +24,7 @@ Session = aiohttp.ClientSession
 MOST_BYTES = 32 * 1024 * 1024
 """The largest body that is read, decompressed; a long answer with its sources has well under one of these 32 MiB."""
 
+_LIBRARY_ERRORS = (aiohttp.ClientError, OSError)
 _CONNECT_SECONDS = 5.0
 _POOL = 100
 _CHUNK = 64 * 1024
@@ -87,8 +89,7 @@ class Transport:
             allow_redirects=False,
             raise_for_status=False,
         )
-        with _translated():
-            response = await sending
+        response = await _responded(sending)
         async with response, aclosing(_chunks(response)) as chunks:
             yield OpenReply(
                 status=response.status, headers={k.lower(): v for k, v in response.headers.items()}, chunks=chunks
@@ -107,7 +108,7 @@ class Transport:
             self._own = Session(
                 connector=aiohttp.TCPConnector(limit=_POOL, ttl_dns_cache=300),
                 cookie_jar=aiohttp.DummyCookieJar(),
-                trust_env=True,
+                proxy=proxy_for(self.base_url),
             )
         return self._own
 
@@ -142,33 +143,44 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
+async def _responded(sending: Awaitable[aiohttp.ClientResponse]) -> aiohttp.ClientResponse:
+    try:
+        return await sending
+    except _LIBRARY_ERRORS as error:
+        failure = _translated(error)
+    except (ValueError, RuntimeError) as error:  # a proxy of an unknown kind, a session that was closed
+        failure = _failed(error, sent=False)
+    # Raised here and not above, where the library's error, which may hold the request's headers, would be its context.
+    raise failure
+
+
 async def _chunks(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
     size = 0
     if (response.content_length or 0) > MOST_BYTES:
         raise _too_large()
-    with _translated():
+    try:
         async for chunk in response.content.iter_chunked(_CHUNK):
             size += len(chunk)
             if size > MOST_BYTES:
                 raise _too_large()
             yield chunk
+        return
+    except _LIBRARY_ERRORS as error:
+        failure = _translated(error)
+    raise failure
 
 
 def _too_large() -> MalformedResponse:
     return MalformedResponse(f"the response is larger than {MOST_BYTES} bytes")
 
 
-@contextmanager
-def _translated() -> Iterator[None]:
-    """Turn the library's errors into ours. Theirs may hold the request's headers, so they are not chained."""
-    try:
-        yield
-    except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError) as error:
-        raise _failed(error, sent=False) from None
-    except aiohttp.ClientResponseError as error:
-        raise MalformedResponse(f"the response is not HTTP ({type(error).__name__})") from None
-    except (aiohttp.ClientError, OSError) as error:
-        raise _failed(error, sent=True) from None
+def _translated(error: Exception) -> PerplexityError:
+    """Return our error for one of the library's."""
+    if isinstance(error, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError)):
+        return _failed(error, sent=False)
+    if isinstance(error, aiohttp.ClientResponseError):
+        return MalformedResponse(f"the response is not HTTP ({type(error).__name__})")
+    return _failed(error, sent=True)
 
 
 def _failed(error: Exception, *, sent: bool) -> ConnectionFailed:

@@ -40,8 +40,10 @@ class Question:
     """A question for an answer model.
 
     `model` is a Sonar name, an effort or `vendor/model`; None takes the default of the mode. `schema` asks for JSON.
+    `tools` are further ones that the service runs, such as `{"type": "fetch_url"}`; Sonar models take none.
     `run_id` resumes a background run that was paid for already; `on_run` is awaited with the id of a new one, before
-    its result is waited for.
+    its result is waited for. A run that is given up, because its time is over or `on_run` raised (`Withdrawn`, say), is
+    cancelled at the service; one whose task is cancelled goes on and can be resumed.
     """
 
     messages: tuple[Message, ...]
@@ -49,6 +51,7 @@ class Question:
     model: str | None = None
     filters: Filters = Filters()
     schema: Mapping[str, JSON] | None = None
+    tools: tuple[Mapping[str, JSON], ...] = ()
     seconds: float | None = None
     run_id: str | None = None
     on_run: Callable[[str], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
@@ -186,7 +189,7 @@ class TextDelta:
 
 @dataclass(frozen=True, kw_only=True)
 class Done:
-    """The terminal event; `answer.text` equals the deltas joined."""
+    """The terminal event; `answer.text` equals the deltas joined, unless the service corrected itself at the end."""
 
     answer: Answer
 

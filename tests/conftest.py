@@ -17,7 +17,10 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from bot.storage.embedded import embedded_server
 from bot.storage.migrations import migrate
 
-SETTINGS = ("SLACK_", "PERPLEXITY_", "PPLX_", "DATABASE_URL", "HOST", "PORT", "LOG_LEVEL", "DYNO", "REASONING_EFFORT")
+SETTINGS = (
+    "SLACK_", "PERPLEXITY_", "PPLX_", "DATABASE_URL", "HOST", "PORT", "LOG_LEVEL", "DYNO", "REASONING_EFFORT",
+    "COMMAND_PREFIX",
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

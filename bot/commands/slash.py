@@ -47,13 +47,13 @@ def route(name: str, text: str, commands: Sequence[Command[Any, Any]]) -> Routed
     return _under_umbrella(name.strip(), text, commands)
 
 
-def slash_commands(commands: Sequence[Command[Any, Any]]) -> tuple[SlashCommand, ...]:
-    """List the commands as the manifest does, the umbrella last."""
+def slash_commands(commands: Sequence[Command[Any, Any]], *, prefix: str = "") -> tuple[SlashCommand, ...]:
+    """List the commands as the manifest does, the umbrella last, each name with the prefix."""
     names = [*(command.name for command in commands), "help"]
     umbrella = SlashCommand(
-        name=f"/{UMBRELLA}", usage_hint=f"{' | '.join(names)} …", description="Every command under one name"
+        name=f"/{prefix}{UMBRELLA}", usage_hint=f"{' | '.join(names)} …", description="Every command under one name"
     )
-    own = (SlashCommand(name=f"/{c.name}", usage_hint=c.usage, description=c.summary) for c in commands)
+    own = (SlashCommand(name=f"/{prefix}{c.name}", usage_hint=c.usage, description=c.summary) for c in commands)
     return (*own, umbrella)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from perplexity.errors import NothingFound
 from perplexity.passages import events, passages_answer
 from perplexity.providers.handbook_text import readable
+from perplexity.queries import LONGEST_QUERY
 from perplexity.ranking import scores
 from perplexity.types import Answer, Event, Query, Question, SearchResults, Source
 
@@ -49,7 +50,7 @@ class Handbook:
     async def search(self, query: Query) -> SearchResults:
         """Return the sections that share a word with the query, best first. Raises NothingFound when none does."""
         started = self._clock()
-        fits = scores(query.text, [f"{section.heading} {section.text}" for section in self._sections])
+        fits = scores(query.text[:LONGEST_QUERY], [f"{section.heading} {section.text}" for section in self._sections])
         best = sorted(range(len(fits)), key=lambda index: -fits[index])[: query.max_results]
         sources = tuple(self._source(n, self._sections[i]) for n, i in enumerate(best, start=1) if fits[i] > 0)
         if not sources:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from perplexity.errors import InvalidRequest
-from perplexity.filters import Filters
 from perplexity.models import Target
 from perplexity.types import JSON, Answer, Message, Question
 from perplexity.wire.agent_output import PROVIDER, read
 from perplexity.wire.agent_stream import AgentStream
 from perplexity.wire.base import StreamReader
+from perplexity.wire.reading import text
 from perplexity.wire.search import common
 
 INSTRUCTIONS = (
@@ -33,12 +33,21 @@ class Agent:
     path = "/v1/agent"
     provider = PROVIDER
     background = True
+    tools = True
 
     def check(self, question: Question) -> None:
-        """Raise InvalidRequest for a mode: the Agent API has no such filter."""
+        """Raise InvalidRequest for a mode, since the Agent API has no such filter, and for a tool nobody would run."""
         if question.filters.mode not in {None, "web"}:
             allowed = "answers are drawn from the whole web only; academic and sec are for a search"
             raise InvalidRequest.of("mode", question.filters.mode, allowed)
+        for kind in (text(tool.get("type")) for tool in question.tools):
+            if kind in {"", "function"}:
+                allowed = "it takes tools that Perplexity runs itself, such as fetch_url"
+                raise InvalidRequest.of("tools", kind, allowed)
+
+    def streamed(self, target: Target, *, seconds: float) -> bool:
+        """Tell whether the effort takes long."""
+        return target.slow
 
     def build(self, question: Question, target: Target, *, stream: bool) -> dict[str, JSON]:
         """Return the request's body: who answers and the input, and beyond that only what was asked for."""
@@ -47,7 +56,7 @@ class Agent:
             "stream": stream,
             "language_preference": next(iter(question.filters.languages), None),
             "response_format": None if question.schema is None else _format(question),
-            "tools": _tools(question.filters, forced=target.model is not None),
+            "tools": _tools(question, forced=target.model is not None),
         }
         return {
             **_who(target),
@@ -55,6 +64,10 @@ class Agent:
             "store": target.background,
             **{name: value for name, value in wanted.items() if value},
         }
+
+    def thinks(self, question: Question, target: Target) -> bool:
+        """Tell that the reasoning is not a part of the text."""
+        return False
 
     def notes(self, question: Question) -> tuple[str, ...]:
         """Return what became of a language filter."""
@@ -97,15 +110,16 @@ def _input(messages: tuple[Message, ...]) -> JSON:
     return [{"type": "message", "role": message.role, "content": message.content} for message in messages]
 
 
-def _tools(filters: Filters, *, forced: bool) -> list[JSON]:
-    """Return the web search with its filters; an effort without filters brings its own."""
+def _tools(question: Question, *, forced: bool) -> list[JSON]:
+    """Return the web search with its filters and the further tools; an effort without either brings its own."""
+    filters = question.filters
     narrowed = common(filters)
     tool = dict(_SEARCH)
     if narrowed:
         tool["filters"] = narrowed
     if filters.country:
         tool["user_location"] = {"country": filters.country}
-    return [tool] if forced or tool != _SEARCH else []
+    return [tool, *map(dict, question.tools)] if forced or question.tools or tool != _SEARCH else []
 
 
 def _format(question: Question) -> JSON:

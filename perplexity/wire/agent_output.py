@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from perplexity.errors import MalformedResponse, RunFailed
+from perplexity.errors import MalformedResponse, PerplexityError, RunFailed
 from perplexity.types import JSON, Answer, Usage
-from perplexity.wire.errors import clean
+from perplexity.wire.errors import clean, error_of
 from perplexity.wire.reading import dollars, mapping, mappings, text, texts, whole
 from perplexity.wire.sources import merge
 
@@ -70,12 +70,10 @@ def queries_of(output: Items) -> list[str]:
     return [q for item in output if item.get("type") == "search_results" for q in texts(item.get("queries"))]
 
 
-def failure(error: JSON, *, status: str = "") -> RunFailed:
-    """Return the exception for the `error` object of a run or of a stream."""
-    told = mapping(error)
-    kind = next((clean(told[key])[:80] for key in ("type", "code") if clean(told.get(key))), None)
-    message = clean(told.get("message")) or clean(error) or f"the run ended as {status or 'failed'}"
-    return RunFailed(message, provider=PROVIDER, type=kind)
+def failure(error: JSON, *, status: str = "") -> PerplexityError:
+    """Return the exception for the `error` object of a run or of a stream, by its type; RunFailed for any other."""
+    otherwise = clean(error) or f"the run ended as {status or 'failed'}"
+    return error_of(mapping(error), provider=PROVIDER, otherwise=otherwise)
 
 
 def _incomplete(body: Mapping[str, JSON]) -> str | None:

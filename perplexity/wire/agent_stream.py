@@ -33,7 +33,8 @@ class AgentStream:
     run_id: str | None = None
     ended: bool = False
     _text: str = ""
-    _parts: dict[tuple[JSON, JSON], str] = field(default_factory=dict)
+    _parts: dict[tuple[str, int], str] = field(default_factory=dict)
+    _owners: dict[str, str] = field(default_factory=dict)
     _results: list[Mapping[str, JSON]] = field(default_factory=list)
     _sources: tuple[Source, ...] = ()
     _queries: dict[str, None] = field(default_factory=dict)
@@ -46,11 +47,15 @@ class AgentStream:
             raise failure(event.get("error") or event)
         return [*self._started(event), *self._told(kind.removeprefix("response."), event)]
 
+    def finish(self) -> list[Event]:
+        """Return nothing: a stream without its terminal event is a part of an answer."""
+        return []
+
     def _told(self, kind: str, event: Mapping[str, JSON]) -> list[Event]:
         if kind == "output_text.delta":
-            return self._delta(_part(event), text(event.get("delta")))
+            return self._delta(self._part(event), text(event.get("delta")))
         if kind == "output_text.done":
-            return self._rest(_part(event), text(event.get("text")))
+            return self._rest(self._part(event), text(event.get("text")))
         if kind == "output_item.done":
             return self._item(event)
         if kind.startswith("reasoning."):
@@ -77,7 +82,7 @@ class AgentStream:
         return [
             told
             for index, full in enumerate(parts_of(item))
-            for told in self._rest(_part({**place, "content_index": index}), full)
+            for told in self._rest(self._part({**place, "content_index": index}), full)
         ]
 
     def _asked(self, queries: list[str] | tuple[str, ...]) -> list[Event]:
@@ -90,14 +95,14 @@ class AgentStream:
         before, self._sources = self._sources, merge(self._results)
         return [Sources(sources=self._sources)] if self._sources != before else []
 
-    def _delta(self, part: tuple[JSON, JSON], piece: str) -> list[Event]:
+    def _delta(self, part: tuple[str, int], piece: str) -> list[Event]:
         if not piece:
             return []
         new_message = self._text and part[0] not in {owner for owner, _ in self._parts}
         self._parts[part] = self._parts.get(part, "") + piece
         return self._tell(BETWEEN_MESSAGES + piece if new_message else piece)
 
-    def _rest(self, part: tuple[JSON, JSON], full: str) -> list[Event]:
+    def _rest(self, part: tuple[str, int], full: str) -> list[Event]:
         """Tell what the deltas left out; a text that contradicts them, or stands there already, is not taken."""
         told = self._parts.get(part, "")
         if not told and self._text.endswith(full):
@@ -108,28 +113,30 @@ class AgentStream:
         self._text += piece
         return [TextDelta(text=piece)]
 
+    def _part(self, event: Mapping[str, JSON]) -> tuple[str, int]:
+        """Return what tells one part of one message from another; some events name the message by one key only."""
+        named = {name: event.get(name) for name in ("output_index", "item_id")}
+        keys = [f"{name} {key}" for name, key in named.items() if isinstance(key, (int, str))]
+        owner = next((self._owners[key] for key in keys if key in self._owners), keys[0] if keys else "")
+        self._owners.update(dict.fromkeys(keys, owner))
+        index = event.get("content_index")
+        return owner, index if isinstance(index, int) else 0
+
     def _end(self, response: Mapping[str, JSON], kind: str) -> list[Event]:
+        """Return the last events. The service's last word is right where it contradicts what it said before."""
         self.ended = True
         output = mappings(response.get("output"))
         full = text_of(output)
-        told = [*self._asked(queries_of(output)), *self._found(results_of(output))]
+        before, self._results = self._results, list(results_of(output))
+        told = [*self._asked(queries_of(output)), *self._found(before)]
         if full != self._text and full.startswith(self._text):
             told += self._tell(full[len(self._text) :])
         # A failure stays one, whatever the response inside says.
         status = (response.get("status") or kind) if kind == "completed" else kind
         answer = answer_of(
             {"id": self.run_id, **response, "status": status},
-            text=self._text,
+            text=full if full.strip() else self._text,
             results=self._results,
             queries=list(self._queries),
         )
         return [*told, Done(answer=answer)]
-
-
-def _part(event: Mapping[str, JSON]) -> tuple[JSON, JSON]:
-    """Return what tells one part of one message from another."""
-    owner = next(
-        (key for key in (event.get("item_id"), event.get("output_index")) if isinstance(key, (int, str))), None
-    )
-    index = event.get("content_index")
-    return owner, index if isinstance(index, int) else 0

@@ -29,27 +29,56 @@ class StreamReader(Protocol):
         """Return our events for one of the service's; raise PerplexityError where it reports a failure."""
         ...
 
+    def finish(self) -> list[Event]:
+        """Return the last events of a stream that the service closed: none, unless what came was whole."""
+        ...
+
 
 class Wire(Protocol):
     """One way of asking for answers: under which path, and by what name of the service they are known.
 
-    `background` says whether a run may go on at the service while nobody is connected, to be resumed by its id.
+    `background` says whether a run may go on at the service while nobody is connected, to be resumed by its id;
+    `tools` whether a model may be handed more tools than its search.
     """
 
-    path: str
-    provider: str
-    background: bool
+    @property
+    def path(self) -> str:
+        """Where questions are sent."""
+        ...
+
+    @property
+    def provider(self) -> str:
+        """The display name."""
+        ...
+
+    @property
+    def background(self) -> bool:
+        """Whether runs can be resumed."""
+        ...
+
+    @property
+    def tools(self) -> bool:
+        """Whether tools are handed on."""
+        ...
 
     def check(self, question: Question) -> None:
         """Raise InvalidRequest for what this wire cannot carry."""
         ...
 
+    def streamed(self, target: Target, *, seconds: float) -> bool:
+        """Tell whether an answer that has so many seconds is read from a stream: silent connections are cut."""
+        ...
+
     def build(self, question: Question, target: Target, *, stream: bool) -> dict[str, JSON]:
-        """Return the request's body for a checked question."""
+        """Return the request's body for a checked question. Raises InvalidRequest for one whom it cannot ask."""
+        ...
+
+    def thinks(self, question: Question, target: Target) -> bool:
+        """Tell whether the text begins with what the model thought. Raises as `build` does."""
         ...
 
     def notes(self, question: Question) -> tuple[str, ...]:
-        """Return sentences for the asker about filters that are weaker than they sound."""
+        """Return sentences for the asker about what was wanted and not done, or done in another way."""
         ...
 
     def read(self, body: Mapping[str, JSON]) -> Answer:

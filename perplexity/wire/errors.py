@@ -15,6 +15,7 @@ from perplexity.errors import (
     InvalidRequest,
     PerplexityError,
     RateLimitError,
+    RunFailed,
     ServerError,
 )
 from perplexity.retry import retry_after
@@ -31,6 +32,10 @@ _BY_TYPE: Mapping[str, type[APIError]] = {
     "invalid_api_key": AuthenticationError,
     "forbidden": AuthenticationError,
     "request_rate_limit_exceeded": RateLimitError,
+    "internal_error": ServerError,
+    "bad_gateway": ServerError,
+    "gateway_timeout": ServerError,
+    "upstream_structured_output_failed": ServerError,
 }
 _BY_STATUS: Mapping[int, type[APIError]] = {
     401: AuthenticationError,
@@ -51,15 +56,15 @@ def error_for(
     `headers` have lower-case names, `now` is in seconds since 1970. A message of the service is shortened and rid of
     what looks like a key.
     """
-    told = _told(body)
-    kind, page = _kind(told), _is_page(headers, body)
+    told = {} if _is_page(headers, body) else _told(body)
+    kind, said = _kind(told), bool(told)
     request_id = headers.get("x-request-id")
-    if _is_refusal(status, kind, page=page):
+    if _is_refusal(status, kind, told=said):
         message, field = _refusal(told)
         return InvalidRequest(
             message, field=field, provider=provider, status=status, type=kind or None, request_id=request_id
         )
-    return _class(status, kind, page=page)(
+    return _class(status, kind, told=said)(
         clean(told.get("message")) or f"HTTP status {status}",
         provider=provider,
         status=status,
@@ -67,6 +72,18 @@ def error_for(
         request_id=request_id,
         retry_after=retry_after(headers, now=now, limited=status == 429),
     )
+
+
+def error_of(told: Mapping[str, JSON], *, provider: str, otherwise: str) -> PerplexityError:
+    """Return the exception for an `error` object inside a response that is well by its status.
+
+    `otherwise` is the message where the object has none. RunFailed where its type says nothing more.
+    """
+    kind = _kind(told)
+    message = clean(told.get("message")) or otherwise
+    if kind.startswith("invalid_") and kind not in _BY_TYPE:
+        return InvalidRequest(message, field=clean(told.get("param")) or None, provider=provider, type=kind)
+    return _BY_TYPE.get(kind, RunFailed)(message, provider=provider, type=kind or None)
 
 
 def clean(message: JSON) -> str:
@@ -79,7 +96,7 @@ def clean(message: JSON) -> str:
 
 
 def _told(body: bytes) -> dict[str, JSON]:
-    """Return what the body says of the error, empty where it is not JSON or says nothing."""
+    """Return what the body says of the error; empty where it is not JSON, so not the service's own words."""
     try:
         decoded = json.loads(body)
     except (ValueError, RecursionError):
@@ -97,19 +114,21 @@ def _is_page(headers: Mapping[str, str], body: bytes) -> bool:
 
 def _kind(told: Mapping[str, JSON]) -> str:
     """Return the service's own type; some answers have it in `code`, where others have the status."""
-    return next((clean(told[key])[:80] for key in ("type", "code") if clean(told.get(key))), "")
+    said = [clean(told[key])[:80] for key in ("type", "code") if clean(told.get(key))]
+    return next((kind for kind in said if kind in _BY_TYPE), next(iter(said), ""))
 
 
-def _is_refusal(status: int, kind: str, *, page: bool) -> bool:
-    if status >= 500 or page or kind in _BY_TYPE:
+def _is_refusal(status: int, kind: str, *, told: bool) -> bool:
+    """Tell whether the request is at fault; a 400 that the service did not write itself says nothing of the sort."""
+    if not told or kind in _BY_TYPE:
         return False
     return status in _REFUSED or (status == 404 and kind.startswith("invalid_"))
 
 
-def _class(status: int, kind: str, *, page: bool) -> type[APIError]:
+def _class(status: int, kind: str, *, told: bool) -> type[APIError]:
     if kind in _BY_TYPE and status < 500:
         return _BY_TYPE[kind]
-    if status >= 500 or (page and status == 403):
+    if status >= 500 or (status == 403 and not told):
         return ServerError
     return _BY_STATUS.get(status, APIError)
 

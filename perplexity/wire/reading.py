@@ -52,4 +52,8 @@ def dollars(value: JSON) -> float | None:
     """Return an amount of 0 or more, None for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return float(value) if isfinite(value) and value >= 0 else None
+    try:
+        amount = float(value)
+    except OverflowError:  # JSON's whole numbers have no end
+        return None
+    return amount if isfinite(amount) and amount >= 0 else None

@@ -13,23 +13,24 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 def merge(results: Iterable[Mapping[str, JSON]]) -> tuple[Source, ...]:
-    """Return the sources of all result lists together, in their order.
+    """Return the sources of all result lists together, each page where it stands first.
 
-    A source keeps the service's `id`, which the markers in the text refer to; the other ids of the same page are its
-    aliases. One without an id gets its position.
-    Where another page has that number already, it gets one that no page has, so that no marker shows the wrong page.
+    A source keeps the first `id` that the service gave the page, which the markers in the text refer to; the page's
+    other ids are its aliases. One without an id gets its position. Where another page has that number already, it gets
+    one that no page has, so that no marker shows the wrong page. What one entry of a page leaves out, a later one says.
     """
     pages = _by_address(results)
-    claimed = {number for page, *_ in pages.values() if (number := _id(page)) is not None}
+    ids = {url: _ids(entries) for url, entries in pages.items()}
+    claimed = {own[0] for own in ids.values() if own}
     used: set[int] = set()
     sources = []
-    for position, (page, *again) in enumerate(pages.values(), start=1):
-        own = _id(page)
+    for position, (url, entries) in enumerate(pages.items(), start=1):
+        own = next(iter(ids[url]), None)
         wanted = position if own is None and position not in claimed else own
         number = wanted if wanted is not None and wanted not in used else _free(claimed | used, at_least=position)
         used.add(number)
-        aliases = [alias for other in again if (alias := _id(other)) is not None and alias not in claimed | used]
-        sources.append(_source(page, number, aliases))
+        aliases = [alias for alias in ids[url][1:] if alias not in claimed | used]
+        sources.append(_source(entries, number, aliases))
         claimed.update(aliases)
     return tuple(sources)
 
@@ -43,23 +44,29 @@ def _by_address(results: Iterable[Mapping[str, JSON]]) -> dict[str, list[Mapping
     return pages
 
 
-def _id(page: Mapping[str, JSON]) -> int | None:
-    return whole(page.get("id"))
+def _ids(entries: Sequence[Mapping[str, JSON]]) -> list[int]:
+    """Return the ids that a page was given, each once."""
+    given = (whole(entry.get("id")) for entry in entries)
+    return list(dict.fromkeys(number for number in given if number is not None))
 
 
 def _free(taken: set[int], *, at_least: int) -> int:
     return next(number for number in count(max(1, at_least)) if number not in taken)
 
 
-def _source(page: Mapping[str, JSON], number: int, aliases: Sequence[int]) -> Source:
-    url = text(page["url"]).strip()
+def _source(entries: Sequence[Mapping[str, JSON]], number: int, aliases: Sequence[int]) -> Source:
+    url = text(entries[0]["url"]).strip()
+
+    def first(name: str) -> str:
+        return next((said for entry in entries if (said := text(entry.get(name)))), "")
+
     return Source(
         number=number,
-        title=" ".join(text(page.get("title")).split()) or url,
+        title=" ".join(first("title").split()) or url,
         url=url,
-        snippet=text(page.get("snippet")),
-        date=_day(page.get("date")),
-        last_updated=_day(page.get("last_updated")),
+        snippet=first("snippet"),
+        date=_day(first("date")),
+        last_updated=_day(first("last_updated")),
         aliases=tuple(aliases),
     )
 

@@ -21,6 +21,7 @@ from bot.storage.patience import Patience
 from bot.storage.questions import NewQuestion, QuestionRow, Questions, connection_pool
 from bot.web.metrics import Metrics
 from perplexity.errors import PerplexityError, TimedOut
+from perplexity.types import Answer, Question
 from tests.fakes.provider import FakeProvider
 
 
@@ -160,6 +161,24 @@ async def test_a_run_that_costs_money_already_is_resumed(desk: Desk) -> None:
     await desk.run(question)
 
     assert [asked.run_id for asked in desk.provider.questions] == ["resp_7"]
+
+
+async def test_a_run_begun_by_a_zombie_is_taken_back(desk: Desk) -> None:
+    question = await desk.receive("--model high why")
+
+    class OvertakenProvider(FakeProvider):
+        async def answer(self, asked: Question) -> Answer:
+            await desk.questions.claim(question)
+            assert asked.on_run is not None
+            await asked.on_run("resp_8")
+            return await super().answer(asked)
+
+    desk.provider = OvertakenProvider("P")
+
+    assert await desk.run(question) == "working"
+    row = await desk.questions.get(question)
+    assert row is not None
+    assert (row.run_id, desk.delivery.delivered) == (None, [])
 
 
 async def come_back(desk: Desk, question: UUID, times: int) -> None:

@@ -1,4 +1,4 @@
-"""The manifest: valid by Slack's schema, and in step with the code."""
+"""The manifest: valid by Slack's schema for every configuration, in step with the code; the file is its output."""
 
 from __future__ import annotations
 
@@ -9,35 +9,79 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bot.commands import COMMANDS
 from bot.commands.slash import slash_commands
+from bot.manifest import EVENTS, EXAMPLE, as_json, as_yaml
+from bot.scopes import SCOPES
+from bot.settings import LONGEST_PREFIX
+from bot.yaml_text import dump
+
+SCHEMA = json.loads(Path("tests/data/slack-manifest.v2.schema.json").read_text(encoding="utf-8"))
+NEEDS = {"app_mention": "app_mentions:read", "message.im": "im:history"}
 
 
-@pytest.fixture
-def manifest() -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.safe_load(Path("manifest.yml").read_text(encoding="utf-8"))
+def read(text: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load(text)
     return loaded
 
 
-def test_it_is_valid(manifest: dict[str, Any]) -> None:
-    schema = json.loads(Path("tests/data/slack-manifest.v2.schema.json").read_text(encoding="utf-8"))
+def urls(manifest: dict[str, Any]) -> list[str]:
+    settings, commands = manifest["settings"], manifest["features"]["slash_commands"]
+    places = [settings["event_subscriptions"], settings["interactivity"]]
+    return [place["request_url"] for place in places if "request_url" in place] + [
+        command["url"] for command in commands if "url" in command
+    ]
 
-    jsonschema.validate(manifest, schema)
+
+def test_the_file_is_the_output_for_the_defaults() -> None:
+    assert Path("manifest.yml").read_text(encoding="utf-8") == as_yaml()
 
 
-def test_its_commands_are_the_code_s(manifest: dict[str, Any]) -> None:
-    listed = [(c["command"], c["description"], c["usage_hint"]) for c in manifest["features"]["slash_commands"]]
+@pytest.mark.parametrize("url", [EXAMPLE, "https://answers.example.com/base/", None])
+@pytest.mark.parametrize("prefix", ["", "x-", "acme_", "9", "x" * LONGEST_PREFIX])
+def test_it_is_valid_for_every_configuration_and_the_same_in_both_formats(prefix: str, url: str | None) -> None:
+    manifest = read(as_yaml(prefix=prefix, url=url))
+
+    jsonschema.validate(manifest, SCHEMA)
+    assert json.loads(as_json(prefix=prefix, url=url)) == manifest
+
+
+def test_its_commands_are_the_code_s() -> None:
+    listed = [(c["command"], c["description"], c["usage_hint"]) for c in read(as_yaml())["features"]["slash_commands"]]
 
     assert [(c.name, c.description, c.usage_hint) for c in slash_commands(COMMANDS)] == listed
 
 
-def test_commands_arrive_as_typed(manifest: dict[str, Any]) -> None:
-    assert {c["should_escape"] for c in manifest["features"]["slash_commands"]} == {False}
+def test_every_name_carries_the_prefix() -> None:
+    commands = read(as_yaml(prefix="x-"))["features"]["slash_commands"]
+
+    assert [c["command"] for c in commands] == [f"/x-{c.name[1:]}" for c in slash_commands(COMMANDS)]
 
 
-def test_its_scopes_are_those_that_are_used(manifest: dict[str, Any]) -> None:
-    assert sorted(manifest["oauth_config"]["scopes"]["bot"]) == [
+def test_every_request_comes_to_one_address() -> None:
+    found = urls(read(as_yaml(url="https://answers.example.com/")))
+
+    assert (len(found), set(found)) == (2 + len(slash_commands(COMMANDS)), {"https://answers.example.com/slack/events"})
+
+
+def test_with_socket_mode_there_is_no_address() -> None:
+    manifest = read(as_yaml(url=None))
+
+    assert urls(manifest) == []
+    assert manifest["settings"]["socket_mode_enabled"] is True
+    assert "example.com" not in as_yaml(url=None)
+
+
+def test_commands_arrive_as_typed() -> None:
+    assert {c["should_escape"] for c in read(as_yaml())["features"]["slash_commands"]} == {False}
+
+
+def test_its_scopes_are_those_that_are_used() -> None:
+    assert read(as_yaml())["oauth_config"]["scopes"]["bot"] == [
+        "app_mentions:read",
         "assistant:write",
         "chat:write",
         "commands",
@@ -46,6 +90,36 @@ def test_its_scopes_are_those_that_are_used(manifest: dict[str, Any]) -> None:
     ]
 
 
-def test_the_deprecated_view_is_not_used(manifest: dict[str, Any]) -> None:
-    assert "agent_view" in manifest["features"]
-    assert "assistant_view" not in manifest["features"]
+def test_every_event_has_the_scope_that_it_needs() -> None:
+    manifest = read(as_yaml())
+
+    assert manifest["settings"]["event_subscriptions"]["bot_events"] == list(NEEDS)
+    assert set(NEEDS.values()) <= set(manifest["oauth_config"]["scopes"]["bot"])
+
+
+@pytest.mark.parametrize("name", [*(scope.name for scope in SCOPES), *EVENTS])
+def test_every_scope_and_event_says_why(name: str) -> None:
+    lines = as_yaml().splitlines()
+
+    assert lines[lines.index(next(line for line in lines if line.strip() == f"- {name}")) - 1].strip().startswith("# ")
+
+
+def test_people_can_write_to_the_app() -> None:
+    home = read(as_yaml())["features"]["app_home"]
+
+    assert (home["messages_tab_enabled"], home["messages_tab_read_only_enabled"]) == (True, False)
+
+
+def test_the_deprecated_view_is_not_used() -> None:
+    features = read(as_yaml())["features"]
+
+    assert "agent_view" in features
+    assert "assistant_view" not in features
+
+
+TEXTS = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]))
+
+
+@given(st.dictionaries(st.sampled_from("abc"), TEXTS | st.booleans() | st.integers() | st.lists(TEXTS, min_size=1)))
+def test_any_value_is_read_as_it_was_written(value: dict[str, Any]) -> None:
+    assert (read(dump(value, comments={})) or {}) == value

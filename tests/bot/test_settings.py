@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
-from bot.settings import Settings, SettingsError, load
+from bot.commands import COMMANDS
+from bot.commands.slash import slash_commands
+from bot.settings import LONGEST_PREFIX, Settings, SettingsError, load, read
 
 
 def test_nothing_set__playground_on_loopback() -> None:
@@ -18,6 +23,42 @@ def test_slack_configured__every_interface(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("SLACK_SIGNING_SECRET", "s")
 
     assert load().bind_host == "0.0.0.0"  # noqa: S104 - the expected value
+
+
+def test_socket_mode_needs_no_signing_secret_and_stays_on_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-1")
+    monkeypatch.setenv("SLACK_APP_TOKEN", "xapp-1")
+
+    settings = load()
+
+    assert (settings.slack_configured, settings.bind_host) == (True, "127.0.0.1")
+
+
+def test_spaces_around_a_copied_token_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLACK_BOT_TOKEN", " xoxb-1\n")
+    monkeypatch.setenv("SLACK_SIGNING_SECRET", "s")
+
+    token = load().slack_bot_token
+
+    assert token is not None
+    assert token.get_secret_value() == "xoxb-1"
+
+
+def test_the_longest_prefix_leaves_room_for_every_command() -> None:
+    longest = max(len(command.name) for command in slash_commands(COMMANDS))
+
+    assert LONGEST_PREFIX + longest <= 32
+
+
+def test_a_wrong_value_gives_way_to_the_default_and_the_others_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PORT", "web")
+    monkeypatch.setenv("PPLX_API_KEY", "xoxb-1")
+    monkeypatch.setenv("COMMAND_PREFIX", "X-")
+
+    settings, faults = read()
+
+    assert (settings.port, settings.perplexity_api_key, settings.command_prefix) == (3000, None, "x-")
+    assert len(faults) == 2
 
 
 @pytest.mark.parametrize("name", ["PERPLEXITY_API_KEY", "PPLX_API_KEY"])
@@ -38,11 +79,26 @@ def test_either_name_of_the_key_is_read(monkeypatch: pytest.MonkeyPatch, name: s
         ("SLACK_API_URL", "http://slack.example/api/", "SLACK_API_URL"),
         ("PERPLEXITY_BASE_URL", "ftp://x", "PERPLEXITY_BASE_URL"),
         ("DATABASE_URL", "mysql://u:hunter2@h/d", "DATABASE_URL"),
+        ("PERPLEXITY_API", "chat", "PERPLEXITY_API"),
         ("REASONING_EFFORT", "hard", "REASONING_EFFORT"),
         ("LOG_LEVEL", "loud", "LOG_LEVEL"),
         ("RETRY_ATTEMPTS", "0", "RETRY_ATTEMPTS"),
         ("SLACK_BOT_TOKEN", "xoxb-hunter2", "SLACK_SIGNING_SECRET is missing"),
         ("SLACK_SIGNING_SECRET", "hunter2", "SLACK_BOT_TOKEN is missing"),
+        ("SLACK_APP_TOKEN", "xapp-hunter2", "SLACK_BOT_TOKEN is missing; set it beside SLACK_APP_TOKEN"),
+        ("SLACK_BOT_TOKEN", "hunter2", "SLACK_BOT_TOKEN: must start with xoxb-"),
+        ("SLACK_BOT_TOKEN", "xapp-hunter2", "SLACK_BOT_TOKEN: this looks like the value of SLACK_APP_TOKEN"),
+        ("SLACK_BOT_TOKEN", "xoxp-hunter2", "SLACK_BOT_TOKEN: this looks like a user token"),
+        ("SLACK_APP_TOKEN", "xoxb-hunter2", "SLACK_APP_TOKEN: this looks like the value of SLACK_BOT_TOKEN"),
+        ("SLACK_APP_TOKEN", "hunter2", "SLACK_APP_TOKEN: must start with xapp-"),
+        ("SLACK_SIGNING_SECRET", "xoxb-hunter2", "SLACK_SIGNING_SECRET: this looks like the value of SLACK_BOT_TOKEN"),
+        ("PERPLEXITY_API_KEY", "xoxb-hunter2", "PERPLEXITY_API_KEY: this looks like the value of SLACK_BOT_TOKEN"),
+        ("PPLX_API_KEY", "pplx hunter2", "PERPLEXITY_API_KEY: must be one word"),
+        ("PERPLEXITY_BASE_URL", "https://u:hunter2@x.example", "PERPLEXITY_BASE_URL"),
+        ("DATABASE_URL", "postgres://u:hunter2%zz@h/d", "DATABASE_URL: must read like postgres://user:password@host"),
+        ("COMMAND_PREFIX", "/x", "COMMAND_PREFIX cannot be '/x'"),
+        ("COMMAND_PREFIX", "x" * 24, "at most 23"),
+        ("COMMAND_PREFIX", "ä", "letters, digits, - or _"),
     ],
 )
 def test_a_bad_value_is_named_and_not_shown(monkeypatch: pytest.MonkeyPatch, name: str, value: str, named: str) -> None:
@@ -80,17 +136,32 @@ def test_http_is_taken_for_loopback_only(monkeypatch: pytest.MonkeyPatch, url: s
 
 
 def test_secrets_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("SLACK_BOT_TOKEN", "SLACK_SIGNING_SECRET", "PERPLEXITY_API_KEY"):
+    for name, start in {"SLACK_BOT_TOKEN": "xoxb-", "SLACK_APP_TOKEN": "xapp-"}.items():
+        monkeypatch.setenv(name, f"{start}hunter2")
+    for name in ("SLACK_SIGNING_SECRET", "PERPLEXITY_API_KEY"):
         monkeypatch.setenv(name, "hunter2")
     monkeypatch.setenv("DATABASE_URL", "postgres://u:hunter2@h/d")
 
     assert "hunter2" not in repr(load())
 
 
-def test_every_setting_is_documented() -> None:
-    from pathlib import Path
+NAMES = frozenset(name.upper() for name in Settings.model_fields)
 
+
+def test_every_setting_is_documented_and_no_other() -> None:
     page = Path("docs/settings.md").read_text(encoding="utf-8")
-    names = {name.upper() for name in Settings.model_fields}
 
-    assert {name for name in names if f"`{name}`" not in page} == set()
+    assert frozenset(re.findall(r"^\| `([A-Z_]+)` \|", page, flags=re.MULTILINE)) == NAMES
+
+
+def test_the_example_file_holds_every_setting_but_those_that_the_host_makes() -> None:
+    example = Path(".env.example").read_text(encoding="utf-8")
+
+    assert frozenset(re.findall(r"^#([A-Z_]+)=", example, flags=re.MULTILINE)) == NAMES - {"DYNO"}
+
+
+def test_the_example_s_values_are_taken(tmp_path: Path) -> None:
+    example = Path(".env.example").read_text(encoding="utf-8")
+    (tmp_path / ".env").write_text(re.sub(r"^#(?=[A-Z_]+=)", "", example.replace("…", "1"), flags=re.MULTILINE))
+
+    assert read()[1] == ()

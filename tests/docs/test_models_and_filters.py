@@ -16,11 +16,13 @@ from perplexity.types import Message, Query, Question
 from perplexity.wire import search
 from perplexity.wire.agent import Agent
 from perplexity.wire.base import Wire
+from perplexity.wire.sonar import Sonar
 from tests.docs.pages import ROOT, rows
 
 PAGE = ROOT / "docs" / "models-and-filters.md"
 NAMES = rows(PAGE, section="The names")
 WHERE = {row[0]: row[1:] for row in rows(PAGE, section="Which filter works where")}
+MESSAGES = (Message(role="user", content="x"),)
 FILTERS = {
     "Recency": Filters(recency="week"),
     "Recency `hour`": Filters(recency="hour"),
@@ -34,12 +36,15 @@ FILTERS = {
 
 
 @pytest.mark.parametrize("row", NAMES, ids=lambda row: row[0])
-def test_a_name_means_the_effort_and_takes_a_schema_as_the_page_says(row: tuple[str, ...]) -> None:
-    name, effort, schema = (cell.strip("`") for cell in row)
+def test_a_name_means_the_effort_and_the_model_and_takes_a_schema_as_the_page_says(row: tuple[str, ...]) -> None:
+    name, effort, model, schema = (cell.strip("`") for cell in row)
     target = resolve(name)
+    plain, formed = Question(messages=MESSAGES), Question(messages=MESSAGES, schema={"type": "object"})
 
-    assert target.effort == effort
-    assert _refused(lambda: check_schema(target)) == (schema == "no")
+    assert (target.effort, Sonar().model(plain, target)) == (effort, model)
+    refused = _refused(lambda: check_schema(target))
+    assert refused == (schema == "no")
+    assert (refused or _refused(lambda: Sonar().build(formed, target, stream=False))) == (schema != "yes")
 
 
 def test_every_name_is_there() -> None:
@@ -53,6 +58,7 @@ def test_a_filter_works_where_the_page_says(name: str) -> None:
     assert [cell.split(":")[0] for cell in WHERE[name]] == [
         _by_search(filters),
         _by_wire(Agent(), filters),
+        _by_wire(Sonar(), filters),
         _by_duckduckgo(filters),
     ]
 
@@ -67,8 +73,7 @@ def _by_search(filters: Filters) -> str:
 
 
 def _by_wire(wire: Wire, filters: Filters) -> str:
-    plain = Question(messages=(Message(role="user", content="x"),))
-    narrowed = Question(messages=plain.messages, filters=filters)
+    plain, narrowed = Question(messages=MESSAGES), Question(messages=MESSAGES, filters=filters)
     if _refused(lambda: wire.check(narrowed)):
         return "Refused"
     bodies = [wire.build(question, resolve(None), stream=False) for question in (plain, narrowed)]

@@ -43,6 +43,15 @@ FILTER_FIELDS = _names(
     "search_domain_filter search_recency_filter search_after_date_filter search_before_date_filter "
     "last_updated_after_filter last_updated_before_filter"
 )
+SONAR_FIELDS = _names(
+    "model messages max_tokens temperature top_p stop stream stream_mode response_format web_search_options "
+    "search_mode disable_search enable_search_classifier search_domain_filter search_language_filter "
+    "search_recency_filter search_after_date_filter search_before_date_filter last_updated_after_filter "
+    "last_updated_before_filter return_images image_format_filter image_domain_filter return_related_questions "
+    "reasoning_effort language_preference num_search_results num_images media_response tools tool_choice "
+    "parallel_tool_calls"
+)
+OPTION_FIELDS = _names("search_context_size search_type user_location image_results_enhanced_relevance")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,15 +106,18 @@ class FakePerplexity:
     """The server. `base_url` is its address, `requests` what arrived; `runs` are the states of background runs by id.
 
     `key` is the only key it takes, None takes any; every answer waits `delay` seconds. A background run is told to be
-    in progress `polls` times before it is finished.
+    in progress `polls` times before it is finished. `retired` takes the chat completions out of service.
     """
 
-    def __init__(self, *, key: str | None = KEY, port: int = 0, delay: float = 0.0, polls: int = 1) -> None:
+    def __init__(
+        self, *, key: str | None = KEY, port: int = 0, delay: float = 0.0, polls: int = 1, retired: bool = False
+    ) -> None:
         self.requests: list[Received] = []
         self.runs: dict[str, list[dict[str, Any]]] = {}
         self.cancelled: list[str] = []
         self.base_url = ""
         self._key, self._port, self._delay, self._polls = key, port, delay, polls
+        self._retired = retired
         self._faults: defaultdict[str, deque[Fault]] = defaultdict(deque)
         self._changed = asyncio.Condition()
         self._free = asyncio.Event()
@@ -116,6 +128,7 @@ class FakePerplexity:
     async def __aenter__(self) -> Self:
         application = web.Application(client_max_size=64_000_000)
         application.router.add_post("/search", self._search)
+        application.router.add_post("/chat/completions", self._sonar)
         for path in ("/v1/agent", "/v1/responses"):
             application.router.add_post(path, self._agent)
             application.router.add_get(path + "/{id}", self._run)
@@ -160,6 +173,21 @@ class FakePerplexity:
         body = await self._received(request)
         refused = self._unauthorized(request) or _unknown(body, SEARCH_FIELDS)
         return await self._fault(request) or refused or _json(fixture("search.200.json"))
+
+    async def _sonar(self, request: web.Request) -> web.StreamResponse:
+        body = await self._received(request)
+        refused = self._unauthorized(request) or _unknown(body, SONAR_FIELDS)
+        refused = refused or _unknown(body.get("web_search_options", {}), OPTION_FIELDS)
+        if (fault := await self._fault(request)) is not None:
+            return fault
+        if self._retired:
+            gone = replied(json.loads(fixture("err.403.chat_completions_not_available.json")), status=403)
+            return await _send(request, gone)
+        if refused:
+            return refused
+        if body.get("stream"):
+            return await _send(request, streamed(fixture("sonar.stream.sse")))
+        return _json(fixture("sonar.200.json"))
 
     async def _agent(self, request: web.Request) -> web.StreamResponse:
         body = await self._received(request)

@@ -290,7 +290,7 @@ async def test_being_cancelled_is_passed_on(fake: FakePerplexity, client: Perple
         (replied({"status": "failed", "error": {"message": "boom"}, "output": []}), RunFailed),
         (streamed(sse({"type": "error", "error": {"message": "boom"}})), RunFailed),
         (streamed(sse({"type": "response.failed", "response": {"status": "failed"}})), RunFailed),
-        (streamed(b"data: not json\n\n"), MalformedResponse),
+        (streamed(b"data: {not json\n\n"), MalformedResponse),
         (replied({"error": {"message": "boom"}}), RunFailed),
         (replied({"surprise": 1}), MalformedResponse),
     ],

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from time import monotonic
 from typing import Any
 
 import pytest
 
+from perplexity.calls import Calls
 from perplexity.client import PerplexityClient
 from perplexity.errors import (
     AuthenticationError,
@@ -15,8 +17,11 @@ from perplexity.errors import (
     RunFailed,
     ServerError,
     TimedOut,
+    Withdrawn,
 )
-from perplexity.retry import RetryPolicy
+from perplexity.retry import Deadline, Retries, RetryPolicy
+from perplexity.runs import Runs as PollingRuns
+from perplexity.transport import Transport
 from perplexity.types import Done, RunStarted, SearchQueries, Sources, TextDelta
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, replied
 from tests.fakes.time import Time
@@ -110,6 +115,61 @@ async def test_a_service_that_is_away_for_a_while_does_not_lose_the_run(
 
     assert answer.id == "resp_1"
     assert calls(fake).count("POST /v1/agent") == 1
+
+
+async def test_nonsense_in_between_does_not_lose_the_run(fake: FakePerplexity, client: PerplexityClient) -> None:
+    fake.script(RUN, Fault(chunks=(b"<html>",)), Fault(chunks=(b"[]",)), Fault(chunks=(b"",)))
+
+    answer = await client.answer("why", model="high")
+
+    assert answer.id == "resp_1"
+    assert fake.cancelled == []
+
+
+async def test_one_question_for_the_state_that_hangs_does_not_use_up_the_run_s_time(fake: FakePerplexity) -> None:
+    fake.script(RUN, Fault(hang=True), Fault(hang=True))
+    transport = Transport(KEY, base_url=fake.base_url)
+    retries = Retries(policy=RetryPolicy(), sleep=Time().sleep, random=lambda: 0.0)
+    asked = Calls(transport=transport, retries=retries, now=lambda: 0.0)
+    runs = PollingRuns(calls=asked, path="/v1/agent", sleep=Time().sleep, poll_seconds=0.2)
+    deadline = Deadline.after(20, monotonic)
+
+    begun = await runs.create({"effort": "high", "input": "why", "background": True, "store": True}, deadline=deadline)
+    state = await runs.finished("resp_1", state=begun, deadline=deadline)
+    await transport.close()
+
+    assert (state["status"], deadline.left() > 15) == ("completed", True)
+
+
+async def refuse(run_id: str) -> None:
+    raise Withdrawn("not wanted")
+
+
+async def test_a_run_that_is_taken_back_is_cancelled(fake: FakePerplexity) -> None:
+    async with PerplexityClient(KEY, base_url=fake.base_url) as client:
+        with pytest.raises(Withdrawn):
+            await client.answer("why", model="high", on_run=refuse)
+
+    assert fake.cancelled == ["resp_1"]
+
+
+async def test_a_run_whose_time_is_up_is_cancelled(fake: FakePerplexity, time: Time) -> None:
+    fake.script(RUN, *[replied({"id": "resp_1", "status": "in_progress"})] * 500)
+    async with PerplexityClient(KEY, base_url=fake.base_url, clock=time.clock, sleep=time.sleep) as client:
+        with pytest.raises(TimedOut):
+            await client.answer("why", model="high")
+
+    assert fake.cancelled == ["resp_1"]
+    assert 590 < time.now <= 600
+
+
+async def test_a_run_that_has_ended_badly_is_not_cancelled(fake: FakePerplexity) -> None:
+    fake.script(RUN, replied({"id": "resp_1", "status": "failed"}))
+    async with PerplexityClient(KEY, base_url=fake.base_url) as client:
+        with pytest.raises(RunFailed):
+            await client.answer("why", model="high", on_run=None)
+
+    assert fake.cancelled == []
 
 
 async def test_a_refusal_while_asking_is_raised(fake: FakePerplexity, client: PerplexityClient) -> None:

@@ -67,6 +67,7 @@ async def test_events_come_in_order_and_done_is_the_last(fake: FakePerplexity, c
         ),
         streamed(RECORDED, hang=True),
         streamed(b"data:\n\n" + RECORDED),
+        streamed(b'data: 1\n\ndata: "ping"\n\ndata: [1]\n\ndata: ping\n\n' + RECORDED),
         streamed(RECORDED + b"data:\n"),
     ],
     ids=[
@@ -78,6 +79,7 @@ async def test_events_come_in_order_and_done_is_the_last(fake: FakePerplexity, c
         "named events",
         "left open",
         "empty event",
+        "heartbeats",
         "empty event cut",
     ],
 )

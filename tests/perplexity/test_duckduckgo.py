@@ -16,8 +16,9 @@ from ddgs.engines.duckduckgo import Duckduckgo
 from perplexity.errors import ConnectionFailed, InvalidRequest, NothingFound, TimedOut
 from perplexity.filters import Filters
 from perplexity.providers.duckduckgo import DuckDuckGo, through_ddgs
-from perplexity.providers.duckduckgo_pages import Page, read, with_sites
+from perplexity.providers.duckduckgo_pages import Page, read
 from perplexity.providers.duckduckgo_regions import region
+from perplexity.sites import with_sites
 from perplexity.threads import Threads
 from perplexity.types import AnswerKind, Done, Message, Query, Question, Source, Sources, TextDelta
 from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit
@@ -284,6 +285,7 @@ async def test_what_a_call_raises_is_raised_where_it_is_waited_for() -> None:
 
 HANGING = """
 import asyncio, threading, time
+from perplexity.sites import with_sites
 from perplexity.threads import Threads
 
 async def main():
@@ -304,6 +306,7 @@ def test_the_interpreter_ends_while_a_call_hangs() -> None:
 
 LATE = """
 import asyncio, time
+from perplexity.sites import with_sites
 from perplexity.threads import Threads
 
 async def main():

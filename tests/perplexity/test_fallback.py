@@ -21,6 +21,7 @@ from perplexity.errors import (
     ServerError,
     StreamTruncated,
     TimedOut,
+    Withdrawn,
 )
 from perplexity.fallback import Deadlines, Fallback
 from perplexity.models import Effort
@@ -127,6 +128,15 @@ async def test_when_all_fail_every_attempt_is_told() -> None:
 async def test_a_chain_of_nobody_says_so() -> None:
     with pytest.raises(AllProvidersFailed, match="no provider is configured"):
         await Fallback([]).search(QUERY)
+
+
+async def test_a_question_that_is_taken_back_is_asked_of_nobody_else() -> None:
+    second = FakeProvider("Two")
+
+    with pytest.raises(Withdrawn):
+        await Fallback([FakeProvider("One", error=Withdrawn("x")), second]).answer(question())
+
+    assert second.questions == []
 
 
 async def test_a_provider_that_hangs_is_left_in_time_for_the_next() -> None:

@@ -4,11 +4,14 @@ import asyncio
 import tracemalloc
 import zlib
 from collections.abc import AsyncIterator, Callable
+from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 from aiohttp import ClientSession, ClientTimeout
 
 from perplexity.errors import ConnectionFailed, InvalidRequest, MalformedResponse
+from perplexity.proxies import proxy_for
 from perplexity.transport import MOST_BYTES, Transport, checked_base_url, checked_key
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, replied
 from tests.fakes.process import free_port
@@ -120,6 +123,80 @@ async def test_a_connection_that_was_never_made_was_not_seen() -> None:
 
     assert not caught.value.sent
     assert KEY not in repr(caught.value)
+
+
+async def test_a_netrc_entry_for_the_host_changes_nothing(
+    fake: FakePerplexity, transport: Transport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login someone password else\n")
+    netrc.chmod(0o600)
+    monkeypatch.setenv("NETRC", str(netrc))
+
+    await transport.request("POST", "/search", {})
+
+    assert fake.requests[0].headers["Authorization"] == f"Bearer {KEY}"
+
+
+async def test_the_environment_s_proxy_is_used_but_for_hosts_that_go_without(
+    fake: FakePerplexity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{free_port()}")
+    for without, error in (("", ConnectionFailed), ("127.0.0.1,localhost", None)):
+        monkeypatch.setenv("no_proxy", without)
+        transport = Transport(KEY, base_url=fake.base_url)
+        with pytest.raises(error) if error else nullcontext():
+            await transport.request("POST", "/search", {})
+        await transport.close()
+
+    assert len(fake.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("environment", "proxy"),
+    [
+        ({}, None),
+        ({"https_proxy": "http://proxy:3128"}, "http://proxy:3128"),
+        ({"http_proxy": "http://proxy:3128"}, None),
+        ({"all_proxy": "http://proxy:3128"}, "http://proxy:3128"),
+        ({"https_proxy": "http://proxy:3128", "no_proxy": "perplexity.ai"}, None),
+        ({"https_proxy": "http://proxy:3128", "no_proxy": "other.example"}, "http://proxy:3128"),
+        ({"https_proxy": "http://proxy:3128", "no_proxy": "*"}, None),
+    ],
+)
+def test_the_proxy_for_an_address(
+    environment: dict[str, str], proxy: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+
+    assert proxy_for("https://api.perplexity.ai") == proxy
+
+
+async def test_a_proxy_of_an_unknown_kind_is_a_failed_connection(
+    fake: FakePerplexity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "socks5://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", "")
+    transport = Transport(KEY, base_url=fake.base_url)
+
+    with pytest.raises(ConnectionFailed) as caught:
+        await transport.request("POST", "/search", {})
+    await transport.close()
+
+    assert not caught.value.sent
+
+
+async def test_a_failure_keeps_nothing_of_the_request(fake: FakePerplexity, transport: Transport) -> None:
+    fake.script("/search", Fault(status=200, chunks=(b"{}",), headers={"Content-Length": "99"}, reset=True))
+
+    with pytest.raises(ConnectionFailed) as caught:
+        await transport.request("POST", "/search", {})
+
+    assert (caught.value.__context__, caught.value.__cause__) == (None, None)
 
 
 async def test_what_is_not_http_is_malformed() -> None:

@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 
-from perplexity.errors import InvalidRequest, MalformedResponse, PerplexityError, RunFailed
+from perplexity.errors import (
+    AuthenticationError,
+    BillingError,
+    InvalidRequest,
+    MalformedResponse,
+    PerplexityError,
+    RateLimitError,
+    RunFailed,
+    ServerError,
+)
 from perplexity.filters import Filters
 from perplexity.models import resolve
 from perplexity.types import AnswerKind, Message, Question, Usage
@@ -175,7 +184,17 @@ def test_every_search_is_merged_and_what_is_unknown_is_skipped() -> None:
 @pytest.mark.parametrize(
     ("response", "expected", "message"),
     [
-        ({"status": "failed", "error": {"message": "boom", "type": "internal_error"}}, RunFailed, "boom"),
+        ({"status": "failed", "error": {"message": "boom", "type": "unheard_of"}}, RunFailed, "boom"),
+        ({"status": "failed", "error": {"message": "boom", "type": "internal_error"}}, ServerError, "boom"),
+        ({"status": "failed", "error": {"message": "boom", "type": "insufficient_quota"}}, BillingError, "boom"),
+        ({"status": "failed", "error": {"message": "boom", "code": "insufficient_quota"}}, BillingError, "boom"),
+        ({"status": "failed", "error": {"message": "boom", "type": "invalid_api_key"}}, AuthenticationError, "boom"),
+        (
+            {"status": "failed", "error": {"message": "boom", "type": "request_rate_limit_exceeded"}},
+            RateLimitError,
+            "boom",
+        ),
+        ({"status": "failed", "error": {"message": "boom", "type": "invalid_parameter"}}, InvalidRequest, "boom"),
         ({"status": "failed", "error": None}, RunFailed, "failed"),
         ({"status": "cancelled"}, RunFailed, "cancelled"),
         ({"status": "incomplete", "incomplete_details": {"reason": "max_steps"}}, RunFailed, "max_steps"),

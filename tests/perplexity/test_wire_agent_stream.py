@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from perplexity.errors import MalformedResponse, PerplexityError, RunFailed
 from perplexity.types import Done, Event, RunStarted, SearchQueries, Sources, TextDelta
 from perplexity.wire.agent import Agent
+from perplexity.wire.agent_output import text_of
 from perplexity.wire.agent_stream import AgentStream
+from perplexity.wire.reading import mapping, mappings
 from tests.fakes.perplexity import fixture
 
 RECORDED = [json.loads(line[6:]) for line in fixture("agent.stream.completed.sse").decode().splitlines() if line]
@@ -95,10 +97,10 @@ def test_two_messages_stay_apart() -> None:
     assert "one\n\ntwo more" == text(told) == done(told).answer.text
 
 
-def test_a_done_text_that_contradicts_the_deltas_is_not_told() -> None:
+def test_a_done_text_that_contradicts_the_deltas_is_not_told_behind_them() -> None:
     told = read([delta("abc"), {"type": "response.output_text.done", "text": "xyz", "item_id": "m1"}, completed("xyz")])
 
-    assert "abc" == text(told) == done(told).answer.text
+    assert (text(told), done(told).answer.text) == ("abc", "xyz")
 
 
 def test_sources_are_told_when_there_are_more_and_merged_at_the_end() -> None:
@@ -161,6 +163,40 @@ def test_a_failure_in_the_stream_is_raised(
     assert reader.ended
 
 
+def test_what_the_service_says_last_is_right() -> None:
+    told = read([delta("It is so."), completed("It is not so.")])
+
+    assert (text(told), done(told).answer.text) == ("It is so.", "It is not so.")
+
+
+@pytest.mark.parametrize("first", [{"output_index": 1}, {"item_id": "m"}, {"output_index": 1, "item_id": "m"}])
+@pytest.mark.parametrize("then", [{"output_index": 1}, {"item_id": "m"}, {"output_index": 1, "item_id": "m"}])
+def test_a_message_is_told_once_by_whichever_key_its_events_name_it(
+    first: dict[str, Any], then: dict[str, Any]
+) -> None:
+    both = {"type": "response.output_text.delta", "delta": "is ", "output_index": 1, "item_id": "m"}
+    last = {"type": "response.output_item.done", "output_index": then.get("output_index"),
+            "item": {"type": "message", "id": then.get("item_id"),
+                     "content": [{"type": "output_text", "text": "It is so."}]}}  # fmt: skip
+
+    told = read([{"type": "response.output_text.delta", "delta": "It ", **first}, both, last])
+
+    assert text(told) == "It is so."
+
+
+def test_a_page_fetched_before_it_was_found_keeps_the_number_its_markers_mean() -> None:
+    fetched = {"type": "response.reasoning.fetch_url_results", "contents": [{"url": "https://a.example/2"}]}
+    end = completed("So [1][2].")
+    end["response"]["output"].insert(0, {"type": "search_results", "results": [
+        {"id": 1, "url": "https://a.example/1", "title": "One"},
+        {"id": 2, "url": "https://a.example/2", "title": "Two", "date": "2026-11-01"},
+    ]})  # fmt: skip
+
+    sources = done(read([fetched, end])).answer.sources
+
+    assert [(s.number, s.title, s.date) for s in sources] == [(1, "One", None), (2, "Two", "2026-11-01")]
+
+
 def test_an_incomplete_stream_keeps_its_text_and_says_so() -> None:
     end = {"type": "response.incomplete", "response": {"incomplete_details": {"reason": "max_output_tokens"}}}
 
@@ -193,4 +229,5 @@ def test_any_events_are_read_or_refused_and_the_deltas_are_the_text(events: list
     except PerplexityError:
         return
     ends = [event for event in told if isinstance(event, Done)]
-    assert not ends or text(told).startswith(ends[0].answer.text)
+    corrected = [text_of(mappings(mapping(event.get("response")).get("output"))) for event in events]
+    assert not ends or ends[0].answer.text in {text(told), *corrected}

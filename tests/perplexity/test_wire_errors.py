@@ -36,7 +36,11 @@ def error(status: int, content: bytes = b"", **headers: str) -> PerplexityError:
     [
         (400, body("invalid_request"), InvalidRequest),
         (400, body("invalid_model"), InvalidRequest),
-        (400, b"", InvalidRequest),
+        (400, b"", APIError),
+        (400, b"Bad Request", APIError),
+        (400, body("internal_error"), ServerError),
+        (422, body("upstream_structured_output_failed"), ServerError),
+        (400, body("invalid_request", code="insufficient_quota"), BillingError),
         (404, body("invalid_model"), InvalidRequest),
         (413, body("payload_too_large"), InvalidRequest),
         (422, b'{"detail":[]}', InvalidRequest),
@@ -49,6 +53,9 @@ def error(status: int, content: bytes = b"", **headers: str) -> PerplexityError:
         (403, (DATA / "err.403.chat_completions_not_available.json").read_bytes(), EndpointRetired),
         (403, body("agent_api_migration_required"), EndpointRetired),
         (403, HTML, ServerError),
+        (403, b"", ServerError),
+        (403, b"Forbidden", ServerError),
+        (403, body(None, "organization keys may not"), AuthenticationError),
         (410, b"", EndpointRetired),
         (400, HTML, APIError),
         (429, (DATA / "err.429.json").read_bytes(), RateLimitError),
@@ -89,8 +96,6 @@ def test_an_error_keeps_type_request_id_and_the_time_to_wait() -> None:
         (b'{"detail":[{"loc":"?","msg":7}]}', None, "the request was refused"),
         (b'{"detail":"no"}', None, "the request was refused"),
         (b'{"error":"plain words"}', None, "plain words"),
-        (b'["x"]', None, "the request was refused"),
-        (b"not json", None, "the request was refused"),
     ],
 )
 def test_a_refusal_names_the_field(content: bytes, field: str | None, message: str) -> None:
@@ -123,7 +128,12 @@ def test_any_answer_becomes_an_error(status: int, content: bytes) -> None:
 )
 def test_wild_shapes_are_errors_too(content: bytes) -> None:
     assert isinstance(error(500, content), ServerError)
-    assert isinstance(error(400, content), InvalidRequest)
+    assert isinstance(error(400, content), (InvalidRequest, APIError))
+
+
+@pytest.mark.parametrize("content", [b'["x"]', b"not json", b"{}"])
+def test_what_the_service_did_not_write_refuses_nothing(content: bytes) -> None:
+    assert isinstance(error(422, content), APIError)
 
 
 def test_what_is_no_text_is_no_message() -> None:

@@ -112,6 +112,9 @@ def page(name: str, id: object = None, **more: object) -> dict[str, Any]:
         ([page("a", 1), page("a", 9), page("b", 2)], {"a": 1, "b": 2}),
         # A second item that counts from one again: the first keeps the number, nothing else takes a claimed one.
         ([page("a", 1), page("b", 2), page("c", 1), page("d", 3)], {"a": 1, "b": 2, "c": 4, "d": 3}),
+        # A page that was fetched before a search listed it.
+        ([page("b"), page("a", 1), page("b", 2)], {"b": 2, "a": 1}),
+        ([page("b"), page("a", 1)], {"b": 2, "a": 1}),
         ([page("a", 2), page("b")], {"a": 2, "b": 3}),
         ([page("a", True), page("b", "2"), page("c", -1)], {"a": 1, "b": 2, "c": 3}),
         ([{"title": "no address"}, {"url": "ftp://x"}, {"url": "javascript:x"}, page("a", 5)], {"a": 5}),
@@ -126,7 +129,7 @@ def test_a_number_never_points_at_the_wrong_page(results: list[dict[str, Any]], 
 def test_any_ids_give_each_page_one_number_of_its_own(given: list[tuple[str, int | None]]) -> None:
     sources = merge(page(*one) for one in given)
 
-    first = dict(reversed(given))
+    first = dict(reversed([(name, number) for name, number in given if number is not None and number >= 0]))
     numbers = [source.number for source in sources]
     assert list(dict.fromkeys(name for name, _ in given)) == [source.title for source in sources]
     assert len(set(numbers)) == len(numbers)
@@ -142,6 +145,17 @@ def test_titles_and_days_are_cleaned() -> None:
 
     assert (source.title, source.date, source.last_updated) == ("a b", "2026-11-01", None)
     assert merge([{"url": "https://a.example"}])[0].title == "https://a.example"
+
+
+def test_what_one_entry_of_a_page_leaves_out_a_later_one_says() -> None:
+    (source,) = merge(
+        [
+            {"url": "https://a.example", "snippet": "first"},
+            {"url": "https://a.example", "id": 4, "title": "A", "snippet": "second", "date": "2026-11-01"},
+        ]
+    )
+
+    assert (source.number, source.title, source.snippet, source.date) == (4, "A", "first", "2026-11-01")
 
 
 def test_the_other_ids_of_a_page_are_its_aliases_unless_another_page_has_them() -> None:

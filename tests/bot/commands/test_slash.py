@@ -58,3 +58,9 @@ def test_the_list_ends_with_the_umbrella() -> None:
         SlashCommand(name="/ask", usage_hint=ASK.usage, description=ASK.summary),
         SlashCommand(name="/pplx", usage_hint="search | ask | help …", description="Every command under one name"),
     )
+
+
+def test_every_name_carries_the_prefix() -> None:
+    names = [command.name for command in slash_commands(COMMANDS, prefix="x-")]
+
+    assert names == ["/x-search", "/x-ask", "/x-pplx"]

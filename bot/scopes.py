@@ -1,0 +1,53 @@
+"""The scopes that the app asks Slack for, and no others: what each is for, and what does not work without it.
+
+https://docs.slack.dev/reference/scopes
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope:
+    """One scope of the bot token; `why` and `without` are sentences."""
+
+    name: str
+    why: str
+    without: str
+
+
+SCOPES = (
+    Scope(
+        name="app_mentions:read",
+        why="Mentions of the app in channels ask it something.",
+        without="Mentions are not heard.",
+    ),
+    Scope(
+        name="assistant:write",
+        why="Slack's agent view needs it.",
+        without="The app is missing from Slack's agent view.",
+    ),
+    Scope(
+        name="chat:write",
+        why="Mentions and direct messages are answered, as is everything that does not fit where it was asked.",
+        without="Mentions and direct messages get no answer.",
+    ),
+    Scope(
+        name="commands",
+        why="The slash commands.",
+        without="The slash commands do not exist.",
+    ),
+    Scope(
+        name="im:history",
+        why="Direct messages to the app ask it something; after a lost reply from Slack the app looks there whether "
+        "its own message arrived, instead of sending it twice.",
+        without="Direct messages are not heard.",
+    ),
+    Scope(
+        name="im:write",
+        why="Opens the direct message with an asker whose answer can go nowhere else.",
+        without="An answer that can go nowhere else than to a direct message is lost.",
+    ),
+)
+"""In the order of the manifest."""

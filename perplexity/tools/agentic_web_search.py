@@ -1,0 +1,82 @@
+"""AgenticWebSearch: an answer by Perplexity's own agent, with the pages that it rests on."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+
+from perplexity.citations import format_result
+from perplexity.client import API, PerplexityClient
+from perplexity.errors import PerplexityError
+from perplexity.models import Limits
+from perplexity.retry import RetryPolicy
+from perplexity.tools.access import Access
+from perplexity.tools.base import Tool
+from perplexity.tools.faults import explain
+from perplexity.transport import Session
+from perplexity.types import JSON
+
+NAME = "AgenticWebSearch"
+DESCRIPTION = """\
+This tool allows you to have an agent search the web for information based on a prompt.
+This leverages Perplexity's grounded Sonar LLM to search the web and provide a useful answer
+grounded in the search results that are also included in the response.
+
+Use `prompt` as a message to the Sonar LLM indicating its task/the answer it needs to provide.
+
+Use `reasoning` to enable a more capable reasoning agent that can search through more sources
+and provide more built-in inference on top of the search results. This is suitable for
+reasoning, inference and speculation on top of the search results - not for simple factual
+queries/information retrieval."""
+_REASONING = (
+    "Whether to enable a more capable reasoning agent that can search through more sources and provide more built-in "
+    "inference on top of the search results"
+)
+PARAMETERS: Mapping[str, JSON] = {
+    "type": "object",
+    "properties": {
+        "prompt": {
+            "type": "string",
+            "description": "The prompt for the agent to use to search the web and provide a useful answer to you",
+        },
+        "reasoning": {"type": "boolean", "description": _REASONING},
+    },
+    "required": ["prompt", "reasoning"],
+    "additionalProperties": False,
+}
+LIMITS = Limits(answer=30.0, reasoning=60.0)
+
+
+def create_agentic_web_search_tool(
+    session: Session,
+    *,
+    api_key: str | None = None,
+    api: API = "agent",
+    base_url: str | None = None,
+    environ: Mapping[str, str] = os.environ,
+    clock: Callable[[], float] = time.monotonic,
+) -> Tool:
+    """Return the tool; its handler takes `prompt` and `reasoning` and returns the answer, then its references.
+
+    `api` is the interface that answers. The rest is as for `create_web_search_tool`.
+    """
+    access = Access.found(api_key, base_url, environ)
+    client = PerplexityClient(
+        access.api_key,
+        api=api,
+        base_url=access.base_url,
+        session=session,
+        # Asked once: the model that asks knows best whether to ask again.
+        retry=RetryPolicy(attempts=1),
+        limits=LIMITS,
+        clock=clock,
+    )
+
+    async def handler(prompt: str, reasoning: bool) -> str:
+        try:
+            return format_result(await client.answer(prompt, reasoning=reasoning))
+        except PerplexityError as error:
+            return explain(NAME, error, seconds=LIMITS.reasoning if reasoning else LIMITS.answer)
+
+    return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)

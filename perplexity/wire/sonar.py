@@ -1,0 +1,125 @@
+"""Sonar chat completions: `POST /chat/completions`. Pure. OpenRouter speaks them too, under names of its own.
+
+Perplexity has retired them for new keys: https://docs.perplexity.ai/docs/agent-api/migrate-from-sonar/overview
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from perplexity.errors import InvalidRequest
+from perplexity.filters import Filters
+from perplexity.models import SONAR, WITHOUT_SCHEMA, Effort, Target
+from perplexity.types import JSON, Answer, Question
+from perplexity.wire.base import StreamReader
+from perplexity.wire.search import common
+from perplexity.wire.sonar_output import read
+from perplexity.wire.sonar_stream import SonarStream
+
+_CUT_SECONDS = 60.0
+"""After so many seconds of silence a proxy in front of the service cuts a connection."""
+
+_REASONING = "sonar-reasoning-pro"
+_WITHDRAWN: Mapping[str, str] = {"sonar-reasoning": _REASONING}
+_BY_EFFORT: Mapping[Effort, str] = {
+    "fast": "sonar-pro",
+    "low": "sonar-pro",
+    "medium": _REASONING,
+    "high": "sonar-deep-research",
+    "xhigh": "sonar-deep-research",
+}
+_CONTEXT: Mapping[str, str] = {_REASONING: "medium", "sonar-deep-research": "high"}
+
+
+def sonar_model(question: Question, target: Target) -> str:
+    """Return the Sonar model that answers: the named one, the reasoning one, or what stands for the effort.
+
+    Raises InvalidRequest for another vendor's model.
+    """
+    name = (target.model or target.name).removeprefix("perplexity/")
+    if name in SONAR:
+        return _WITHDRAWN.get(name, name)
+    if target.model is not None:
+        raise InvalidRequest.of("model", target.model, "the Sonar API has no models of other vendors; leave it out")
+    return _REASONING if question.reasoning and not target.name else _BY_EFFORT[target.effort]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sonar:
+    """The wire of Sonar, or of a service that speaks it: its path, its name and what it calls its models.
+
+    `model` may raise InvalidRequest. A name may have a vendor before it: what counts here is what stands behind.
+    """
+
+    path: str = "/chat/completions"
+    provider: str = "Perplexity"
+    model: Callable[[Question, Target], str] = sonar_model
+    background: ClassVar[bool] = False
+    tools: ClassVar[bool] = False
+
+    def check(self, question: Question) -> None:
+        """Raise nothing: it carries every filter."""
+
+    def streamed(self, target: Target, *, seconds: float) -> bool:
+        """Tell whether the answer may come after the cut."""
+        return seconds > _CUT_SECONDS
+
+    def thinks(self, question: Question, target: Target) -> bool:
+        """Tell whether the model is the one that thinks aloud."""
+        return _plain(self.model(question, target)) == _REASONING
+
+    def build(self, question: Question, target: Target, *, stream: bool) -> dict[str, JSON]:
+        """Return the request's body. Raises InvalidRequest for a model that it has not, or that takes no schema."""
+        model = self.model(question, target)
+        filters = question.filters
+        wanted: dict[str, JSON] = {
+            **common(filters),
+            "search_language_filter": list(filters.languages),
+            "search_mode": filters.mode,
+            "response_format": None if question.schema is None else _format(question.schema, model),
+            "stream": stream,
+        }
+        return {
+            "model": model,
+            "messages": [{"role": message.role, "content": message.content} for message in question.messages],
+            "web_search_options": _options(filters, model),
+            **{name: value for name, value in wanted.items() if value},
+        }
+
+    def notes(self, question: Question) -> tuple[str, ...]:
+        """Return what became of a withdrawn model and of tools."""
+        told = []
+        if question.model is not None and (instead := _WITHDRAWN.get(question.model.strip().lower())):
+            told.append(f"Perplexity has withdrawn {question.model.strip().lower()}: {instead} answered.")
+        if question.tools:
+            told.append("Sonar models take no tools: they were left out.")
+        return tuple(told)
+
+    def read(self, body: Mapping[str, JSON]) -> Answer:
+        """Return the answer of a whole response. Raises what its `error` says, RunFailed or MalformedResponse."""
+        return read(body, provider=self.provider)
+
+    def reader(self) -> StreamReader:
+        """Return a reader for one stream."""
+        return SonarStream(provider=self.provider)
+
+
+def _options(filters: Filters, model: str) -> dict[str, JSON]:
+    options: dict[str, JSON] = {"search_context_size": _CONTEXT.get(_plain(model), "low")}
+    if filters.country:
+        options["user_location"] = {"country": filters.country}
+    return options
+
+
+def _format(schema: Mapping[str, JSON], model: str) -> JSON:
+    if _plain(model) in WITHOUT_SCHEMA:
+        allowed = f"a JSON schema takes sonar-pro or {_REASONING}"
+        raise InvalidRequest.of("model", _plain(model), allowed)
+    return {"type": "json_schema", "json_schema": {"schema": dict(schema)}}
+
+
+def _plain(model: str) -> str:
+    """Return the model's name without a vendor."""
+    return model.rpartition("/")[2]

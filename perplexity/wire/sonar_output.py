@@ -1,0 +1,106 @@
+"""A chat completion → an answer. Pure. Fields that are not known here are skipped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from perplexity.errors import MalformedResponse, PerplexityError, RunFailed
+from perplexity.types import JSON, Answer, Source, Usage
+from perplexity.wire.agent_output import failure
+from perplexity.wire.errors import clean, error_for
+from perplexity.wire.reading import dollars, mapping, mappings, text, whole
+from perplexity.wire.sources import merge
+
+
+def read(body: Mapping[str, JSON], *, provider: str) -> Answer:
+    """Return the answer of a whole response. Raises as `error_of` and `answer_of` say."""
+    if body.get("error"):
+        raise error_of(body["error"], provider=provider)
+    choice = choice_of(body)
+    message = mapping(choice.get("message"))
+    return answer_of(
+        body,
+        text=text(message.get("content")),
+        sources=sources_of(body, mappings(message.get("annotations"))),
+        finish=text(choice.get("finish_reason")),
+        provider=provider,
+    )
+
+
+def answer_of(
+    body: Mapping[str, JSON], *, text: str, sources: tuple[Source, ...], finish: str, provider: str
+) -> Answer:
+    """Return the answer out of its parts and what else the response says.
+
+    Raises RunFailed for one that was broken off, MalformedResponse for one without text.
+    """
+    incomplete = None if finish in {"", "stop"} else clean(finish)
+    if finish == "error" or (incomplete and not text.strip()):
+        raise RunFailed(f"the answer was broken off ({incomplete})", provider=provider)
+    if not text.strip():
+        raise MalformedResponse("the answer has no text", provider=provider)
+    return Answer(
+        text=text,
+        sources=sources,
+        provider=provider,
+        model=clean(body.get("model")) or None,
+        incomplete=incomplete,
+        usage=_usage(mapping(body.get("usage"))),
+        id=clean(body.get("id")) or None,
+    )
+
+
+def choice_of(body: Mapping[str, JSON]) -> Mapping[str, JSON]:
+    """Return the first choice, empty where there is none: more are never asked for."""
+    return next(iter(mappings(body.get("choices"))), {})
+
+
+def sources_of(body: Mapping[str, JSON], annotations: Sequence[Mapping[str, JSON]]) -> tuple[Source, ...]:
+    """Return the sources: the `search_results`, else the bare `citations`, else the annotations.
+
+    The markers in the text are places in these lists, from 1. What annotations tell of a cited address is added.
+    """
+    if found := _numbered(body.get("search_results")):
+        return merge(found)
+    cited = {text(page.get("url")): page for page in map(_cited, annotations)}
+    citations = body.get("citations")
+    listed = citations if isinstance(citations, list) and citations else list(cited)
+    return merge(_numbered([{**cited.get(url, {}), "url": url} for url in map(text, listed)]))
+
+
+def error_of(error: JSON, *, provider: str) -> PerplexityError:
+    """Return the exception for the `error` object inside an HTTP 200; its `code` may be what the status should be.
+
+    https://openrouter.ai/docs/api-reference/errors
+    """
+    code = whole(mapping(error).get("code"))
+    if code is not None and 400 <= code < 600:
+        return error_for(code, {}, json.dumps({"error": error}).encode(), provider=provider, now=0.0)
+    failed = failure(error)
+    failed.provider = provider
+    return failed
+
+
+def _numbered(pages: JSON) -> list[Mapping[str, JSON]]:
+    """Return the pages of a list with their places as ids, so that one that is left out moves no other."""
+    listed = pages if isinstance(pages, list) else []
+    return [{**page, "id": place} for place, page in enumerate(listed, start=1) if isinstance(page, dict)]
+
+
+def _cited(annotation: Mapping[str, JSON]) -> Mapping[str, JSON]:
+    cited = mapping(annotation.get("url_citation"))
+    return {"url": cited.get("url"), "title": cited.get("title"), "snippet": cited.get("content")}
+
+
+def _usage(usage: Mapping[str, JSON]) -> Usage:
+    """Return tokens and dollars; OpenRouter's `cost` is the number itself."""
+    cost = usage.get("cost")
+    details = mapping(usage.get("completion_tokens_details"))
+    return Usage(
+        input_tokens=whole(usage.get("prompt_tokens")),
+        output_tokens=whole(usage.get("completion_tokens")),
+        reasoning_tokens=whole(usage.get("reasoning_tokens", details.get("reasoning_tokens"))),
+        searches=whole(usage.get("num_search_queries")),
+        cost_usd=dollars(mapping(cost).get("total_cost") if isinstance(cost, dict) else cost),
+    )
