@@ -37,7 +37,8 @@ from bot.web.guard import Guard
 from bot.web.metrics import Metrics
 from bot.web.server import Server
 from perplexity.client import PerplexityClient
-from perplexity.fallback import Deadlines, Fallback
+from perplexity.deadlines import Deadlines
+from perplexity.fallback import Fallback
 from perplexity.models import Limits
 from perplexity.providers import configured
 from perplexity.providers.base import Provider

@@ -10,7 +10,7 @@ from perplexity.errors import MalformedResponse, PerplexityError, StreamTruncate
 from perplexity.retry import Deadline, Retries
 from perplexity.transport import Method, OpenReply, Reply, Transport
 from perplexity.types import JSON
-from perplexity.wire.errors import error_for
+from perplexity.wire.errors import PERPLEXITY, Dialect, error_for
 from perplexity.wire.reading import decode
 from perplexity.wire.sse import Decoder, ServerSentEvent
 
@@ -19,11 +19,12 @@ _END = "[DONE]"
 
 @dataclass(frozen=True, kw_only=True)
 class Calls:
-    """A service, reached through a transport. `now` gives seconds since 1970."""
+    """A service, reached through a transport; `dialect` is how it names errors. `now` gives seconds since 1970."""
 
     transport: Transport
     retries: Retries
     now: Callable[[], float]
+    dialect: Dialect = PERPLEXITY
 
     async def json(
         self,
@@ -58,7 +59,7 @@ class Calls:
 
     def _checked(self, reply: Reply) -> Reply:
         if not 200 <= reply.status < 300:
-            raise error_for(reply.status, reply.headers, reply.body, now=self.now())
+            raise error_for(reply.status, reply.headers, reply.body, dialect=self.dialect, now=self.now())
         return reply
 
 

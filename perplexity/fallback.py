@@ -7,14 +7,14 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Literal
 
 from perplexity.breaker import Breaker, BreakerPolicy
+from perplexity.deadlines import Deadlines
 from perplexity.errors import AllProvidersFailed, StreamTruncated
 from perplexity.models import Effort, resolve
 from perplexity.providers.base import Provider
-from perplexity.rounds import Deadlines, Reply, Round, Tier
-from perplexity.types import Answer, Attempt, Done, Event, Query, Question, SearchResults, TextDelta
+from perplexity.rounds import Reply, Round, Tier
+from perplexity.types import Answer, Attempt, Done, Event, Kind, Query, Question, SearchResults, TextDelta
 
 LONGEST_GRACE_SECONDS = 0.5
 
@@ -50,6 +50,11 @@ class Fallback:
     def name(self) -> str:
         """The display names of the providers, in order."""
         return ", ".join(provider.name for provider in self._providers)
+
+    @property
+    def offers(self) -> frozenset[Kind]:
+        """What any of the providers offers."""
+        return frozenset().union(*(provider.offers for provider in self._providers))
 
     async def search(self, query: Query) -> SearchResults:
         """Return the first provider's pages that come. Raises InvalidRequest or AllProvidersFailed."""
@@ -88,7 +93,7 @@ class Fallback:
                 raise
         raise AllProvidersFailed(this.failed)
 
-    def _round(self, kind: Literal["search", "answer"], total: float) -> Round:
+    def _round(self, kind: Kind, total: float) -> Round:
         return Round(
             kind=kind,
             providers=self._providers,

@@ -123,14 +123,14 @@ def surely_not_begun(error: PerplexityError) -> bool:
 def retry_after(headers: Mapping[str, str], *, now: float, limited: bool) -> float | None:
     """Return the seconds that the service asks to wait, None where it does not. `now` is in seconds since 1970.
 
-    Header names are in lower case. `Retry-After` holds seconds or a date (RFC 9110, 10.2.3). Perplexity's
-    `x-ratelimit-reset` holds seconds since 1970; it comes with every answer and asks for something only when the limit
-    was reached (`limited`).
+    Header names are in lower case. `Retry-After` holds seconds or a date (RFC 9110, 10.2.3). `x-ratelimit-reset` holds
+    seconds since 1970 (Perplexity), or seconds, one number a limit, the shortest limit's first (Brave); it comes with
+    every answer and asks for something only when the limit was reached (`limited`).
     """
     asked = _seconds(headers.get("retry-after", ""), now=now)
     if asked is not None or not limited:
         return asked
-    return _seconds(headers.get("x-ratelimit-reset", ""), now=now)
+    return _seconds(headers.get("x-ratelimit-reset", "").partition(",")[0], now=now)
 
 
 def _seconds(value: str, *, now: float) -> float | None:

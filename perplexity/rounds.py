@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from perplexity.breaker import Breaker
+from perplexity.deadlines import Deadlines
 from perplexity.errors import AllProvidersFailed, InvalidRequest, PerplexityError, RunFailed, TimedOut, Withdrawn
-from perplexity.models import Limits
 from perplexity.providers.base import Provider
-from perplexity.types import Answer, Attempt, SearchResults
+from perplexity.types import Answer, Attempt, Kind, SearchResults
 
 log = logging.getLogger(__name__)
 
@@ -19,25 +19,6 @@ Reply = TypeVar("Reply", SearchResults, Answer)
 
 RESTING = "Resting"
 """The error class of an attempt that was not made, since the provider had failed again and again."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Deadlines(Limits):
-    """Seconds for the whole chain, by what is asked; a provider keeps `reserve` free for each one behind it.
-
-    `least` is what a provider is given all the same while there is time.
-    """
-
-    search: float = 20.0
-    answer: float = 45.0
-    reasoning: float = 90.0
-    deep: float = 660.0
-    reserve: float = 8.0
-    least: float = 2.0
-
-    def share(self, left: float, *, behind: int) -> float:
-        """Return the seconds that a provider with `behind` others behind it may use of those that are left."""
-        return max(left - self.reserve * behind, min(left, self.least))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +35,7 @@ class Tier:
 class Round:
     """One request. `failed` grows by those that did not answer; `on_attempt` hears of every attempt."""
 
-    kind: Literal["search", "answer"]
+    kind: Kind
     providers: Sequence[Provider]
     breakers: Mapping[str, Breaker]
     deadlines: Deadlines
@@ -107,10 +88,11 @@ class Round:
         return told
 
     def _turns(self, end: float) -> Iterator[Tier]:
-        for place, provider in enumerate(self.providers, start=1):
+        offering = [provider for provider in self.providers if self.kind in provider.offers]
+        for place, provider in enumerate(offering, start=1):
             now = self.clock()
             if now < end:
-                seconds = self.deadlines.share(end - now, behind=len(self.providers) - place)
+                seconds = self.deadlines.share(end - now, behind=len(offering) - place)
                 yield Tier(provider=provider, breaker=self.breakers[provider.name], seconds=seconds, started=now)
 
     def _rests(self, tier: Tier) -> None:

@@ -5,7 +5,7 @@ https://docs.aiohttp.org/en/stable/client_reference.html
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -48,15 +48,28 @@ class OpenReply:
     chunks: AsyncIterator[bytes]
 
 
+def bearer(key: str) -> Mapping[str, str]:
+    """Return the header that most services take a key in (RFC 6750)."""
+    return {"Authorization": f"Bearer {key}"}
+
+
 class Transport:
     """Requests to one service over a pool of connections.
 
     A session that is handed in stays the caller's; without one, the first request opens one, and `close` closes it.
-    No time limits but the one for connecting: the caller has a deadline.
+    `signed` makes the headers that carry the key. No time limits but the one for connecting: the caller has a deadline.
     """
 
-    def __init__(self, api_key: str, *, base_url: str, session: Session | None = None) -> None:
+    def __init__(
+        self,
+        api_key: str,
+        *,
+        base_url: str,
+        session: Session | None = None,
+        signed: Callable[[str], Mapping[str, str]] = bearer,
+    ) -> None:
         self._key = checked_key(api_key)
+        self._headers = signed(self._key)
         self.base_url = checked_base_url(base_url)
         self._given = session
         self._own: Session | None = None
@@ -77,7 +90,7 @@ class Transport:
         self, method: Method, path: str, body: JSON = None, *, accept: str = "application/json"
     ) -> AsyncIterator[OpenReply]:
         """Give the response as soon as its headers are there; its chunks raise as `request` does."""
-        headers = {"Authorization": f"Bearer {self._key}", "Accept": accept}
+        headers = {**self._headers, "Accept": accept}
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS)
         sending = self._session().request(
             # A redirect would carry the key to wherever it points.

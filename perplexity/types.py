@@ -9,6 +9,9 @@ from typing import Any, Literal
 
 from perplexity.filters import Filters
 
+Kind = Literal["search", "answer"]
+"""What can be asked for: ranked pages, or an answer."""
+
 JSON = Any
 """A decoded JSON value from outside; narrowed by the code that reads it."""
 
@@ -25,13 +28,15 @@ class Message:
 class Query:
     """A raw web search: at most `max_results` (1–20) pages of at most `max_tokens_per_page` tokens each.
 
-    `seconds` is the time that may be spent on it, retries included; None takes the provider's own limit.
+    `news` wants news and nothing else, where a provider can tell. `seconds` is the time that may be spent on it,
+    retries included; None takes the provider's own limit.
     """
 
     text: str
     filters: Filters = Filters()
     max_results: int = 5
     max_tokens_per_page: int = 1024
+    news: bool = False
     seconds: float | None = None
 
 
@@ -39,7 +44,8 @@ class Query:
 class Question:
     """A question for an answer model.
 
-    `model` is a Sonar name, an effort or `vendor/model`; None takes the default of the mode. `schema` asks for JSON.
+    `model` is a Sonar name, an effort or `vendor/model`; None takes the default of the mode. `schema` asks for JSON,
+    `news` for an answer from news.
     `tools` are further ones that the service runs, such as `{"type": "fetch_url"}`; Sonar models take none.
     `run_id` resumes a background run that was paid for already; `on_run` is awaited with the id of a new one, before
     its result is waited for. A run that is given up, because its time is over or `on_run` raised (`Withdrawn`, say), is
@@ -52,6 +58,7 @@ class Question:
     filters: Filters = Filters()
     schema: Mapping[str, JSON] | None = None
     tools: tuple[Mapping[str, JSON], ...] = ()
+    news: bool = False
     seconds: float | None = None
     run_id: str | None = None
     on_run: Callable[[str], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
@@ -100,7 +107,7 @@ class Attempt:
 
     provider: str
     seconds: float
-    kind: Literal["search", "answer"] = "answer"
+    kind: Kind = "answer"
     error_class: str | None = None
     summary: str | None = None
     cost_usd: float | None = None

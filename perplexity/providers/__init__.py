@@ -1,27 +1,50 @@
-"""The providers, in the order in which they are asked. A new one is a file beside this and a line in `configured`."""
+"""The providers, in the order in which they are asked. A new one is a file beside this and a line in `PROVIDERS`."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
-from perplexity.client import PerplexityClient
+from perplexity.errors import InvalidRequest
+from perplexity.providers import brave, duckduckgo, handbook, openrouter, perplexity
 from perplexity.providers.base import Provider
-from perplexity.providers.duckduckgo import DuckDuckGo
-from perplexity.providers.handbook import Handbook, load_pages
-from perplexity.providers.perplexity import PerplexityProvider
+from perplexity.providers.setup import Setup
+
+PROVIDERS: Mapping[str, Callable[[Setup], Provider | None]] = {
+    "perplexity": perplexity.build,
+    "openrouter": openrouter.build,
+    "brave": brave.build,
+    "duckduckgo": duckduckgo.build,
+    "handbook": handbook.build,
+}
+"""What makes each provider, by the name that settings use; None where the setup has not what it needs."""
 
 
-def configured(
-    *, perplexity: PerplexityClient | None = None, pages: Path | None = None, pages_url: str = ""
-) -> list[Provider]:
-    """Return the providers that can be asked, first choice first; those that need what is not there are left out.
+def configured(setup: Setup, *, order: Sequence[str] = ()) -> list[Provider]:
+    """Return the providers that can be asked, first choice first: those named in `order`, all of them by default.
 
-    `perplexity` is an open client. `pages` is the project's root, for the handbook; `pages_url` is the address under
-    which the same Markdown files can be read, empty for none.
+    Raises InvalidRequest for a name that is none, or stands there twice.
     """
-    providers: list[Provider | None] = [
-        PerplexityProvider(perplexity) if perplexity else None,
-        DuckDuckGo(),
-        Handbook(load_pages(pages), base_url=pages_url) if pages else None,
-    ]
-    return [provider for provider in providers if provider is not None]
+    names = checked_order(order) or tuple(PROVIDERS)
+    made = (PROVIDERS[name](setup) for name in names)
+    return [provider for provider in made if provider is not None]
+
+
+@asynccontextmanager
+async def opened(setup: Setup, *, order: Sequence[str] = ()) -> AsyncIterator[list[Provider]]:
+    """Give the providers as `configured` does, and close what they hold at the end."""
+    async with AsyncExitStack() as stack:
+        providers = configured(setup, order=order)
+        for provider in providers:
+            if isinstance(provider, AbstractAsyncContextManager):
+                await stack.enter_async_context(provider)
+        yield providers
+
+
+def checked_order(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names in lower case. Raises InvalidRequest."""
+    checked = tuple(name.strip().lower() for name in names if name.strip())
+    for name in checked:
+        if name not in PROVIDERS or checked.count(name) > 1:
+            raise InvalidRequest.of("providers", name, f"it takes each of {', '.join(PROVIDERS)} at most once")
+    return checked

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Protocol
 
-from perplexity.types import Answer, Event, Query, Question, SearchResults
+from perplexity.types import Answer, Event, Kind, Query, Question, SearchResults
+
+BOTH: frozenset[Kind] = frozenset({"search", "answer"})
 
 
 class Provider(Protocol):
@@ -18,6 +20,11 @@ class Provider(Protocol):
     @property
     def name(self) -> str:
         """The display name, such as "Perplexity"."""
+        ...
+
+    @property
+    def offers(self) -> frozenset[Kind]:
+        """What it can be asked for; the chain passes it over for anything else."""
         ...
 
     async def search(self, query: Query) -> SearchResults:

@@ -14,8 +14,10 @@ from typing import Protocol
 
 from perplexity.errors import ConnectionFailed, NothingFound, PerplexityError, TimedOut
 from perplexity.passages import events, passages_answer
+from perplexity.providers.base import BOTH
 from perplexity.providers.duckduckgo_pages import TIMELIMIT, Page, check, not_applied, numbered, read
 from perplexity.providers.duckduckgo_regions import region
+from perplexity.providers.setup import Setup
 from perplexity.queries import checked_query
 from perplexity.sites import with_sites
 from perplexity.threads import Threads
@@ -41,6 +43,7 @@ class DuckDuckGo:
     """
 
     name = "DuckDuckGo"
+    offers = BOTH
 
     def __init__(
         self,
@@ -98,6 +101,11 @@ class DuckDuckGo:
     async def _page(self, query: Query, code: str, page: int) -> Page:
         text, timelimit = with_sites(query.text, query.filters.domains), TIMELIMIT[query.filters.recency]
         return await self._threads.run(lambda: self._find(text, region=code, timelimit=timelimit, page=page))
+
+
+def build(_: Setup) -> DuckDuckGo:
+    """Return the provider, which needs nothing."""
+    return DuckDuckGo()
 
 
 def through_ddgs(query: str, *, region: str, timelimit: str | None, page: int, timeout: int = 5) -> Page:

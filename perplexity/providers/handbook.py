@@ -10,7 +10,9 @@ from pathlib import Path
 
 from perplexity.errors import NothingFound
 from perplexity.passages import events, passages_answer
+from perplexity.providers.base import BOTH
 from perplexity.providers.handbook_text import readable
+from perplexity.providers.setup import Setup
 from perplexity.queries import LONGEST_QUERY
 from perplexity.ranking import scores
 from perplexity.types import Answer, Event, Query, Question, SearchResults, Source
@@ -41,6 +43,7 @@ class Handbook:
     """
 
     name = "Handbook"
+    offers = BOTH
 
     def __init__(self, pages: Mapping[str, str], *, base_url: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._sections = [section for path, text in pages.items() for section in sections(path, text)]
@@ -79,6 +82,11 @@ class Handbook:
         page = Path(section.page).stem
         title = f"{page} › {section.heading}" if section.heading else page
         return Source(number=number, title=title, url=address, snippet=section.text)
+
+
+def build(setup: Setup) -> Handbook | None:
+    """Return the provider where there are pages for it."""
+    return Handbook(load_pages(setup.pages), base_url=setup.pages_url) if setup.pages else None
 
 
 def sections(page: str, text: str) -> list[Section]:

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import Self
 
 from perplexity.client import PerplexityClient
+from perplexity.providers.base import BOTH
+from perplexity.providers.setup import Setup
 from perplexity.types import Answer, Event, Query, Question, SearchResults
 
 
 class PerplexityProvider:
-    """An open client as a provider."""
+    """A client as a provider, which closes it at its own end."""
 
     name = "Perplexity"
+    offers = BOTH
 
     def __init__(self, client: PerplexityClient) -> None:
         self._client = client
+
+    async def __aenter__(self) -> Self:
+        await self._client.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._client.__aexit__(kind, error, trace)
 
     async def search(self, query: Query) -> SearchResults:
         """Return ranked pages. Raises any PerplexityError."""
@@ -27,3 +41,20 @@ class PerplexityProvider:
     def stream(self, question: Question) -> AsyncIterator[Event]:
         """Yield events while the answer is made; the last one is `Done`. Raises any PerplexityError."""
         return self._client.stream(question)
+
+
+def build(setup: Setup) -> PerplexityProvider | None:
+    """Return the provider where there is a key for it."""
+    if "perplexity" not in setup.keys:
+        return None
+    return PerplexityProvider(
+        PerplexityClient(
+            setup.keys["perplexity"],
+            api=setup.api,
+            base_url=setup.address("perplexity", "https://api.perplexity.ai"),
+            session=setup.session,
+            retry=setup.retry,
+            limits=setup.limits,
+            reasoning_effort=setup.reasoning_effort,
+        )
+    )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 
 from perplexity.errors import InvalidRequest, MalformedResponse
@@ -78,24 +78,34 @@ def fitted(words: str, domains: Sequence[str]) -> str:
     return f"{kept} {operators}".strip()
 
 
-def read_web(body: Mapping[str, JSON], *, most: int) -> SearchResults:
-    """Return the pages of a web search; none where nothing was found. Raises MalformedResponse for another shape."""
-    _checked(body, kind="search")
-    return _results(map(_page, mappings(mapping(body.get("web")).get("results"))), most=most)
+def read(body: Mapping[str, JSON], *, path: str, most: int) -> SearchResults:
+    """Return at most `most` pages of a response, which may be none. Raises MalformedResponse for another shape."""
+    return SearchResults(results=merge(_PAGES[path](body))[:most], provider=PROVIDER, cost_usd=DOLLARS)
 
 
-def read_news(body: Mapping[str, JSON], *, most: int) -> SearchResults:
-    """Return the pages of a news search. Raises MalformedResponse for another shape."""
-    _checked(body, kind="news")
-    return _results(map(_page, mappings(body.get("results"))), most=most)
+def _web(body: Mapping[str, JSON]) -> Iterable[Mapping[str, JSON]]:
+    """Return the pages; the list is missing where nothing was found."""
+    _check_type(body, "search")
+    return map(_page, mappings(mapping(body.get("web")).get("results")))
 
 
-def read_context(body: Mapping[str, JSON], *, most: int) -> SearchResults:
-    """Return the pages of a request for context, their snippets joined. Raises MalformedResponse for another shape."""
+def _news(body: Mapping[str, JSON]) -> Iterable[Mapping[str, JSON]]:
+    _check_type(body, "news")
+    return map(_page, mappings(body.get("results")))
+
+
+def _context(body: Mapping[str, JSON]) -> Iterable[Mapping[str, JSON]]:
     grounding, sources = body.get("grounding"), mapping(body.get("sources"))
     if not isinstance(grounding, dict):
         raise MalformedResponse("the response has no grounding", provider=PROVIDER)
-    return _results((_grounded(page, sources) for page in mappings(grounding.get("generic"))), most=most)
+    return (_grounded(page, sources) for page in mappings(grounding.get("generic")))
+
+
+_PAGES: Mapping[str, Callable[[Mapping[str, JSON]], Iterable[Mapping[str, JSON]]]] = {
+    WEB: _web,
+    NEWS: _news,
+    CONTEXT: _context,
+}
 
 
 def _freshness(filters: Filters, *, today: date) -> str | None:
@@ -116,13 +126,9 @@ def _size(query: Query, *, path: str) -> dict[str, str]:
     }
 
 
-def _checked(body: Mapping[str, JSON], *, kind: str) -> None:
+def _check_type(body: Mapping[str, JSON], kind: str) -> None:
     if body.get("type") != kind:
         raise MalformedResponse(f"the response is not of type {kind}", provider=PROVIDER)
-
-
-def _results(pages: Iterable[Mapping[str, JSON]], *, most: int) -> SearchResults:
-    return SearchResults(results=merge(pages)[:most], provider=PROVIDER, cost_usd=DOLLARS)
 
 
 def _page(result: Mapping[str, JSON]) -> dict[str, JSON]:

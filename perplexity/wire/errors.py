@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from perplexity.errors import (
     APIError,
@@ -23,33 +24,51 @@ from perplexity.types import JSON
 
 LONGEST_MESSAGE = 300
 
-# The service's own types say more than its statuses: out of credit is a 401.
-# https://docs.perplexity.ai/docs/sdk/error-handling
-_BY_TYPE: Mapping[str, type[APIError]] = {
-    "insufficient_quota": BillingError,
-    "chat_completions_not_available": EndpointRetired,
-    "agent_api_migration_required": EndpointRetired,
-    "invalid_api_key": AuthenticationError,
-    "forbidden": AuthenticationError,
-    "request_rate_limit_exceeded": RateLimitError,
-    "internal_error": ServerError,
-    "bad_gateway": ServerError,
-    "gateway_timeout": ServerError,
-    "upstream_structured_output_failed": ServerError,
-}
-_BY_STATUS: Mapping[int, type[APIError]] = {
+_STATUSES: Mapping[int, type[APIError]] = {
     401: AuthenticationError,
     402: BillingError,
     403: AuthenticationError,
     410: EndpointRetired,
     429: RateLimitError,
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dialect:
+    """What one service means: by its own error types, which say more, and else by its statuses."""
+
+    kinds: Mapping[str, type[APIError]] = field(default_factory=dict)
+    statuses: Mapping[int, type[APIError]] = field(default_factory=lambda: _STATUSES)
+
+
+PERPLEXITY = Dialect(
+    kinds={
+        "insufficient_quota": BillingError,
+        "chat_completions_not_available": EndpointRetired,
+        "agent_api_migration_required": EndpointRetired,
+        "invalid_api_key": AuthenticationError,
+        "forbidden": AuthenticationError,
+        "request_rate_limit_exceeded": RateLimitError,
+        "internal_error": ServerError,
+        "bad_gateway": ServerError,
+        "gateway_timeout": ServerError,
+        "upstream_structured_output_failed": ServerError,
+    }
+)
+"""Out of credit is a 401 here: https://docs.perplexity.ai/docs/sdk/error-handling"""
+
 _REFUSED = frozenset({400, 413, 422})
 _SECRET = re.compile(r"(?:\bpplx-|\bbearer\s+|\bsk-)[^\s\"',;]+", re.IGNORECASE)
 
 
 def error_for(
-    status: int, headers: Mapping[str, str], body: bytes, *, provider: str | None = None, now: float
+    status: int,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    provider: str | None = None,
+    dialect: Dialect = PERPLEXITY,
+    now: float,
 ) -> PerplexityError:
     """Return the exception for an error status.
 
@@ -57,20 +76,21 @@ def error_for(
     what looks like a key.
     """
     told = {} if _is_page(headers, body) else _told(body)
-    kind, said = _kind(told), bool(told)
+    kind = _kind(told, dialect)
     request_id = headers.get("x-request-id")
-    if _is_refusal(status, kind, told=said):
-        message, field = _refusal(told)
+    if _is_refusal(status, kind, told=bool(told), dialect=dialect):
+        message, named = _refusal(told)
         return InvalidRequest(
-            message, field=field, provider=provider, status=status, type=kind or None, request_id=request_id
+            message, field=named, provider=provider, status=status, type=kind or None, request_id=request_id
         )
-    return _class(status, kind, told=said)(
-        clean(told.get("message")) or f"HTTP status {status}",
+    wait = retry_after(headers, now=now, limited=status == 429)
+    return _class(status, kind, told=bool(told), dialect=dialect, waits=wait is not None)(
+        clean(told.get("message")) or clean(told.get("detail")) or f"HTTP status {status}",
         provider=provider,
         status=status,
         type=kind or None,
         request_id=request_id,
-        retry_after=retry_after(headers, now=now, limited=status == 429),
+        retry_after=wait,
     )
 
 
@@ -79,11 +99,11 @@ def error_of(told: Mapping[str, JSON], *, provider: str, otherwise: str) -> Perp
 
     `otherwise` is the message where the object has none. RunFailed where its type says nothing more.
     """
-    kind = _kind(told)
+    kind = _kind(told, PERPLEXITY)
     message = clean(told.get("message")) or otherwise
-    if kind.startswith("invalid_") and kind not in _BY_TYPE:
+    if kind.startswith("invalid_") and kind not in PERPLEXITY.kinds:
         return InvalidRequest(message, field=clean(told.get("param")) or None, provider=provider, type=kind)
-    return _BY_TYPE.get(kind, RunFailed)(message, provider=provider, type=kind or None)
+    return PERPLEXITY.kinds.get(kind, RunFailed)(message, provider=provider, type=kind or None)
 
 
 def clean(message: JSON) -> str:
@@ -103,7 +123,8 @@ def _told(body: bytes) -> dict[str, JSON]:
         return {}
     if not isinstance(decoded, dict):
         return {}
-    error = decoded.get("error", decoded)
+    listed = decoded.get("errors")
+    error = decoded.get("error", listed[0] if isinstance(listed, list) and listed else decoded)
     return error if isinstance(error, dict) else {"message": error}
 
 
@@ -112,25 +133,26 @@ def _is_page(headers: Mapping[str, str], body: bytes) -> bool:
     return "html" in headers.get("content-type", "").lower() or body.lstrip()[:1] == b"<"
 
 
-def _kind(told: Mapping[str, JSON]) -> str:
+def _kind(told: Mapping[str, JSON], dialect: Dialect) -> str:
     """Return the service's own type; some answers have it in `code`, where others have the status."""
     said = [clean(told[key])[:80] for key in ("type", "code") if clean(told.get(key))]
-    return next((kind for kind in said if kind in _BY_TYPE), next(iter(said), ""))
+    return next((kind for kind in said if kind in dialect.kinds), next(iter(said), ""))
 
 
-def _is_refusal(status: int, kind: str, *, told: bool) -> bool:
+def _is_refusal(status: int, kind: str, *, told: bool, dialect: Dialect) -> bool:
     """Tell whether the request is at fault; a 400 that the service did not write itself says nothing of the sort."""
-    if not told or kind in _BY_TYPE:
+    if not told or kind in dialect.kinds:
         return False
     return status in _REFUSED or (status == 404 and kind.startswith("invalid_"))
 
 
-def _class(status: int, kind: str, *, told: bool) -> type[APIError]:
-    if kind in _BY_TYPE and status < 500:
-        return _BY_TYPE[kind]
+def _class(status: int, kind: str, *, told: bool, dialect: Dialect, waits: bool) -> type[APIError]:
+    if kind in dialect.kinds and status < 500:
+        return dialect.kinds[kind]
     if status >= 500 or (status == 403 and not told):
         return ServerError
-    return _BY_STATUS.get(status, APIError)
+    # Credit that comes back by itself is a limit: OpenRouter's 402 while other requests hold the rest of it.
+    return RateLimitError if status == 402 and waits else dialect.statuses.get(status, APIError)
 
 
 def _refusal(told: Mapping[str, JSON]) -> tuple[str, str | None]:

@@ -14,6 +14,7 @@ from perplexity.filters import Filters
 from perplexity.models import SONAR, WITHOUT_SCHEMA, Effort, Target
 from perplexity.types import JSON, Answer, Question
 from perplexity.wire.base import StreamReader
+from perplexity.wire.errors import PERPLEXITY, Dialect
 from perplexity.wire.search import common
 from perplexity.wire.sonar_output import read
 from perplexity.wire.sonar_stream import SonarStream
@@ -48,7 +49,7 @@ def sonar_model(question: Question, target: Target) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Sonar:
-    """The wire of Sonar, or of a service that speaks it: its path, its name and what it calls its models.
+    """The wire of Sonar, or of a service that speaks it: its path, its name, and how it names models and errors.
 
     `model` may raise InvalidRequest. A name may have a vendor before it: what counts here is what stands behind.
     """
@@ -56,6 +57,7 @@ class Sonar:
     path: str = "/chat/completions"
     provider: str = "Perplexity"
     model: Callable[[Question, Target], str] = sonar_model
+    dialect: Dialect = PERPLEXITY
     background: ClassVar[bool] = False
     tools: ClassVar[bool] = False
 
@@ -99,11 +101,11 @@ class Sonar:
 
     def read(self, body: Mapping[str, JSON]) -> Answer:
         """Return the answer of a whole response. Raises what its `error` says, RunFailed or MalformedResponse."""
-        return read(body, provider=self.provider)
+        return read(body, provider=self.provider, dialect=self.dialect)
 
     def reader(self) -> StreamReader:
         """Return a reader for one stream."""
-        return SonarStream(provider=self.provider)
+        return SonarStream(provider=self.provider, dialect=self.dialect)
 
 
 def _options(filters: Filters, model: str) -> dict[str, JSON]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from perplexity.types import JSON, Done, Event, Source, Sources, TextDelta
+from perplexity.wire.errors import PERPLEXITY, Dialect
 from perplexity.wire.reading import mapping, mappings, text
 from perplexity.wire.sonar_output import answer_of, choice_of, error_of, sources_of
 
@@ -18,6 +19,7 @@ class SonarStream:
     """Reads one stream. Every chunk repeats the sources and the usage: the last ones count."""
 
     provider: str
+    dialect: Dialect = PERPLEXITY
     run_id: str | None = None
     ended: bool = False
     _text: str = ""
@@ -35,7 +37,7 @@ class SonarStream:
         chunk = whole or event
         if chunk.get("error"):
             self.ended = True
-            raise error_of(chunk["error"], provider=self.provider)
+            raise error_of(chunk["error"], provider=self.provider, dialect=self.dialect)
         kind = text(chunk.get("object"))
         # Newer kinds, such as `chat.reasoning`, tell what the answer does not need.
         if kind and not kind.startswith("chat.completion"):

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from perplexity import errors
+from perplexity.deadlines import Deadlines
 from perplexity.errors import APIError, PerplexityError
-from perplexity.fallback import Deadlines
 from perplexity.models import Limits, resolve
 from perplexity.retry import worth_retrying
 from tests.docs.pages import ROOT, rows

@@ -7,6 +7,7 @@ from contextlib import aclosing
 
 import pytest
 
+from perplexity.deadlines import Deadlines
 from perplexity.errors import (
     AllProvidersFailed,
     BillingError,
@@ -23,7 +24,7 @@ from perplexity.errors import (
     TimedOut,
     Withdrawn,
 )
-from perplexity.fallback import Deadlines, Fallback
+from perplexity.fallback import Fallback
 from perplexity.models import Effort
 from perplexity.providers.base import Provider
 from perplexity.types import Attempt, Done, Event, Message, Query, Question, RunStarted, Sources, TextDelta

@@ -1,0 +1,133 @@
+"""Brave: ranked pages, news, and passages for an answer; no model writes anything."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlencode
+
+from perplexity.calls import Calls
+from perplexity.errors import AuthenticationError, BillingError, PerplexityError, RateLimitError
+from perplexity.models import Limits
+from perplexity.passages import events, passages_answer
+from perplexity.providers.base import BOTH
+from perplexity.providers.setup import Setup
+from perplexity.queries import checked_query
+from perplexity.retry import Deadline, Retries, RetryPolicy
+from perplexity.transport import Session, Transport
+from perplexity.types import Answer, Event, Query, Question, SearchResults
+from perplexity.wire import brave
+from perplexity.wire.errors import Dialect
+
+DIALECT = Dialect(
+    kinds={
+        "SUBSCRIPTION_TOKEN_INVALID": AuthenticationError,
+        "SUBSCRIPTION_NOT_FOUND": AuthenticationError,
+        "RESOURCE_NOT_ALLOWED": AuthenticationError,
+        "OPTION_NOT_IN_PLAN": AuthenticationError,
+        "QUOTA_LIMITED": BillingError,
+        "RATE_LIMITED": RateLimitError,
+    }
+)
+"""A bad key is a 422 here, and a 429 may be the month's end: https://api-dashboard.search.brave.com/app/documentation"""
+
+BASE_URL = "https://api.search.brave.com/res/v1"
+
+_PASSAGE_PAGES = 10
+
+
+class Brave:
+    """Brave Search as a provider; it answers with passages.
+
+    `session`, `retry`, `limits` and the clocks are as for `PerplexityClient`.
+    """
+
+    name = brave.PROVIDER
+    offers = BOTH
+
+    def __init__(
+        self,
+        api_key: str,
+        *,
+        base_url: str = BASE_URL,
+        session: Session | None = None,
+        retry: RetryPolicy | None = None,
+        limits: Limits | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        random: Callable[[], float] = random.random,
+    ) -> None:
+        self._transport = Transport(api_key, base_url=base_url, session=session, signed=_signed)
+        retries = Retries(policy=retry or RetryPolicy(), sleep=sleep, random=random)
+        self._calls = Calls(transport=self._transport, retries=retries, now=now, dialect=DIALECT)
+        self._seconds = (limits or Limits()).search
+        self._clock, self._now = clock, now
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._transport.close()
+
+    async def search(self, query: Query) -> SearchResults:
+        """Return ranked pages, or news, for half a cent. Raises any PerplexityError."""
+        return await self._found(query, brave.NEWS if query.news else brave.WEB)
+
+    async def answer(self, question: Question) -> Answer:
+        """Return the passages that fit the question best, word for word. Raises any PerplexityError."""
+        query = Query(
+            text=question.text,
+            filters=question.filters,
+            max_results=_PASSAGE_PAGES,
+            news=question.news,
+            seconds=question.seconds,
+        )
+        found = await self._found(query, brave.NEWS if question.news else brave.CONTEXT)
+        return passages_answer(found, question.text)
+
+    async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
+        """Yield the passages once they are all there. Raises any PerplexityError."""
+        for event in events(await self.answer(question)):
+            yield event
+
+    async def _found(self, query: Query, path: str) -> SearchResults:
+        started = self._clock()
+        try:
+            query = checked_query(query)
+            brave.check(query.filters)
+            today = datetime.fromtimestamp(self._now(), UTC).date()
+            parameters = urlencode(brave.build(query, path=path, today=today))
+            seconds = self._seconds if query.seconds is None else min(query.seconds, self._seconds)
+            deadline = Deadline.after(seconds, self._clock)
+            body = await self._calls.json("GET", f"{path}?{parameters}", deadline=deadline)
+            found = brave.read(body, path=path, most=query.max_results)
+        except PerplexityError as error:
+            error.provider = error.provider or self.name
+            raise
+        return replace(found, seconds=self._clock() - started, notes=brave.notes(query.filters))
+
+
+def build(setup: Setup) -> Brave | None:
+    """Return the provider where there is a key for it."""
+    if "brave" not in setup.keys:
+        return None
+    return Brave(
+        setup.keys["brave"],
+        base_url=setup.address("brave", BASE_URL),
+        session=setup.session,
+        retry=setup.retry,
+        limits=setup.limits,
+    )
+
+
+def _signed(key: str) -> Mapping[str, str]:
+    return {"X-Subscription-Token": key}

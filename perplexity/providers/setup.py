@@ -1,0 +1,36 @@
+"""What providers are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from perplexity.client import API
+from perplexity.models import Effort, Limits
+from perplexity.retry import RetryPolicy
+from perplexity.transport import Session
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """Everything that any provider may want; a provider whose part is missing is not made.
+
+    `keys` and `base_urls` are by the provider's name in lower case. `api` is Perplexity's interface for answers.
+    `pages` is the project's root, for the handbook; `pages_url` is the address under which the same Markdown files can
+    be read, empty for none. The rest is as for `PerplexityClient`.
+    """
+
+    keys: Mapping[str, str] = field(default_factory=dict, repr=False)
+    base_urls: Mapping[str, str] = field(default_factory=dict)
+    api: API = "agent"
+    reasoning_effort: Effort = "medium"
+    limits: Limits = field(default_factory=Limits)
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    session: Session | None = None
+    pages: Path | None = None
+    pages_url: str = ""
+
+    def address(self, name: str, default: str) -> str:
+        """Return the address of a provider's service."""
+        return self.base_urls.get(name) or default
