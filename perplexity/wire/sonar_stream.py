@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from perplexity.types import JSON, Done, Event, Source, Sources, TextDelta
 from perplexity.wire.reading import mapping, mappings, text
-from perplexity.wire.sonar_output import answer_of, choice_of, error_of, sources_of
+from perplexity.wire.sonar_output import answer_of, choice_of, failure, sources_of
 
 _WHOLE = frozenset({"chat.completion", "chat.completion.done"})
 _REPEATED = ("id", "model", "usage", "search_results", "citations")
@@ -35,7 +35,7 @@ class SonarStream:
         chunk = whole or event
         if chunk.get("error"):
             self.ended = True
-            raise error_of(chunk["error"], provider=self.provider)
+            raise failure(chunk["error"], provider=self.provider)
         kind = text(chunk.get("object"))
         # Newer kinds, such as `chat.reasoning`, tell what the answer does not need.
         if kind and not kind.startswith("chat.completion"):
