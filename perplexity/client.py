@@ -133,7 +133,7 @@ class PerplexityClient:
             await self._runs.cancel(run_id, deadline=Deadline.after(_CANCEL_SECONDS, self._clock))
 
     async def models(self) -> tuple[str, ...]:
-        """Return the names of the models that the key may use. It costs nothing, so it tries a key. Raises PerplexityError."""
+        """Return the names of the models that the key may use, for nothing: it tries a key. Raises PerplexityError."""
         with _named(Agent.provider):
             deadline = Deadline.after(_MODELS_SECONDS, self._clock)
             body = await self._calls.json("GET", "/v1/models", deadline=deadline)
