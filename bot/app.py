@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -36,13 +36,12 @@ from bot.web import health
 from bot.web.guard import Guard
 from bot.web.metrics import Metrics
 from bot.web.server import Server
-from perplexity.client import PerplexityClient
 from perplexity.deadlines import Deadlines
 from perplexity.fallback import Fallback
 from perplexity.models import Limits
-from perplexity.providers import configured
-from perplexity.providers.base import Provider
+from perplexity.providers import opened
 from perplexity.providers.handbook import load_pages
+from perplexity.providers.setup import Setup
 from perplexity.proxies import proxy_for
 from perplexity.retry import RetryPolicy
 
@@ -76,7 +75,7 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
             )
         )
         client = AsyncWebClient(token=slack.bot_token, base_url=slack.api_url, session=session)
-        providers = await _providers(settings, slack, stack)
+        providers = await stack.enter_async_context(opened(_setup(settings, slack), order=settings.provider_order))
         patience = Patience(seconds=DATABASE_PATIENCE_SECONDS)
         chat, response_urls = Chat(client), ResponseUrls(session)
         announcing = Announcing(
@@ -207,22 +206,12 @@ def _deadlines(settings: Settings) -> Deadlines:
     )
 
 
-async def _providers(settings: Settings, slack: Slack, stack: AsyncExitStack) -> Sequence[Provider]:
-    """Build the providers that the settings configure, in the list's order; the handbook is the playground's alone."""
-    perplexity = None
-    if settings.perplexity_api_key is not None:
-        perplexity = await stack.enter_async_context(_perplexity(settings))
-    if slack.playground is None:
-        return configured(perplexity=perplexity)
-    return configured(perplexity=perplexity, pages=ROOT, pages_url=slack.api_url.replace("/api/", "/docs"))
-
-
-def _perplexity(settings: Settings) -> PerplexityClient:
-    assert settings.perplexity_api_key is not None  # noqa: S101 - the caller looked
-    return PerplexityClient(
-        settings.perplexity_api_key.get_secret_value(),
+def _setup(settings: Settings, slack: Slack) -> Setup:
+    """Say what the providers are made of; the handbook is the playground's alone."""
+    return Setup(
+        keys=settings.provider_keys,
+        base_urls=settings.provider_base_urls,
         api=settings.perplexity_api,
-        base_url=settings.perplexity_base_url,
         reasoning_effort=settings.reasoning_effort,
         limits=Limits(
             search=settings.search_provider_seconds,
@@ -233,4 +222,6 @@ def _perplexity(settings: Settings) -> PerplexityClient:
         retry=RetryPolicy(
             attempts=settings.retry_attempts, base=settings.retry_base_seconds, cap=settings.retry_cap_seconds
         ),
+        pages=ROOT if slack.playground is not None else None,
+        pages_url=slack.api_url.replace("/api/", "/docs"),
     )

@@ -14,6 +14,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from bot.addresses import is_safe
 from bot.secret_shapes import checked_secret
+from perplexity.errors import InvalidRequest
+from perplexity.providers import checked_order
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 
@@ -51,6 +53,11 @@ class Settings(BaseSettings):
     )
     perplexity_base_url: str = "https://api.perplexity.ai"
     perplexity_api: Literal["agent", "sonar"] = "agent"
+    openrouter_api_key: SecretStr | None = None
+    openrouter_base_url: str = "https://openrouter.ai/api/v1"
+    brave_api_key: SecretStr | None = None
+    brave_base_url: str = "https://api.search.brave.com/res/v1"
+    providers: str = ""
     reasoning_effort: Literal["fast", "low", "medium", "high", "xhigh"] = "medium"
 
     database_url: SecretStr | None = None
@@ -75,7 +82,16 @@ class Settings(BaseSettings):
 
     dyno: str | None = Field(default=None, description="set by Heroku, whose disk is wiped at every restart")
 
-    @field_validator("slack_api_url", "perplexity_base_url")
+    @field_validator("providers")
+    @classmethod
+    def _known_providers(cls, names: str) -> str:
+        try:
+            checked_order(names.split(","))
+        except InvalidRequest as error:
+            raise ValueError(f"{error.value} is not allowed; {error.allowed}") from None
+        return names
+
+    @field_validator("slack_api_url", "perplexity_base_url", "openrouter_base_url", "brave_base_url")
     @classmethod
     def _https_or_loopback(cls, url: str) -> str:
         if not is_safe(url):
@@ -125,6 +141,30 @@ class Settings(BaseSettings):
     def slack_configured(self) -> bool:
         """Whether this process serves a real workspace; otherwise it serves the playground."""
         return self.slack_bot_token is not None
+
+    @property
+    def provider_keys(self) -> dict[str, str]:
+        """The keys of the services that there are keys for, by the provider's name."""
+        keys = {
+            "perplexity": self.perplexity_api_key,
+            "openrouter": self.openrouter_api_key,
+            "brave": self.brave_api_key,
+        }
+        return {name: key.get_secret_value() for name, key in keys.items() if key is not None}
+
+    @property
+    def provider_base_urls(self) -> dict[str, str]:
+        """The addresses of the services, by the provider's name."""
+        return {
+            "perplexity": self.perplexity_base_url,
+            "openrouter": self.openrouter_base_url,
+            "brave": self.brave_base_url,
+        }
+
+    @property
+    def provider_order(self) -> tuple[str, ...]:
+        """The providers to ask, in order; empty for all of them in their usual order."""
+        return checked_order(self.providers.split(","))
 
     @property
     def bind_host(self) -> str:

@@ -27,12 +27,14 @@ from perplexity.ways import Way
 from perplexity.wire import search
 from perplexity.wire.agent import Agent
 from perplexity.wire.base import Wire
+from perplexity.wire.reading import mappings, texts
 from perplexity.wire.sonar import Sonar
 
 API = Literal["agent", "sonar"]
 """The interfaces to answers: the present one and its predecessor, which Perplexity has retired for new keys."""
 
 _CANCEL_SECONDS = 10.0
+_MODELS_SECONDS = 10.0
 
 
 class PerplexityClient:
@@ -129,6 +131,13 @@ class PerplexityClient:
         """Stop a run, such as `RunStarted` names. One that has ended already is no error; raises PerplexityError."""
         with _named(Agent.provider):
             await self._runs.cancel(run_id, deadline=Deadline.after(_CANCEL_SECONDS, self._clock))
+
+    async def models(self) -> tuple[str, ...]:
+        """Return the names of the models that the key may use, for nothing: it tries a key. Raises PerplexityError."""
+        with _named(Agent.provider):
+            deadline = Deadline.after(_MODELS_SECONDS, self._clock)
+            body = await self._calls.json("GET", "/v1/models", deadline=deadline)
+            return texts([model.get("id") for model in mappings(body.get("data"))])
 
     def _deadline(self, asked: float | None, limit: float) -> Deadline:
         return Deadline.after(limit if asked is None else min(asked, limit), self._clock)

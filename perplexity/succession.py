@@ -63,4 +63,4 @@ class Succession:
             raise error
         if way is self._ways[0]:
             del self._ways[0]
-            log.warning("answers.endpoint_retired", extra={"path": way.path, "instead": self._ways[0].path})
+            log.warning("answers.endpoint_retired", extra={"path": way.path})

@@ -93,8 +93,9 @@ class Sonar:
     def notes(self, question: Question) -> tuple[str, ...]:
         """Return what became of a withdrawn model and of tools."""
         told = []
-        if question.model is not None and (instead := _WITHDRAWN.get(question.model.strip().lower())):
-            told.append(f"Perplexity has withdrawn {question.model.strip().lower()}: {instead} answered.")
+        name = _plain((question.model or "").strip().lower())
+        if instead := _WITHDRAWN.get(name):
+            told.append(f"Perplexity has withdrawn {name}: {instead} answered.")
         if question.tools:
             told.append("Sonar models take no tools: they were left out.")
         return tuple(told)

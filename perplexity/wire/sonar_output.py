@@ -7,16 +7,15 @@ from collections.abc import Mapping, Sequence
 
 from perplexity.errors import MalformedResponse, PerplexityError, RunFailed
 from perplexity.types import JSON, Answer, Source, Usage
-from perplexity.wire.agent_output import failure
-from perplexity.wire.errors import PERPLEXITY, Dialect, clean, error_for
+from perplexity.wire.errors import PERPLEXITY, Dialect, clean, error_for, error_of
 from perplexity.wire.reading import dollars, mapping, mappings, text, whole
 from perplexity.wire.sources import merge
 
 
 def read(body: Mapping[str, JSON], *, provider: str, dialect: Dialect = PERPLEXITY) -> Answer:
-    """Return the answer of a whole response. Raises as `error_of` and `answer_of` say."""
+    """Return the answer of a whole response. Raises as `failure` and `answer_of` say."""
     if body.get("error"):
-        raise error_of(body["error"], provider=provider, dialect=dialect)
+        raise failure(body["error"], provider=provider, dialect=dialect)
     choice = choice_of(body)
     message = mapping(choice.get("message"))
     return answer_of(
@@ -69,17 +68,16 @@ def sources_of(body: Mapping[str, JSON], annotations: Sequence[Mapping[str, JSON
     return merge(_numbered([{**cited.get(url, {}), "url": url} for url in map(text, listed)]))
 
 
-def error_of(error: JSON, *, provider: str, dialect: Dialect = PERPLEXITY) -> PerplexityError:
+def failure(error: JSON, *, provider: str, dialect: Dialect = PERPLEXITY) -> PerplexityError:
     """Return the exception for the `error` object inside an HTTP 200; its `code` may be what the status should be.
 
     https://openrouter.ai/docs/api-reference/errors
     """
     code = whole(mapping(error).get("code"))
     if code is not None and 400 <= code < 600:
-        return error_for(code, {}, json.dumps({"error": error}).encode(), provider=provider, dialect=dialect, now=0.0)
-    failed = failure(error)
-    failed.provider = provider
-    return failed
+        body = json.dumps({"error": error}).encode()
+        return error_for(code, {}, body, provider=provider, dialect=dialect, now=0.0)
+    return error_of(mapping(error), provider=provider, otherwise=clean(error) or "the answer failed")
 
 
 def _numbered(pages: JSON) -> list[Mapping[str, JSON]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from perplexity.types import JSON, Done, Event, Source, Sources, TextDelta
 from perplexity.wire.errors import PERPLEXITY, Dialect
 from perplexity.wire.reading import mapping, mappings, text
-from perplexity.wire.sonar_output import answer_of, choice_of, error_of, sources_of
+from perplexity.wire.sonar_output import answer_of, choice_of, failure, sources_of
 
 _WHOLE = frozenset({"chat.completion", "chat.completion.done"})
 _REPEATED = ("id", "model", "usage", "search_results", "citations")
@@ -37,7 +37,7 @@ class SonarStream:
         chunk = whole or event
         if chunk.get("error"):
             self.ended = True
-            raise error_of(chunk["error"], provider=self.provider, dialect=self.dialect)
+            raise failure(chunk["error"], provider=self.provider, dialect=self.dialect)
         kind = text(chunk.get("object"))
         # Newer kinds, such as `chat.reasoning`, tell what the answer does not need.
         if kind and not kind.startswith("chat.completion"):

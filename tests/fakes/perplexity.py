@@ -52,6 +52,7 @@ SONAR_FIELDS = _names(
     "parallel_tool_calls"
 )
 OPTION_FIELDS = _names("search_context_size search_type user_location image_results_enhanced_relevance")
+MODELS = ("perplexity/sonar", "anthropic/claude-sonnet-5")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +129,7 @@ class FakePerplexity:
     async def __aenter__(self) -> Self:
         application = web.Application(client_max_size=64_000_000)
         application.router.add_post("/search", self._search)
+        application.router.add_get("/v1/models", self._models)
         application.router.add_post("/chat/completions", self._sonar)
         for path in ("/v1/agent", "/v1/responses"):
             application.router.add_post(path, self._agent)
@@ -188,6 +190,12 @@ class FakePerplexity:
         if body.get("stream"):
             return await _send(request, streamed(fixture("sonar.stream.sse")))
         return _json(fixture("sonar.200.json"))
+
+    async def _models(self, request: web.Request) -> web.StreamResponse:
+        await self._received(request)
+        models = [{"id": name, "object": "model", "created": 0, "owned_by": name.split("/")[0]} for name in MODELS]
+        listed = web.json_response({"object": "list", "data": models})
+        return await self._fault(request) or self._unauthorized(request) or listed
 
     async def _agent(self, request: web.Request) -> web.StreamResponse:
         body = await self._received(request)

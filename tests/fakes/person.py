@@ -27,6 +27,50 @@ def signed(body: bytes, *, secret: str = SIGNING_SECRET, at: float | None = None
     return {"X-Slack-Request-Timestamp": timestamp, "X-Slack-Signature": f"v0={digest}"}
 
 
+def slash_command(text: str, *, trigger: str, user: str, url: str) -> dict[str, str]:
+    """Return what Slack says about a line such as `/ask why`; `url` is the response_url."""
+    command, _, rest = text.partition(" ")
+    return {
+        "token": "deprecated",
+        "team_id": "T1",
+        "team_domain": "example",
+        "channel_id": "C1",
+        "channel_name": "general",
+        "user_id": user,
+        "user_name": "ada",
+        "command": command,
+        "text": rest,
+        "api_app_id": "A1",
+        "is_enterprise_install": "false",
+        "response_url": url,
+        "trigger_id": trigger,
+    }
+
+
+def event_envelope(event: dict[str, Any], *, user: str, id: str) -> dict[str, Any]:
+    """Return what Slack says about an event. https://docs.slack.dev/apis/events-api#callback-field"""
+    return {
+        "token": "deprecated",
+        "team_id": "T1",
+        "context_team_id": "T1",
+        "api_app_id": "A1",
+        "event": {"user": user, "event_ts": event.get("ts"), "team": "T1"} | event,
+        "type": "event_callback",
+        "event_id": id,
+        "event_time": 1795255200,
+        "authorizations": [
+            {
+                "enterprise_id": None,
+                "team_id": "T1",
+                "user_id": BOT_USER,
+                "is_bot": True,
+                "is_enterprise_install": False,
+            }
+        ],
+        "is_ext_shared_channel": False,
+    }
+
+
 @dataclass(frozen=True, kw_only=True)
 class Person:
     """Somebody in the workspace who types commands and clicks, as Slack reports it to the app at `app_url`.
@@ -42,23 +86,7 @@ class Person:
 
     async def types(self, text: str, *, trigger: str = "t1") -> ClientResponse:
         """Send a line such as `/ask why` as a slash command; the same `trigger` is the same delivery."""
-        command, _, rest = text.partition(" ")
-        form = {
-            "token": "deprecated",
-            "team_id": "T1",
-            "team_domain": "example",
-            "channel_id": "C1",
-            "channel_name": "general",
-            "user_id": self.user,
-            "user_name": "ada",
-            "command": command,
-            "text": rest,
-            "api_app_id": "A1",
-            "is_enterprise_install": "false",
-            "response_url": self.response_url(trigger),
-            "trigger_id": trigger,
-        }
-        return await self._send(form)
+        return await self._send(slash_command(text, trigger=trigger, user=self.user, url=self.response_url(trigger)))
 
     async def mentions(self, text: str, /, *, ts: str = "1795255200.000100", **more: Any) -> ClientResponse:
         """Mention the app in a channel, as the event `app_mention` says; the same `ts` is the same message."""
@@ -74,31 +102,8 @@ class Person:
     async def event(
         self, event: dict[str, Any], *, id: str = "Ev1", headers: dict[str, str] | None = None
     ) -> ClientResponse:
-        """Have Slack report an event; a delivery that is one more has the header `X-Slack-Retry-Num`.
-
-        https://docs.slack.dev/apis/events-api#callback-field
-        """
-        envelope = {
-            "token": "deprecated",
-            "team_id": "T1",
-            "context_team_id": "T1",
-            "api_app_id": "A1",
-            "event": {"user": self.user, "event_ts": event.get("ts"), "team": "T1"} | event,
-            "type": "event_callback",
-            "event_id": id,
-            "event_time": 1795255200,
-            "authorizations": [
-                {
-                    "enterprise_id": None,
-                    "team_id": "T1",
-                    "user_id": BOT_USER,
-                    "is_bot": True,
-                    "is_enterprise_install": False,
-                }
-            ],
-            "is_ext_shared_channel": False,
-        }
-        body = json.dumps(envelope).encode()
+        """Have Slack report an event; a delivery that is one more has the header `X-Slack-Retry-Num`."""
+        body = json.dumps(event_envelope(event, user=self.user, id=id)).encode()
         sent = signed(body, secret=self.secret) | {"Content-Type": "application/json"} | (headers or {})
         return await self.session.post(f"{self.app_url}/slack/events", data=body, headers=sent)
 

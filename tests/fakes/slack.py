@@ -13,9 +13,11 @@ from typing import Any, Self
 
 from aiohttp import web
 
+from bot.scopes import SCOPES
 from tests.fakes.slack_limits import MOST_TEXT_BYTES_BESIDE_BLOCKS, check_message
 
 BOT_TOKEN = "xoxb-fake-bot-token"
+APP_TOKEN = "xapp-fake-app-token"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +48,8 @@ class Fault:
 class FakeSlack:
     """The server. `origin` is its address, `api_url` what SLACK_API_URL is set to; `posts` is what it took.
 
-    `shown` holds what people see now in channels, by channel and `ts`.
+    `shown` holds what people see now in channels, by channel and `ts`. `scopes` are those of the bot token, by default
+    the manifest's; `socket_url` is where Socket Mode connects to.
     """
 
     def __init__(self) -> None:
@@ -60,6 +63,8 @@ class FakeSlack:
         self._runner: web.AppRunner | None = None
         self._last_ts = 0.0
         self.origin = ""
+        self.scopes = [scope.name for scope in SCOPES]
+        self.socket_url = ""
 
     async def __aenter__(self) -> Self:
         application = web.Application(client_max_size=10_000_000)
@@ -129,12 +134,20 @@ class FakeSlack:
         method = request.match_info["method"]
         payload = await _arguments(request)
         self.calls.append((method, payload))
-        if request.headers.get("Authorization") != f"Bearer {BOT_TOKEN}":
+        token = APP_TOKEN if method == "apps.connections.open" else BOT_TOKEN
+        if request.headers.get("Authorization") != f"Bearer {token}":
             return web.json_response({"ok": False, "error": "invalid_auth"})
         if fault := self._next_fault(method):
             return await self._fail_with(fault, request, method, payload)
-        answer = await self._methods(method, payload)
-        return web.json_response({"ok": "error" not in answer} | answer)
+        answer = self._about_the_app(method) or await self._methods(method, payload)
+        # Slack tells the token's scopes with every answer: https://docs.slack.dev/authentication/installing-with-oauth
+        headers = {"x-oauth-scopes": ",".join(self.scopes)}
+        return web.json_response({"ok": "error" not in answer} | answer, headers=headers)
+
+    def _about_the_app(self, method: str) -> dict[str, Any]:
+        if method == "auth.test":
+            return {"team": "Example", "user": "web_answers", "team_id": "T1", "user_id": "U0APP", "bot_id": "B0APP"}
+        return {"url": self.socket_url} if method == "apps.connections.open" else {}
 
     async def _methods(self, method: str, payload: dict[str, Any]) -> dict[str, Any]:
         if method == "conversations.open":

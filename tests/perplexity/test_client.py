@@ -28,7 +28,7 @@ from perplexity.filters import Filters
 from perplexity.models import Limits
 from perplexity.retry import RetryPolicy
 from perplexity.types import Message, Query, Question
-from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, replied, sse, streamed
+from tests.fakes.perplexity import KEY, MODELS, FakePerplexity, Fault, fixture, replied, sse, streamed
 
 HTML = Fault(status=524, chunks=(b"<html>cloudflare</html>",), content_type="text/html")
 
@@ -379,3 +379,17 @@ async def test_nobody_listens__the_connection_failed() -> None:
     async with PerplexityClient(KEY, base_url="http://127.0.0.1:9", retry=RetryPolicy(base=0.0)) as client:
         with pytest.raises(ConnectionFailed, match="ClientConnectorError"):
             await client.search("x")
+
+
+async def test_the_models_are_listed_for_nothing() -> None:
+    async with FakePerplexity() as fake, PerplexityClient(KEY, base_url=fake.base_url) as client:
+        listed = await client.models()
+
+    assert listed == MODELS
+    assert [(request.method, request.path) for request in fake.requests] == [("GET", "/v1/models")]
+
+
+async def test_a_wrong_key_may_list_nothing() -> None:
+    async with FakePerplexity() as fake, PerplexityClient("pplx-another", base_url=fake.base_url) as client:
+        with pytest.raises(AuthenticationError):
+            await client.models()

@@ -264,6 +264,16 @@ async def test_a_stream_that_tells_it_as_an_event_leaves_it_too(fake: FakePerple
     assert paths(fake) == [CHAT, AGENT]
 
 
+async def test_a_stream_that_tells_it_behind_its_text_is_not_begun_again(fake: FakePerplexity) -> None:
+    fake.script(CHAT, streamed(sse(chunk("Half"), RETIRED)))
+
+    async with sonar(fake) as client:
+        with pytest.raises(EndpointRetired):
+            await told_by(client)
+
+    assert paths(fake) == [CHAT]
+
+
 async def test_questions_at_once_leave_it_once(retired: FakePerplexity, caplog: pytest.LogCaptureFixture) -> None:
     retired.hold()
     async with sonar(retired) as client, asyncio.TaskGroup() as group:

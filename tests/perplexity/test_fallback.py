@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 
@@ -75,11 +76,14 @@ async def test_the_first_provider_that_answers_is_taken() -> None:
 @pytest.mark.parametrize("error", FAILURES, ids=lambda error: type(error).__name__)
 async def test_a_failure_is_passed_to_the_next_and_remembered(error: PerplexityError) -> None:
     chain = Fallback([FakeProvider("One", error=error), FakeProvider("Two")], clock=still)
-    failed = (Attempt(provider="One", seconds=0.0, error_class=type(error).__name__, summary=error.summary),)
+    failed = Attempt(
+        provider="One", seconds=0.0, kind="search", error_class=type(error).__name__, summary=error.summary
+    )
 
     found, answer = await chain.search(QUERY), await chain.answer(question())
 
-    assert (found.provider, found.failed, answer.provider, answer.failed) == ("Two", failed, "Two", failed)
+    assert (found.provider, found.failed) == ("Two", (failed,))
+    assert (answer.provider, answer.failed) == ("Two", (replace(failed, kind="answer"),))
 
 
 async def test_a_refused_request_is_the_callers_fault_and_nobody_else_is_asked() -> None:

@@ -22,6 +22,8 @@ from perplexity.models import EFFORTS, Effort, Limits, Target, check_schema, res
         ("sonar-deep-research", False, "high"),
         ("sonar", True, "fast"),
         (" Sonar-Pro ", False, "fast"),
+        ("perplexity/sonar-pro", False, "fast"),
+        ("perplexity/sonar-deep-research", False, "high"),
         *((effort, False, effort) for effort in EFFORTS),
     ],
 )
@@ -46,6 +48,10 @@ def test_a_vendors_model_is_pinned(reasoning: bool) -> None:
 
     expected = Target(effort="medium", model="openai/gpt-6-luna", reasons=reasoning, name="openai/gpt-6-luna")
     assert expected == target
+
+
+def test_of_the_sonar_models_one_can_be_pinned() -> None:
+    assert resolve("perplexity/sonar").model == "perplexity/sonar"
 
 
 @pytest.mark.parametrize(

@@ -82,10 +82,10 @@ def test_every_name_has_its_sonar_model(model: str, expected: tuple[str, str]) -
 
 
 def test_a_withdrawn_model_is_replaced_and_that_is_said() -> None:
-    assert asked("sonar-reasoning") == ("sonar-reasoning-pro", "medium")
-    assert WIRE.notes(question(model=" Sonar-Reasoning ")) == (
-        "Perplexity has withdrawn sonar-reasoning: sonar-reasoning-pro answered.",
-    )
+    told = ("Perplexity has withdrawn sonar-reasoning: sonar-reasoning-pro answered.",)
+    for name in (" Sonar-Reasoning ", "perplexity/sonar-reasoning"):
+        assert asked(name) == ("sonar-reasoning-pro", "medium")
+        assert WIRE.notes(question(model=name)) == told
     assert WIRE.notes(question(model="sonar-pro")) == ()
 
 

@@ -1,0 +1,44 @@
+"""The Sonar interface, end to end: chosen by a setting, left when the service has retired it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bot.settings import Settings
+from tests.end_to_end.conftest import World
+from tests.fakes.perplexity import fixture
+
+TS = "1795255200.000100"
+RETIRED = json.loads(fixture("err.403.chat_completions_not_available.json"))
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    return settings.model_copy(update={"perplexity_api": "sonar"})
+
+
+async def words(world: World, holds: str) -> str:
+    """Wait until the thread shows the answer, and return what it then says."""
+    await world.slack.wait_until(lambda: any(holds in post.words for post in world.slack.thread("C1", TS)))
+    (post,) = world.slack.thread("C1", TS)
+    return post.words
+
+
+async def test_a_question_is_answered_by_sonar_without_what_it_thought(world: World) -> None:
+    await world.mentions("--reasoning why")
+
+    assert "plan" not in await words(world, "Answer.")
+    assert [(request.path, request.json["model"]) for request in world.perplexity.requests] == [
+        ("/chat/completions", "sonar-reasoning-pro")
+    ]
+
+
+async def test_a_question_to_a_retired_sonar_is_answered_all_the_same(world: World) -> None:
+    world.perplexity.fail("/chat/completions", status=403, body=RETIRED)
+
+    await world.mentions("why")
+
+    assert "Example answer" in await words(world, "Example answer")
+    assert [request.path for request in world.perplexity.requests] == ["/chat/completions", "/v1/agent"]
