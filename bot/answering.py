@@ -11,7 +11,7 @@ from uuid import UUID
 
 from bot.blocks.base import Audience
 from bot.blocks.failure import failure_message
-from bot.commands.base import Command, Work
+from bot.commands.base import Command, Office, Work
 from bot.commands.notices import searching_message
 from bot.commands.threads import BY_MENTION, DIRECTLY, notice
 from bot.delivery.announcing import Announcing
@@ -44,6 +44,7 @@ class Answering:
 
     questions: Questions
     provider: Provider
+    office: Office
     delivery: Delivery
     announcing: Announcing
     commands: Mapping[str, Command[Any, Any]]
@@ -119,7 +120,7 @@ class Answering:
             if not await self.patience(lambda: self.questions.record_run(row, run_id)):
                 raise Withdrawn("another worker holds the question")
 
-        work = Work(provider=self.provider, run_id=row.run_id, on_run=on_run)
+        work = Work(provider=self.provider, office=self.office, asker=row.user_id, run_id=row.run_id, on_run=on_run)
         reply = await command.answer(request, work)
         return Outcome(
             messages=command.render(reply, request, self._seen_by(row, request)),

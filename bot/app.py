@@ -15,7 +15,9 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.addresses import is_loopback
+from bot.admins import Admins
 from bot.answering import Answering
+from bot.attempt_log import AttemptLog
 from bot.commands import COMMANDS
 from bot.commands.slash import slash_commands
 from bot.delivery.announcing import Announcing
@@ -26,10 +28,12 @@ from bot.jobs import STALLED_AFTER_SECONDS, Jobs
 from bot.journal import Journal
 from bot.listeners import actions, messages, slash
 from bot.listeners.services import Services
+from bot.office import WorkspaceOffice
 from bot.playground.server import Playground
 from bot.process import App, Slack
 from bot.settings import Settings
 from bot.socket_mode import SocketMode
+from bot.storage.attempts import Attempts
 from bot.storage.patience import Patience
 from bot.storage.questions import Questions, connection_pool
 from bot.web import health
@@ -44,6 +48,7 @@ from perplexity.providers.handbook import load_pages
 from perplexity.providers.setup import Setup
 from perplexity.proxies import proxy_for
 from perplexity.retry import RetryPolicy
+from perplexity.types import Attempt
 
 log = logging.getLogger(__name__)
 
@@ -76,6 +81,13 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
         )
         client = AsyncWebClient(token=slack.bot_token, base_url=slack.api_url, session=session)
         providers = await stack.enter_async_context(opened(_setup(settings, slack), order=settings.provider_order))
+        attempts = Attempts(pool)
+        attempt_log = AttemptLog(attempts=attempts)
+
+        def heard(attempt: Attempt) -> None:
+            metrics.attempted(attempt)
+            attempt_log.note(attempt)
+
         patience = Patience(seconds=DATABASE_PATIENCE_SECONDS)
         chat, response_urls = Chat(client), ResponseUrls(session)
         announcing = Announcing(
@@ -91,8 +103,9 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
                 providers,
                 deadlines=_deadlines(settings),
                 reasoning_effort=settings.reasoning_effort,
-                on_attempt=metrics.attempted,
+                on_attempt=heard,
             ),
+            office=WorkspaceOffice(admins=Admins(client, named=settings.admins), attempts=attempts),
             delivery=Delivery(
                 questions=questions,
                 patience=patience,
@@ -118,7 +131,8 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
             providers=providers,
             questions=questions,
             jobs=jobs,
-            server=_server(settings, slack, app, services) if http else None,
+            attempt_log=attempt_log,
+            server=_server(settings, slack, app, services, attempts) if http else None,
             socket=SocketMode(app, app_token=slack.app_token, client=client) if http and slack.app_token else None,
         )
 
@@ -153,11 +167,11 @@ def _bolt_logger() -> logging.Logger:
     return logger
 
 
-def _server(settings: Settings, slack: Slack, app: AsyncApp, services: Services) -> Server:
+def _server(settings: Settings, slack: Slack, app: AsyncApp, services: Services, attempts: Attempts) -> Server:
     async def workers_alive() -> int:
         return await services.questions.workers_alive(seconds=STALLED_AFTER_SECONDS)
 
-    routes = health.routes(workers_alive=workers_alive, metrics=services.metrics)
+    routes = health.routes(workers_alive=workers_alive, troubles=attempts.troubles, metrics=services.metrics)
     if slack.signing_secret is not None:
         guard = Guard(app, signing_secret=slack.signing_secret, metrics=services.metrics)
         routes.append(web.post("/slack/events", guard.handle))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bot.attempt_log import AttemptLog
 from bot.jobs import Jobs
 from bot.playground.server import Playground
 from bot.socket_mode import SocketMode
@@ -40,6 +41,7 @@ class App:
     providers: Sequence[Provider]
     questions: Questions
     jobs: Jobs
+    attempt_log: AttemptLog
     server: Server | None
     socket: SocketMode | None = None
 
@@ -55,11 +57,13 @@ class App:
             await self.socket.start()
         worker = [asyncio.create_task(self.jobs.work(drain_seconds=DRAIN_SECONDS))] if work else []
         sweep = asyncio.create_task(self.jobs.sweep(self.questions))
+        logging = asyncio.create_task(self.attempt_log.run())
         ready()
         try:
-            await _first({asyncio.create_task(stop.wait()), sweep, *worker})
+            await _first({asyncio.create_task(stop.wait()), sweep, logging, *worker})
         finally:
             await self._stop(worker, sweep)
+            await _cancelled(logging)
 
     async def _stop(self, worker: Sequence[asyncio.Task[None]], sweep: asyncio.Task[None]) -> None:
         # The playground is its own Slack: it must go on listening for the answers that are still on their way.

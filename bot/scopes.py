@@ -49,5 +49,10 @@ SCOPES = (
         why="Opens the direct message with an asker whose answer can go nowhere else.",
         without="An answer that can go nowhere else than to a direct message is lost.",
     ),
+    Scope(
+        name="users:read",
+        why="Whether somebody who asks for /pplx status is an admin of the workspace.",
+        without="Only people in ADMIN_USER_IDS can see /pplx status.",
+    ),
 )
 """In the order of the manifest."""

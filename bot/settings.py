@@ -60,6 +60,8 @@ class Settings(BaseSettings):
     providers: str = ""
     reasoning_effort: Literal["fast", "low", "medium", "high", "xhigh"] = "medium"
 
+    admin_user_ids: str = ""
+
     database_url: SecretStr | None = None
     data_dir: str = ".data"
 
@@ -81,6 +83,14 @@ class Settings(BaseSettings):
     retry_cap_seconds: Seconds = 8
 
     dyno: str | None = Field(default=None, description="set by Heroku, whose disk is wiped at every restart")
+
+    @field_validator("admin_user_ids")
+    @classmethod
+    def _people(cls, ids: str) -> str:
+        wrong = [one for one in ids.split(",") if one.strip() and not re.fullmatch(r"[UW][A-Z0-9]{2,20}", one.strip())]
+        if wrong:
+            raise ValueError("takes user ids of Slack, such as U012AB3CD, with commas between them")
+        return ids
 
     @field_validator("providers")
     @classmethod
@@ -141,6 +151,11 @@ class Settings(BaseSettings):
     def slack_configured(self) -> bool:
         """Whether this process serves a real workspace; otherwise it serves the playground."""
         return self.slack_bot_token is not None
+
+    @property
+    def admins(self) -> tuple[str, ...]:
+        """The ids of people who are admins by the settings."""
+        return tuple(filter(None, (one.strip() for one in self.admin_user_ids.split(","))))
 
     @property
     def provider_keys(self) -> dict[str, str]:

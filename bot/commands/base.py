@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from bot.blocks.base import Audience, OutgoingMessage
+from bot.figures import ProviderFigures
 from perplexity.providers.base import Provider
 
 Request = TypeVar("Request")
@@ -23,11 +24,28 @@ class Option:
     short: str = ""
 
 
+class Office(Protocol):
+    """What the app knows of its own work, and of who may see it."""
+
+    async def is_admin(self, user_id: str) -> bool:
+        """Tell whether a person is an admin."""
+        ...
+
+    async def figures(self) -> Sequence[ProviderFigures]:
+        """Return how the providers did in the last day."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """What a command may use to answer: the provider, and the background run to resume or to record."""
+    """What a command may use to answer: the provider, the app's office, and the background run to resume or to record.
+
+    `asker` is the id of who asks.
+    """
 
     provider: Provider
+    office: Office
+    asker: str
     run_id: str | None = None
     on_run: Callable[[str], Awaitable[None]] | None = None
 
@@ -36,9 +54,11 @@ class Work:
 class Command(Generic[Request, Reply]):
     """One command.
 
-    `name` has no slash. `summary` is its line in Slack's own list, `usage` what follows the name, `examples` are pairs
-    of arguments and what they do. `parse` is pure and raises `UsageError`; the worker calls it again. `audience` says
-    who will see the answer to a request behind a slash; `render` is told who sees it where it is shown.
+    `name` has no slash; without `own_name` the command is reached under the umbrella only, and a `bare` one is meant,
+    not helped with, when nothing follows its name. `summary` is its line in Slack's own list, `usage` what follows the
+    name, `examples` are pairs of arguments and what they do. `parse` is pure and raises `UsageError`; the worker calls
+    it again. `audience` says who will see the answer to a request behind a slash; `render` is told who sees it where it
+    is shown.
     """
 
     name: str
@@ -46,6 +66,8 @@ class Command(Generic[Request, Reply]):
     usage: str
     options: tuple[Option, ...]
     examples: tuple[tuple[str, str], ...]
+    own_name: bool = True
+    bare: bool = False
     parse: Callable[[str], Request]
     audience: Callable[[Request], Audience]
     answer: Callable[[Request, Work], Awaitable[Reply]]

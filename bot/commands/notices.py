@@ -14,13 +14,15 @@ from bot.errors import UsageError
 
 _QUESTION = 150
 _AIMS = {"search": "pages for", "ask": "an answer to"}
+_MOMENT = "*One moment…*"
 
 
 def searching_message(command: str, text: str) -> OutgoingMessage:
     """Say that a question was taken; `text` is what followed the command, as Slack sent it."""
+    if command not in _AIMS:
+        return _of_sections([_MOMENT])
     question = escape(shorten(one_line(as_typed(text)), _QUESTION))
-    aim = _AIMS.get(command, "")
-    return _of_sections([f"*Searching…*  {aim} “{question}”" if question else "*Searching…*"])
+    return _of_sections([f"*Searching…*  {_AIMS[command]} “{question}”" if question else "*Searching…*"])
 
 
 def notice_message(text: str) -> OutgoingMessage:
@@ -48,7 +50,7 @@ def help_overview(
     commands: Sequence[Command[Any, Any]], *, slash: str, unknown: str | None = None, nearest: str | None = None
 ) -> OutgoingMessage:
     """List the commands; `unknown` is a word that named none of them, `nearest` the one that it may have meant."""
-    rows = [f"{code(f'{slash} {command.name} {command.usage}')}\n{escape(command.summary)}" for command in commands]
+    rows = [f"{_line(f'{slash} {command.name}', command.usage)}\n{escape(command.summary)}" for command in commands]
     more = f"{code(f'{slash} help {commands[0].name}')} shows every option with examples" if commands else ""
     sections = [*_unknown(unknown, nearest), *lines(rows)]
     message = _of_sections(sections or ["There are no commands."])

@@ -53,20 +53,25 @@ def slash_commands(commands: Sequence[Command[Any, Any]], *, prefix: str = "") -
     umbrella = SlashCommand(
         name=f"/{prefix}{UMBRELLA}", usage_hint=f"{' | '.join(names)} …", description="Every command under one name"
     )
-    own = (SlashCommand(name=f"/{prefix}{c.name}", usage_hint=c.usage, description=c.summary) for c in commands)
+    own = (
+        SlashCommand(name=f"/{prefix}{command.name}", usage_hint=command.usage, description=command.summary)
+        for command in commands
+        if command.own_name
+    )
     return (*own, umbrella)
 
 
 def _ending(name: str, commands: Sequence[Command[Any, Any]]) -> Command[Any, Any] | None:
     """Return the command whose name ends this one; the longest, since one name may end another."""
-    fitting = [command for command in commands if name.endswith(command.name)]
+    fitting = [command for command in commands if command.own_name and name.endswith(command.name)]
     return max(fitting, key=lambda command: len(command.name), default=None)
 
 
 def _under_umbrella(slash: str, text: str, commands: Sequence[Command[Any, Any]]) -> Routed:
     first, rest = _first_word(text)
     if command := _named(first, commands):
-        return Routed(command=command, help=asks_for_help(rest), rest=rest, slash=f"{slash} {command.name}")
+        helped = asks_for_help(rest) and (bool(rest.strip()) or not command.bare)
+        return Routed(command=command, help=helped, rest=rest, slash=f"{slash} {command.name}")
     if not asks_for_help(first):
         meant = nearest(first.casefold(), [command.name for command in commands])
         return Routed(command=None, slash=slash, unknown=first, nearest=meant)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from bot.storage.attempts import ADMINS_OWN
+from perplexity.rounds import RESTING
 from perplexity.types import Attempt
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 600.0)
@@ -28,6 +30,15 @@ class Metrics:
         self._provider = Histogram(
             "provider_seconds", "How long providers took", ["provider"], buckets=SECONDS, registry=self.registry
         )
+        self._cost = Counter(
+            "provider_cost_usd", "Dollars that providers said they charge", ["provider"], registry=self.registry
+        )
+        self._refuses = Gauge(
+            "provider_needs_an_admin",
+            "1 while a provider refuses the key or is out of credit",
+            ["provider"],
+            registry=self.registry,
+        )
 
     def received(self, *, command: str, surface: str) -> None:
         """Count a question that was written down."""
@@ -48,7 +59,12 @@ class Metrics:
     def attempted(self, attempt: Attempt) -> None:
         """Record one provider's attempt: the chain's hook."""
         self._attempts.labels(attempt.provider, attempt.error_class or "ok").inc()
-        self._provider.labels(attempt.provider).observe(attempt.seconds)
+        if attempt.error_class != RESTING:
+            self._provider.labels(attempt.provider).observe(attempt.seconds)
+        if attempt.cost_usd:
+            self._cost.labels(attempt.provider).inc(attempt.cost_usd)
+        if attempt.error_class is None or attempt.error_class in ADMINS_OWN:
+            self._refuses.labels(attempt.provider).set(attempt.error_class is not None)
 
     def page(self) -> bytes:
         """Return the page in Prometheus' text format."""

@@ -22,6 +22,7 @@ from bot.storage.questions import NewQuestion, QuestionRow, Questions, connectio
 from bot.web.metrics import Metrics
 from perplexity.errors import PerplexityError, TimedOut
 from perplexity.types import Answer, Question
+from tests.fakes.office import FakeOffice
 from tests.fakes.provider import FakeProvider
 
 
@@ -78,6 +79,7 @@ class Desk:
         answering = Answering(
             questions=self.questions,
             provider=self.provider,
+            office=FakeOffice(),
             delivery=cast("Delivery", self.delivery),
             announcing=cast("Announcing", self.delivery),
             commands={command.name: command for command in COMMANDS},

@@ -259,7 +259,7 @@ async def test_health_readiness_and_metrics(world: World) -> None:
     async with world.session.get(f"{world.url}/healthz") as response:
         assert response.status == 200
     async with world.session.get(f"{world.url}/readyz") as response:
-        assert (response.status, await response.json()) == (200, {"database": True, "worker": True})
+        assert (response.status, await response.json()) == (200, {"database": True, "worker": True, "providers": {}})
     async with world.session.get(f"{world.url}/metrics") as response:
         page = await response.text()
     assert 'questions_settled_total{command="ask",state="answered"} 1.0' in page

@@ -57,6 +57,7 @@ class FakeSlack:
         self.shown: dict[tuple[str, str], dict[str, Any]] = {}
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.refusals: list[str] = []
+        self.admins: set[str] = set()
         self._faults: defaultdict[str, deque[Fault]] = defaultdict(deque)
         self._uses: defaultdict[str, int] = defaultdict(int)
         self._changed = asyncio.Condition()
@@ -165,6 +166,8 @@ class FakeSlack:
             return (
                 {"error": error} if error else {"ts": await self._take(method, payload), "channel": payload["channel"]}
             )
+        if method == "users.info":
+            return {"user": {"id": payload["user"], "is_admin": payload["user"] in self.admins, "is_owner": False}}
         if method in {"chat.update", "chat.delete"}:
             return await self._change(method, payload)
         return {"error": "unknown_method"}

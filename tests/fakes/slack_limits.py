@@ -67,6 +67,8 @@ def _whole(blocks: Sequence[Dict]) -> Iterator[str]:
         yield "msg_blocks_too_long: more than 50 blocks after rendering"
     if sum(map(len, texts)) > MOST_MARKDOWN:
         yield "msg_blocks_too_long: more than 12,000 characters of markdown"
+    if sum(block.get("type") == "data_visualization" for block in blocks) > 2:
+        yield "invalid_blocks: more than 2 charts"
     others = [text for block in blocks if block.get("type") != "markdown" for text in _texts(block)]
     if sum(map(rendered_length, texts)) + sum(map(len, others)) > MOST_RENDERED:
         yield "msg_blocks_too_long: more than 13,200 characters in all"
@@ -180,6 +182,33 @@ def _leaf(leaf: Dict) -> Iterator[str]:
         yield "has an empty rich text leaf"
 
 
+def _chart(block: Dict) -> Iterator[str]:
+    """Check a bar chart (https://docs.slack.dev/reference/block-kit/blocks/data-visualization-block)."""
+    yield from _only(block, "title", "chart")
+    chart = block.get("chart") or {}
+    if not 1 <= len(block.get("title", "")) <= 50:
+        yield "title must have 1 to 50 characters"
+    if chart.get("type") != "bar":
+        yield f"has the chart type {chart.get('type')}"
+    axis, series = chart.get("axis_config") or {}, chart.get("series") or []
+    categories = axis.get("categories") or []
+    if not 1 <= len(categories) <= 20 or len(set(categories)) != len(categories):
+        yield "needs 1 to 20 different categories"
+    if any(not 1 <= len(label) <= 20 for label in categories):
+        yield "a category must have 1 to 20 characters"
+    if any(len(axis.get(name, "")) > 50 for name in ("x_label", "y_label")):
+        yield "an axis label must have at most 50 characters"
+    names = [one.get("name", "") for one in series]
+    if not 1 <= len(series) <= 6 or len(set(names)) != len(names) or any(not 1 <= len(n) <= 20 for n in names):
+        yield "needs 1 to 6 series with different names of 1 to 20 characters"
+    for one in series:
+        points = one.get("data") or []
+        if [point.get("label") for point in points] != categories:
+            yield f"the series {one.get('name')} must have a point for every category"
+        if not all(isinstance(point.get("value"), (int, float)) for point in points):
+            yield f"the series {one.get('name')} has a value that is no number"
+
+
 def _action_ids(block: Dict) -> Iterator[str]:
     ids = Counter(e.get("action_id") for e in block.get("elements", []) if isinstance(e, dict) and "action_id" in e)
     yield from (f"has the action_id {name} twice" for name, count in ids.items() if count > 1)
@@ -193,4 +222,5 @@ CHECKS: dict[str, Callable[[Dict], Iterator[str]]] = {
     "header": _header,
     "divider": _divider,
     "rich_text": _rich_text,
+    "data_visualization": _chart,
 }

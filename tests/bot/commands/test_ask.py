@@ -13,6 +13,7 @@ from bot.commands.base import Work
 from bot.errors import UsageError
 from perplexity.filters import Filters
 from perplexity.types import Message, Question
+from tests.fakes.office import FakeOffice
 from tests.fakes.provider import FakeProvider, answer_by
 
 
@@ -92,7 +93,7 @@ async def test_it_asks_and_renders_the_answer() -> None:
     provider = FakeProvider("One")
     read = ASK.parse("why")
 
-    reply = await ASK.answer(read, Work(provider=provider))
+    reply = await ASK.answer(read, Work(provider=provider, office=FakeOffice(), asker="U1"))
     (message,) = ASK.render(reply, read, Audience.ASKER)
 
     assert (reply, provider.questions) == (answer_by("One"), [read.question])
@@ -106,6 +107,8 @@ async def test_a_run_that_was_begun_is_handed_on_to_be_resumed() -> None:
     async def on_run(run_id: str) -> None:
         raise AssertionError(run_id)
 
-    await ASK.answer(ASK.parse("why"), Work(provider=provider, run_id="r1", on_run=on_run))
+    await ASK.answer(
+        ASK.parse("why"), Work(provider=provider, office=FakeOffice(), asker="U1", run_id="r1", on_run=on_run)
+    )
 
     assert [(question.run_id, question.on_run) for question in provider.questions] == [("r1", on_run)]

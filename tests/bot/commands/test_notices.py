@@ -103,7 +103,7 @@ def test_the_overview_lists_the_commands_and_the_nearest_one() -> None:
     text = said(help_overview(COMMANDS, slash="/pplx", unknown="serch`<!here>", nearest="search"))
 
     assert text.startswith("I don’t know the command `serchˋ&lt;\u2060!here&gt;`. Did you mean `search`?")
-    assert all(f"`/pplx {command.name} " in text for command in COMMANDS)
+    assert all(f"`/pplx {command.name}" in text for command in COMMANDS)
 
 
 def test_the_overview_stands_without_an_unknown_word_and_without_commands() -> None:

@@ -13,6 +13,7 @@ from bot.commands.search import SEARCH, SearchRequest, parse
 from bot.errors import UsageError
 from perplexity.filters import Filters
 from perplexity.types import Query
+from tests.fakes.office import FakeOffice
 from tests.fakes.provider import FakeProvider, results_by
 
 NO_FILTERS = Filters()
@@ -132,7 +133,7 @@ async def test_it_searches_and_renders_what_was_found() -> None:
     provider = FakeProvider("One")
     read = SEARCH.parse("--n 3 pages --public")
 
-    reply = await SEARCH.answer(read, Work(provider=provider))
+    reply = await SEARCH.answer(read, Work(provider=provider, office=FakeOffice(), asker="U1"))
     (message,) = SEARCH.render(reply, read, Audience.CHANNEL)
 
     assert (reply, provider.queries) == (results_by("One"), [read.query])

@@ -1,0 +1,64 @@
+"""How the providers did: a native chart, and the same as a table for whoever does not see it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bot.blocks.base import Audience, Block, OutgoingMessage
+from bot.blocks.charts import bar_chart
+from bot.blocks.elements import context, markdown, section
+from bot.blocks.escaping import escape
+from bot.blocks.grey_line import dollars, duration
+from bot.figures import ProviderFigures
+
+TROUBLES = {
+    "AuthenticationError": "does not accept the configured key",
+    "BillingError": "is out of credit",
+}
+NOTHING = "No search service was asked in the last 24 hours."
+
+
+def status_message(figures: Sequence[ProviderFigures]) -> OutgoingMessage:
+    """Render the figures of the last day."""
+    if not figures:
+        return OutgoingMessage(text=NOTHING, blocks=(section(NOTHING),))
+    blocks = [section("*Search services*  in the last 24 hours"), *_chart(figures), markdown(_table(figures))]
+    blocks += [section(f"*{escape(one.provider)}* {_trouble(one)}.") for one in figures if one.trouble]
+    text = "Search services in the last 24 hours: " + "; ".join(map(_sentence, figures))
+    return OutgoingMessage(text=text, blocks=(*blocks, context(Audience.ASKER.value)))
+
+
+def _chart(figures: Sequence[ProviderFigures]) -> list[Block]:
+    """Return the seconds as bars; nothing where nobody answered."""
+    drawn = [one for one in figures if one.p50 is not None and one.p95 is not None]
+    if not drawn:
+        return []
+    series = {"p50": [one.p50 or 0.0 for one in drawn], "p95": [one.p95 or 0.0 for one in drawn]}
+    return [
+        bar_chart("Seconds to an answer", categories=[one.provider for one in drawn], series=series, y_label="Seconds")
+    ]
+
+
+def _table(figures: Sequence[ProviderFigures]) -> str:
+    rows = [
+        f"| {one.provider} | {one.answered} of {one.asked} ({one.rate:.0%}) | {_seconds(one.p50)} | "
+        f"{_seconds(one.p95)} | {dollars(one.cost_usd)} |"
+        for one in figures
+    ]
+    return "\n".join(["| Service | Answered | p50 | p95 | Cost |", "|---|---|---|---|---|", *rows])
+
+
+def _sentence(one: ProviderFigures) -> str:
+    trouble = f", {_trouble(one)}" if one.trouble else ""
+    return (
+        f"{escape(one.provider)} answered {one.answered} of {one.asked}, p50 {_seconds(one.p50)}, "
+        f"p95 {_seconds(one.p95)}, {dollars(one.cost_usd)}{trouble}"
+    )
+
+
+def _seconds(seconds: float | None) -> str:
+    return "–" if seconds is None else duration(seconds)
+
+
+def _trouble(one: ProviderFigures) -> str:
+    return TROUBLES.get(one.trouble or "", "needs an admin")

@@ -1,0 +1,57 @@
+"""`/pplx status`: how the search services did in the last day; for admins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bot.blocks.base import Audience, OutgoingMessage
+from bot.blocks.status import status_message
+from bot.commands.base import Command, Work
+from bot.commands.notices import notice_message
+from bot.errors import UsageError
+from bot.figures import ProviderFigures
+
+FOR_ADMINS = "Only admins of this workspace can see how the search services are doing."
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatusRequest:
+    """There is nothing to choose."""
+
+
+def parse(text: str) -> StatusRequest:
+    """Read what follows `status`. Raises UsageError."""
+    if text.strip():
+        raise UsageError("`status` takes nothing behind it.")
+    return StatusRequest()
+
+
+async def answer(_: StatusRequest, work: Work) -> Sequence[ProviderFigures] | None:
+    """Return the figures, None for somebody who is no admin."""
+    return await work.office.figures() if await work.office.is_admin(work.asker) else None
+
+
+def who_sees(_: StatusRequest) -> Audience:
+    """Return who will see it."""
+    return Audience.ASKER
+
+
+def render(reply: Sequence[ProviderFigures] | None, _: StatusRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
+    """Render the figures."""
+    return (notice_message(FOR_ADMINS) if reply is None else status_message(reply),)
+
+
+STATUS = Command(
+    name="status",
+    summary="See how the search services are doing (admins)",
+    usage="",
+    options=(),
+    examples=(),
+    own_name=False,
+    bare=True,
+    parse=parse,
+    audience=who_sees,
+    answer=answer,
+    render=render,
+)

@@ -1,0 +1,23 @@
+"""What the app knows of itself, written down beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from bot.figures import ProviderFigures
+
+
+class FakeOffice:
+    """Has these admins and these figures."""
+
+    def __init__(self, *, admins: Collection[str] = (), figures: Sequence[ProviderFigures] = ()) -> None:
+        self._admins = admins
+        self._figures = figures
+
+    async def is_admin(self, user_id: str) -> bool:
+        """Tell by the list."""
+        return user_id in self._admins
+
+    async def figures(self) -> Sequence[ProviderFigures]:
+        """Return what was written down."""
+        return self._figures
