@@ -84,6 +84,12 @@ class Settings(BaseSettings):
             )
         return url
 
+    @field_validator("slack_api_url")
+    @classmethod
+    def _folder(cls, url: str) -> str:
+        # The SDK would take the last part of an address for a file, and put the method in its place.
+        return url.rstrip("/") + "/"
+
     @field_validator("slack_bot_token", "slack_signing_secret", "slack_app_token", "perplexity_api_key")
     @classmethod
     def _in_its_place(cls, secret: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
@@ -148,6 +154,9 @@ def read() -> tuple[Settings, tuple[str, ...]]:
     except ValidationError as error:
         wrong = {_field(fault): _explain(fault) for fault in error.errors()}
         settings = Settings(**{name: Settings.model_fields[name].get_default() for name in wrong})
+    except (OSError, UnicodeDecodeError) as error:
+        why = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
+        return Settings.model_construct(), (f".env cannot be read: {why}",)
     return settings, (*wrong.values(), *_missing(settings, wrong.keys()))
 
 
@@ -179,4 +188,5 @@ def _explain(fault: ErrorDetails) -> str:
     field = Settings.model_fields[_field(fault)]
     secret = "SecretStr" in str(field.annotation) or "@" in str(fault["input"])
     shown = "" if secret else f" cannot be {fault['input']!r}"
-    return f"{_field(fault).upper()}{shown}: {str(fault['msg']).removeprefix('Value error, ')}"
+    allowed = str(fault["msg"]).removeprefix("Value error, ").partition(", unable to parse")[0]
+    return f"{_field(fault).upper()}{shown}: {allowed.replace('Input should be', 'must be')}"

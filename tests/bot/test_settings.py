@@ -135,6 +135,12 @@ def test_http_is_taken_for_loopback_only(monkeypatch: pytest.MonkeyPatch, url: s
     assert load().perplexity_base_url == url
 
 
+def test_slack_s_address_is_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLACK_API_URL", "https://slack.com/api")
+
+    assert load().slack_api_url == "https://slack.com/api/"
+
+
 def test_secrets_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, start in {"SLACK_BOT_TOKEN": "xoxb-", "SLACK_APP_TOKEN": "xapp-"}.items():
         monkeypatch.setenv(name, f"{start}hunter2")
