@@ -57,6 +57,7 @@ class Sonar:
     provider: str = "Perplexity"
     model: Callable[[Question, Target], str] = sonar_model
     background: ClassVar[bool] = False
+    efforts: ClassVar[bool] = False
     tools: ClassVar[bool] = False
 
     def check(self, question: Question) -> None:
