@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from typing import Annotated, Literal
 
 from psycopg import ProgrammingError
@@ -16,6 +16,9 @@ from bot.addresses import is_safe
 from bot.secret_shapes import checked_secret
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
+
+_WORDS = (("Input should be", "must be"), ("a valid integer", "a whole number"), ("a valid number", "a number"))
+"""What the library says, and how it is said here."""
 
 LONGEST_PREFIX = 23
 """Slack's names have 32 characters at most, with the slash: https://docs.slack.dev/reference/app-manifest
@@ -143,12 +146,15 @@ def load() -> Settings:
     """Read the environment; raises `SettingsError` that lists every fault at once, and never shows a secret."""
     settings, faults = read()
     if faults:
-        raise SettingsError("\n".join(faults))
+        raise SettingsError("\n".join(faults.values()))
     return settings
 
 
-def read() -> tuple[Settings, tuple[str, ...]]:
-    """Read what can be used of the environment, and a sentence for each fault; wrong values give way to defaults."""
+def read() -> tuple[Settings, Mapping[str, str]]:
+    """Read what can be used of the environment; a wrong value gives way to its default.
+
+    The faults are sentences by the names of their fields, such as `port`; a whole file's is under its name, `.env`.
+    """
     try:
         settings, wrong = Settings(), {}
     except ValidationError as error:
@@ -156,27 +162,28 @@ def read() -> tuple[Settings, tuple[str, ...]]:
         settings = Settings(**{name: Settings.model_fields[name].get_default() for name in wrong})
     except (OSError, UnicodeDecodeError) as error:
         why = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
-        return Settings.model_construct(), (f".env cannot be read: {why}",)
-    return settings, (*wrong.values(), *_missing(settings, wrong.keys()))
+        return Settings.model_construct(), {".env": f".env cannot be read: {why}"}
+    return settings, wrong | dict(_missing(settings, wrong.keys()))
 
 
-def _missing(settings: Settings, wrong: Set[str]) -> Iterator[str]:
+def _missing(settings: Settings, wrong: Set[str]) -> Iterator[tuple[str, str]]:
     """Say what a workspace lacks, unless it is there and wrong."""
     slack = {
         name
         for name in ("slack_bot_token", "slack_signing_secret", "slack_app_token")
         if name in wrong or getattr(settings, name) is not None
     }
+    none = "or none of them to try the app on the local page"
     if slack and "slack_bot_token" not in slack:
         there = " and ".join(sorted(name.upper() for name in slack))
-        yield (
-            f"SLACK_BOT_TOKEN is missing; set it beside {there} to serve Slack, or none of them to try the app on the "
-            "local page"
-        )
+        yield "slack_bot_token", f"SLACK_BOT_TOKEN is missing; set it beside {there} to serve Slack, {none}"
     if slack == {"slack_bot_token"}:
         yield (
-            "SLACK_SIGNING_SECRET is missing; set both SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET to serve Slack (in "
-            "development SLACK_APP_TOKEN does instead), or neither to try the app on the local page"
+            "slack_signing_secret",
+            (
+                "SLACK_SIGNING_SECRET is missing; set both SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET to serve Slack (in "
+                f"development SLACK_APP_TOKEN does instead), {none}"
+            ),
         )
 
 
@@ -189,4 +196,6 @@ def _explain(fault: ErrorDetails) -> str:
     secret = "SecretStr" in str(field.annotation) or "@" in str(fault["input"])
     shown = "" if secret else f" cannot be {fault['input']!r}"
     allowed = str(fault["msg"]).removeprefix("Value error, ").partition(", unable to parse")[0]
-    return f"{_field(fault).upper()}{shown}: {allowed.replace('Input should be', 'must be')}"
+    for theirs, ours in _WORDS:
+        allowed = allowed.replace(theirs, ours)
+    return f"{_field(fault).upper()}{shown}: {allowed}"

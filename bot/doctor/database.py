@@ -52,12 +52,13 @@ async def check(case: Case) -> Sequence[Finding]:
     try:
         connection = await AsyncConnection.connect(url.get_secret_value())
     except OperationalError as error:
-        return [_unreachable(error)]
+        return [explained(error)]
     async with connection:
         return [_version(connection), *await _schema(connection)]
 
 
-def _unreachable(error: OperationalError) -> Finding:
+def explained(error: OperationalError) -> Finding:
+    """Say why there is no connection, without the words of the library. Pure."""
     said = str(error).lower()
     for sign, (text, fix) in _REASONS:
         if sign in said:
@@ -82,7 +83,7 @@ async def _schema(connection: AsyncConnection) -> list[Finding]:
         text = "A newer version of the app has been at work in this database."
         findings.append(warning(ABOUT, text, fix="Run that version, or a newer one."))
     elif missing:
-        text = f"{len(missing)} migrations are missing."
+        text = "1 migration is missing." if len(missing) == 1 else f"{len(missing)} migrations are missing."
         findings.append(warning(ABOUT, text, fix="`python -m bot migrate` applies them; so does `python -m bot run`."))
     return [*findings, await _writable(connection)]
 

@@ -22,7 +22,7 @@ def embedded_findings(settings: Settings) -> Sequence[Finding]:
         return [fault(ABOUT, f"{text}.", fix=fix)]
     folder = Path(settings.data_dir).absolute()
     if not _writable(folder):
-        text = f"The folder {settings.data_dir} cannot be written to."
+        text = f"DATA_DIR is {settings.data_dir}, which cannot be written to."
         return [fault(ABOUT, text, fix="Set DATA_DIR to a folder that can, or DATABASE_URL to a Postgres server.")]
     return [well(ABOUT, f"An embedded Postgres in {settings.data_dir}; it starts with the app.")]
 

@@ -41,4 +41,4 @@ def _explained(error: PerplexityError) -> Finding:
         case _:
             status = f"status {error.status}" if error.status else type(error).__name__
             text = f"The key could not be tried: the list of models cannot be read ({status})."
-            return warning(ABOUT, text, fix="Ask a question to try it; that costs about a cent.")
+            return warning(ABOUT, text, fix="Ask a question to try it, which costs something.")

@@ -15,6 +15,7 @@ class Mark(Enum):
     """How well something is: as a sign for a terminal and as a word for everything else."""
 
     WELL = ("✓", "ok")
+    SKIPPED = ("–", "skipped")
     WARNING = ("!", "warning")
     FAULT = ("✗", "FAULT")
 
@@ -32,6 +33,11 @@ class Finding:
 def well(about: str, text: str) -> Finding:
     """Say that something is as it should be."""
     return Finding(mark=Mark.WELL, about=about, text=text)
+
+
+def skipped(about: str, text: str) -> Finding:
+    """Say why something was not looked at."""
+    return Finding(mark=Mark.SKIPPED, about=about, text=text)
 
 
 def warning(about: str, text: str, *, fix: str) -> Finding:

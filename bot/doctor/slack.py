@@ -20,7 +20,6 @@ from bot.scopes import SCOPES
 
 ABOUT = "Slack"
 CLOCK = "Clock"
-SECONDS = 5
 
 WARN_SKEW = 60
 FAULT_SKEW = 240
@@ -49,33 +48,31 @@ async def check(case: Case) -> Sequence[Finding]:
         response = await client(case, token).auth_test()
     except SlackApiError as error:
         headers = getattr(error.response, "headers", {})
-        return [_refused(error), *_clock(headers, now=case.now()), *secret]
+        return [_refused(error), *secret, *_clock(headers, now=case.now())]
     except NOT_SLACK:
-        return [not_slack(), *secret]
+        return [not_slack(ABOUT), *secret]
     except FAILURES as error:
-        return [unreachable(error), *secret]
+        return [unreachable(ABOUT, error), *secret]
     who = well(ABOUT, f"The token is @{response.get('user')}'s in the workspace {response.get('team')}.")
-    return [who, *_scopes(response.headers), *_clock(response.headers, now=case.now()), *secret]
+    return [who, *_scopes(response.headers), *secret, *_clock(response.headers, now=case.now())]
 
 
 def client(case: Case, token: SecretStr) -> AsyncWebClient:
-    """Return a client that tries once, and not for long."""
+    """Return a client that tries once."""
     url = case.settings.slack_api_url
-    return AsyncWebClient(
-        token=token.get_secret_value(), base_url=url, timeout=SECONDS, trust_env_in_session=True, retry_handlers=[]
-    )
+    return AsyncWebClient(token=token.get_secret_value(), base_url=url, trust_env_in_session=True, retry_handlers=[])
 
 
-def unreachable(error: Exception) -> Finding:
+def unreachable(about: str, error: Exception) -> Finding:
     """Say that there was no connection."""
     text = f"Slack cannot be reached ({type(error).__name__})."
-    return fault(ABOUT, text, fix="Check the network, a proxy (HTTPS_PROXY) and SLACK_API_URL.")
+    return fault(about, text, fix="Check the network, a proxy (HTTPS_PROXY) and SLACK_API_URL.")
 
 
-def not_slack() -> Finding:
+def not_slack(about: str) -> Finding:
     """Say that something else than Slack answered."""
     text = "Something answered in Slack's place, and not as Slack does."
-    return fault(ABOUT, text, fix="Check SLACK_API_URL, and whether a proxy wants a log-in.")
+    return fault(about, text, fix="Check SLACK_API_URL, and whether a proxy wants a log-in.")
 
 
 def said(error: SlackApiError) -> str:
@@ -89,7 +86,7 @@ def said(error: SlackApiError) -> str:
 def _refused(error: SlackApiError) -> Finding:
     name = said(error)
     if name.startswith("status"):
-        return not_slack()
+        return not_slack(ABOUT)
     if name == "ratelimited":
         return warning(ABOUT, "Slack wants fewer calls just now (ratelimited).", fix="Try again in a minute.")
     return fault(ABOUT, _MEANINGS.get(name, f"Slack refuses SLACK_BOT_TOKEN ({name})."), fix=_REINSTALL)
@@ -124,7 +121,9 @@ def _clock(headers: Mapping[str, str], *, now: float) -> Iterator[Finding]:
         skew = now - parsedate_to_datetime(headers.get("Date", "")).timestamp()
     except ValueError:
         return
-    text = f"This machine's clock is {abs(skew):.0f} seconds {'ahead of' if skew > 0 else 'behind'} Slack's."
+    # The header counts whole seconds.
+    where = "ahead of" if skew > 0 else "behind"
+    text = f"This machine's clock is about {round(abs(skew), -1):.0f} seconds {where} Slack's."
     if abs(skew) > FAULT_SKEW:
         fix = "Set the clock (NTP): at 300 seconds every request of Slack's is refused as too old."
         yield fault(CLOCK, text, fix=fix)

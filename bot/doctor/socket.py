@@ -32,7 +32,7 @@ async def check(case: Case) -> Sequence[Finding]:
     except SlackApiError as error:
         return [fault(ABOUT, f"Slack refuses SLACK_APP_TOKEN ({said(error)}).", fix=FIX)]
     except NOT_SLACK:
-        return [not_slack()]
+        return [not_slack(ABOUT)]
     except FAILURES as error:
-        return [unreachable(error)]
+        return [unreachable(ABOUT, error)]
     return [well(ABOUT, "Slack opens connections for SLACK_APP_TOKEN. It is for development, not for production.")]
