@@ -16,9 +16,10 @@ from psycopg import OperationalError
 
 from bot import logs
 from bot.addresses import is_safe
+from bot.environment import SettingsError, load, read
 from bot.errors import SocketRefused
 from bot.manifest import EXAMPLE, as_json, as_yaml
-from bot.settings import Settings, SettingsError, load, read
+from bot.settings import Settings
 from bot.storage.embedded import NoEmbeddedServer, embedded_server, require
 from bot.storage.migrations import migrate
 

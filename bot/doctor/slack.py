@@ -1,4 +1,4 @@
-"""Slack: the bot token, its scopes, the clock, the signing secret.
+"""Slack: the bot token, its scopes, the signing secret, and by the way the clock.
 
 https://docs.slack.dev/reference/methods/auth.test
 """
@@ -7,23 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from email.utils import parsedate_to_datetime
 
 from pydantic import SecretStr
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.delivery.chat import FAILURES
+from bot.doctor.clock import clock_findings
 from bot.doctor.examining import Case
 from bot.doctor.report import Finding, fault, warning, well
 from bot.scopes import SCOPES
 
 ABOUT = "Slack"
-CLOCK = "Clock"
-
-WARN_SKEW = 60
-FAULT_SKEW = 240
-"""Seconds; at 300 every request is refused: https://docs.slack.dev/authentication/verifying-requests-from-slack"""
 
 NOT_SLACK = (SlackClientError, AttributeError)
 """How the SDK fails where an answer is not Slack's; a missing connection is the rest of `FAILURES`."""
@@ -48,13 +43,13 @@ async def check(case: Case) -> Sequence[Finding]:
         response = await client(case, token).auth_test()
     except SlackApiError as error:
         headers = getattr(error.response, "headers", {})
-        return [_refused(error), *secret, *_clock(headers, now=case.now())]
+        return [_refused(error), *secret, *clock_findings(headers, now=case.now())]
     except NOT_SLACK:
         return [not_slack(ABOUT), *secret]
     except FAILURES as error:
         return [unreachable(ABOUT, error), *secret]
     who = well(ABOUT, f"The token is @{response.get('user')}'s in the workspace {response.get('team')}.")
-    return [who, *_scopes(response.headers), *secret, *_clock(response.headers, now=case.now())]
+    return [who, *_scopes(response.headers), *secret, *clock_findings(response.headers, now=case.now())]
 
 
 def client(case: Case, token: SecretStr) -> AsyncWebClient:
@@ -113,24 +108,6 @@ def _scopes(headers: Mapping[str, str]) -> Iterator[Finding]:
         )
     if not missing:
         yield well(ABOUT, "The token has every scope that the app uses.")
-
-
-def _clock(headers: Mapping[str, str], *, now: float) -> Iterator[Finding]:
-    """Compare this machine's clock with Slack's."""
-    try:
-        skew = now - parsedate_to_datetime(headers.get("Date", "")).timestamp()
-    except ValueError:
-        return
-    # The header counts whole seconds.
-    where = "ahead of" if skew > 0 else "behind"
-    text = f"This machine's clock is about {round(abs(skew), -1):.0f} seconds {where} Slack's."
-    if abs(skew) > FAULT_SKEW:
-        fix = "Set the clock (NTP): at 300 seconds every request of Slack's is refused as too old."
-        yield fault(CLOCK, text, fix=fix)
-    elif abs(skew) > WARN_SKEW:
-        yield warning(CLOCK, text, fix="Set the clock (NTP) before it drifts further.")
-    else:
-        yield well(CLOCK, "It agrees with Slack's.")
 
 
 def _signing_secret(secret: SecretStr | None) -> Iterator[Finding]:

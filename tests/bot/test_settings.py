@@ -9,7 +9,8 @@ import pytest
 
 from bot.commands import COMMANDS
 from bot.commands.slash import slash_commands
-from bot.settings import LONGEST_PREFIX, Settings, SettingsError, load, read
+from bot.environment import SettingsError, load, read
+from bot.settings import LONGEST_PREFIX, Settings
 
 
 def test_nothing_set__playground_on_loopback() -> None:
