@@ -7,6 +7,7 @@ import asyncio
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,9 +16,10 @@ from psycopg import OperationalError
 
 from bot import logs
 from bot.addresses import is_safe
+from bot.environment import SettingsError, load, read
 from bot.errors import SocketRefused
 from bot.manifest import EXAMPLE, as_json, as_yaml
-from bot.settings import Settings, SettingsError, load
+from bot.settings import Settings
 from bot.storage.embedded import NoEmbeddedServer, embedded_server, require
 from bot.storage.migrations import migrate
 
@@ -26,9 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the process's exit code: 0 well, 1 could not run, 2 wrong settings or arguments."""
     parsed = _parser().parse_args(arguments)
     try:
-        settings = load()
-        logs.configure(settings.log_level, sys.stderr)
-        return _manifest(settings, parsed) if parsed.command == "manifest" else _run(settings, parsed)
+        return _doctor() if parsed.command == "doctor" else _commanded(parsed)
     except (SettingsError, NoEmbeddedServer) as error:
         return _fail(f"Settings:\n{error}", code=2)
     except OperationalError as error:
@@ -48,6 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--no-worker", action="store_true", help="serve HTTP only; workers run elsewhere")
     commands.add_parser("worker", help="work on questions only")
     commands.add_parser("migrate", help="bring the database up to date and exit")
+    commands.add_parser("doctor", help="check everything the app needs, and say how to mend what is wrong")
     manifest = commands.add_parser("manifest", help="print the manifest that Slack makes the app from")
     manifest.add_argument("--url", type=_https, metavar="https://…", help="the app's public address")
     manifest.add_argument("--json", action="store_true", help="as JSON, which Slack's command line reads")
@@ -58,6 +59,24 @@ def _https(url: str) -> str:
     if not (url.startswith("https://") and is_safe(url)):
         raise argparse.ArgumentTypeError("must be an https address, such as https://answers.example.com")
     return url
+
+
+def _commanded(parsed: argparse.Namespace) -> int:
+    settings = load()
+    logs.configure(settings.log_level, sys.stderr)
+    return _manifest(settings, parsed) if parsed.command == "manifest" else _run(settings, parsed)
+
+
+def _doctor() -> int:
+    from bot.doctor import diagnose, leaving, report
+
+    logs.configure("ERROR", sys.stderr)
+    settings, faults = read()
+    findings = leaving.run(diagnose(settings, faults, now=time.time))
+    # https://no-color.org, which asks for the environment and for nothing else
+    signs = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    sys.stdout.write(report.render(findings, signs=signs))
+    return report.exit_code(findings)
 
 
 def _manifest(settings: Settings, parsed: argparse.Namespace) -> int:

@@ -17,7 +17,7 @@ from bot.commands.threads import BY_MENTION, DIRECTLY, notice
 from bot.delivery.announcing import Announcing
 from bot.delivery.deliver import Delivery, Superseded
 from bot.failures import sentence_for
-from bot.storage.patience import Patience
+from bot.storage.patience import AWAY, Patience
 from bot.storage.questions import Outcome, QuestionRow, Questions
 from bot.web.metrics import Metrics
 from perplexity.errors import AllProvidersFailed, PerplexityError, Withdrawn
@@ -117,7 +117,7 @@ class Answering:
         request = command.parse(row.text)
 
         async def on_run(run_id: str) -> None:
-            if not await self.patience(lambda: self.questions.record_run(row, run_id)):
+            if not await self._recorded(row, run_id):
                 raise Withdrawn("another worker holds the question")
 
         work = Work(provider=self.provider, office=self.office, asker=row.user_id, run_id=row.run_id, on_run=on_run)
@@ -128,6 +128,14 @@ class Answering:
             seconds=self.clock() - started,
             **_figures(reply),
         )
+
+    async def _recorded(self, row: QuestionRow, run_id: str) -> bool:
+        """Tell whether the question is still ours. With the database away, the run goes on but cannot be resumed."""
+        try:
+            return await self.patience(lambda: self.questions.record_run(row, run_id))
+        except AWAY as error:
+            log.warning("run.not_recorded", extra=_ids(row) | {"error": type(error).__name__})
+            return True
 
     def _failed(
         self, row: QuestionRow, sentence: str, *, error: str, seconds: float | None, tried: tuple[Attempt, ...] = ()

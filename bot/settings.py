@@ -1,15 +1,13 @@
-"""Every setting, read once from the environment (or `.env`) and checked as a whole. No other module reads it."""
+"""Every setting, with what it takes. `bot/environment.py` reads them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
 from typing import Annotated, Literal
 
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, ValidationInfo, field_validator
-from pydantic_core import ErrorDetails
+from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from bot.addresses import is_safe
@@ -24,10 +22,6 @@ LONGEST_PREFIX = 23
 
 The longest name that the app gives a command has eight.
 """
-
-
-class SettingsError(Exception):
-    """The environment cannot be used; the message names every variable that is wrong and what it takes."""
 
 
 class Settings(BaseSettings):
@@ -110,6 +104,12 @@ class Settings(BaseSettings):
             )
         return url
 
+    @field_validator("slack_api_url")
+    @classmethod
+    def _folder(cls, url: str) -> str:
+        # The SDK would take the last part of an address for a file, and put the method in its place.
+        return url.rstrip("/") + "/"
+
     @field_validator("slack_bot_token", "slack_signing_secret", "slack_app_token", "perplexity_api_key")
     @classmethod
     def _in_its_place(cls, secret: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
@@ -186,52 +186,3 @@ class Settings(BaseSettings):
         """The address to listen on: every interface where Slack sends requests, otherwise loopback; or HOST."""
         everywhere = self.slack_configured and self.slack_signing_secret is not None
         return self.host or ("0.0.0.0" if everywhere else "127.0.0.1")  # noqa: S104 - a dyno's router needs it
-
-
-def load() -> Settings:
-    """Read the environment; raises `SettingsError` that lists every fault at once, and never shows a secret."""
-    settings, faults = read()
-    if faults:
-        raise SettingsError("\n".join(faults))
-    return settings
-
-
-def read() -> tuple[Settings, tuple[str, ...]]:
-    """Read what can be used of the environment, and a sentence for each fault; wrong values give way to defaults."""
-    try:
-        settings, wrong = Settings(), {}
-    except ValidationError as error:
-        wrong = {_field(fault): _explain(fault) for fault in error.errors()}
-        settings = Settings(**{name: Settings.model_fields[name].get_default() for name in wrong})
-    return settings, (*wrong.values(), *_missing(settings, wrong.keys()))
-
-
-def _missing(settings: Settings, wrong: Set[str]) -> Iterator[str]:
-    """Say what a workspace lacks, unless it is there and wrong."""
-    slack = {
-        name
-        for name in ("slack_bot_token", "slack_signing_secret", "slack_app_token")
-        if name in wrong or getattr(settings, name) is not None
-    }
-    if slack and "slack_bot_token" not in slack:
-        there = " and ".join(sorted(name.upper() for name in slack))
-        yield (
-            f"SLACK_BOT_TOKEN is missing; set it beside {there} to serve Slack, or none of them to try the app on the "
-            "local page"
-        )
-    if slack == {"slack_bot_token"}:
-        yield (
-            "SLACK_SIGNING_SECRET is missing; set both SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET to serve Slack (in "
-            "development SLACK_APP_TOKEN does instead), or neither to try the app on the local page"
-        )
-
-
-def _field(fault: ErrorDetails) -> str:
-    return str(fault["loc"][0]).lower()
-
-
-def _explain(fault: ErrorDetails) -> str:
-    field = Settings.model_fields[_field(fault)]
-    secret = "SecretStr" in str(field.annotation) or "@" in str(fault["input"])
-    shown = "" if secret else f" cannot be {fault['input']!r}"
-    return f"{_field(fault).upper()}{shown}: {str(fault['msg']).removeprefix('Value error, ')}"

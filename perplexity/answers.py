@@ -8,11 +8,11 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 
 from perplexity.calls import Calls
-from perplexity.errors import PerplexityError, RunFailed, StreamTruncated
+from perplexity.errors import MalformedResponse, PerplexityError, RunFailed, StreamTruncated
 from perplexity.models import Target
 from perplexity.retry import Clock, Deadline, worth_retrying
 from perplexity.runs import Runs
-from perplexity.types import Answer, Done, Event, Question, RunStarted, SearchQueries, Sources, TextDelta
+from perplexity.types import JSON, Answer, Done, Event, Question, RunStarted, SearchQueries, Sources, TextDelta
 from perplexity.wire.base import StreamReader, Wire
 
 _CANCEL_SECONDS = 3.0
@@ -127,8 +127,16 @@ class Answers:
         except Exception:
             self._cancel(run_id)
             raise
-        for event in _told_at_once(self.wire.read(state)):
+        for event in _told_at_once(self._read(run_id, state)):
             yield event
+
+    def _read(self, run_id: str, state: dict[str, JSON]) -> Answer:
+        """Return a run's answer. One in a state that is not known here may be going on still, so it is cancelled."""
+        try:
+            return self.wire.read(state)
+        except MalformedResponse:
+            self._cancel(run_id)
+            raise
 
 
 def _told_at_once(answer: Answer) -> list[Event]:

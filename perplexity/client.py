@@ -111,7 +111,7 @@ class PerplexityClient:
             question, target = self._checked(question)
             deadline = self._deadline(question.seconds, self._limits.of(target.effort))
             answer = await self._ways.answer(question, target, deadline=deadline)
-            return self._signed(answer, target, started=started)
+            return self._signed(answer, started=started)
 
     async def stream(self, prompt: Prompt, **options: Unpack[Options]) -> AsyncGenerator[Event, None]:
         """Yield events while the answer is made; the last one is `Done`. Takes and raises what `answer` does.
@@ -125,7 +125,7 @@ class PerplexityClient:
             deadline = self._deadline(question.seconds, self._limits.of(target.effort))
             async with aclosing(self._ways.stream(question, target, deadline=deadline)) as events:
                 async for event in events:
-                    yield self._last(event, target, started=started) if isinstance(event, Done) else event
+                    yield self._last(event, started=started) if isinstance(event, Done) else event
 
     async def cancel(self, run_id: str) -> None:
         """Stop a run, such as `RunStarted` names. One that has ended already is no error; raises PerplexityError."""
@@ -150,13 +150,12 @@ class PerplexityClient:
         checked = replace(question, messages=checked_messages(question.messages), filters=validate(question.filters))
         return checked, target
 
-    def _last(self, done: Done, target: Target, *, started: float) -> Done:
-        return Done(answer=self._signed(done.answer, target, started=started))
+    def _last(self, done: Done, *, started: float) -> Done:
+        return Done(answer=self._signed(done.answer, started=started))
 
-    def _signed(self, answer: Answer, target: Target, *, started: float) -> Answer:
+    def _signed(self, answer: Answer, *, started: float) -> Answer:
         """Add what only the asking side knows."""
-        effort = None if target.model else target.effort
-        return replace(answer, effort=effort, seconds=self._clock() - started)
+        return replace(answer, seconds=self._clock() - started)
 
 
 def _wires(api: str) -> list[Wire]:

@@ -31,7 +31,7 @@ class Way:
         """Return the answer. Raises any PerplexityError; InvalidRequest before anything is sent."""
         self.answers.wire.check(question)
         answer = await self.answers.answer(question, target, deadline=deadline)
-        return self._told(answer, question, expected=self.answers.wire.thinks(question, target))
+        return self._told(answer, question, target, expected=self.answers.wire.thinks(question, target))
 
     async def stream(self, question: Question, target: Target, *, deadline: Deadline) -> AsyncGenerator[Event, None]:
         """Yield the events, `Done` last; what a model thinks aloud is held back. Raises as `answer` does."""
@@ -45,18 +45,19 @@ class Way:
                 elif isinstance(event, Done):
                     for piece in _deltas(thinking.rest()):
                         yield piece
-                    yield Done(answer=self._told(event.answer, question, expected=thinking.expected))
+                    yield Done(answer=self._told(event.answer, question, target, expected=thinking.expected))
                 else:
                     yield event
 
-    def _told(self, answer: Answer, question: Question, *, expected: bool) -> Answer:
+    def _told(self, answer: Answer, question: Question, target: Target, *, expected: bool) -> Answer:
         wire = self.answers.wire
         answer = without_thinking(answer, expected=expected)
         if expected and answer.reasoning is None:
             log.warning("answer.no_think_marker", extra={"model": answer.model})
         if question.tools and not wire.tools:
             log.warning("answer.tools_left_out", extra={"model": answer.model})
-        return replace(answer, notes=(*answer.notes, *wire.notes(question)))
+        effort = target.effort if wire.efforts and target.model is None else None
+        return replace(answer, effort=effort, notes=(*answer.notes, *wire.notes(question)))
 
 
 def _deltas(text: str) -> Iterator[TextDelta]:

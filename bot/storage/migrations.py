@@ -34,6 +34,20 @@ def of_procrastinate() -> Iterator[Migration]:
         yield Migration(name=f"procrastinate/{path.name}", sql=path.read_text(encoding="utf-8"))
 
 
+def known() -> tuple[Migration, ...]:
+    """Return every migration of this version, in order."""
+    return (*of_procrastinate(), *ours())
+
+
+async def applied(connection: AsyncConnection) -> frozenset[str]:
+    """Return the names of the migrations that a database has seen; a fresh one has seen none."""
+    table = await connection.execute("SELECT to_regclass('schema_migrations')")
+    if await table.fetchone() == (None,):
+        return frozenset()
+    names = await connection.execute("SELECT name FROM schema_migrations")
+    return frozenset(str(row[0]) for row in await names.fetchall())
+
+
 async def migrate(conninfo: str) -> int:
     """Apply what is missing in one transaction and return how many files that were."""
     async with await AsyncConnection.connect(conninfo) as connection:
@@ -42,10 +56,9 @@ async def migrate(conninfo: str) -> int:
             "CREATE TABLE IF NOT EXISTS schema_migrations"
             " (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())"
         )
-        rows = await (await connection.execute("SELECT name FROM schema_migrations")).fetchall()
-        applied = {str(row[0]) for row in rows}
-        missing = [m for m in (*of_procrastinate(), *ours()) if m.name not in applied]
-        fresh = not any(name.startswith("procrastinate/") for name in applied)
+        there = await applied(connection)
+        missing = [migration for migration in known() if migration.name not in there]
+        fresh = not any(name.startswith("procrastinate/") for name in there)
         if fresh:
             await _run(connection, SchemaManager.get_schema())
         for migration in missing:

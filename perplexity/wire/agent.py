@@ -33,6 +33,7 @@ class Agent:
     path = "/v1/agent"
     provider = PROVIDER
     background = True
+    efforts = True
     tools = True
 
     def check(self, question: Question) -> None:

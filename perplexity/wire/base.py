@@ -38,7 +38,8 @@ class Wire(Protocol):
     """One way of asking for answers: under which path, and by what name of the service they are known.
 
     `background` says whether a run may go on at the service while nobody is connected, to be resumed by its id;
-    `tools` whether a model may be handed more tools than its search.
+    `tools` whether a model may be handed more tools than its search; `efforts` whether it is asked by effort, and not
+    for a model of the service's choice.
     """
 
     @property
@@ -54,6 +55,11 @@ class Wire(Protocol):
     @property
     def background(self) -> bool:
         """Whether runs can be resumed."""
+        ...
+
+    @property
+    def efforts(self) -> bool:
+        """Whether it is asked by effort."""
         ...
 
     @property

@@ -59,6 +59,7 @@ class Sonar:
     model: Callable[[Question, Target], str] = sonar_model
     dialect: Dialect = PERPLEXITY
     background: ClassVar[bool] = False
+    efforts: ClassVar[bool] = False
     tools: ClassVar[bool] = False
 
     def check(self, question: Question) -> None:

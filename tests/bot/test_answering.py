@@ -9,7 +9,7 @@ from typing import Any, cast
 from uuid import UUID, uuid4
 
 import pytest
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, OperationalError
 from psycopg.rows import DictRow
 
 from bot.answering import MAX_RETURNS, MAX_RETURNS_IN_DELIVERY, Answering
@@ -58,6 +58,7 @@ class Desk:
     questions: Questions
     provider: FakeProvider = field(default_factory=lambda: FakeProvider("P"))
     delivery: ScriptedDelivery = field(default_factory=ScriptedDelivery)
+    patience: Patience = field(default_factory=lambda: Patience(seconds=1))
 
     async def receive(self, text: str = "why", *, surface: str = "slash", command: str = "ask") -> UUID:
         question = NewQuestion(
@@ -83,7 +84,7 @@ class Desk:
             delivery=cast("Delivery", self.delivery),
             announcing=cast("Announcing", self.delivery),
             commands={command.name: command for command in COMMANDS},
-            patience=Patience(seconds=1),
+            patience=self.patience,
             metrics=Metrics(),
         )
         await answering.run(question)
@@ -181,6 +182,29 @@ async def test_a_run_begun_by_a_zombie_is_taken_back(desk: Desk) -> None:
     row = await desk.questions.get(question)
     assert row is not None
     assert (row.run_id, desk.delivery.delivered) == (None, [])
+
+
+class ForgetfulQuestions(Questions):
+    """Finds the database away whenever a run's id is to be kept."""
+
+    async def record_run(self, row: QuestionRow, run_id: str) -> bool:
+        raise OperationalError("away")
+
+
+async def test_a_run_that_cannot_be_recorded_goes_on(database: str) -> None:
+    class RunningProvider(FakeProvider):
+        async def answer(self, asked: Question) -> Answer:
+            assert asked.on_run is not None
+            await asked.on_run("resp_9")
+            return await super().answer(asked)
+
+    async with connection_pool(database) as pool:
+        desk = Desk(
+            questions=ForgetfulQuestions(pool, no_job), provider=RunningProvider("P"), patience=Patience(seconds=0)
+        )
+        state = await desk.run(await desk.receive("--model high why"))
+
+    assert (state, len(desk.provider.questions)) == ("answered", 1)
 
 
 async def come_back(desk: Desk, question: UUID, times: int) -> None:

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
 
 import pytest
 
 from bot.__main__ import main
+from bot.manifest import as_json, as_yaml
 from bot.storage import embedded
 
-
-@pytest.fixture(autouse=True)
-def _logging_as_it_was() -> Iterator[None]:
-    root = logging.getLogger()
-    before, level = root.handlers[:], root.level
-    yield
-    root.handlers[:], root.level = before, level
+pytestmark = pytest.mark.usefixtures("logging_as_it_was")
 
 
 def test_migrate__says_what_it_did_and_exits_0(
@@ -79,3 +72,40 @@ def test_no_command__usage_and_exit_2(capsys: pytest.CaptureFixture[str]) -> Non
 
     assert raised.value.code == 2
     assert "run" in capsys.readouterr().err
+
+
+def test_the_manifest_carries_the_prefix_and_the_address(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COMMAND_PREFIX", "x-")
+
+    assert main(["manifest", "--url", "https://answers.example.com"]) == 0
+    assert capsys.readouterr().out == as_yaml(prefix="x-", url="https://answers.example.com")
+
+
+def test_the_manifest_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["manifest", "--json"]) == 0
+    assert capsys.readouterr().out == as_json()
+
+
+def test_with_an_app_token_the_manifest_is_for_socket_mode(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-1")
+    monkeypatch.setenv("SLACK_APP_TOKEN", "xapp-1")
+
+    assert main(["manifest"]) == 0
+    assert capsys.readouterr().out == as_yaml(url=None)
+    assert main(["manifest", "--url", "https://answers.example.com"]) == 2
+    assert "SLACK_APP_TOKEN" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "url", ["answers.example.com", "http://answers.example.com", "https://", "https://a.example?b"]
+)
+def test_an_address_that_slack_would_refuse_is_refused(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as raised:
+        main(["manifest", "--url", url])
+
+    assert raised.value.code == 2
+    assert "must be an https address, such as https://" in capsys.readouterr().err

@@ -8,6 +8,8 @@ import pytest
 from aiohttp import ClientSession
 
 from perplexity.tools import create_agentic_web_search_tool, create_web_search_tool
+from perplexity.tools.agentic_web_search import LIMITS
+from perplexity.tools.web_search import SECONDS
 from tests.docs.pages import ROOT, rows
 from tests.fakes.perplexity import KEY, FakePerplexity
 from tests.fakes.process import free_port
@@ -34,6 +36,12 @@ async def test_each_failure_reads_as_the_page_says(perplexity: FakePerplexity) -
         }
 
     assert told == TOLD
+
+
+def test_the_time_limits_are_the_tools_own() -> None:
+    limits = {row[0]: row[1:] for row in rows(PAGE, section="Tools for agents")}["Time limit"]
+
+    assert limits == (f"{SECONDS:g} s", f"{LIMITS.answer:g} s, with `reasoning` {LIMITS.reasoning:g} s")
 
 
 @pytest.mark.parametrize("name", ["WebSearch", "AgenticWebSearch"])

@@ -29,7 +29,9 @@ async def words(world: World, holds: str) -> str:
 async def test_a_question_is_answered_by_sonar_without_what_it_thought(world: World) -> None:
     await world.mentions("--reasoning why")
 
-    assert "plan" not in await words(world, "Answer.")
+    shown = await words(world, "Answer.")
+    assert "plan" not in shown
+    assert "Perplexity · sonar-pro · " in shown
     assert [(request.path, request.json["model"]) for request in world.perplexity.requests] == [
         ("/chat/completions", "sonar-reasoning-pro")
     ]

@@ -172,6 +172,15 @@ async def test_a_run_that_has_ended_badly_is_not_cancelled(fake: FakePerplexity)
     assert fake.cancelled == []
 
 
+async def test_a_run_whose_state_nobody_understands_is_cancelled(fake: FakePerplexity) -> None:
+    fake.script(RUN, replied({"id": "resp_1", "status": "requires_action"}))
+    async with PerplexityClient(KEY, base_url=fake.base_url) as client:
+        with pytest.raises(MalformedResponse):
+            await client.answer("why", model="high")
+
+    assert fake.cancelled == ["resp_1"]
+
+
 async def test_a_refusal_while_asking_is_raised(fake: FakePerplexity, client: PerplexityClient) -> None:
     fake.fail(RUN, status=401, body={"error": {"type": "invalid_api_key"}})
 

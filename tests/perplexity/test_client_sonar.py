@@ -106,7 +106,7 @@ async def test_only_what_may_pass_the_minute_is_streamed(fake: FakePerplexity, l
         answer = await client.answer("why", reasoning=True)
 
     assert fake.requests[0].json.get("stream") is streams
-    assert (answer.text, answer.effort) == ("Answer.[1]", "medium")
+    assert (answer.text, answer.effort) == ("Answer.[1]", None)
 
 
 async def test_deep_research_is_streamed_and_not_run_in_the_background(fake: FakePerplexity) -> None:

@@ -1,0 +1,165 @@
+"""Configurations, each broken in its own way."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from email.utils import formatdate
+from pathlib import Path
+
+from tests.fakes.perplexity import KEY, FakePerplexity
+from tests.fakes.perplexity import Fault as PerplexityFault
+from tests.fakes.process import free_port
+from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
+
+SIGNING_SECRET = "8f742231b10e8888abcd99eee1285a50"
+CANARY = "hunter2"
+
+
+@dataclass(kw_only=True)
+class Surroundings:
+    """What a configuration meets, and what it is: a whole one, until a case breaks it."""
+
+    slack: FakeSlack
+    perplexity: FakePerplexity
+    database: str
+    folder: Path
+    env: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.env = {
+            "SLACK_BOT_TOKEN": BOT_TOKEN,
+            "SLACK_SIGNING_SECRET": SIGNING_SECRET,
+            "SLACK_API_URL": self.slack.api_url,
+            "PERPLEXITY_API_KEY": KEY,
+            "PERPLEXITY_BASE_URL": self.perplexity.base_url,
+            "DATABASE_URL": self.database,
+            "HOST": "127.0.0.1",
+            "PORT": str(free_port()),
+        }
+
+    def without(self, *names: str) -> None:
+        for name in names:
+            del self.env[name]
+
+
+WELL = '{"ok": true, "user": "web_answers", "team": "Example"}'
+Breaking = Callable[[Surroundings], None]
+
+
+def nothing(here: Surroundings) -> None:
+    here.without(*here.env)
+
+
+def malformed(here: Surroundings) -> None:
+    here.env |= {"PORT": "web", "LOG_LEVEL": "loud", "RETRY_ATTEMPTS": "0", "COMMAND_PREFIX": "/x"}
+    here.env |= {"SLACK_API_URL": "http://slack.example/api/", "DATABASE_URL": f"mysql://u:{CANARY}@h/d"}
+
+
+def swapped_tokens(here: Surroundings) -> None:
+    here.env |= {"SLACK_BOT_TOKEN": f"xapp-{CANARY}", "SLACK_APP_TOKEN": f"xoxb-{CANARY}"}
+
+
+def half_a_workspace(here: Surroundings) -> None:
+    here.without("SLACK_SIGNING_SECRET")
+
+
+def unknown_token(here: Surroundings) -> None:
+    here.env |= {"SLACK_BOT_TOKEN": f"xoxb-{CANARY}", "SLACK_SIGNING_SECRET": CANARY}
+
+
+def uninstalled(here: Surroundings) -> None:
+    here.slack.fail("auth.test", Fault(status=200, body='{"ok": false, "error": "account_inactive"}'))
+
+
+def scopes(here: Surroundings) -> None:
+    here.slack.scopes = ["chat:write", "commands", "users:read.email", "app_mentions:read", "assistant:write"]
+
+
+def clock_behind(here: Surroundings) -> None:
+    here.slack.fail("auth.test", Fault(status=200, body=WELL, headers=at(seconds=400)))
+
+
+def clock_drifts(here: Surroundings) -> None:
+    here.slack.fail("auth.test", Fault(status=200, body=WELL, headers=at(seconds=-90)))
+
+
+def at(*, seconds: int) -> dict[str, str]:
+    """Return a `Date` header that many seconds from now, on the second, and the scopes."""
+    names = "app_mentions:read,assistant:write,chat:write,commands,im:history,im:write"
+    return {"Date": formatdate(time.time() + seconds, usegmt=True), "x-oauth-scopes": names}
+
+
+def log_in_page(here: Surroundings) -> None:
+    here.slack.fail("auth.test", Fault(status=200, body="<html>Log in</html>"))
+
+
+def slack_away(here: Surroundings) -> None:
+    here.env["SLACK_API_URL"] = f"http://127.0.0.1:{free_port()}/api/"
+
+
+def app_token(here: Surroundings) -> None:
+    here.env["SLACK_APP_TOKEN"] = f"xapp-{CANARY}"
+
+
+def perplexity_key(here: Surroundings) -> None:
+    here.env["PERPLEXITY_API_KEY"] = f"pplx-{CANARY}"
+
+
+def out_of_credit(here: Surroundings) -> None:
+    error = {"error": {"type": "insufficient_quota", "message": f"You exceeded your quota {CANARY}", "code": 401}}
+    here.perplexity.fail("/v1/models", status=401, body=error)
+
+
+def perplexity_page(here: Surroundings) -> None:
+    page = PerplexityFault(status=404, chunks=(b"<html>",), content_type="text/html")
+    here.perplexity.script("/v1/models", page)
+
+
+def perplexity_away(here: Surroundings) -> None:
+    here.env["PERPLEXITY_BASE_URL"] = f"http://127.0.0.1:{free_port()}"
+
+
+def database_away(here: Surroundings) -> None:
+    here.env["DATABASE_URL"] = f"postgres://u:{CANARY}@127.0.0.1:{free_port()}/d"
+
+
+def no_such_database(here: Surroundings) -> None:
+    here.env["DATABASE_URL"] = re.sub(r"dbname=\w+", f"dbname={CANARY}", here.database)
+
+
+def wiped_disk(here: Surroundings) -> None:
+    here.without("DATABASE_URL")
+    here.env["DYNO"] = "web.1"
+
+
+def data_in_the_way(here: Surroundings) -> None:
+    here.without("DATABASE_URL")
+    (here.folder / "taken").write_text("a file")
+    here.env["DATA_DIR"] = "taken"
+
+
+BREAKINGS: Sequence[Breaking] = (
+    nothing,
+    malformed,
+    swapped_tokens,
+    half_a_workspace,
+    unknown_token,
+    uninstalled,
+    scopes,
+    clock_behind,
+    clock_drifts,
+    log_in_page,
+    slack_away,
+    app_token,
+    perplexity_key,
+    out_of_credit,
+    perplexity_page,
+    perplexity_away,
+    database_away,
+    no_such_database,
+    wiped_disk,
+    data_in_the_way,
+)

@@ -1,0 +1,129 @@
+"""The doctor's parts: how checks are run, what they make of what they are told, how the report reads."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+
+import pytest
+from psycopg import OperationalError
+
+from bot.doctor import leaving
+from bot.doctor.database import explained
+from bot.doctor.examining import Case, Check, examine
+from bot.doctor.naming import name_findings
+from bot.doctor.report import Finding, Mark, exit_code, fault, render, skipped, warning, well
+from bot.settings import Settings
+from tests.bot.doctor.broken import CANARY
+
+
+def case() -> Case:
+    return Case(settings=Settings(), now=time.time)
+
+
+def check(about: str, run: Callable[[Case], Awaitable[Sequence[Finding]]]) -> Check:
+    return Check(about=about, needs=frozenset(), run=run, seconds=0.05, late="Look after the network.")
+
+
+async def test_a_check_that_hangs_or_breaks_hides_no_other() -> None:
+    async def hangs(case: Case) -> Sequence[Finding]:
+        await asyncio.Event().wait()
+        return []
+
+    async def breaks(case: Case) -> Sequence[Finding]:
+        raise ZeroDivisionError(CANARY)
+
+    async def ends(case: Case) -> Sequence[Finding]:
+        return [well("C", "Fine.")]
+
+    found = await examine(case(), [check("A", hangs), check("B", breaks), check("C", ends)])
+
+    assert [finding.text for finding in found] == [
+        "There was no answer within 0.05 seconds.",
+        "This check failed by itself (ZeroDivisionError).",
+        "Fine.",
+    ]
+
+
+def test_what_hangs_in_a_thread_is_left_behind() -> None:
+    async def look_up() -> str:
+        asyncio.get_running_loop().run_in_executor(None, time.sleep, 30)
+        return "done"
+
+    started = time.monotonic()
+
+    assert leaving.run(look_up()) == "done"
+    assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("name", "mark", "told"),
+    [
+        ("/ask", Mark.WELL, "/ask."),
+        ("/search", Mark.WELL, "Slack may own /search: if it answers invalid_name, set COMMAND_PREFIX."),
+        ("/x-search", Mark.WELL, "/x-search."),
+        ("/status", Mark.FAULT, "/status belongs to Slack"),
+        ("/" + "x" * 31, Mark.WELL, "/" + "x" * 31),
+        ("/" + "x" * 32, Mark.FAULT, "more than the 32 characters"),
+    ],
+)
+def test_names_that_slack_refuses_are_told(name: str, mark: Mark, told: str) -> None:
+    (finding,) = name_findings([name])
+
+    assert finding.mark is mark
+    assert told in finding.text
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ('connection failed: FATAL:  password authentication failed for user "u"', "refuses the user name or the pass"),
+        ("connection failed: fe_sendauth: no password supplied", "wants a password"),
+        ('FATAL:  no pg_hba.conf entry for host "1.2.3.4", user "u", database "d", no encryption', "encrypted"),
+        ("connection failed: server does not support SSL, but SSL was required", "knows no encrypted connections"),
+        ("FATAL:  remaining connection slots are reserved for roles", "no connection left"),
+        ('FATAL:  too many connections for role "u"', "no connection left"),
+        ('FATAL:  role "u" does not exist', "does not know the user"),
+        ('FATAL:  database "d" does not exist', "no database of that name"),
+        ("FATAL:  the database system is starting up", "starting or stopping"),
+        ("connection to server failed: Connection refused", "No server listens there"),
+        ("failed to resolve host 'h': [Errno -2] Name or service not known", "no host of that name"),
+        (f"something new {CANARY}", "It cannot be reached (OperationalError)."),
+    ],
+)
+def test_what_the_database_says_is_explained_and_not_repeated(said: str, told: str) -> None:
+    finding = explained(OperationalError(said))
+
+    assert told in finding.text
+    assert finding.fix
+    assert CANARY not in finding.text
+
+
+def test_a_terminal_is_shown_signs_and_a_long_line_is_folded() -> None:
+    findings = [
+        well("A", "Fine."),
+        skipped("B", "Later."),
+        warning("C", "Hm.", fix="Do."),
+        fault("D", "No " * 40, fix="Do."),
+    ]
+
+    lines = render(findings, signs=True).splitlines()
+
+    assert lines[:4] == ["✓ A           Fine.", "– B           Later.", "! C           Hm.", "              → Do."]
+    assert lines[4].startswith("✗ D           No No")
+    assert max(map(len, lines)) <= 100
+
+
+@pytest.mark.parametrize(
+    ("findings", "code", "summary"),
+    [
+        ([well("A", "a")], 0, "All is well."),
+        ([warning("A", "a", fix="f")], 0, "No fault, 1 warning: the app can run."),
+        ([fault("A", "a", fix="f")], 1, "1 fault. Mend what is marked"),
+        ([fault("A", "a", fix="f")] * 2 + [warning("A", "a", fix="f")] * 2, 1, "2 faults and 2 warnings."),
+    ],
+)
+def test_the_summary_counts_and_the_exit_code_tells(findings: Sequence[Finding], code: int, summary: str) -> None:
+    assert exit_code(findings) == code
+    assert render(findings, signs=False).splitlines()[-1].startswith(summary)

@@ -1,0 +1,125 @@
+"""What the doctor prints for whole and broken configurations: word for word in `tests/data/doctor`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from bot.web import health
+from bot.web.metrics import Metrics
+from bot.web.server import Server
+from tests.bot.doctor.broken import BREAKINGS, CANARY, SIGNING_SECRET, Breaking
+from tests.bot.doctor.conftest import Doctor
+from tests.fakes.perplexity import KEY
+from tests.fakes.slack import APP_TOKEN, BOT_TOKEN
+from tests.fakes.slack_socket import FakeSlackSocket
+
+READ_ONLY = """
+    DO $$ BEGIN
+        EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database());
+    END $$
+"""
+GOLDEN = Path(__file__).parents[2] / "data" / "doctor"
+
+
+async def test_a_whole_configuration_is_well(doctor: Doctor) -> None:
+    code, printed = await doctor()
+
+    assert (code, printed) == (0, (GOLDEN / "whole.txt").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("breaking", BREAKINGS, ids=lambda breaking: breaking.__name__)
+async def test_each_fault_is_told_with_its_fix(doctor: Doctor, breaking: Breaking) -> None:
+    breaking(doctor.here)
+    code, printed = await doctor()
+
+    assert printed == (GOLDEN / f"{breaking.__name__}.txt").read_text(encoding="utf-8")
+    assert code == (1 if "FAULT" in printed else 0)
+    assert [secret for secret in (CANARY, BOT_TOKEN, SIGNING_SECRET, KEY) if secret in printed] == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("DELETE FROM schema_migrations WHERE name = '0001_questions.sql'", "1 migration is missing."),
+        ("DROP TABLE schema_migrations", "migrations are missing."),
+        ("INSERT INTO schema_migrations VALUES ('9999_later.sql')", "A newer version of the app"),
+        (READ_ONLY, "It cannot be written to (ReadOnlySqlTransaction)."),
+    ],
+)
+async def test_a_database_that_is_not_as_it_should_be(doctor: Doctor, statement: str, told: str) -> None:
+    async with await psycopg.AsyncConnection.connect(doctor.here.database) as connection:
+        await connection.execute(statement.encode())
+
+    assert told in (await doctor())[1]
+
+
+async def test_the_database_is_left_as_it_was(doctor: Doctor) -> None:
+    await doctor()
+    async with await psycopg.AsyncConnection.connect(doctor.here.database) as connection:
+        table = await connection.execute("SELECT to_regclass('doctor_was_here')")
+
+        assert await table.fetchone() == (None,)
+
+
+async def test_a_port_that_another_program_has_is_a_fault(doctor: Doctor) -> None:
+    server = Server([], host="127.0.0.1", port=int(doctor.here.env["PORT"]))
+    await server.start()
+    code, printed = await doctor()
+    await server.stop()
+
+    assert code == 1
+    assert "Another program listens on 127.0.0.1:PORT." in printed
+
+
+async def test_a_port_that_the_app_has_is_well(doctor: Doctor) -> None:
+    async def one() -> int:
+        return 1
+
+    routes = health.routes(workers_alive=one, metrics=Metrics())
+    server = Server(routes, host="127.0.0.1", port=int(doctor.here.env["PORT"]))
+    await server.start()
+    code, printed = await doctor()
+    await server.stop()
+
+    assert code == 0
+    assert "The app listens on 127.0.0.1:PORT already." in printed
+
+
+async def test_a_host_that_is_not_this_machine_is_a_fault(doctor: Doctor) -> None:
+    doctor.here.env["HOST"] = "192.0.2.1"
+
+    assert "192.0.2.1 is no address of this machine." in (await doctor())[1]
+
+
+async def test_an_app_token_that_opens_connections_is_well_and_no_connection_is_made(doctor: Doctor) -> None:
+    doctor.here.env["SLACK_APP_TOKEN"] = APP_TOKEN
+    async with FakeSlackSocket() as socket:
+        doctor.here.slack.socket_url = socket.url
+        code, printed = await doctor()
+
+    assert (code, socket.connections) == (0, [])
+    assert "Slack opens connections for SLACK_APP_TOKEN." in printed
+
+
+async def test_nothing_that_costs_is_asked(doctor: Doctor) -> None:
+    await doctor()
+
+    assert [request.path for request in doctor.here.perplexity.requests] == ["/v1/models"]
+    assert [method for method, _ in doctor.here.slack.calls] == ["auth.test"]
+
+
+async def test_an_env_file_that_is_no_text_is_a_fault(doctor: Doctor) -> None:
+    (doctor.here.folder / ".env").write_bytes(b"\xff")
+    code, printed = await doctor()
+
+    assert code == 1
+    assert ".env cannot be read: it is not UTF-8 text." in printed
+
+
+def test_every_golden_file_is_used() -> None:
+    cases = {"whole", *(breaking.__name__ for breaking in BREAKINGS)}
+
+    assert {path.stem for path in GOLDEN.iterdir()} == cases
