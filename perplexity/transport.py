@@ -118,12 +118,17 @@ class Transport:
         if self._given is not None:
             return self._given
         if self._own is None:
-            self._own = Session(
-                connector=aiohttp.TCPConnector(limit=_POOL, ttl_dns_cache=300),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                proxy=proxy_for(self.base_url),
-            )
+            self._own = new_session(self.base_url)
         return self._own
+
+
+def new_session(base_url: str) -> Session:
+    """Return a pool of connections to one address, through the proxy that the environment names for it."""
+    return Session(
+        connector=aiohttp.TCPConnector(limit=_POOL, ttl_dns_cache=300),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        proxy=proxy_for(base_url),
+    )
 
 
 def checked_key(key: str) -> str:

@@ -45,7 +45,7 @@ class Question:
     """A question for an answer model.
 
     `model` is a Sonar name, an effort or `vendor/model`; None takes the default of the mode. `schema` asks for JSON,
-    `news` for an answer from news.
+    `news` for an answer from news. `max_tokens` is the most that the model may write.
     `tools` are further ones that the service runs, such as `{"type": "fetch_url"}`; Sonar models take none.
     `run_id` resumes a background run that was paid for already; `on_run` is awaited with the id of a new one, before
     its result is waited for. A run that is given up, because its time is over or `on_run` raised (`Withdrawn`, say), is
@@ -57,6 +57,7 @@ class Question:
     model: str | None = None
     filters: Filters = Filters()
     schema: Mapping[str, JSON] | None = None
+    max_tokens: int | None = None
     tools: tuple[Mapping[str, JSON], ...] = ()
     news: bool = False
     seconds: float | None = None

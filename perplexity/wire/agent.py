@@ -57,6 +57,7 @@ class Agent:
             "stream": stream,
             "language_preference": next(iter(question.filters.languages), None),
             "response_format": None if question.schema is None else _format(question),
+            "max_output_tokens": question.max_tokens,
             "tools": _tools(question, forced=target.model is not None),
         }
         return {

@@ -82,6 +82,7 @@ class Sonar:
             "search_language_filter": list(filters.languages),
             "search_mode": filters.mode,
             "response_format": None if question.schema is None else _format(question.schema, model),
+            "max_tokens": question.max_tokens,
             "stream": stream,
         }
         return {

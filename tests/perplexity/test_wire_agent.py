@@ -47,6 +47,21 @@ def body(model: str | None = None, *, stream: bool = False, reasoning: bool = Fa
             {"model": "openai/gpt-6-luna", "input": "why", "store": False, "tools": [{"type": "web_search"}], **FORCED},
         ),
         (
+            body("medium", max_tokens=500),
+            {"effort": "medium", "input": "why", "store": False, "max_output_tokens": 500},
+        ),
+        (
+            body("anthropic/claude-sonnet-5-5", max_tokens=500),
+            {
+                "model": "anthropic/claude-sonnet-5-5",
+                "input": "why",
+                "store": False,
+                "tools": [{"type": "web_search"}],
+                "max_output_tokens": 500,
+                **FORCED,
+            },
+        ),
+        (
             body("anthropic/claude-sonnet-5-5", reasoning=True),
             {
                 "model": "anthropic/claude-sonnet-5-5",

@@ -141,6 +141,11 @@ def test_a_schema_is_refused_for_the_others(model: str) -> None:
         body(model, schema=SCHEMA)
 
 
+def test_the_most_tokens_are_said_when_they_are_limited() -> None:
+    assert body(max_tokens=500)["max_tokens"] == 500
+    assert "max_tokens" not in body()
+
+
 def test_a_conversation_and_a_stream_are_said() -> None:
     messages = (Message(role="system", content="short"), Message(role="user", content="why"))
 
