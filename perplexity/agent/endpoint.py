@@ -1,0 +1,28 @@
+"""The model behind an agent: any endpoint that speaks OpenAI's chat completions."""
+
+from __future__ import annotations
+
+from pydantic_ai.models import Model
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.models.openrouter import OpenRouterModel
+from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+from pydantic_ai.providers.openrouter import OpenRouterProvider
+
+from perplexity.addresses import site
+from perplexity.errors import InvalidRequest
+
+OPENROUTER = "openrouter.ai"
+
+
+def model_at(base_url: str, *, name: str, api_key: str | None) -> Model:
+    """Return the model of that name, such as `vendor/model`; an endpoint of one's own may want no key.
+
+    OpenRouter tells its cost, and some of its errors, in a way of its own, which pydantic-ai knows. Raises
+    InvalidRequest for an OpenRouter without a key.
+    """
+    if site(base_url) != OPENROUTER:
+        provider = OpenAICompatibleProvider("agent", base_url=base_url, api_key=api_key)
+        return OpenAIChatModel(name, provider=provider)
+    if not api_key:
+        raise InvalidRequest.of("api_key", "", "OpenRouter wants a key")
+    return OpenRouterModel(name, provider=OpenRouterProvider(api_key=api_key))

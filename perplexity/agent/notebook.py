@@ -1,0 +1,61 @@
+"""What one run found: its pages, each under one number for the whole run, its searches and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from perplexity.addresses import linkable
+from perplexity.agent.findings import Finding
+from perplexity.citations import cite
+from perplexity.types import Source
+
+LONGEST_TEXT = 20_000
+LONGEST_SNIPPET = 4_000
+
+
+@dataclass(kw_only=True)
+class Notebook:
+    """Kept during one run; pages are numbered from 1 as they come in, a page that comes again keeps its number."""
+
+    pages: dict[str, Source] = field(default_factory=dict)
+    queries: list[str] = field(default_factory=list)
+    costs: list[float] = field(default_factory=list)
+    calls: int = 0
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The pages, by number."""
+        return tuple(self.pages.values())
+
+    def note(self, finding: Finding) -> str:
+        """Take the pages in, and return the finding for the model: its markers are this run's numbers."""
+        if finding.cost_usd is not None:
+            self.costs.append(finding.cost_usd)
+        numbered = {source: self._numbered(source) for source in finding.sources if linkable(source.url)}
+        cited = cite(finding.text, tuple(numbered))
+        text = "".join(p if isinstance(p, str) else f"[{numbered[p.source].number}]" for p in cited.pieces)
+        return "\n\n".join(filter(None, (text[:LONGEST_TEXT], _listed(list(numbered.values())))))
+
+    def _numbered(self, source: Source) -> Source:
+        """Return the page under its number; what it did not say the first time, it may say now."""
+        address = linkable(source.url) or source.url
+        known = self.pages.get(address)
+        if known is None:
+            known = replace(source, number=len(self.pages) + 1, aliases=())
+        elif len(source.snippet) > len(known.snippet) or known.title == known.url:
+            known = replace(source, number=known.number, date=source.date or known.date, aliases=())
+        self.pages[address] = known
+        return known
+
+
+def _listed(pages: Sequence[Source]) -> str:
+    """List pages as the model reads them: number, title, date, address, and what they say."""
+    if not pages:
+        return ""
+    return "\n".join(["<pages>", *map(_page, pages), "</pages>"])
+
+
+def _page(page: Source) -> str:
+    head = f"[{page.number}] {page.title} ({page.date or 'no date'}) {page.url}"
+    return "\n".join(filter(None, (head, page.snippet[:LONGEST_SNIPPET])))

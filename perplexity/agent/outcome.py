@@ -1,0 +1,92 @@
+"""How a run ends: the model's answer with the pages it rests on, or, where it was stopped, what it had found. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pydantic_ai.messages import ModelMessage, ModelResponse
+
+from perplexity.agent.notebook import Notebook
+from perplexity.citations import cite, without_orphans
+from perplexity.errors import NothingFound, PerplexityError
+from perplexity.passages import passages_answer
+from perplexity.types import Answer, SearchResults, Usage
+
+UNSEARCHED = "The agent looked nothing up for this: it answered from memory, so check it elsewhere."
+EMPTY_HANDED = "The agent found no page for this: it answered from memory, so check it elsewhere."
+UNCITED = "The agent cites none of the pages that it found, so it does not say what its answer rests on."
+STOPPED = "The agent was stopped before it had an answer; these are passages of the pages that it had found."
+
+
+def answered(text: str, messages: Sequence[ModelMessage], notebook: Notebook, *, provider: str) -> Answer:
+    """Return the answer; references to no page of this run are removed, and what is left without one is labelled."""
+    kept, removed = without_orphans(text, notebook.sources)
+    return Answer(
+        text=kept,
+        sources=notebook.sources,
+        provider=provider,
+        model=_model(messages),
+        queries=tuple(notebook.queries),
+        incomplete="length" if any(r.finish_reason == "length" for r in _responses(messages)[-1:]) else None,
+        usage=_usage(messages, notebook),
+        notes=tuple(filter(None, (_label(kept, notebook), _removed(removed)))),
+    )
+
+
+def stopped(
+    error: PerplexityError, messages: Sequence[ModelMessage], notebook: Notebook, question: str, *, provider: str
+) -> Answer:
+    """Return passages of what a run found that was stopped. Raises the error where it found nothing."""
+    try:
+        found = passages_answer(SearchResults(results=notebook.sources, provider=provider), question)
+    except NothingFound:
+        raise error from None
+    return replace(
+        found,
+        model=_model(messages),
+        queries=tuple(notebook.queries),
+        usage=_usage(messages, notebook),
+        notes=(STOPPED,),
+    )
+
+
+def _label(text: str, notebook: Notebook) -> str | None:
+    if not notebook.sources:
+        return EMPTY_HANDED if notebook.calls else UNSEARCHED
+    return None if cite(text, notebook.sources).sources else UNCITED
+
+
+def _removed(count: int) -> str | None:
+    references = "1 reference was" if count == 1 else f"{count} references were"
+    return f"{references} removed: no page that the agent found has that number." if count else None
+
+
+def _responses(messages: Sequence[ModelMessage]) -> list[ModelResponse]:
+    """Return what the model said in this run; earlier turns of the conversation name no model."""
+    return [message for message in messages if isinstance(message, ModelResponse) and message.model_name is not None]
+
+
+def _model(messages: Sequence[ModelMessage]) -> str | None:
+    """Return the model that answered, which may be another than the one that was asked for."""
+    return next((response.model_name for response in reversed(_responses(messages)) if response.model_name), None)
+
+
+def _usage(messages: Sequence[ModelMessage], notebook: Notebook) -> Usage:
+    """Sum up the run; its cost is unknown where the model's is, and holds the tools' as far as they tell it."""
+    made = [response.usage for response in _responses(messages)]
+    costs = [_cost(response) for response in _responses(messages)]
+    told = [cost for cost in costs if cost is not None]
+    return Usage(
+        input_tokens=sum(usage.input_tokens for usage in made),
+        output_tokens=sum(usage.output_tokens for usage in made),
+        reasoning_tokens=sum(usage.output_reasoning_tokens for usage in made),
+        searches=notebook.calls,
+        cost_usd=sum([*told, *notebook.costs]) if costs and len(told) == len(costs) else None,
+    )
+
+
+def _cost(response: ModelResponse) -> float | None:
+    """Return what the endpoint says (OpenRouter's does), or what the model's list price makes it."""
+    said = (response.provider_details or {}).get("cost", response.usage.cost)
+    return None if said is None else float(said)

@@ -1,0 +1,27 @@
+"""Our tools as pydantic-ai's: the arguments and failures are the tool's own affair, the result goes by the notebook."""
+
+from __future__ import annotations
+
+from pydantic_ai import Tool as AgentTool
+
+from perplexity.agent.findings import read
+from perplexity.agent.notebook import Notebook
+from perplexity.tools.base import Tool
+from perplexity.types import JSON
+
+_ASKED = ("query", "prompt")
+
+
+def adapted(tool: Tool, notebook: Notebook) -> AgentTool[None]:
+    """Return the tool for an agent; what it returns is noted, and given to the model with this run's numbers."""
+
+    async def call(**arguments: JSON) -> str:
+        notebook.calls += 1
+        asked = next((arguments[name] for name in _ASKED if isinstance(arguments.get(name), str)), None)
+        if asked is not None and asked not in notebook.queries:
+            notebook.queries.append(asked)
+        return notebook.note(read(await tool.run(arguments)))
+
+    return AgentTool.from_schema(
+        call, name=tool.name, description=tool.description, json_schema=dict(tool.parameters), takes_ctx=False
+    )

@@ -1,0 +1,135 @@
+"""The agent: a model, tools and limits in, a sourced answer out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Self
+
+from pydantic_ai import Agent, RunContext, capture_run_messages
+from pydantic_ai.exceptions import AgentRunError, UsageLimitExceeded
+from pydantic_ai.models import Model
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.usage import UsageLimits
+
+from perplexity.agent.conversation import history
+from perplexity.agent.faults import explained
+from perplexity.agent.notebook import Notebook
+from perplexity.agent.outcome import answered, stopped
+from perplexity.agent.prompt import LAST, instructions
+from perplexity.agent.toolset import adapted
+from perplexity.errors import RunFailed, TimedOut
+from perplexity.queries import checked_messages
+from perplexity.retry import Deadline
+from perplexity.tools.base import Tool
+from perplexity.types import Answer, Question
+
+NAME = "Agent"
+
+Toolbox = Callable[[Question], Sequence[Tool]]
+"""The tools for one question, so that they may keep to its filters."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentLimits:
+    """How far one run may go: model calls, tool calls, and seconds for everything together.
+
+    `retries` is how often a call of the model is made again after an error that may pass.
+    """
+
+    steps: int = 6
+    calls: int = 16
+    seconds: float = 120.0
+    retries: int = 2
+
+
+class WebAgent:
+    """Answers with a model that calls tools.
+
+    `model` is pydantic-ai's, such as `model_at` makes; it is closed with the agent. `clock` only goes forward, `now`
+    gives seconds since 1970.
+    """
+
+    name = NAME
+
+    def __init__(
+        self,
+        model: Model,
+        toolbox: Toolbox,
+        *,
+        limits: AgentLimits | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._model = model
+        self._toolbox = toolbox
+        self._limits = limits or AgentLimits()
+        self._clock, self._now = clock, now
+        self._open = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        await self._open.enter_async_context(self._model)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._open.aclose()
+
+    async def answer(self, question: Question) -> Answer:
+        """Return the answer, or, of a run that came to its limits, passages of what it found by then.
+
+        The question's `filters` are the toolbox's affair; its `model` and `reasoning` are not looked at. Raises
+        TimedOut or RunFailed for limits without any page, or any PerplexityError.
+        """
+        started = self._clock()
+        question = replace(question, messages=checked_messages(question.messages))
+        answer = await self._answered(question, Notebook())
+        return replace(answer, seconds=self._clock() - started)
+
+    async def _answered(self, question: Question, notebook: Notebook) -> Answer:
+        with capture_run_messages() as messages:
+            try:
+                text = await self._deadline(question).within(self._run(question, notebook))
+            except TimedOut:
+                late = TimedOut("the time for the run is over", provider=NAME)
+                return stopped(late, messages, notebook, question.text, provider=NAME)
+            except UsageLimitExceeded:
+                endless = RunFailed("the run took all its steps without an answer", provider=NAME)
+                return stopped(endless, messages, notebook, question.text, provider=NAME)
+            except AgentRunError as error:
+                raise explained(error, provider=NAME, now=self._now()) from None
+            return answered(text, messages, notebook, provider=NAME)
+
+    async def _run(self, question: Question, notebook: Notebook) -> str:
+        agent = Agent(
+            self._model,
+            instructions=[self._instructions(), self._nudge],
+            model_settings=self._settings,
+            tools=[adapted(tool, notebook) for tool in self._toolbox(question)],
+            # A call that cannot be read is answered with why; how often is for the steps to bound.
+            retries=self._limits.steps,
+        )
+        limits = UsageLimits(request_limit=self._limits.steps, tool_calls_limit=self._limits.calls)
+        return (await agent.run(message_history=history(question.messages), usage_limits=limits)).output
+
+    def _deadline(self, question: Question) -> Deadline:
+        limit = self._limits.seconds
+        return Deadline.after(limit if question.seconds is None else min(question.seconds, limit), self._clock)
+
+    def _instructions(self) -> str:
+        return instructions(today=datetime.fromtimestamp(self._now(), UTC).date(), steps=self._limits.steps)
+
+    def _nudge(self, context: RunContext[None]) -> str | None:
+        return LAST if self._is_last(context) else None
+
+    def _settings(self, context: RunContext[None]) -> ModelSettings:
+        settings = ModelSettings(max_retries=self._limits.retries)
+        return settings | {"tool_choice": "none"} if self._is_last(context) else settings
+
+    def _is_last(self, context: RunContext[None]) -> bool:
+        return context.run_step >= self._limits.steps
