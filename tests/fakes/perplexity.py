@@ -8,14 +8,28 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-from collections import defaultdict, deque
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from aiohttp import web
+
+from tests.fakes.service import FakeService, Fault, replied, send, sse, streamed, whole
+
+# What a test of Perplexity wants comes from here, the ways in which any service fails included.
+__all__ = [
+    "KEY",
+    "MODELS",
+    "OPTION_FIELDS",
+    "SEARCH_FIELDS",
+    "SONAR_FIELDS",
+    "FakePerplexity",
+    "Fault",
+    "fixture",
+    "replied",
+    "sse",
+    "streamed",
+]
 
 DATA = Path(__file__).parent.parent / "data" / "perplexity"
 KEY = "pplx-test-key"
@@ -55,56 +69,13 @@ OPTION_FIELDS = _names("search_context_size search_type user_location image_resu
 MODELS = ("perplexity/sonar", "anthropic/claude-sonnet-5")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Received:
-    """One request that arrived."""
-
-    method: str
-    path: str
-    headers: Mapping[str, str]
-    json: Any
-
-
-@dataclass(frozen=True, kw_only=True)
-class Fault:
-    """What to answer instead of the recorded answer, after `seconds`.
-
-    `reset` cuts the connection behind the chunks (or before the headers, without any); `hang` never ends. `chunks` are
-    sent one by one, `pause` seconds apart.
-    """
-
-    status: int = 200
-    chunks: tuple[bytes, ...] = ()
-    headers: Mapping[str, str] = field(default_factory=dict)
-    content_type: str = "application/json"
-    seconds: float = 0.0
-    pause: float = 0.0
-    reset: bool = False
-    hang: bool = False
-
-
 def fixture(name: str) -> bytes:
     """Return a recorded body."""
     return (DATA / name).read_bytes()
 
 
-def sse(*events: object) -> bytes:
-    """Write events as the service streams them."""
-    return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
-
-
-def replied(body: object, **options: Any) -> Fault:
-    """Answer with this JSON."""
-    return Fault(chunks=(json.dumps(body).encode(),), **options)
-
-
-def streamed(*chunks: bytes, **options: Any) -> Fault:
-    """Answer with this stream."""
-    return Fault(chunks=chunks, content_type="text/event-stream", **options)
-
-
-class FakePerplexity:
-    """The server. `base_url` is its address, `requests` what arrived; `runs` are the states of background runs by id.
+class FakePerplexity(FakeService):
+    """The server. `runs` are the states of background runs by id.
 
     `key` is the only key it takes, None takes any; every answer waits `delay` seconds. A background run is told to be
     in progress `polls` times before it is finished. `retired` takes the chat completions out of service.
@@ -113,102 +84,59 @@ class FakePerplexity:
     def __init__(
         self, *, key: str | None = KEY, port: int = 0, delay: float = 0.0, polls: int = 1, retired: bool = False
     ) -> None:
-        self.requests: list[Received] = []
+        super().__init__(port=port, delay=delay)
         self.runs: dict[str, list[dict[str, Any]]] = {}
         self.cancelled: list[str] = []
-        self.base_url = ""
-        self._key, self._port, self._delay, self._polls = key, port, delay, polls
-        self._retired = retired
-        self._faults: defaultdict[str, deque[Fault]] = defaultdict(deque)
-        self._changed = asyncio.Condition()
-        self._free = asyncio.Event()
-        self._free.set()
-        self._stopping = asyncio.Event()
-        self._runner: web.AppRunner | None = None
+        self._key, self._polls, self._retired = key, polls, retired
 
-    async def __aenter__(self) -> Self:
-        application = web.Application(client_max_size=64_000_000)
-        application.router.add_post("/search", self._search)
-        application.router.add_get("/v1/models", self._models)
-        application.router.add_post("/chat/completions", self._sonar)
+    def routes(self) -> Iterable[web.RouteDef]:
+        """Return what it serves."""
+        yield web.post("/search", self._search)
+        yield web.get("/v1/models", self._models)
+        yield web.post("/chat/completions", self._sonar)
         for path in ("/v1/agent", "/v1/responses"):
-            application.router.add_post(path, self._agent)
-            application.router.add_get(path + "/{id}", self._run)
-            application.router.add_post(path + "/{id}/cancel", self._cancel)
-        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", self._port).start()
-        self.base_url = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        assert self._runner is not None
-        self._stopping.set()
-        self._free.set()
-        await self._runner.cleanup()
-
-    def script(self, path: str, *faults: Fault) -> None:
-        """Answer the next requests for the path with these, one each."""
-        self._faults[path].extend(faults)
-
-    def fail(self, path: str, *, status: int, body: object, headers: Mapping[str, str] | None = None) -> None:
-        """Answer the next request for the path with an error."""
-        self.script(path, replied(body, status=status, headers=headers or {}))
-
-    def hold(self) -> None:
-        """Let answers wait until `release`."""
-        self._free.clear()
-
-    def release(self) -> None:
-        """Let go of the answers that wait, and of those to come."""
-        self._free.set()
-
-    async def wait_for(self, count: int, *, seconds: float = 20) -> list[Received]:
-        """Return the requests as soon as there are that many."""
-        async with asyncio.timeout(seconds), self._changed:
-            await self._changed.wait_for(lambda: len(self.requests) >= count)
-        return self.requests
+            yield web.post(path, self._agent)
+            yield web.get(path + "/{id}", self._run)
+            yield web.post(path + "/{id}/cancel", self._cancel)
 
     async def _search(self, request: web.Request) -> web.StreamResponse:
-        body = await self._received(request)
+        body = await self.received(request)
         refused = self._unauthorized(request) or _unknown(body, SEARCH_FIELDS)
-        return await self._fault(request) or refused or _json(fixture("search.200.json"))
+        return await self.fault(request) or refused or whole(fixture("search.200.json"))
 
     async def _sonar(self, request: web.Request) -> web.StreamResponse:
-        body = await self._received(request)
+        body = await self.received(request)
         refused = self._unauthorized(request) or _unknown(body, SONAR_FIELDS)
         refused = refused or _unknown(body.get("web_search_options", {}), OPTION_FIELDS)
-        if (fault := await self._fault(request)) is not None:
+        if (fault := await self.fault(request)) is not None:
             return fault
         if self._retired:
             gone = replied(json.loads(fixture("err.403.chat_completions_not_available.json")), status=403)
-            return await _send(request, gone)
+            return await send(request, gone)
         if refused:
             return refused
         if body.get("stream"):
-            return await _send(request, streamed(fixture("sonar.stream.sse")))
-        return _json(fixture("sonar.200.json"))
+            return await send(request, streamed(fixture("sonar.stream.sse")))
+        return whole(fixture("sonar.200.json"))
 
     async def _models(self, request: web.Request) -> web.StreamResponse:
-        await self._received(request)
+        await self.received(request)
         models = [{"id": name, "object": "model", "created": 0, "owned_by": name.split("/")[0]} for name in MODELS]
         listed = web.json_response({"object": "list", "data": models})
-        return await self._fault(request) or self._unauthorized(request) or listed
+        return await self.fault(request) or self._unauthorized(request) or listed
 
     async def _agent(self, request: web.Request) -> web.StreamResponse:
-        body = await self._received(request)
+        body = await self.received(request)
         refused = self._unauthorized(request) or _refusal(body)
-        if (fault := await self._fault(request)) is not None:
+        if (fault := await self.fault(request)) is not None:
             return fault
         if refused:
             return refused
         if body.get("background"):
             return self._begun()
         if body.get("stream"):
-            return await _send(request, streamed(fixture("agent.stream.completed.sse")))
-        return _json(fixture("agent.200.json"))
+            return await send(request, streamed(fixture("agent.stream.completed.sse")))
+        return whole(fixture("agent.200.json"))
 
     def _begun(self) -> web.Response:
         finished = json.loads(fixture("agent.200.json"))
@@ -218,8 +146,8 @@ class FakePerplexity:
         return web.json_response(queued)
 
     async def _run(self, request: web.Request) -> web.StreamResponse:
-        await self._received(request)
-        if (answer := await self._fault(request) or self._unauthorized(request)) is not None:
+        await self.received(request)
+        if (answer := await self.fault(request) or self._unauthorized(request)) is not None:
             return answer
         states = self.runs.get(request.match_info["id"])
         if not states:
@@ -227,61 +155,17 @@ class FakePerplexity:
         return web.json_response(states.pop(0) if len(states) > 1 else states[0])
 
     async def _cancel(self, request: web.Request) -> web.StreamResponse:
-        await self._received(request)
+        await self.received(request)
         run_id = request.match_info["id"]
-        if (answer := await self._fault(request) or self._unauthorized(request)) is not None:
+        if (answer := await self.fault(request) or self._unauthorized(request)) is not None:
             return answer
         self.cancelled.append(run_id)
         return web.json_response({"response_id": run_id, "status": "cancelling"})
-
-    async def _received(self, request: web.Request) -> Any:
-        content = await request.read()
-        body = json.loads(content) if content else None
-        received = Received(method=request.method, path=request.path, headers=dict(request.headers), json=body)
-        async with self._changed:
-            self.requests.append(received)
-            self._changed.notify_all()
-        await self._free.wait()
-        await asyncio.sleep(self._delay)
-        return body
-
-    async def _fault(self, request: web.Request) -> web.StreamResponse | None:
-        faults = self._faults[request.path]
-        if not faults:
-            return None
-        fault = faults.popleft()
-        await asyncio.sleep(fault.seconds)
-        if fault.hang and not fault.chunks:
-            await self._stopping.wait()
-        if fault.reset and not fault.chunks:
-            return _reset(request)
-        return await _send(request, fault, stopping=self._stopping)
 
     def _unauthorized(self, request: web.Request) -> web.Response | None:
         if self._key is None or request.headers.get("Authorization") == f"Bearer {self._key}":
             return None
         return _error(401, "invalid_api_key", "Invalid API key provided.")
-
-
-async def _send(request: web.Request, fault: Fault, *, stopping: asyncio.Event | None = None) -> web.StreamResponse:
-    headers = {"Content-Type": fault.content_type, "x-request-id": "req-1", **fault.headers}
-    response = web.StreamResponse(status=fault.status, headers=headers)
-    await response.prepare(request)
-    for chunk in fault.chunks:
-        await response.write(chunk)
-        await asyncio.sleep(fault.pause)
-    if fault.hang and stopping is not None:
-        await stopping.wait()
-    if fault.reset:
-        return _reset(request)
-    await response.write_eof()
-    return response
-
-
-def _reset(request: web.Request) -> web.Response:
-    assert request.transport is not None
-    request.transport.abort()
-    return web.Response()
 
 
 def _refusal(body: Mapping[str, Any]) -> web.Response | None:
@@ -306,10 +190,6 @@ def _unknown(body: Mapping[str, Any], known: frozenset[str]) -> web.Response | N
 
 def _error(status: int, kind: str, message: str, **more: str) -> web.Response:
     return web.json_response({"error": {"message": message, "type": kind, "code": status, **more}}, status=status)
-
-
-def _json(body: bytes) -> web.Response:
-    return web.Response(body=body, content_type="application/json", headers={"x-request-id": "req-1"})
 
 
 async def _serve(port: int, delay: float) -> None:

@@ -1,0 +1,176 @@
+"""A service on loopback that fails as it is told: what the fakes of the HTTP services are made of."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+from aiohttp import web
+
+
+@dataclass(frozen=True, kw_only=True)
+class Received:
+    """One request that arrived; `json` is its decoded body, None without one."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    json: Any
+    query: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """What to answer instead of the recorded answer, after `seconds`.
+
+    `reset` cuts the connection behind the chunks (or before the headers, without any); `hang` never ends. `chunks` are
+    sent one by one, `pause` seconds apart.
+    """
+
+    status: int = 200
+    chunks: tuple[bytes, ...] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
+    content_type: str = "application/json"
+    seconds: float = 0.0
+    pause: float = 0.0
+    reset: bool = False
+    hang: bool = False
+
+
+def sse(*events: object) -> bytes:
+    """Write events as the services stream them."""
+    return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
+
+
+def replied(body: object, **options: Any) -> Fault:
+    """Answer with this JSON."""
+    return Fault(chunks=(json.dumps(body).encode(),), **options)
+
+
+def streamed(*chunks: bytes, **options: Any) -> Fault:
+    """Answer with this stream."""
+    return Fault(chunks=chunks, content_type="text/event-stream", **options)
+
+
+class FakeService:
+    """The server. `base_url` is its address, `requests` what arrived; every answer waits `delay` seconds.
+
+    A handler first awaits `received`, then answers with the `fault` that was scripted for its path, if there is one.
+    """
+
+    def __init__(self, *, port: int = 0, delay: float = 0.0) -> None:
+        self.requests: list[Received] = []
+        self.base_url = ""
+        self._port, self._delay = port, delay
+        self._faults: defaultdict[str, deque[Fault]] = defaultdict(deque)
+        self._changed = asyncio.Condition()
+        self._free = asyncio.Event()
+        self._free.set()
+        self._stopping = asyncio.Event()
+        self._runner: web.AppRunner | None = None
+
+    async def __aenter__(self) -> Self:
+        application = web.Application(client_max_size=64_000_000)
+        application.add_routes(self.routes())
+        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", self._port).start()
+        self.base_url = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._runner is not None
+        self._stopping.set()
+        self._free.set()
+        await self._runner.cleanup()
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        """Return what it serves."""
+        return ()
+
+    def script(self, path: str, *faults: Fault) -> None:
+        """Answer the next requests for the path with these, one each."""
+        self._faults[path].extend(faults)
+
+    def fail(self, path: str, *, status: int, body: object, headers: Mapping[str, str] | None = None) -> None:
+        """Answer the next request for the path with an error."""
+        self.script(path, replied(body, status=status, headers=headers or {}))
+
+    def hold(self) -> None:
+        """Let answers wait until `release`."""
+        self._free.clear()
+
+    def release(self) -> None:
+        """Let go of the answers that wait, and of those to come."""
+        self._free.set()
+
+    async def wait_for(self, count: int, *, seconds: float = 20) -> list[Received]:
+        """Return the requests as soon as there are that many."""
+        async with asyncio.timeout(seconds), self._changed:
+            await self._changed.wait_for(lambda: len(self.requests) >= count)
+        return self.requests
+
+    async def received(self, request: web.Request) -> Any:
+        """Note a request and return its decoded body, once answers may go out."""
+        content = await request.read() if request.content_type == "application/json" else b""
+        body = json.loads(content) if content else None
+        received = Received(
+            method=request.method,
+            path=request.path,
+            headers=dict(request.headers),
+            json=body,
+            query=dict(request.query),
+        )
+        async with self._changed:
+            self.requests.append(received)
+            self._changed.notify_all()
+        await self._free.wait()
+        await asyncio.sleep(self._delay)
+        return body
+
+    async def fault(self, request: web.Request) -> web.StreamResponse | None:
+        """Answer as it was scripted for the request's path; None where nothing was."""
+        faults = self._faults[request.path]
+        if not faults:
+            return None
+        fault = faults.popleft()
+        await asyncio.sleep(fault.seconds)
+        if fault.hang and not fault.chunks:
+            await self._stopping.wait()
+        if fault.reset and not fault.chunks:
+            return _reset(request)
+        return await send(request, fault, stopping=self._stopping)
+
+
+async def send(request: web.Request, fault: Fault, *, stopping: asyncio.Event | None = None) -> web.StreamResponse:
+    """Answer with the chunks, and end, cut or hang."""
+    headers = {"Content-Type": fault.content_type, "x-request-id": "req-1", **fault.headers}
+    response = web.StreamResponse(status=fault.status, headers=headers)
+    await response.prepare(request)
+    for chunk in fault.chunks:
+        await response.write(chunk)
+        await asyncio.sleep(fault.pause)
+    if fault.hang and stopping is not None:
+        await stopping.wait()
+    if fault.reset:
+        return _reset(request)
+    await response.write_eof()
+    return response
+
+
+def whole(body: bytes) -> web.Response:
+    """Answer with a recorded body."""
+    return web.Response(body=body, content_type="application/json", headers={"x-request-id": "req-1"})
+
+
+def _reset(request: web.Request) -> web.Response:
+    assert request.transport is not None
+    request.transport.abort()
+    return web.Response()
