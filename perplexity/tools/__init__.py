@@ -1,7 +1,29 @@
-"""Web search as tools for agents of any kind. A new tool is a file beside this, and a line here."""
+"""Web search as tools for agents of any kind. A new tool is a file beside this, and a line in `TOOLS`."""
 
+from perplexity.tools import agentic_web_search, duckduckgo, perplexity_search, web_search, websearch
 from perplexity.tools.agentic_web_search import create_agentic_web_search_tool
-from perplexity.tools.base import Tool
+from perplexity.tools.base import Failure, Tool
+from perplexity.tools.duckduckgo import create_duckduckgo_tool
+from perplexity.tools.perplexity_search import create_perplexity_search_tool
 from perplexity.tools.web_search import create_web_search_tool
+from perplexity.tools.websearch import create_websearch_tool
 
-__all__ = ["Tool", "create_agentic_web_search_tool", "create_web_search_tool"]
+TOOLS: tuple[Tool, ...] = (
+    web_search.TOOL,
+    agentic_web_search.TOOL,
+    perplexity_search.TOOL,
+    duckduckgo.TOOL,
+    websearch.TOOL,
+)
+"""Every tool, ready to be called: keys and addresses are looked for in the environment when a call needs them."""
+
+__all__ = [
+    "TOOLS",
+    "Failure",
+    "Tool",
+    "create_agentic_web_search_tool",
+    "create_duckduckgo_tool",
+    "create_perplexity_search_tool",
+    "create_web_search_tool",
+    "create_websearch_tool",
+]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from perplexity.citations import format_result
 from perplexity.client import API, PerplexityClient
@@ -14,6 +14,7 @@ from perplexity.retry import RetryPolicy
 from perplexity.tools.access import Access
 from perplexity.tools.base import Tool
 from perplexity.tools.faults import explain
+from perplexity.tools.keyless import keyless
 from perplexity.transport import Session
 from perplexity.types import JSON
 
@@ -79,4 +80,14 @@ def create_agentic_web_search_tool(
         except PerplexityError as error:
             return explain(NAME, error, seconds=LIMITS.reasoning if reasoning else LIMITS.answer)
 
+    return _tool(handler)
+
+
+def _tool(handler: Callable[..., Awaitable[str]]) -> Tool:
     return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)
+
+
+TOOL = _tool(
+    keyless(create_agentic_web_search_tool, failed=lambda error, _: explain(NAME, error, seconds=LIMITS.answer))
+)
+"""The tool that looks for its key when it is called."""

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
+from perplexity.tools.arguments import completed, problems
 from perplexity.types import JSON
 
-_TYPES: Mapping[str, type] = {"string": str, "boolean": bool}
+
+class Failure(str):
+    """A text that a model is given in place of a result, for protocols that can say that a call failed."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,13 +20,18 @@ class Tool:
     """A function for a model.
 
     `parameters` is a JSON Schema of type object; its properties are the arguments of `handler`, by name. The handler
-    returns a text for the model, also when the service fails; it raises only what cancels it.
+    returns a text for the model, and a `Failure` when the service fails; it raises only what cancels it. `output` is
+    the JSON Schema of the object that the text holds as JSON; None for a text that is to be read. `refused` writes what
+    the model is told about wrong arguments, out of what is wrong and the arguments; by default it is one line in
+    square brackets.
     """
 
     name: str
     description: str
     parameters: Mapping[str, JSON]
     handler: Callable[..., Awaitable[str]]
+    output: Mapping[str, JSON] | None = None
+    refused: Callable[[str, Mapping[str, JSON]], Failure] | None = None
 
     def spec(self) -> dict[str, JSON]:
         """Return what a model is told: `name`, `description` and `parameters`."""
@@ -29,22 +39,17 @@ class Tool:
 
     async def run(self, arguments: Mapping[str, JSON]) -> str:
         """Return the text for the model that called with these arguments; wrong ones are explained to it."""
-        if wrong := self._wrong(arguments):
-            return f"[{self.name} was called with wrong arguments: {wrong}]"
-        return await self.handler(**arguments)
+        given = completed(self.parameters, arguments)
+        if wrong := problems(self.parameters, given):
+            return self.wrong(wrong, given)
+        return await self.handler(**given)
 
     async def __call__(self, **arguments: JSON) -> str:
         """Do as `run` does, with keywords."""
         return await self.run(arguments)
 
-    def _wrong(self, arguments: Mapping[str, JSON]) -> str:
-        properties = self.parameters["properties"]
-        return "; ".join(
-            [f"{name} is missing" for name in self.parameters["required"] if name not in arguments]
-            + [f"{name} is unknown" for name in arguments if name not in properties]
-            + [
-                f"{name} must be a {told['type']}"
-                for name, told in properties.items()
-                if name in arguments and not isinstance(arguments[name], _TYPES[told["type"]])
-            ]
-        )
+    def wrong(self, wrong: str, arguments: Mapping[str, JSON]) -> Failure:
+        """Return what the model is told that called with wrong arguments; `wrong` says what is wrong with them."""
+        if self.refused is not None:
+            return self.refused(wrong, arguments)
+        return Failure(f"[{self.name} was called with wrong arguments: {wrong}]")

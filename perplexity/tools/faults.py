@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from perplexity.errors import PerplexityError, TimedOut
+from perplexity.tools.base import Failure
 
 
-def explain(name: str, error: PerplexityError, *, seconds: float) -> str:
+def explain(name: str, error: PerplexityError, *, seconds: float) -> Failure:
     """Return the failure of the tool of that name in square brackets; `seconds` is the time that it had."""
     if error.status is not None:
-        return f"[{name} API returned status code {error.status}]"
+        return Failure(f"[{name} API returned status code {error.status}]")
     if isinstance(error, TimedOut):
-        return f"[{name} API timed out after {seconds:g} seconds]"
-    return f"[{name} API {error.summary}: {error.message}]"
+        return Failure(f"[{name} API timed out after {seconds:g} seconds]")
+    return Failure(f"[{name} API {error.summary}: {error.message}]")

@@ -7,7 +7,7 @@ import json
 import os
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from perplexity.calls import Calls
 from perplexity.errors import PerplexityError
@@ -16,6 +16,7 @@ from perplexity.retry import Deadline, Retries, RetryPolicy
 from perplexity.tools.access import Access
 from perplexity.tools.base import Tool
 from perplexity.tools.faults import explain
+from perplexity.tools.keyless import keyless
 from perplexity.transport import Session, Transport
 from perplexity.types import JSON, Query
 from perplexity.wire import search
@@ -63,7 +64,7 @@ def create_web_search_tool(
             return explain(NAME, error, seconds=SECONDS)
         return text(json.dumps(found["results"], ensure_ascii=False))
 
-    return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)
+    return _tool(handler)
 
 
 def _calls(access: Access, session: Session) -> Calls:
@@ -73,3 +74,11 @@ def _calls(access: Access, session: Session) -> Calls:
         retries=Retries(policy=RetryPolicy(attempts=1), sleep=asyncio.sleep, random=random.random),
         now=time.time,
     )
+
+
+def _tool(handler: Callable[..., Awaitable[str]]) -> Tool:
+    return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)
+
+
+TOOL = _tool(keyless(create_web_search_tool, failed=lambda error, _: explain(NAME, error, seconds=SECONDS)))
+"""The tool that looks for its key when it is called."""

@@ -1,0 +1,73 @@
+"""What perplexity_search returns, as JSON text: an answer, or why there is none. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from perplexity.citations import cite, without_orphans
+from perplexity.errors import AuthenticationError, MissingKey, PerplexityError, RateLimitError
+from perplexity.tools.base import Failure
+from perplexity.types import JSON, Answer, Source
+
+_TEXT: Mapping[str, JSON] = {"type": "string"}
+_PAGE: Mapping[str, JSON] = {
+    "type": "object",
+    "properties": {"title": _TEXT, "url": _TEXT, "snippet": _TEXT},
+    "required": ["title", "url", "snippet"],
+}
+OUTPUT: Mapping[str, JSON] = {
+    "type": "object",
+    "properties": {
+        "success": {"type": "boolean"},
+        "content": _TEXT,
+        "citations": {"type": "array", "items": _TEXT},
+        "web_results": {"type": "array", "items": _PAGE},
+        "model": _TEXT,
+        "query": {"type": ["string", "null"]},
+        "error": _TEXT,
+        "results": {"type": "array", "items": _PAGE},
+    },
+    "required": ["success", "query"],
+}
+"""A result has `content`, `citations`, `web_results` and `model`; a failure has `error`, and `results` without any."""
+
+
+def success(answer: Answer, *, query: str, model: str | None, as_json: bool) -> str:
+    """Return an answer: `[n]` in its content is the nth citation. `model` stands in where the service names none.
+
+    Content that is JSON stays as it came: what looks like a marker there may be a list.
+    """
+    content, sources = (answer.text, answer.sources) if as_json else _numbered(answer)
+    return _written(
+        success=True,
+        content=content,
+        citations=[source.url for source in sources],
+        web_results=[{"title": s.title, "url": s.url, "snippet": s.snippet} for s in sources],
+        model=answer.model or model,
+        query=query,
+    )
+
+
+def failure(error: PerplexityError, *, query: JSON) -> Failure:
+    """Return a failure, whose kind stands before the colon."""
+    told = f"{_kind(error)}: {error.message}"
+    return Failure(_written(success=False, error=told, query=query if isinstance(query, str) else None, results=[]))
+
+
+def _kind(error: PerplexityError) -> str:
+    if isinstance(error, (AuthenticationError, MissingKey)):
+        return "Authentication failed"
+    return "Rate limit exceeded" if isinstance(error, RateLimitError) else "Search failed"
+
+
+def _numbered(answer: Answer) -> tuple[str, tuple[Source, ...]]:
+    """Return the text and its sources as a list counts them; a service may have left out numbers."""
+    if [source.number for source in answer.sources] == list(range(1, len(answer.sources) + 1)):
+        return without_orphans(answer.text, answer.sources)[0], answer.sources
+    cited = cite(answer.text, answer.sources)
+    return cited.text, (*cited.sources, *cited.others)
+
+
+def _written(**result: JSON) -> str:
+    return json.dumps(result, ensure_ascii=False)
