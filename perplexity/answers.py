@@ -106,7 +106,7 @@ class Answers:
             await self.runs.cancel(run_id, deadline=Deadline.after(_CANCEL_SECONDS, self.clock))
 
     async def _background(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
-        """Return the answer of a run in the background. When we are cancelled it goes on: its id resumes it."""
+        """Return the answer of a run in the background. When we are cancelled a resumable one goes on."""
         async with aclosing(self._background_events(question, target, deadline=deadline)) as events:
             return await anext(event.answer async for event in events if isinstance(event, Done))
 
@@ -124,8 +124,9 @@ class Answers:
             state = await self.runs.finished(run_id, state=state, deadline=deadline)
         except RunFailed:
             raise
-        except Exception:
-            self._cancel(run_id)
+        except BaseException as error:
+            if isinstance(error, Exception) or not question.resumable:
+                self._cancel(run_id)
             raise
         for event in _told_at_once(self._read(run_id, state)):
             yield event

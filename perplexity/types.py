@@ -49,7 +49,8 @@ class Question:
     `tools` are further ones that the service runs, such as `{"type": "fetch_url"}`; Sonar models take none.
     `run_id` resumes a background run that was paid for already; `on_run` is awaited with the id of a new one, before
     its result is waited for. A run that is given up, because its time is over or `on_run` raised (`Withdrawn`, say), is
-    cancelled at the service; one whose task is cancelled goes on and can be resumed.
+    cancelled at the service; one whose task is cancelled goes on and can be resumed, unless `resumable` says that nobody
+    will come back for it.
     """
 
     messages: tuple[Message, ...]
@@ -62,6 +63,7 @@ class Question:
     news: bool = False
     seconds: float | None = None
     run_id: str | None = None
+    resumable: bool = True
     on_run: Callable[[str], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
 
     @property

@@ -22,7 +22,7 @@ from perplexity.errors import (
 from perplexity.retry import Deadline, Retries, RetryPolicy
 from perplexity.runs import Runs as PollingRuns
 from perplexity.transport import Transport
-from perplexity.types import Done, RunStarted, SearchQueries, Sources, TextDelta
+from perplexity.types import Done, Message, Question, RunStarted, SearchQueries, Sources, TextDelta
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, replied
 from tests.fakes.time import Time
 
@@ -292,3 +292,20 @@ async def test_a_shutdown_leaves_the_run_alone_so_that_it_can_be_resumed(fake: F
             await asking
 
     assert fake.cancelled == []
+
+
+async def test_a_run_that_nobody_will_come_back_for_is_cancelled_with_its_task(fake: FakePerplexity) -> None:
+    begun = asyncio.Event()
+
+    async def on_run(run_id: str) -> None:
+        begun.set()
+
+    async with PerplexityClient(KEY, base_url=fake.base_url) as client:
+        question = Question(messages=(Message(role="user", content="why"),), model="high", resumable=False)
+        asking = asyncio.create_task(client.answer(question, on_run=on_run))
+        await asyncio.wait_for(begun.wait(), 5)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    assert fake.cancelled == ["resp_1"]
