@@ -43,7 +43,8 @@ def problems(schema: Mapping[str, JSON], arguments: JSON) -> str:
 
 
 def _told(error: ValidationError) -> list[str]:
-    place, instance = _place(error), error.instance
+    place = _place(error)
+    instance: JSON = error.instance
     schema: JSON = error.schema
     if error.validator == "required":
         return [f"{_inside(place, name)} is missing" for name in schema["required"] if name not in instance]
