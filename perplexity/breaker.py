@@ -18,42 +18,69 @@ class BreakerPolicy:
 
 
 class Breaker:
-    """The breaker of one provider. `clock` only goes forward.
-
-    Every request ends in `succeeded`, `failed` or `abandoned`, whether or not `admits` was asked for it.
-    """
+    """The breaker of one provider. `clock` only goes forward."""
 
     def __init__(self, policy: BreakerPolicy, *, clock: Callable[[], float]) -> None:
         self._policy = policy
         self._clock = clock
         self._failures = 0
-        self._closed_until_probe = 0.0
-        self._probing = False
+        self._rests_until = 0.0
+        self._probe: Permit | None = None
+        self._probe_ends = 0.0
 
     @property
     def is_open(self) -> bool:
         """Whether requests are kept away, but for one now and then."""
         return self._failures >= self._policy.failures
 
-    def admits(self) -> bool:
-        """Tell whether a request may go out now; one that may while it is open is the probe, and the only one."""
+    def admit(self, *, seconds: float) -> Permit | None:
+        """Let a request of at most so many seconds go out, or none.
+
+        One that goes out while it is open is the probe. There is one at a time; one that never ends, since whoever sent
+        it never came back, is given up when its seconds and the breaker's own are over.
+        """
         if not self.is_open:
-            return True
-        if self._probing or self._clock() < self._closed_until_probe:
-            return False
-        self._probing = True
-        return True
+            return self.insist()
+        now = self._clock()
+        if now < self._rests_until or (self._probe is not None and now < self._probe_ends):
+            return None
+        self._probe, self._probe_ends = self.insist(), now + seconds + self._policy.seconds
+        return self._probe
+
+    def insist(self) -> Permit:
+        """Let a request go out whatever the state; what comes of it counts as that of any other."""
+        return Permit(self._ended)
+
+    def _ended(self, permit: Permit, well: bool | None) -> None:
+        if self._probe is permit:
+            self._probe = None
+        if well:
+            self._failures, self._probe = 0, None
+        elif well is False:
+            self._failures += 1
+            if self.is_open:
+                self._rests_until = self._clock() + self._policy.seconds
+
+
+class Permit:
+    """Leave for one request, which ends in one of three ways. Only its first end counts."""
+
+    def __init__(self, ended: Callable[[Permit, bool | None], None]) -> None:
+        self._ended: Callable[[Permit, bool | None], None] | None = ended
 
     def succeeded(self) -> None:
-        """Close it: the provider is well."""
-        self._failures, self._probing = 0, False
+        """Close the breaker: the provider is well."""
+        self._end(True)
 
     def failed(self) -> None:
-        """Count a failure; enough of them in a row open it, and a failed probe keeps it open."""
-        self._failures, self._probing = self._failures + 1, False
-        if self.is_open:
-            self._closed_until_probe = self._clock() + self._policy.seconds
+        """Count a failure; enough of them in a row open the breaker, and a failed probe keeps it open."""
+        self._end(False)
 
     def abandoned(self) -> None:
         """Forget a request that says nothing of the provider: it was cancelled, or it was the caller's fault."""
-        self._probing = False
+        self._end(None)
+
+    def _end(self, well: bool | None) -> None:
+        ended, self._ended = self._ended, None
+        if ended is not None:
+            ended(self, well)

@@ -89,7 +89,7 @@ class Fallback:
                 if begun:
                     raise told from error
             except BaseException:
-                tier.breaker.abandoned()
+                tier.permit.abandoned()
                 raise
         raise AllProvidersFailed(this.failed)
 
@@ -118,7 +118,7 @@ async def _first(this: Round, ask: Callable[[Tier], Awaitable[Reply]]) -> Reply:
         except Exception as error:  # noqa: BLE001 - a provider's bug must not take the others with it
             this.gave_up(tier, error)
         except BaseException:
-            tier.breaker.abandoned()
+            tier.permit.abandoned()
             raise
     raise AllProvidersFailed(this.failed)
 

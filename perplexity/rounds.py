@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from perplexity.breaker import Breaker
+from perplexity.breaker import Breaker, Permit
 from perplexity.deadlines import Deadlines
 from perplexity.errors import AllProvidersFailed, InvalidRequest, PerplexityError, RunFailed, TimedOut, Withdrawn
 from perplexity.providers.base import Provider
@@ -23,10 +23,10 @@ RESTING = "Resting"
 
 @dataclass(frozen=True, kw_only=True)
 class Tier:
-    """A provider whose turn it is: the seconds it may use, and when it began."""
+    """A provider whose turn it is: its breaker's permit, the seconds it may use, and when it began."""
 
     provider: Provider
-    breaker: Breaker
+    permit: Permit
     seconds: float
     started: float
 
@@ -45,22 +45,26 @@ class Round:
     failed: list[Attempt] = field(default_factory=list)
 
     def tiers(self) -> Iterator[Tier]:
-        """Yield each provider in its turn, while there is time; when all of them rest, nobody does."""
+        """Yield each provider in its turn, while there is time; where all of them rest, they are asked all the same."""
         end = self.clock() + self.total
+        resting: list[Provider] = []
         asked = False
         for tier in self._turns(end):
-            if tier.breaker.admits():
-                asked = True
-                yield tier
-            else:
-                self._rests(tier)
-        if not asked:
-            self.failed.clear()
+            permit = self.breakers[tier.provider.name].admit(seconds=tier.seconds)
+            if permit is None:
+                resting.append(tier.provider)
+                continue
+            self._note(resting)
+            resting, asked = [], True
+            yield replace(tier, permit=permit)
+        if asked:
+            self._note(resting)
+        else:
             yield from self._turns(end)
 
     def took(self, tier: Tier, reply: Reply) -> Reply:
         """Return the reply with what came before it."""
-        tier.breaker.succeeded()
+        tier.permit.succeeded()
         cost = reply.usage.cost_usd if isinstance(reply, Answer) else reply.cost_usd
         self.on_attempt(Attempt(provider=tier.provider.name, seconds=self._took(tier), kind=self.kind, cost_usd=cost))
         return replace(reply, failed=(*self.failed, *reply.failed))
@@ -79,12 +83,12 @@ class Round:
         self.failed.append(attempt)
         self.on_attempt(attempt)
         if isinstance(told, Withdrawn):
-            tier.breaker.abandoned()
+            tier.permit.abandoned()
             raise told
         if isinstance(told, InvalidRequest):
-            tier.breaker.abandoned()
+            tier.permit.abandoned()
             raise AllProvidersFailed(self.failed) if before else told
-        tier.breaker.failed()
+        tier.permit.failed()
         return told
 
     def _turns(self, end: float) -> Iterator[Tier]:
@@ -93,18 +97,21 @@ class Round:
             now = self.clock()
             if now < end:
                 seconds = self.deadlines.share(end - now, behind=len(offering) - place)
-                yield Tier(provider=provider, breaker=self.breakers[provider.name], seconds=seconds, started=now)
+                permit = self.breakers[provider.name].insist()
+                yield Tier(provider=provider, permit=permit, seconds=seconds, started=now)
 
-    def _rests(self, tier: Tier) -> None:
-        attempt = Attempt(
-            provider=tier.provider.name,
-            seconds=0.0,
-            kind=self.kind,
-            error_class=RESTING,
-            summary="is left alone for a moment after several failures",
-        )
-        self.failed.append(attempt)
-        self.on_attempt(attempt)
+    def _note(self, resting: Sequence[Provider]) -> None:
+        """Note those that were passed over, once it is clear that another one is asked."""
+        for provider in resting:
+            attempt = Attempt(
+                provider=provider.name,
+                seconds=0.0,
+                kind=self.kind,
+                error_class=RESTING,
+                summary="is left alone for a moment after several failures",
+            )
+            self.failed.append(attempt)
+            self.on_attempt(attempt)
 
     def _took(self, tier: Tier) -> float:
         return self.clock() - tier.started

@@ -1,0 +1,302 @@
+"""What the chain makes of breakers: who is asked, who rests, and what is told of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import aclosing
+
+import pytest
+
+from perplexity.breaker import BreakerPolicy
+from perplexity.deadlines import Deadlines
+from perplexity.errors import AllProvidersFailed, InvalidRequest, ServerError, Withdrawn
+from perplexity.fallback import Fallback
+from perplexity.providers.base import BOTH
+from perplexity.types import Answer, Attempt, Event, Kind, Message, Query, Question, SearchResults, TextDelta, Usage
+from tests.fakes.provider import FakeProvider, Step, results_by
+from tests.fakes.time import Time
+
+QUERY = Query(text="python")
+QUESTION = Question(messages=(Message(role="user", content="what is python"),))
+POLICY = BreakerPolicy(failures=2, seconds=30.0)
+DOWN = ServerError("x")
+
+
+class Moody(FakeProvider):
+    """Fails or hangs or answers, as its mood is; `offers` may be less than both."""
+
+    def __init__(self, name: str, *, error: Exception | None = None, offers: frozenset[Kind] = BOTH) -> None:
+        super().__init__(name, error=error)
+        self.offers = offers
+
+    def be(self, *, error: Exception | None = None, hangs: bool = False, steps: Sequence[Step] | None = None) -> None:
+        self._error, self._hangs, self._steps = error, hangs, steps
+
+
+class Chain:
+    """A chain on a clock of its own, and what it tells of its attempts."""
+
+    def __init__(self, *providers: FakeProvider, deadlines: Deadlines | None = None) -> None:
+        self.time = Time(100.0)
+        self.heard: list[Attempt] = []
+        self.fallback = Fallback(
+            providers, breaker=POLICY, clock=self.time.clock, on_attempt=self.heard.append, deadlines=deadlines
+        )
+
+    async def searches(self, times: int) -> None:
+        for _ in range(times):
+            await self.fallback.search(QUERY)
+
+    def told(self) -> list[tuple[str, str | None]]:
+        told = [(attempt.provider, attempt.error_class) for attempt in self.heard]
+        self.heard.clear()
+        return told
+
+
+async def test_a_provider_that_failed_again_and_again_rests_and_that_is_told() -> None:
+    first = Moody("One", error=DOWN)
+    chain = Chain(first, Moody("Two"))
+    await chain.searches(2)
+    chain.told()
+
+    found = await chain.fallback.search(QUERY)
+
+    assert len(first.queries) == 2
+    assert [(a.error_class, a.seconds, a.kind) for a in found.failed] == [("Resting", 0.0, "search")]
+    assert found.failed[0].summary == "is left alone for a moment after several failures"
+    assert chain.told() == [("One", "Resting"), ("Two", None)]
+
+
+async def test_what_rests_for_searches_rests_for_answers_and_streams() -> None:
+    chain = Chain(Moody("One", error=DOWN), Moody("Two"))
+    await chain.searches(2)
+    chain.told()
+
+    await chain.fallback.answer(QUESTION)
+    _ = [event async for event in chain.fallback.stream(QUESTION)]
+
+    assert chain.told() == [("One", "Resting"), ("Two", None)] * 2
+
+
+async def test_a_provider_that_is_well_again_is_the_first_choice_again() -> None:
+    first = Moody("One", error=DOWN)
+    chain = Chain(first, Moody("Two"))
+    await chain.searches(2)
+    first.be()
+    chain.time.now += 30
+    chain.told()
+
+    await chain.searches(2)
+
+    assert chain.told() == [("One", None)] * 2
+
+
+async def test_when_all_rest_all_are_asked_all_the_same_and_told_once_each() -> None:
+    chain = Chain(Moody("One", error=DOWN), Moody("Two", error=DOWN))
+    for _ in range(2):
+        with pytest.raises(AllProvidersFailed):
+            await chain.fallback.search(QUERY)
+    chain.told()
+
+    with pytest.raises(AllProvidersFailed) as caught:
+        await chain.fallback.search(QUERY)
+
+    told = [("One", "ServerError"), ("Two", "ServerError")]
+    assert ([(a.provider, a.error_class) for a in caught.value.attempts], chain.told()) == (told, told)
+
+
+async def test_one_that_answers_although_all_rest_closes_its_breaker() -> None:
+    second = Moody("Two", error=DOWN)
+    chain = Chain(Moody("One", error=DOWN), second)
+    for _ in range(2):
+        with pytest.raises(AllProvidersFailed):
+            await chain.fallback.search(QUERY)
+    second.be()
+    await chain.searches(1)
+    chain.told()
+
+    await chain.searches(1)
+
+    assert chain.told() == [("One", "Resting"), ("Two", None)]
+
+
+async def test_those_that_rest_behind_the_last_one_asked_are_told_too() -> None:
+    second = Moody("Two", error=DOWN)
+    first = Moody("One")
+    chain = Chain(first, second)
+    first.be(error=DOWN)
+    for _ in range(2):
+        with pytest.raises(AllProvidersFailed):
+            await chain.fallback.search(QUERY)
+    first.be()
+    await chain.searches(1)
+    first.be(error=DOWN)
+    chain.told()
+
+    with pytest.raises(AllProvidersFailed) as caught:
+        await chain.fallback.search(QUERY)
+
+    assert chain.told() == [("One", "ServerError"), ("Two", "Resting")]
+    assert str(caught.value) == "One: ServerError; Two: Resting"
+
+
+async def test_of_many_requests_at_once_one_is_the_probe() -> None:
+    first = Moody("One", error=DOWN)
+    chain = Chain(first, Moody("Two"))
+    await chain.searches(2)
+    first.be(hangs=True)
+    chain.time.now += 30
+    first.queries.clear()
+    tasks = [asyncio.create_task(chain.fallback.search(QUERY)) for _ in range(5)]
+
+    done, waiting = await asyncio.wait(tasks, timeout=0.2)
+
+    assert (len(done), len(waiting), len(first.queries)) == (4, 1, 1)
+    waiting.pop().cancel()
+
+
+async def test_a_cancelled_probe_gives_its_place_to_the_next() -> None:
+    first = Moody("One", error=DOWN)
+    chain = Chain(first, Moody("Two"))
+    await chain.searches(2)
+    first.be(hangs=True)
+    chain.time.now += 30
+    task = asyncio.create_task(chain.fallback.answer(QUESTION))
+    await first.asked.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    first.be()
+    chain.told()
+
+    await chain.searches(1)
+
+    assert chain.told() == [("One", None)]
+
+
+@pytest.mark.parametrize("kind", ["search", "stream"])
+async def test_a_probe_that_hangs_is_cut_off_and_rests_again(kind: str) -> None:
+    hasty = Deadlines(search=0.05, answer=0.05, reserve=0.01, least=0.01)
+    first = Moody("One", error=DOWN)
+    chain = Chain(first, Moody("Two"), deadlines=hasty)
+    await chain.searches(2)
+    first.be(hangs=True, steps=[None])
+    chain.time.now += 30
+    chain.told()
+
+    if kind == "search":
+        await chain.searches(1)
+    else:
+        _ = [event async for event in chain.fallback.stream(QUESTION)]
+    await chain.searches(1)
+
+    assert chain.told() == [("One", "TimedOut"), ("Two", None), ("One", "Resting"), ("Two", None)]
+
+
+async def test_a_stream_that_is_left_early_frees_the_place_of_the_probe() -> None:
+    first = Moody("One", error=DOWN)
+    chain = Chain(first, Moody("Two"))
+    await chain.searches(2)
+    first.be(steps=[TextDelta(text="It"), None])
+    chain.time.now += 30
+    async with aclosing(chain.fallback.stream(QUESTION)) as events:
+        await anext(events)
+    first.be()
+    chain.told()
+
+    await chain.searches(1)
+
+    assert chain.told() == [("One", None)]
+
+
+async def test_a_stream_that_nobody_reads_on_does_not_keep_the_place_of_the_probe_for_ever() -> None:
+    first = Moody("One", error=DOWN)
+    chain = Chain(first, Moody("Two"))
+    await chain.searches(2)
+    first.be(steps=[TextDelta(text="It"), None])
+    chain.time.now += 30
+    async with aclosing(chain.fallback.stream(QUESTION)) as forgotten:
+        await anext(forgotten)
+        first.be()
+        chain.time.now += 45 + 30
+        chain.told()
+
+        await chain.searches(1)
+
+    assert chain.told() == [("One", None)]
+
+
+@pytest.mark.parametrize("error", [InvalidRequest("x"), Withdrawn("x")])
+async def test_what_is_the_callers_doing_opens_no_breaker(error: Exception) -> None:
+    first = Moody("One", error=error)
+    chain = Chain(first, Moody("Two"))
+    for _ in range(3):
+        with pytest.raises(type(error)):
+            await chain.fallback.search(QUERY)
+    first.be()
+    chain.told()
+
+    await chain.searches(1)
+
+    assert chain.told() == [("One", None)]
+
+
+async def test_a_refusal_behind_one_that_rests_names_both() -> None:
+    second = Moody("Two")
+    chain = Chain(Moody("One", error=DOWN), second)
+    await chain.searches(2)
+    second.be(error=InvalidRequest.of("mode", "sec", "web only"))
+
+    with pytest.raises(AllProvidersFailed) as caught:
+        await chain.fallback.search(QUERY)
+
+    assert [(a.provider, a.error_class) for a in caught.value.attempts] == [
+        ("One", "Resting"),
+        ("Two", "InvalidRequest"),
+    ]
+
+
+async def test_a_provider_is_not_asked_for_what_it_does_not_offer() -> None:
+    answers_only = Moody("One", offers=frozenset({"answer"}))
+    chain = Chain(answers_only, Moody("Two"))
+
+    found, answer = await chain.fallback.search(QUERY), await chain.fallback.answer(QUESTION)
+
+    assert (found.provider, answer.provider, found.failed) == ("Two", "One", ())
+    assert answers_only.queries == []
+    assert chain.fallback.offers == BOTH
+
+
+class Priced(FakeProvider):
+    """Says what it cost."""
+
+    async def search(self, query: Query) -> SearchResults:
+        return SearchResults(results=results_by(self.name).results, provider=self.name, cost_usd=0.005)
+
+    async def answer(self, question: Question) -> Answer:
+        return Answer(text="So.", sources=(), provider=self.name, usage=Usage(cost_usd=0.02))
+
+
+async def test_an_attempt_tells_what_was_asked_for_how_long_it_took_and_what_it_cost() -> None:
+    chain = Chain(Priced("One"))
+
+    await chain.fallback.search(QUERY)
+    await chain.fallback.answer(QUESTION)
+
+    assert chain.heard == [
+        Attempt(provider="One", seconds=0.0, kind="search", cost_usd=0.005),
+        Attempt(provider="One", seconds=0.0, kind="answer", cost_usd=0.02),
+    ]
+
+
+async def test_a_stream_is_told_once_although_its_reader_stops_at_the_end() -> None:
+    chain = Chain(Moody("One"))
+    events: list[Event] = []
+    async with aclosing(chain.fallback.stream(QUESTION)) as stream:
+        async for event in stream:
+            events.append(event)
+            if len(events) == 2:
+                break
+
+    assert (len(events), chain.told()) == (2, [("One", None)])
