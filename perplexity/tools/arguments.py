@@ -50,8 +50,8 @@ def _told(error: ValidationError) -> list[str]:
         return [f"{_inside(place, name)} is missing" for name in schema["required"] if name not in instance]
     if error.validator == "additionalProperties" and isinstance(schema.get("properties"), Mapping):
         known = schema["properties"]
-        taken = f"the parameters are {_listed(list(known), 'and')}"
-        return [f"{_inside(place, name)} is unknown ({taken})" for name in instance if name not in known]
+        taken = _listed(list(known), "and")
+        return [f"{_inside(place, name)} is unknown (it takes {taken})" for name in instance if name not in known]
     if error.validator in _DESCRIBED:
         return [f"{place or 'the arguments'} must be {_allowed(schema)}, not {_shown(instance)}"]
     return [f"{place or 'the arguments'}: {_short(error.message)}"]

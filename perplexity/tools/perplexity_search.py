@@ -111,6 +111,7 @@ def _question(
         messages=(Message(role="user", content=query),),
         model=model,
         filters=Filters(domains=tuple(search_domain_filter), recency=search_recency_filter),
+        resumable=False,
         # A whole number may be written 1000.0 in JSON.
         max_tokens=int(max_tokens),
         schema=None if response_format is None else _schema(response_format, model),

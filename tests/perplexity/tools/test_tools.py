@@ -228,7 +228,7 @@ async def test_a_key_or_an_address_that_cannot_be_right_is_refused_at_once(
         ({"prompt": "x"}, "reasoning is missing"),
         ({"prompt": "x", "reasoning": "yes"}, 'reasoning must be true or false, not "yes"'),
         ({"prompt": 3, "reasoning": True}, "prompt must be a string, not 3"),
-        ({"prompt": "x", "reasoning": True, "depth": 1}, "depth is unknown (the parameters are prompt and reasoning)"),
+        ({"prompt": "x", "reasoning": True, "depth": 1}, "depth is unknown (it takes prompt and reasoning)"),
     ],
 )
 async def test_wrong_arguments_are_explained_to_the_model(
