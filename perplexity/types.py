@@ -49,8 +49,8 @@ class Question:
     `tools` are further ones that the service runs, such as `{"type": "fetch_url"}`; Sonar models take none.
     `run_id` resumes a background run that was paid for already; `on_run` is awaited with the id of a new one, before
     its result is waited for. A run that is given up, because its time is over or `on_run` raised (`Withdrawn`, say), is
-    cancelled at the service; one whose task is cancelled goes on and can be resumed, unless `resumable` says that nobody
-    will come back for it.
+    cancelled at the service; one whose task is cancelled goes on and can be resumed, unless it is not `resumable`:
+    nobody will come back for it.
     """
 
     messages: tuple[Message, ...]
