@@ -17,14 +17,15 @@ from aiohttp import ClientSession
 
 from perplexity.client import API
 from perplexity.tools import Failure, Tool, create_perplexity_search_tool
-from perplexity.tools.perplexity_search import PARAMETERS, SCHEMA_MODELS, TOOL
+from perplexity.tools.perplexity_search import SCHEMA_MODELS, TOOL
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, replied
 
 SPECS = Path(__file__).parents[2] / "data" / "specs"
 SPEC = (SPECS / "perplexity-provider-and-tool.md").read_text("utf-8")
 CLIENT_SPEC = (SPECS / "shared-http-client.md").read_text("utf-8")
 DSL = SPEC[SPEC.index("tool_name") : SPEC.index("      def call(")]
-OPTIONS = SPEC[SPEC.index("### Tool Return Format") :]
+WRITTEN = re.findall(r"parameter :(\w+)", DSL)
+RETURNED = SPEC[SPEC.index("### Tool Return Format") : SPEC.index("## Common Code")]
 PATHS: dict[API, str] = {"agent": "/v1/agent", "sonar": "/chat/completions"}
 MODELS = ("sonar", "sonar-pro", "sonar-reasoning", "sonar-reasoning-pro", "sonar-deep-research")
 SCHEMA = {"type": "object", "properties": {"answer": {"type": "string"}}}
@@ -59,17 +60,11 @@ def test_the_name_and_the_description_are_the_documents() -> None:
 
 
 def test_the_parameters_are_the_documents_and_one_for_the_schema() -> None:
-    assert list(TOOL.parameters["properties"]) == [*re.findall(r"parameter :(\w+)", DSL), "response_format"]
-    assert TOOL.parameters["required"] == [
-        n for n in PARAMETERS["properties"] if "required: true" in of_parameter_of(n)
-    ]
+    assert list(TOOL.parameters["properties"]) == [*WRITTEN, "response_format"]
+    assert TOOL.parameters["required"] == [name for name in WRITTEN if "required: true" in of_parameter(name)]
 
 
-def of_parameter_of(name: str) -> str:
-    return "" if name == "response_format" else of_parameter(name)
-
-
-@pytest.mark.parametrize("name", re.findall(r"parameter :(\w+)", DSL))
+@pytest.mark.parametrize("name", WRITTEN)
 def test_a_parameter_is_as_the_document_has_it(name: str) -> None:
     written, told = of_parameter(name), TOOL.parameters["properties"][name]
     described = re.search(r'description: "(.*)"', written)
@@ -97,7 +92,7 @@ async def test_a_result_has_the_keys_of_the_document_and_its_query(
 ) -> None:
     found = await result(made(fake, session))
 
-    keys = re.findall(r"^  (\w+):", OPTIONS[: OPTIONS.index("## Common")], re.MULTILINE)
+    keys = re.findall(r"^  (\w+):", RETURNED, re.MULTILINE)
     assert list(found) == [*keys, "query"]
     assert (found["success"], found["query"]) == (True, "What is new?")
     assert found["content"] == "Example answer with a claim.[1] Another claim — ü.[2]"
@@ -114,7 +109,7 @@ async def test_citations_are_those_of_the_service(fake: FakePerplexity, session:
     found = await result(made(fake, session, api="sonar"))
 
     answered = json.loads(fixture("sonar.200.json"))
-    assert found["content"] == answered["choices"][0]["message"]["content"]
+    assert answered["choices"][0]["message"]["content"] == f"<think>\nplan\n</think>\n\n{found['content']}"
     assert found["citations"] == answered["citations"]
 
 
