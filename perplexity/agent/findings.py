@@ -1,6 +1,7 @@
 """What a tool returned, read: its text and the pages in it, whichever form the tool gives them. Pure.
 
-Three forms are known: `<result>` and `<references>` (`format_result`), JSON with pages, and text with addresses.
+Three forms are known: `<result>` and `<references>` (`format_result`), JSON with pages, and paragraphs of which each
+holds an address.
 """
 
 from __future__ import annotations
@@ -11,37 +12,40 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from perplexity.types import JSON, Source
-from perplexity.wire.reading import mappings, text, texts
+from perplexity.wire.reading import dollars, mappings, text, texts
 from perplexity.wire.sources import merge
 
+# At the beginning, behind a line that may say who answered: further down it would be what a page says.
 _RESULT = re.compile(
-    r"<result>\n(?P<text>.*)\n</result>\s*<references>\n?(?P<references>.*?)\n?</references>", re.DOTALL
+    r"(?:[^\n]*\n\s*)?<result>\n(?P<text>.*)\n</result>\s*<references>\n?(?P<references>.*?)\n?</references>", re.DOTALL
 )
 _REFERENCE = re.compile(r"- \[(?P<id>\d+)\] (?P<title>.*) \((?P<date>[^()]*)\) \[(?P<url>\S+)\]")
-_ADDRESS = re.compile(r"https?://[^\s<>\"'`|\\^\[\]{}]+")
-_SENTENCE_END = ".,;:!?)"
+_BETWEEN = re.compile(r"\n[ \t]*\n")
+_LABEL = re.compile(r"^(?:\d+[.)]\s+)?(?:(?i:title|snippet|description|url|link|source):\s*)?")
+_ADDRESS = re.compile(rf"(?:{_LABEL.pattern})<?(?P<url>https?://[^\s<>]+)>?")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
     """A tool's result: markers in `text` refer to the numbers of `sources`, which are the tool's own.
 
-    `cost_usd` is what the call cost, None where the tool does not say.
+    `notes` are for whoever asked; `cost_usd` is what the call cost, None where the tool does not say.
     """
 
     text: str
     sources: tuple[Source, ...] = ()
+    notes: tuple[str, ...] = ()
     cost_usd: float | None = None
 
 
 def read(result: str) -> Finding:
     """Return what a tool's result holds; one without any page is a finding of text alone."""
-    if match := _RESULT.search(result):
+    if match := _RESULT.match(result):
         entries = [found.groupdict() for found in _REFERENCE.finditer(match["references"])]
         return Finding(text=match["text"], sources=merge([entry | {"id": int(entry["id"])} for entry in entries]))
     if (decoded := _decoded(result)) is not None:
         return _of_json(decoded, result)
-    return Finding(text=result, sources=merge({"url": address} for address in _addresses(result)))
+    return Finding(text=result, sources=merge(_of_text(result)))
 
 
 def _decoded(result: str) -> Mapping[str, JSON] | Sequence[JSON] | None:
@@ -55,7 +59,7 @@ def _decoded(result: str) -> Mapping[str, JSON] | Sequence[JSON] | None:
 def _of_json(decoded: Mapping[str, JSON] | Sequence[JSON], result: str) -> Finding:
     """Read a list of pages, or an object: `results` or `web_results` are pages, `citations` their addresses in order.
 
-    Markers in `content` count along `citations`.
+    Markers in `content` count along `citations`, or are the pages' own ids.
     """
     if not isinstance(decoded, Mapping):
         pages = merge(mappings(decoded))
@@ -63,14 +67,22 @@ def _of_json(decoded: Mapping[str, JSON] | Sequence[JSON], result: str) -> Findi
     cited = [{"url": url, "id": number} for number, url in enumerate(texts(decoded.get("citations")), 1)]
     pages = merge([*cited, *mappings(decoded.get("results")), *mappings(decoded.get("web_results"))])
     content = text(decoded.get("content")) or text(decoded.get("error"))
-    return Finding(text=content if pages or content else result, sources=pages, cost_usd=_cost(decoded))
+    return Finding(
+        text=content if pages or content else result,
+        sources=pages,
+        notes=tuple(texts(decoded.get("notes"))),
+        cost_usd=dollars(decoded.get("cost_usd")),
+    )
 
 
-def _cost(decoded: Mapping[str, JSON]) -> float | None:
-    cost = decoded.get("cost_usd")
-    return float(cost) if isinstance(cost, (int, float)) and not isinstance(cost, bool) and cost >= 0 else None
+def _of_text(result: str) -> Iterator[Mapping[str, JSON]]:
+    """Yield the pages of a text: paragraphs with a line that is an address, under a title, beside what the page says.
 
-
-def _addresses(result: str) -> Iterator[str]:
-    for match in _ADDRESS.finditer(result):
-        yield match[0].rstrip(_SENTENCE_END)
+    An address in the middle of a line is what a page says, and no page that was found.
+    """
+    for paragraph in _BETWEEN.split(result):
+        lines = [line.strip() for line in paragraph.splitlines() if line.strip()]
+        found = [match["url"] for line in lines if (match := _ADDRESS.fullmatch(line))]
+        said = [_LABEL.sub("", line, count=1) for line in lines if not _ADDRESS.fullmatch(line)]
+        if len(found) == 1:
+            yield {"url": found[0], "title": "".join(said[:1]), "snippet": "\n".join(said[1:])}

@@ -1,4 +1,4 @@
-"""What one run found: its pages, each under one number for the whole run, its searches and what they cost."""
+"""What one run found: its pages, each under one number for the whole run, its searches, what they cost and remarked."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from perplexity.types import Source
 
 LONGEST_TEXT = 20_000
 LONGEST_SNIPPET = 4_000
+NOTHING = "Nothing was found."
 
 
 @dataclass(kw_only=True)
@@ -20,6 +21,7 @@ class Notebook:
 
     pages: dict[str, Source] = field(default_factory=dict)
     queries: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     costs: list[float] = field(default_factory=list)
     calls: int = 0
 
@@ -32,10 +34,11 @@ class Notebook:
         """Take the pages in, and return the finding for the model: its markers are this run's numbers."""
         if finding.cost_usd is not None:
             self.costs.append(finding.cost_usd)
+        self.notes += [note for note in finding.notes if note not in self.notes]
         numbered = {source: self._numbered(source) for source in finding.sources if linkable(source.url)}
         cited = cite(finding.text, tuple(numbered))
         text = "".join(p if isinstance(p, str) else f"[{numbered[p.source].number}]" for p in cited.pieces)
-        return "\n\n".join(filter(None, (text[:LONGEST_TEXT], _listed(list(numbered.values())))))
+        return "\n\n".join(filter(None, (text[:LONGEST_TEXT], _listed(list(numbered.values()))))) or NOTHING
 
     def _numbered(self, source: Source) -> Source:
         """Return the page under its number; what it did not say the first time, it may say now."""

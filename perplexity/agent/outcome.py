@@ -30,7 +30,7 @@ def answered(text: str, messages: Sequence[ModelMessage], notebook: Notebook, *,
         queries=tuple(notebook.queries),
         incomplete="length" if any(r.finish_reason == "length" for r in _responses(messages)[-1:]) else None,
         usage=_usage(messages, notebook),
-        notes=tuple(filter(None, (_label(kept, notebook), _removed(removed)))),
+        notes=tuple(filter(None, (_label(kept, notebook), _removed(removed), *notebook.notes))),
     )
 
 
@@ -47,7 +47,7 @@ def stopped(
         model=_model(messages),
         queries=tuple(notebook.queries),
         usage=_usage(messages, notebook),
-        notes=(STOPPED,),
+        notes=(STOPPED, *notebook.notes),
     )
 
 

@@ -6,7 +6,7 @@ from pydantic_ai import Tool as AgentTool
 
 from perplexity.agent.findings import read
 from perplexity.agent.notebook import Notebook
-from perplexity.tools.base import Tool
+from perplexity.tools.base import Failure, Tool
 from perplexity.types import JSON
 
 _ASKED = ("query", "prompt")
@@ -20,7 +20,9 @@ def adapted(tool: Tool, notebook: Notebook) -> AgentTool[None]:
         asked = next((arguments[name] for name in _ASKED if isinstance(arguments.get(name), str)), None)
         if asked is not None and asked not in notebook.queries:
             notebook.queries.append(asked)
-        return notebook.note(read(await tool.run(arguments)))
+        result = await tool.run(arguments)
+        # A failure may quote an address, which nobody found.
+        return result if isinstance(result, Failure) else notebook.note(read(result))
 
     return AgentTool.from_schema(
         call, name=tool.name, description=tool.description, json_schema=dict(tool.parameters), takes_ctx=False

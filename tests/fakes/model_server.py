@@ -124,7 +124,8 @@ class FakeModelServer:
             "object": "chat.completion",
             "created": 1_795_000_000,
             "model": self._model,
-            "choices": [{"index": 0, "message": said, "finish_reason": reason}],
+            "provider": "Somebody",  # as OpenRouter tells who served it
+            "choices": [{"index": 0, "message": said, "finish_reason": reason, "native_finish_reason": reason}],
             "usage": self._usage,
         }
 

@@ -2,31 +2,59 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+from openai import AsyncOpenAI
+from pydantic_ai.models.openrouter import OpenRouterModel
+from pydantic_ai.providers.openrouter import OpenRouterProvider
+
 from perplexity.agent import AgentLimits, WebAgent, model_at
-from perplexity.tools.base import Tool
-from perplexity.types import Answer, Message, Question, Source
-from tests.fakes.model_server import KEY, MODEL, FakeModelServer, Says, Turn, calls
+from perplexity.agent.outcome import EMPTY_HANDED, STOPPED, UNCITED, UNSEARCHED
+from perplexity.agent.prompt import LAST
+from perplexity.errors import (
+    APIError,
+    AuthenticationError,
+    BillingError,
+    ConnectionFailed,
+    InvalidRequest,
+    MalformedResponse,
+    PerplexityError,
+    RateLimitError,
+    RunFailed,
+    ServerError,
+    TimedOut,
+)
+from perplexity.tools.base import Failure, Tool
+from perplexity.types import Answer, AnswerKind, Message, Question, Source
+from tests.fakes.model_server import KEY, MODEL, Calls, FakeModelServer, Hangs, Replies, Resets, Says, Turn, calls
 
 LIMITS = AgentLimits(steps=4, calls=8, seconds=20, retries=0)
+QUICK = AgentLimits(steps=4, calls=8, seconds=0.5, retries=0)
 MOON = {"title": "The Moon", "url": "https://moon.example/", "snippet": "It is 384,400 km away.", "date": "2026-11-01"}
 SUN = {"title": "The Sun", "url": "https://sun.example/", "snippet": "It is 149.6 million km away.", "date": None}
 
 
 def pages_tool(pages: Mapping[str, Sequence[Mapping[str, Any]]]) -> Tool:
-    """Return a search that finds these pages by query."""
+    """Return a search that finds these pages by query, and fails for others."""
 
     async def handler(query: str) -> str:
-        return json.dumps(pages.get(query, []))
+        return json.dumps(pages[query]) if query in pages else Failure("[WebSearch API returned status code 503]")
 
-    parameters = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
+    parameters = {
+        "type": "object",
+        "properties": {"query": {"type": "string"}},
+        "required": ["query"],
+        "additionalProperties": False,
+    }
     return Tool(name="WebSearch", description="Searches.", parameters=parameters, handler=handler)
 
 
-SEARCH = pages_tool({"moon": [MOON], "sun": [SUN, MOON]})
+SEARCH = pages_tool({"moon": [MOON], "sun": [SUN, MOON], "void": []})
 
 
 def asked(text: str = "How far is the moon?", **options: Any) -> Question:
@@ -56,3 +84,264 @@ async def test_two_searches_deep_every_page_has_one_number_for_the_whole_run() -
     assert (answer.usage.input_tokens, answer.usage.output_tokens) == (300, 30)
     assert server.results(2)[1].startswith("<pages>\n[2] The Sun (no date) https://sun.example/\nIt is 149.6")
     assert "[1] The Moon (2026-11-01)" in server.results(2)[1]
+
+
+async def test_the_model_is_told_the_day_the_tools_and_the_conversation() -> None:
+    turns = (
+        Message(role="system", content="Be kind."),
+        Message(role="user", content="Hello"),
+        Message(role="assistant", content="Hello!"),
+        Message(role="user", content="How far is the moon?"),
+    )
+    async with FakeModelServer([Says(text="Far.")]) as server:
+        model = model_at(server.base_url, name=MODEL, api_key=KEY)
+        now = datetime(2026, 11, 21, tzinfo=UTC).timestamp()
+        async with WebAgent(model, lambda _: [SEARCH], limits=LIMITS, now=lambda: now) as agent:
+            answer = await agent.answer(Question(messages=turns))
+
+    (request,) = server.requests
+    system = " ".join(m["content"] for m in request["messages"] if m["role"] in ("system", "developer"))
+    assert "Today is 2026-11-21" in system
+    assert "Be kind." in system
+    assert [m["content"] for m in request["messages"] if m["role"] in ("user", "assistant")] == [
+        "Hello",
+        "Hello!",
+        "How far is the moon?",
+    ]
+    assert [tool["function"] | SEARCH.spec() for tool in request["tools"]] == [request["tools"][0]["function"]]
+    assert (request["model"], server.keys) == (MODEL, [f"Bearer {KEY}"])
+    assert answer.usage.input_tokens == 100
+
+
+async def test_searches_side_by_side_are_both_made() -> None:
+    both = Calls(wanted=(("WebSearch", {"query": "moon"}), ("WebSearch", {"query": "sun"})))
+
+    answer, server = await run(both, Says(text="Far [1][2]."))
+
+    assert (len(server.requests), len(server.results(1)), len(answer.sources)) == (2, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (calls("WebSearch", question="moon"), "[WebSearch was called with wrong arguments: query is missing"),
+        (calls("WebSearch", query=7), "query must be a string, not 7"),
+        (calls("WebSearch", query="moon", count=3), "count is unknown"),
+        (Calls(wanted=(("WebSearch", '{"query": '),)), "json"),
+        (calls("Search", query="moon"), "WebSearch"),
+    ],
+)
+async def test_a_wrong_call_is_explained_to_the_model_which_calls_again(wrong: Calls, told: str) -> None:
+    answer, server = await run(wrong, calls("WebSearch", query="moon"), Says(text="Far [1]."))
+
+    assert told.lower() in server.results(1)[0].lower()
+    assert (answer.text, [source.url for source in answer.sources]) == ("Far [1].", [MOON["url"]])
+
+
+async def test_an_address_that_the_model_made_up_in_an_argument_is_no_source() -> None:
+    answer, _ = await run(calls("WebSearch", url="https://invented.example/"), Says(text="Far [1]."))
+
+    assert (answer.text, answer.sources) == ("Far.", ())
+
+
+async def test_a_tool_that_fails_is_told_to_the_model_which_goes_on() -> None:
+    answer, server = await run(calls("WebSearch", query="mars"), calls("WebSearch", query="sun"), Says(text="So [1]."))
+
+    assert server.results(1) == ["[WebSearch API returned status code 503]"]
+    assert answer.text == "So [1]."
+
+
+@pytest.mark.parametrize(
+    ("script", "text", "notes"),
+    [
+        (
+            [Says(text="Far [1].")],
+            "Far.",
+            (UNSEARCHED, "1 reference was removed: no page that the agent found has that number."),
+        ),
+        ([calls("WebSearch", query="void"), Says(text="Far.")], "Far.", (EMPTY_HANDED,)),
+        ([calls("WebSearch", query="moon"), Says(text="Far.")], "Far.", (UNCITED,)),
+        (
+            [calls("WebSearch", query="moon"), Says(text="Far [4], [7].")],
+            "Far,.",
+            (UNCITED, "2 references were removed: no page that the agent found has that number."),
+        ),
+        (
+            [calls("WebSearch", query="moon"), Says(text="Far [1][9].")],
+            "Far [1].",
+            ("1 reference was removed: no page that the agent found has that number.",),
+        ),
+        (
+            [calls("WebSearch", query="moon"), Says(text="[Far](https://moon.example/).")],
+            "[Far](https://moon.example/).",
+            (),
+        ),
+    ],
+)
+async def test_only_pages_that_a_tool_returned_are_cited_and_the_rest_is_labelled(
+    script: list[Turn], text: str, notes: tuple[str, ...]
+) -> None:
+    answer, _ = await run(*script)
+
+    assert (answer.text, answer.notes) == (text, notes)
+
+
+def obedient(messages: list[dict[str, Any]]) -> Turn:
+    """Search until told to answer."""
+    told = any(LAST in str(message["content"]) for message in messages)
+    return Says(text="Far [1].") if told else calls("WebSearch", query="moon")
+
+
+async def test_at_the_last_step_the_model_is_told_to_answer_and_offered_no_call() -> None:
+    async with FakeModelServer(obedient) as server:
+        model = model_at(server.base_url, name=MODEL, api_key=KEY)
+        async with WebAgent(model, lambda _: [SEARCH], limits=LIMITS) as agent:
+            answer = await agent.answer(asked())
+
+    assert [request.get("tool_choice", "auto") for request in server.requests] == ["auto", "auto", "auto", "none"]
+    assert (answer.text, answer.notes) == ("Far [1].", ())
+
+
+async def test_a_loop_is_stopped_and_what_was_found_is_answered_with() -> None:
+    answer, server = await run(calls("WebSearch", query="moon"))
+
+    assert len(server.requests) == LIMITS.steps
+    assert (answer.kind, answer.notes) == (AnswerKind.PASSAGES, (STOPPED,))
+    assert answer.text == "It is 384,400 km away. [1]"
+    assert answer.usage.output_tokens == 40
+
+
+async def test_a_loop_that_found_nothing_is_a_failure() -> None:
+    with pytest.raises(RunFailed):
+        await run(calls("WebSearch", query="void"))
+
+
+async def test_more_calls_at_once_than_are_allowed_stop_the_run() -> None:
+    greedy = Calls(wanted=(("WebSearch", {"query": "moon"}),) * 9)
+
+    answer, server = await run(calls("WebSearch", query="moon"), greedy)
+
+    assert (len(server.requests), answer.kind) == (2, AnswerKind.PASSAGES)
+
+
+async def test_a_model_that_hangs_is_left_in_time() -> None:
+    with pytest.raises(TimedOut) as caught:
+        await run(Hangs(), limits=QUICK)
+
+    assert caught.value.provider == "Agent"
+
+
+async def test_a_model_that_hangs_after_a_search_leaves_what_was_found() -> None:
+    answer, _ = await run(calls("WebSearch", query="moon"), Hangs(), limits=QUICK)
+
+    assert (answer.kind, answer.notes, answer.queries) == (AnswerKind.PASSAGES, (STOPPED,), ("moon",))
+
+
+async def test_a_question_s_own_seconds_hold_when_they_are_fewer() -> None:
+    with pytest.raises(TimedOut):
+        await run(Hangs(), question=asked(seconds=0.1))
+
+
+async def test_a_run_that_is_cancelled_cancels_its_tools() -> None:
+    began, cancelled = asyncio.Event(), asyncio.Event()
+
+    async def handler() -> str:
+        began.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+        return ""
+
+    slow = Tool(name="slow", description="Waits.", parameters={"type": "object", "properties": {}}, handler=handler)
+    running = asyncio.create_task(run(calls("slow"), tools=[slow]))
+    await began.wait()
+    running.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert cancelled.is_set()
+
+
+def error(status: int, message: str = "no", **headers: str) -> Replies:
+    return Replies(status=status, body={"error": {"message": message, "code": status}}, headers=headers)
+
+
+@pytest.mark.parametrize(
+    ("turn", "kind"),
+    [
+        (error(400, "bad request"), InvalidRequest),
+        (error(401), AuthenticationError),
+        (error(402), BillingError),
+        (error(403), APIError),
+        (error(404, "no such model"), APIError),
+        (error(429), RateLimitError),
+        (error(500), ServerError),
+        (Replies(status=502, body="<html>bad gateway</html>"), ServerError),
+        (Replies(body="<html>hello</html>"), MalformedResponse),
+        (Replies(body={}), MalformedResponse),
+        (Replies(body={"error": {"message": "no", "code": 429}}), MalformedResponse),
+        (Resets(), ConnectionFailed),
+    ],
+)
+async def test_a_failure_of_the_endpoint_is_one_of_ours(turn: Turn, kind: type[PerplexityError]) -> None:
+    with pytest.raises(PerplexityError) as caught:
+        await run(calls("WebSearch", query="moon"), turn)
+
+    assert (type(caught.value), caught.value.provider) == (kind, "Agent")
+    assert "How far" not in str(caught.value)
+    assert KEY not in str(caught.value)
+
+
+async def test_a_limit_of_the_endpoint_says_how_long_to_wait() -> None:
+    with pytest.raises(RateLimitError) as caught:
+        await run(error(429, **{"Retry-After": "7"}))
+
+    assert caught.value.retry_after == 7
+
+
+async def test_an_error_that_may_pass_is_tried_again() -> None:
+    limits = AgentLimits(steps=2, seconds=20, retries=1)
+
+    answer, server = await run(error(503, **{"Retry-After": "0.01"}), Says(text="Far."), limits=limits)
+
+    assert (answer.text, len(server.requests)) == ("Far.", 2)
+
+
+async def test_an_answer_that_was_cut_says_so() -> None:
+    answer, _ = await run(Says(text="Far and", finish_reason="length"))
+
+    assert answer.incomplete == "length"
+
+
+async def openrouter(*script: Turn, **options: Any) -> Answer:
+    async with (
+        FakeModelServer(script, **options) as server,
+        AsyncOpenAI(base_url=server.base_url, api_key=KEY) as client,
+    ):
+        model = OpenRouterModel(MODEL, provider=OpenRouterProvider(openai_client=client))
+        async with WebAgent(model, lambda _: [SEARCH], limits=LIMITS) as agent:
+            return await agent.answer(asked())
+
+
+async def test_openrouter_s_cost_and_the_tools_are_summed() -> None:
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2, "cost": 0.25}
+
+    answer = await openrouter(calls("WebSearch", query="moon"), Says(text="Far [1]."), usage=usage)
+
+    assert answer.usage.cost_usd == 0.5
+
+
+async def test_openrouter_s_error_inside_a_200_is_that_error() -> None:
+    with pytest.raises(RateLimitError):
+        await openrouter(Replies(body={"error": {"message": "slow down", "code": 429}}))
+
+
+def test_openrouter_wants_a_key() -> None:
+    with pytest.raises(InvalidRequest, match="api_key"):
+        model_at("https://openrouter.ai/api/v1", name=MODEL, api_key=None)
+
+
+def test_an_empty_question_is_refused_before_anything_is_sent() -> None:
+    with pytest.raises(InvalidRequest):
+        asyncio.run(run(Says(text="no"), question=asked(" ")))

@@ -1,0 +1,84 @@
+"""An agent's tools over a provider, such as the chain: both keep to the question's filters, whatever the model asks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+
+from perplexity.agent.web_agent import Toolbox
+from perplexity.errors import PerplexityError
+from perplexity.filters import Filters
+from perplexity.providers.base import Provider
+from perplexity.tools.base import Failure, Tool
+from perplexity.types import JSON, Message, Query, Question, Source
+
+SEARCH = "search_pages"
+ASK = "ask_web"
+_SEARCHES = """\
+Searches the web and returns the best pages with what they say, in a second or two. Use specific queries: "artificial \
+intelligence medical diagnosis accuracy" is much better than "AI medical"."""
+_ASKS = """\
+Has a search service read the web and write an answer, with the pages that it rests on. Takes several seconds, with \
+`reasoning` a minute. Use it for what wants several pages compared or explained, not for a single fact."""
+_QUERY: Mapping[str, JSON] = {
+    "type": "object",
+    "properties": {
+        "query": {"type": "string", "description": "The search query, in the words that the pages would use"},
+    },
+    "required": ["query"],
+    "additionalProperties": False,
+}
+_PROMPT: Mapping[str, JSON] = {
+    "type": "object",
+    "properties": {
+        "prompt": {"type": "string", "description": "The question, complete in itself"},
+        "reasoning": {"type": "boolean", "description": "Whether to think longer, for inference and speculation"},
+    },
+    "required": ["prompt", "reasoning"],
+    "additionalProperties": False,
+}
+
+
+def tools_over(provider: Provider) -> Toolbox:
+    """Return the toolbox for questions that this provider searches and answers for."""
+
+    def toolbox(question: Question) -> tuple[Tool, ...]:
+        return (_search(provider, question.filters), _ask(provider, question.filters))
+
+    return toolbox
+
+
+def _search(provider: Provider, filters: Filters) -> Tool:
+    async def found(query: str) -> str:
+        results = await provider.search(Query(text=query, filters=filters))
+        return _told(sources=results.results, notes=results.notes, cost_usd=results.cost_usd)
+
+    return Tool(name=SEARCH, description=_SEARCHES, parameters=_QUERY, handler=_safe(SEARCH, found))
+
+
+def _ask(provider: Provider, filters: Filters) -> Tool:
+    async def told(prompt: str, reasoning: bool) -> str:
+        messages = (Message(role="user", content=prompt),)
+        answer = await provider.answer(Question(messages=messages, reasoning=reasoning, filters=filters))
+        return _told(content=answer.text, sources=answer.sources, notes=answer.notes, cost_usd=answer.usage.cost_usd)
+
+    return Tool(name=ASK, description=_ASKS, parameters=_PROMPT, handler=_safe(ASK, told))
+
+
+def _safe(name: str, handler: Callable[..., Awaitable[str]]) -> Callable[..., Awaitable[str]]:
+    """Return the handler with a failure told to the model that called."""
+
+    async def safe(**arguments: JSON) -> str:
+        try:
+            return await handler(**arguments)
+        except PerplexityError as error:
+            return Failure(f"[{name} failed: {error.message}]")
+
+    return safe
+
+
+def _told(*, content: str = "", sources: Iterable[Source], notes: tuple[str, ...], cost_usd: float | None) -> str:
+    """Write a result in the form that `findings` reads; markers in `content` are the numbers of the sources."""
+    results = [{"id": s.number, "title": s.title, "url": s.url, "snippet": s.snippet, "date": s.date} for s in sources]
+    told = {"content": content, "results": results, "notes": notes, "cost_usd": cost_usd}
+    return json.dumps(told, ensure_ascii=False)

@@ -1,0 +1,156 @@
+"""What is read out of the forms in which tools give their results."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perplexity.agent.findings import Finding, read
+from perplexity.agent.notebook import Notebook
+from perplexity.citations import format_result
+from perplexity.types import Answer, Source
+
+A, B = "https://a.example/", "https://b.example/x_(y)"
+FIRST = Source(number=1, title="A", url=A, date="2026-01-02")
+SECOND = Source(number=2, title="B (b)", url=B)
+PARAGRAPHS = f"1. A page\nSays https://elsewhere.example/ so.\nURL: {A}\n\nTitle: Another\nSnippet: It is.\n{B}"
+
+
+@pytest.mark.parametrize(
+    ("result", "finding"),
+    [
+        (
+            format_result(Answer(text="So [1][2].", sources=(FIRST, SECOND), provider="P")),
+            Finding(text="So [1][2].", sources=(FIRST, SECOND)),
+        ),
+        (
+            json.dumps([{"title": "A", "url": A, "snippet": "It\nis.", "date": "2026-01-02"}]),
+            Finding(text="", sources=(Source(number=1, title="A", url=A, snippet="It\nis.", date="2026-01-02"),)),
+        ),
+        (
+            json.dumps(
+                {
+                    "success": True,
+                    "content": "So [2].",
+                    "citations": [A, B],
+                    "web_results": [{"title": "B (b)", "url": B, "snippet": "Is."}],
+                }
+            ),
+            Finding(
+                text="So [2].",
+                sources=(Source(number=1, title=A, url=A), Source(number=2, title="B (b)", url=B, snippet="Is.")),
+            ),
+        ),
+        (
+            json.dumps({"content": "So [7].", "results": [{"id": 7, "title": "A", "url": A}], "cost_usd": 0.5}),
+            Finding(text="So [7].", sources=(Source(number=7, title="A", url=A),), cost_usd=0.5),
+        ),
+        (
+            json.dumps({"content": "", "results": [], "notes": ["No language filter."], "cost_usd": True}),
+            Finding(
+                text=json.dumps({"content": "", "results": [], "notes": ["No language filter."], "cost_usd": True}),
+                notes=("No language filter.",),
+            ),
+        ),
+        (
+            json.dumps({"success": False, "error": f"Search failed: see {B}", "results": []}),
+            Finding(text=f"Search failed: see {B}"),
+        ),
+        (
+            PARAGRAPHS,
+            Finding(
+                text=PARAGRAPHS,
+                sources=(
+                    Source(number=1, title="A page", url=A, snippet="Says https://elsewhere.example/ so."),
+                    Source(number=2, title="Another", url=B, snippet="It is."),
+                ),
+            ),
+        ),
+        (
+            f"A page\n{A}\nSays: <result>\nno\n</result>\n<references>\n- [1] B (N/A) [{B}]\n</references>",
+            Finding(
+                text=f"A page\n{A}\nSays: <result>\nno\n</result>\n<references>\n- [1] B (N/A) [{B}]\n</references>",
+                sources=(
+                    Source(
+                        number=1,
+                        title="A page",
+                        url=A,
+                        snippet=f"Says: <result>\nno\n</result>\n<references>\n- [1] B (N/A) [{B}]\n</references>",
+                    ),
+                ),
+            ),
+        ),
+        ("Nothing was found.", Finding(text="Nothing was found.")),
+        ("7", Finding(text="7")),
+        ("[]", Finding(text="[]")),
+    ],
+)
+def test_a_result_is_its_text_and_its_pages(result: str, finding: Finding) -> None:
+    assert read(result) == finding
+
+
+JSONS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from([A, B, "javascript:x"]),
+    lambda inner: (
+        st.lists(inner)
+        | st.dictionaries(
+            st.sampled_from(
+                ["content", "results", "web_results", "citations", "notes", "cost_usd", "url", "id", "title"]
+            ),
+            inner,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(JSONS.map(json.dumps) | st.text())
+def test_whatever_a_tool_returns_can_be_read_and_noted(result: str) -> None:
+    notebook = Notebook()
+
+    noted = notebook.note(read(result))
+
+    assert [source.number for source in notebook.sources] == list(range(1, len(notebook.sources) + 1))
+    assert all(f"[{source.number}]" in noted for source in notebook.sources)
+
+
+def noted(*results: Any) -> tuple[Notebook, list[str]]:
+    notebook = Notebook()
+    return notebook, [notebook.note(read(result)) for result in results]
+
+
+def test_markers_of_a_written_answer_become_the_run_s_numbers() -> None:
+    earlier = json.dumps([{"title": "Z", "url": "https://z.example/"}])
+    answer = format_result(Answer(text="So [1], and [2].", sources=(SECOND_AS_FIRST, FIRST_AS_SECOND), provider="P"))
+
+    notebook, (_, first, second) = noted(earlier, json.dumps([{"title": "A", "url": A}]), answer)
+
+    assert first == f"<pages>\n[2] A (no date) {A}\n</pages>"
+    assert second.startswith("So [3], and [2].\n\n<pages>\n[3] B")
+    assert [source.url for source in notebook.sources] == ["https://z.example/", A, B]
+
+
+SECOND_AS_FIRST = Source(number=1, title="B", url=B)
+FIRST_AS_SECOND = Source(number=2, title="A", url=A)
+
+
+def test_a_page_that_comes_again_keeps_its_number_and_gains_what_it_says_more() -> None:
+    notebook, _ = noted(
+        json.dumps({"citations": [A]}),
+        json.dumps([{"title": "A", "url": "HTTPS://A.example", "snippet": "Much.", "date": "2026-01-02"}]),
+        json.dumps([{"title": "A, later", "url": A, "snippet": "", "date": None}]),
+    )
+
+    assert notebook.sources == (
+        Source(number=1, title="A", url="HTTPS://A.example", snippet="Much.", date="2026-01-02"),
+    )
+
+
+def test_an_address_that_must_not_be_linked_is_no_page() -> None:
+    notebook, (told,) = noted(json.dumps([{"title": "A", "url": "https://user:pass@a.example/"}]))
+
+    assert (notebook.sources, told) == ((), "Nothing was found.")
