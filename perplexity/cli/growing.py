@@ -1,0 +1,42 @@
+"""An answer's text while it comes: which blocks of it are finished, and which may still change. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from perplexity.citations import cite
+from perplexity.cli.printable import printable
+from perplexity.prose import blocks
+from perplexity.types import Source
+
+
+@dataclass
+class Growing:
+    """Takes the pieces and the sources. What was given as finished is never given again."""
+
+    sources: tuple[Source, ...] = ()
+    finished: str = ""
+    _pieces: list[str] = field(default_factory=list)
+
+    def add(self, piece: str) -> None:
+        """Take the next piece."""
+        self._pieces.append(piece)
+
+    def cut(self) -> tuple[str, str]:
+        """Return the blocks that are finished since the last cut, and those behind them."""
+        text = printable(cite("".join(self._pieces), self.sources).text)
+        end = _last_block(text)
+        if not text.startswith(self.finished) or end < len(self.finished):
+            return "", text.removeprefix(self.finished)
+        new, self.finished = text[len(self.finished) : end], text[:end]
+        return new, text[end:]
+
+    def rest(self, text: str) -> str | None:
+        """Return what of the whole text was not given as finished; None when the whole is another text by now."""
+        return text.removeprefix(self.finished) if text.startswith(self.finished) else None
+
+
+def _last_block(text: str) -> int:
+    """Return where the last block begins that stands in no other."""
+    lines = [token.map[0] for token in blocks(text) if token.level == 0 and token.map]
+    return len("".join(text.splitlines(keepends=True)[: lines[-1]])) if lines else 0

@@ -1,0 +1,45 @@
+"""The lines that stand below an answer and below results, in either form: who served, and why it was not the first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from perplexity.cli.printable import on_one_line
+from perplexity.tools.access import VARIABLES
+from perplexity.types import Answer, AnswerKind, Attempt, SearchResults
+
+PASSAGES = "No model wrote this: these are passages of the pages, word for word."
+"""Said of an answer by a provider that can only search."""
+
+
+def remarks(reply: Answer | SearchResults, *, unset: str = "") -> list[str]:
+    """Return what whoever asked should know; `unset` is the variable whose lack kept the first provider out."""
+    passages = [PASSAGES] if isinstance(reply, Answer) and reply.kind is AnswerKind.PASSAGES else []
+    cut = [f"The answer is incomplete ({reply.incomplete})."] if isinstance(reply, Answer) and reply.incomplete else []
+    why = [f"{unset} is not set"] if unset else []
+    why += [f"{attempt.provider} {attempt.summary or 'failed'}" for attempt in reply.failed]
+    instead = [f"{reply.provider} served, because {'; '.join(why)}."] if why else []
+    return [on_one_line(line) for line in (*passages, *cut, *reply.notes, *instead)]
+
+
+def last_line(reply: Answer | SearchResults) -> str:
+    """Return who served, by which model, in how many seconds and for how many dollars."""
+    model = reply.model if isinstance(reply, Answer) else None
+    cost = reply.usage.cost_usd if isinstance(reply, Answer) else reply.cost_usd
+    parts = [reply.provider, model or "", f"{reply.seconds:.1f} s", _dollars(cost)]
+    return on_one_line(" · ".join(filter(None, parts)))
+
+
+def unset_variable(order: Sequence[str], keys: Mapping[str, str]) -> str:
+    """Return the variable of the first choice's key where it is not set; empty where it is, or needs none."""
+    first = order[0]
+    return "" if first in keys or first not in VARIABLES else VARIABLES[first][0][0]
+
+
+def why_empty(failed: Sequence[Attempt]) -> str:
+    """Return why nobody served, as the end of a sentence."""
+    return "; ".join(f"{attempt.provider} {attempt.summary or 'failed'}" for attempt in failed)
+
+
+def _dollars(cost: float | None) -> str:
+    return "" if cost is None else "free" if cost == 0 else f"${cost:.4f}"

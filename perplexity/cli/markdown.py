@@ -1,0 +1,16 @@
+"""Markdown as a terminal shows it, where nothing of the text is hidden and no link goes where its words do not say."""
+
+from __future__ import annotations
+
+from markdown_it import MarkdownIt
+from rich.markdown import Markdown
+
+# By itself Rich drops HTML, which in an answer is text such as `List<int>`, and definitions of links.
+_PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).disable("reference")
+
+
+def markdown(text: str) -> Markdown:
+    """Return a printable text to be shown; a link is its words and then its address."""
+    rendered = Markdown("", hyperlinks=False, code_theme="ansi_dark")
+    rendered.markup, rendered.parsed = text, _PARSER.parse(text)
+    return rendered

@@ -1,0 +1,126 @@
+"""Answers and results in a terminal: Markdown as it comes, colours, links."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing
+from typing import TextIO
+
+from rich.console import Console
+from rich.live import Live
+from rich.padding import Padding
+from rich.style import Style
+from rich.text import Text
+
+from perplexity.addresses import linkable
+from perplexity.cli.growing import Growing
+from perplexity.cli.lines import last_line
+from perplexity.cli.markdown import markdown
+from perplexity.cli.plain import shown
+from perplexity.cli.printable import on_one_line, printable
+from perplexity.errors import StreamTruncated
+from perplexity.types import Answer, AnswerKind, Done, Event, SearchQueries, SearchResults, Source, Sources, TextDelta
+
+_REDRAWN_SECONDS = 0.1
+
+
+class Screen:
+    """A terminal. Without `color` it is as with NO_COLOR: https://no-color.org."""
+
+    def __init__(self, stream: TextIO, *, color: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console = Console(file=stream, no_color=None if color else True, highlight=False, emoji=False)
+        self._clock = clock
+
+    async def follow(self, events: AsyncGenerator[Event, None]) -> Answer:
+        """Show an answer's text while it is made and return the answer. Raises any PerplexityError."""
+        growing = Growing()
+        with Live(_dim("Searching the web …"), console=self._console, auto_refresh=False, transient=True) as live:
+            async with aclosing(events):
+                answer = await self._watched(events, growing, live)
+        self._finish(answer, growing)
+        return answer
+
+    def below(self, answer: Answer, remarks: Sequence[str]) -> None:
+        """Show what stands below an answer: its sources, remarks, and who served."""
+        _, listed, others = shown(answer)
+        if listed:
+            self._console.print(Text("Sources", style="bold"))
+        for number, source in enumerate(listed, 1):
+            self._source(number, source)
+        if others:
+            self._console.print(_dim(f"    {others} more were read."))
+        self._end(remarks, last_line(answer), apart=bool(listed))
+
+    def results(self, results: SearchResults, remarks: Sequence[str]) -> None:
+        """Show the pages, and who served."""
+        if not results.results:
+            self._console.print("No pages were found.")
+        for number, source in enumerate(results.results, 1):
+            self._source(number, source)
+            if snippet := on_one_line(source.snippet):
+                self._console.print(Padding(Text(snippet), (0, 0, 0, 4)))
+            self._console.print()
+        self._end(remarks, last_line(results), apart=not results.results)
+
+    async def _watched(self, events: AsyncIterator[Event], growing: Growing, live: Live) -> Answer:
+        next_draw = None
+        async for event in events:
+            if isinstance(event, Done):
+                return event.answer
+            if isinstance(event, SearchQueries):
+                live.update(_dim(f"Searching for {on_one_line(' · '.join(event.queries))} …"), refresh=True)
+            elif isinstance(event, Sources):
+                growing.sources = event.sources
+            elif isinstance(event, TextDelta):
+                growing.add(event.text)
+                # A text in one piece is over before it is drawn: it may be passages, which are no Markdown.
+                next_draw = self._clock() + _REDRAWN_SECONDS if next_draw is None else next_draw
+                next_draw = self._drawn(growing, live, next_draw)
+        raise StreamTruncated("the stream ended without its last event")
+
+    def _drawn(self, growing: Growing, live: Live, due: float) -> float:
+        """Draw when it is time, and return when it will be time again."""
+        if self._clock() < due:
+            return due
+        finished, tail = growing.cut()
+        if finished.strip():
+            self._block(finished)
+        live.update(markdown(tail), refresh=True)
+        return self._clock() + _REDRAWN_SECONDS
+
+    def _finish(self, answer: Answer, growing: Growing) -> None:
+        """Show the rest of the text; all of it, where the service put right what was shown already."""
+        if answer.kind is AnswerKind.PASSAGES:
+            for passage in answer.passages:
+                self._console.print(Padding(Text(f"“{printable(passage.text)}” [{passage.source}]"), (0, 0, 1, 2)))
+            return
+        text = printable(shown(answer)[0])
+        rest = growing.rest(text)
+        if rest is None:
+            self._console.print(_dim("The service corrected its answer; here is the whole of it."))
+            self._console.print()
+        self._block(text if rest is None else rest)
+
+    def _block(self, text: str) -> None:
+        self._console.print(markdown(text))
+        self._console.print()
+
+    def _source(self, number: int, source: Source) -> None:
+        title = on_one_line(source.title) or "Untitled"
+        date = f" ({on_one_line(source.date)})" if source.date else ""
+        self._console.print(Text.assemble((f"{number:>2}. ", "bold cyan"), (title, "bold"), (date, "dim")))
+        address = on_one_line(source.url)
+        style = Style(color="blue", link=linkable(source.url))
+        self._console.print(Padding(Text(address, style=style, overflow="fold"), (0, 0, 0, 4)))
+
+    def _end(self, remarks: Sequence[str], last: str, *, apart: bool) -> None:
+        if apart:
+            self._console.print()
+        for remark in remarks:
+            self._console.print(Text(remark, style="yellow"))
+        self._console.print(_dim(last))
+
+
+def _dim(text: str) -> Text:
+    return Text(text, style="dim")

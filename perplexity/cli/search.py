@@ -1,0 +1,69 @@
+"""`search`: the best pages for a query."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+
+from perplexity.citations import format_result
+from perplexity.cli.base import Command, World
+from perplexity.cli.chain import chain, unset
+from perplexity.cli.data import as_json
+from perplexity.cli.forms import Form, add_forms, form_of
+from perplexity.cli.lines import remarks
+from perplexity.cli.options import add_filters, add_mode, add_providers, read_filters, read_providers
+from perplexity.cli.plain import results_text
+from perplexity.cli.printable import printable
+from perplexity.cli.words import read_text
+from perplexity.queries import checked_query, parse_results
+from perplexity.types import Answer, Query, SearchResults
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "query", nargs="*", metavar="QUERY", help="what to search for; - or nothing reads it from stdin"
+    )
+    parser.add_argument("--n", default="5", metavar="1-20", help="how many pages; 5 unless you say so")
+    add_filters(parser)
+    add_mode(parser)
+    add_providers(parser)
+    add_forms(parser)
+
+
+def run(parsed: argparse.Namespace, world: World) -> None:
+    """Search and write the pages. Raises UsageError or PerplexityError."""
+    count, filters, order = parse_results(parsed.n), read_filters(parsed), read_providers(parsed)
+    text = read_text(parsed.query, world.stdin, wanted="query")
+    query = checked_query(Query(text=text, filters=filters, max_results=count))
+    results = asyncio.run(_found(query, world, order))
+    said = remarks(results, unset=unset(world, order))
+    form = form_of(parsed, world)
+    if form is Form.SCREEN:
+        from perplexity.cli.screen import Screen
+
+        Screen(world.stdout, color=not parsed.no_color).results(results, said)
+    else:
+        world.stdout.write(_written(results, said, form))
+
+
+async def _found(query: Query, world: World, order: tuple[str, ...]) -> SearchResults:
+    async with chain(world, order) as provider:
+        return await provider.search(query)
+
+
+def _written(results: SearchResults, said: list[str], form: Form) -> str:
+    if form is Form.JSON:
+        return as_json(results)
+    if form is Form.RAW:
+        return printable(format_result(_as_answer(results))) + "\n"
+    return results_text(results, said)
+
+
+def _as_answer(results: SearchResults) -> Answer:
+    """Return the pages as the text that a model is given: what each says, under its number."""
+    pages = [f"[{source.number}] {source.title}\n{source.snippet}".strip() for source in results.results]
+    return Answer(text="\n\n".join(pages), sources=results.results, provider=results.provider)
+
+
+SEARCH = Command(name="search", summary="search the web and list the best pages", add=add, run=run)

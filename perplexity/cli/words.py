@@ -1,0 +1,23 @@
+"""What is asked: the words on the command line, or what comes through a pipe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TextIO
+
+from perplexity.cli.base import UsageError
+
+STDIN = "-"
+
+
+def read_text(words: Sequence[str], stdin: TextIO, *, wanted: str) -> str:
+    """Return the words with a space between, or all of stdin for a `-`, or for no words where stdin is no terminal.
+
+    `wanted` names the text. Raises UsageError where there is none.
+    """
+    text = " ".join(words)
+    if text == STDIN or (not text and not stdin.isatty()):
+        text = stdin.buffer.read().decode("utf-8", errors="replace")
+    if not text.strip():
+        raise UsageError(f"there is no {wanted}; write it behind the options, or pipe it in")
+    return text
