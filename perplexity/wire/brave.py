@@ -14,6 +14,7 @@ from perplexity.errors import InvalidRequest, MalformedResponse
 from perplexity.filters import Filters
 from perplexity.sites import with_sites
 from perplexity.types import JSON, Query, SearchResults
+from perplexity.wire.brave_codes import country_code, language, language_code
 from perplexity.wire.reading import mapping, mappings, text, texts
 from perplexity.wire.sources import merge
 
@@ -27,10 +28,10 @@ MOST_CHARACTERS = 400
 MOST_WORDS = 50
 
 _FRESHNESS = {"hour": "pd", "day": "pd", "week": "pw", "month": "pm", "year": "py"}
-_LANGUAGES = {"ja": "jp", "zh": "zh-hans", "pt": "pt-pt"}
-"""Brave's own codes where they are not the ISO 639-1 ones."""
 _FIRST_DAY = date(1970, 1, 1)
 _TAG = re.compile(r"</?(?:strong|b|em|i)>", re.IGNORECASE)
+_DATA = re.compile(r"\s*(?:\{\s*\"|\[\s*[\[{\"])")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 def check(filters: Filters) -> None:
@@ -44,8 +45,8 @@ def build(query: Query, *, path: str, today: date) -> dict[str, str]:
     filters = query.filters
     wanted = {
         "q": fitted(query.text, filters.domains),
-        "country": filters.country,
-        "search_lang": next((_LANGUAGES.get(one, one) for one in filters.languages), None),
+        "country": country_code(filters.country),
+        "search_lang": language_code(filters.languages, filters.country),
         "freshness": _freshness(filters, today=today),
         **_size(query, path=path),
     }
@@ -55,9 +56,9 @@ def build(query: Query, *, path: str, today: date) -> dict[str, str]:
 def notes(filters: Filters) -> tuple[str, ...]:
     """Return sentences for the asker about filters that are weaker here than they sound."""
     hour = "Brave knows no hour, so these are from the past day." if filters.recency == "hour" else ""
-    languages = filters.languages
-    one = f"Brave takes one language, so it searched in {languages[0]} only." if len(languages) > 1 else ""
-    return tuple(note for note in (hour, one) if note)
+    unknown = filters.country is not None and country_code(filters.country) != filters.country
+    place = f"Brave cannot search in the country {filters.country}, so it searched everywhere." if unknown else ""
+    return tuple(note for note in (hour, place, _about_languages(filters.languages)) if note)
 
 
 def fitted(words: str, domains: Sequence[str]) -> str:
@@ -109,9 +110,19 @@ _PAGES: Mapping[str, Callable[[Mapping[str, JSON]], Iterable[Mapping[str, JSON]]
 
 
 def _freshness(filters: Filters, *, today: date) -> str | None:
-    if filters.after or filters.before:
-        return f"{filters.after or _FIRST_DAY:%Y-%m-%d}to{filters.before or today:%Y-%m-%d}"
-    return _FRESHNESS.get(filters.recency or "")
+    if not (filters.after or filters.before):
+        return _FRESHNESS.get(filters.recency or "")
+    first = filters.after or _FIRST_DAY
+    # A span that lies ahead of us finds nothing; one that ends before it begins is refused.
+    last = filters.before or max(today, first)
+    return f"{first.isoformat()}to{last.isoformat()}"
+
+
+def _about_languages(languages: Sequence[str]) -> str:
+    one = language(languages)
+    if languages and one is None:
+        return f"Brave cannot search in the language {languages[0]}, so it searched in any."
+    return f"Brave takes one language, so it searched in {one} only." if len(languages) > 1 else ""
 
 
 def _size(query: Query, *, path: str) -> dict[str, str]:
@@ -142,20 +153,15 @@ def _page(result: Mapping[str, JSON]) -> dict[str, JSON]:
 
 
 def _grounded(page: Mapping[str, JSON], sources: Mapping[str, JSON]) -> dict[str, JSON]:
+    """Return a page with its passages as the snippet; one that is a table or the like as JSON is no passage."""
     ages = texts(mapping(sources.get(text(page.get("url")))).get("age"))
-    day = next((age for age in ages if re.match(r"\d{4}-\d{2}-\d{2}", age)), None)
-    prose = [snippet for snippet in texts(page.get("snippets")) if not _is_data(snippet)]
+    prose = [snippet for snippet in texts(page.get("snippets")) if not _DATA.match(snippet)]
     return {
         "title": _plain(text(page.get("title"))),
         "url": page.get("url"),
         "snippet": "\n\n".join(map(_plain, prose)),
-        "date": day,
+        "date": next((age for age in ages if _DAY.match(age)), None),
     }
-
-
-def _is_data(snippet: str) -> bool:
-    """Tell whether a snippet is a table or the like as JSON, which nobody can read as a passage."""
-    return snippet.lstrip()[:1] in {"{", "["}
 
 
 def _plain(words: str) -> str:

@@ -19,6 +19,7 @@ from perplexity.filters import Filters
 from perplexity.models import EFFORTS, resolve
 from perplexity.types import Message, Question, Usage
 from perplexity.wire.sonar import Sonar
+from tests.fakes.openrouter import fixture as routed
 from tests.fakes.perplexity import OPTION_FIELDS, SONAR_FIELDS, fixture
 
 WIRE = Sonar()
@@ -169,7 +170,7 @@ def test_another_service_has_its_own_path_and_names() -> None:
 
     assert (wire.path, built["model"]) == ("/v1/chat", "perplexity/sonar-reasoning-pro")
     assert built["web_search_options"] == {"search_context_size": "medium"}
-    assert wire.read(json.loads(fixture("openrouter.200.json"))).provider == "Router"
+    assert wire.read(json.loads(routed("openrouter.200.json"))).provider == "Router"
     assert wire.thinks(question(), resolve(None))
 
 
@@ -190,7 +191,7 @@ def test_a_recorded_answer_is_read() -> None:
 
 
 def test_openrouters_answer_is_read() -> None:
-    answer = WIRE.read(json.loads(fixture("openrouter.200.json")))
+    answer = WIRE.read(json.loads(routed("openrouter.200.json")))
 
     assert (answer.text, answer.usage.cost_usd) == ("Answer.[1]", 0.00502)
     assert [(s.number, s.title, s.url) for s in answer.sources] == [(1, "Example A", "https://a.example/1")]

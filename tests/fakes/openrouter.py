@@ -1,0 +1,92 @@
+"""An OpenRouter on loopback: it serves recorded answers, refuses what it would refuse, and fails as it is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from tests.fakes.service import FakeService, send, sse, streamed, whole
+
+DATA = Path(__file__).parent.parent / "data" / "openrouter"
+KEY = "sk-or-test-key"
+MODELS = (
+    "perplexity/sonar",
+    "perplexity/sonar-pro",
+    "perplexity/sonar-pro-search",
+    "perplexity/sonar-reasoning-pro",
+    "perplexity/sonar-deep-research",
+    "openai/gpt-6-luna",
+)
+
+COMMENT = b": OPENROUTER PROCESSING\n\n"
+END = b"data: [DONE]\n\n"
+
+
+def fixture(name: str) -> bytes:
+    """Return a recorded body."""
+    return (DATA / name).read_bytes()
+
+
+def error(code: int, message: str = "Something is wrong.") -> dict[str, object]:
+    """Return an error's body as OpenRouter writes it."""
+    return {"error": {"code": code, "message": message}}
+
+
+def chunk(content: str = "", *, finish: str | None = None, **more: Any) -> dict[str, Any]:
+    """Return one chunk of a stream; `more` stands beside the choices, `annotations` inside the delta."""
+    delta = {"role": "assistant", "content": content, **{k: more.pop(k) for k in ("annotations",) if k in more}}
+    choice = {"index": 0, "delta": delta, "finish_reason": finish, "native_finish_reason": finish}
+    return {"id": "gen-1", "object": "chat.completion.chunk", "model": "perplexity/sonar", "choices": [choice], **more}
+
+
+def stream_of(model: str) -> bytes:
+    """Return the recorded answer as a stream: a comment, two pieces, the sources, why it ended, the usage, the end."""
+    answer = json.loads(fixture("openrouter.200.json"))
+    message = answer["choices"][0]["message"]
+    half = len(message["content"]) // 2
+    return (
+        COMMENT
+        + sse(
+            chunk(message["content"][:half], model=model),
+            chunk(message["content"][half:], model=model, annotations=message["annotations"]),
+            chunk(finish="stop", model=model),
+            chunk(model=model, usage=answer["usage"]),
+        )
+        + COMMENT
+        + END
+    )
+
+
+class FakeOpenRouter(FakeService):
+    """The server. `key` is the only key it takes; `models` are those that it serves, with the day they expire on."""
+
+    def __init__(self, *, key: str = KEY, models: dict[str, str | None] | None = None) -> None:
+        super().__init__()
+        self.models = dict.fromkeys(MODELS, None) if models is None else models
+        self._key = key
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        """Return what it serves."""
+        return [web.get("/models", self._models), web.post("/chat/completions", self._chat)]
+
+    async def _models(self, request: web.Request) -> web.StreamResponse:
+        await self.received(request)
+        listed = [{"id": name, "name": name, "expiration_date": day} for name, day in self.models.items()]
+        return await self.fault(request) or web.json_response({"data": listed})
+
+    async def _chat(self, request: web.Request) -> web.StreamResponse:
+        body = await self.received(request)
+        if (fault := await self.fault(request)) is not None:
+            return fault
+        if request.headers.get("Authorization") != f"Bearer {self._key}":
+            return web.json_response(error(401, "User not found."), status=401)
+        if body["model"] not in self.models:
+            return web.json_response(error(400, f"{body['model']} is not a valid model ID"), status=400)
+        if body.get("stream"):
+            return await send(request, streamed(stream_of(body["model"])))
+        recorded = json.loads(fixture("openrouter.200.json"))
+        return whole(json.dumps(recorded | {"model": body["model"]}).encode())
