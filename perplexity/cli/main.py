@@ -14,9 +14,10 @@ from perplexity.cli.failures import explain
 from perplexity.cli.options import explain_wrong, joined
 from perplexity.cli.printable import on_one_line
 from perplexity.cli.search import SEARCH
+from perplexity.cli.tools import TOOLS_COMMAND
 from perplexity.errors import InvalidRequest, PerplexityError
 
-COMMANDS: tuple[Command, ...] = (SEARCH, ASK)
+COMMANDS: tuple[Command, ...] = (SEARCH, ASK, TOOLS_COMMAND)
 
 PROGRAM = "python -m perplexity"
 WELL, FAILED, WRONG_USE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141

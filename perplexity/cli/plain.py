@@ -26,7 +26,7 @@ def results_text(results: SearchResults, remarks: Sequence[str]) -> str:
 
 
 def shown(answer: Answer) -> tuple[str, tuple[Source, ...], int]:
-    """Return the text with its markers numbered by first use, the sources they stand for, and how many others there are.
+    """Return the text, its markers numbered by first use, the sources they stand for, and how many others there are.
 
     Without a marker all sources are listed. Passages keep their numbers, and all their sources are listed.
     """

@@ -1,0 +1,54 @@
+"""`tools`: what agents can call, and how each protocol is told of it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping
+
+from perplexity.cli.base import Command, UsageError, World
+from perplexity.cli.printable import escaped, on_one_line
+from perplexity.tools import TOOLS, Tool
+from perplexity.tools.exports import to_anthropic, to_mcp, to_openai_chat, to_openai_responses
+from perplexity.types import JSON
+
+FORMATS: Mapping[str, Callable[[Tool], dict[str, JSON]]] = {
+    "openai": to_openai_chat,
+    "responses": to_openai_responses,
+    "anthropic": to_anthropic,
+    "mcp": to_mcp,
+}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("tool", nargs="?", metavar="NAME", help="one tool; without it all are listed")
+    parser.add_argument("--format", choices=FORMATS, help="the definition for this protocol, as JSON")
+
+
+def run(parsed: argparse.Namespace, world: World) -> None:
+    """List the tools, or define one or all of them. Raises UsageError for a name that none has."""
+    tools = TOOLS if parsed.tool is None else (_named(parsed.tool),)
+    if parsed.format is None and parsed.tool is None:
+        world.stdout.write("\n".join(_line(tool) for tool in tools) + "\n")
+        return
+    define = FORMATS[parsed.format] if parsed.format else Tool.spec
+    defined = [define(tool) for tool in tools]
+    shown = json.dumps(defined if parsed.tool is None else defined[0], ensure_ascii=False, indent=2)
+    world.stdout.write(escaped(shown) + "\n")
+
+
+def _named(name: str) -> Tool:
+    known = {tool.name: tool for tool in TOOLS}
+    if name not in known:
+        raise UsageError(f"there is no tool {name!r}; there are {', '.join(known)}")
+    return known[name]
+
+
+def _line(tool: Tool) -> str:
+    return f"{tool.name:<{max(len(known.name) for known in TOOLS)}}  {on_one_line(tool.description).split('. ')[0].rstrip('.')}."
+
+
+TOOLS_COMMAND = Command(
+    name="tools", summary="list the tools for agents, and define them for a protocol", add=add, run=run
+)
