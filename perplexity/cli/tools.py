@@ -46,7 +46,9 @@ def _named(name: str) -> Tool:
 
 
 def _line(tool: Tool) -> str:
-    return f"{tool.name:<{max(len(known.name) for known in TOOLS)}}  {on_one_line(tool.description).split('. ')[0].rstrip('.')}."
+    width = max(len(known.name) for known in TOOLS)
+    first, _, _ = on_one_line(tool.description).partition(". ")
+    return f"{tool.name:<{width}}  {first.removesuffix('.')}."
 
 
 TOOLS_COMMAND = Command(
