@@ -24,7 +24,9 @@ SYSTEM_PROMPT_LINE = (
 )
 """What tells an agent in its system prompt when to use the tool."""
 MOST_RESULTS = 3
-NONE = "No results found for {!r}. Try other or fewer words."
+NONE = (
+    "No results found for {!r}. Try other words. A search that is refused looks the same: another tool may find some."
+)
 
 
 def create_duckduckgo_tool(provider: Provider) -> Tool:

@@ -1,0 +1,104 @@
+"""The specification of web_search, tests/data/specs/duckduckgo-web-search.md, held to the letter."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from perplexity.errors import ConnectionFailed, NothingFound, TimedOut
+from perplexity.tools import Failure, create_duckduckgo_tool
+from perplexity.tools.duckduckgo import MOST_RESULTS, SYSTEM_PROMPT_LINE, TOOL
+from tests.fakes.duckduckgo import FakeDuckDuckGo
+from tests.fakes.provider import FakeProvider
+from tests.perplexity.tools.conftest import HITS, PointAt
+
+SPEC = (Path(__file__).parents[2] / "data" / "specs" / "duckduckgo-web-search.md").read_text("utf-8")
+
+
+def literal(beginning: str, ending: str) -> Any:
+    """Return the Python value between two marks of the document."""
+    start = SPEC.index(beginning) + len(beginning)
+    return ast.literal_eval(f"({SPEC[start : SPEC.index(ending, start)].strip().rstrip(',')})")
+
+
+def test_what_a_model_is_told_is_in_the_words_of_the_document() -> None:
+    function = literal("(Tool Definitions):** Add the schema to `tool_definitions`:\n      ```python\n", "```")[
+        "function"
+    ]
+
+    # That no other argument is allowed is ours: unknown ones are refused.
+    assert TOOL.spec() == {
+        **function,
+        "parameters": {**function["parameters"], "additionalProperties": False},
+    }
+
+
+def test_the_line_of_the_system_prompt_is_the_documents() -> None:
+    assert literal("base_instruction_parts.append(", "\n      )") == SYSTEM_PROMPT_LINE
+
+
+def test_as_many_results_are_shown_as_the_document_says() -> None:
+    assert re.findall(r"MAX_SEARCH_RESULTS = (\d+)", SPEC) == [str(MOST_RESULTS)]
+
+
+async def test_three_results_are_told_with_title_snippet_and_address(point_at: PointAt) -> None:
+    async with FakeDuckDuckGo(HITS) as fake:
+        point_at(fake)
+
+        told = await TOOL(query="python")
+
+    assert told == (
+        "Title: Python\nSnippet: Free threads are here.\nURL: https://python.org/\n\n"
+        "Title: PyPI\nSnippet: What the page says.\nURL: https://pypi.org/\n\n"
+        "Title: Docs\nSnippet: What the page says.\nURL: https://docs.python.org/"
+    )
+    assert [form["q"] for form in fake.forms] == ["python"]
+
+
+async def test_no_results_are_a_clear_line_and_no_failure(point_at: PointAt) -> None:
+    async with FakeDuckDuckGo([]) as fake:
+        point_at(fake)
+
+        told = await TOOL(query="xyzzy")
+
+    assert told.startswith("No results found for 'xyzzy'. ")
+    assert not isinstance(told, Failure)
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (ConnectionFailed("the search failed"), "DuckDuckGo could not be reached: the search failed"),
+        (TimedOut("the search timed out"), "DuckDuckGo did not answer in time: the search timed out"),
+    ],
+)
+async def test_a_failure_is_a_clear_line(error: Exception, line: str) -> None:
+    told = await create_duckduckgo_tool(FakeProvider("DuckDuckGo", error=error))(query="python")
+
+    assert told == f"Web search failed: {line}"
+    assert isinstance(told, Failure)
+
+
+async def test_nothing_found_is_told_whoever_searches() -> None:
+    provider = FakeProvider("DuckDuckGo", error=NothingFound("no results"))
+
+    assert (await create_duckduckgo_tool(provider)(query="python")).startswith("No results found for 'python'.")
+
+
+async def test_a_refusal_looks_like_no_results_and_the_line_says_so(point_at: PointAt) -> None:
+    async with FakeDuckDuckGo(html="", status=403) as fake:
+        point_at(fake)
+
+        told = await TOOL(query="python")
+
+    assert told.endswith("A search that is refused looks the same: another tool may find some.")
+
+
+async def test_an_empty_query_is_explained() -> None:
+    told = await TOOL(query=" ")
+
+    assert told.startswith("Web search failed: DuckDuckGo refused the request: query: ''")

@@ -1,0 +1,141 @@
+"""websearch: the chain as a tool; its specification is tests/data/specs/search-fallback-and-news.md."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from perplexity.errors import BillingError, ConnectionFailed, InvalidRequest
+from perplexity.fallback import Fallback
+from perplexity.tools import Failure, create_websearch_tool
+from perplexity.tools.access import setup_from
+from perplexity.tools.websearch import SECONDS, TOOL
+from tests.fakes.duckduckgo import FakeDuckDuckGo
+from tests.fakes.perplexity import KEY, FakePerplexity, replied
+from tests.fakes.process import free_port
+from tests.fakes.provider import FakeProvider
+from tests.perplexity.tools.conftest import HITS, PointAt
+
+SPEC = (Path(__file__).parents[2] / "data" / "specs" / "search-fallback-and-news.md").read_text("utf-8")
+NO_MONEY = replied({"error": {"message": "No.", "type": "insufficient_quota"}}, status=401)
+
+
+def test_the_tool_is_the_documents() -> None:
+    written = SPEC[SPEC.index("WebSearchTool(session, args)") : SPEC.index("GetNewsSummaryTool\n\nGetNews")]
+
+    assert f"powers the {TOOL.name} and" in SPEC
+    assert re.findall(r"Parameters: \{(\w+): string\}", written) == list(TOOL.parameters["properties"])
+    assert f"Timeout: {SECONDS:g} seconds" in written
+
+
+async def test_an_answer_has_its_references_and_who_served_it() -> None:
+    told = await create_websearch_tool(FakeProvider("Perplexity"))(query="why")
+
+    assert told == (
+        "<result>\nIt is so [1].\n</result>\n\n"
+        "<references>\n- [1] A page (N/A) [https://example.com/]\n</references>\n\n"
+        "Answered by Perplexity."
+    )
+
+
+async def test_an_answer_by_another_says_why_it_was_not_the_first() -> None:
+    dry = FakeProvider("Perplexity", error=BillingError("no"))
+    away = FakeProvider("OpenRouter", error=ConnectionFailed("no"))
+
+    told = await create_websearch_tool(Fallback([dry, away, FakeProvider("Brave")]))(query="why")
+
+    assert told.endswith("\n\nAnswered by Brave, because Perplexity is out of credit; OpenRouter could not be reached.")
+
+
+async def test_a_question_has_a_minute() -> None:
+    provider = FakeProvider("Perplexity")
+
+    await create_websearch_tool(provider)(query="why")
+
+    assert [(question.text, question.seconds) for question in provider.questions] == [("why", 60.0)]
+
+
+async def test_when_everybody_failed_each_is_named() -> None:
+    chain = Fallback(
+        [FakeProvider("Perplexity", error=BillingError("no")), FakeProvider("Brave", error=ConnectionFailed("no"))]
+    )
+
+    told = await create_websearch_tool(chain)(query="why")
+
+    assert told == "[websearch failed: Perplexity is out of credit; Brave could not be reached]"
+    assert isinstance(told, Failure)
+
+
+async def test_a_refused_question_is_explained() -> None:
+    provider = FakeProvider("Perplexity", error=InvalidRequest("prompt: '' is not allowed"))
+
+    told = await create_websearch_tool(provider)(query=" ")
+
+    assert told == "[websearch API refused the request: prompt: '' is not allowed]"
+
+
+async def test_without_providers_that_is_said() -> None:
+    assert await create_websearch_tool(Fallback([]))(query="x") == "[websearch failed: no service is configured]"
+
+
+async def test_the_keys_of_the_environment_say_who_is_asked(services: FakePerplexity) -> None:
+    told = await TOOL(query="python")
+
+    assert told.startswith("<result>\nExample answer with a claim.[1]")
+    assert told.endswith("Answered by Perplexity.")
+    assert [request.path for request in services.requests] == ["/v1/agent"]
+
+
+async def test_without_a_key_duckduckgo_gives_passages_and_that_is_said(point_at: PointAt) -> None:
+    async with FakeDuckDuckGo(HITS) as fake:
+        point_at(fake)
+
+        told = await TOOL(query="python threads")
+
+    assert "Free threads are here." in told
+    assert told.endswith("Passages, word for word and by no model, found by DuckDuckGo.")
+
+
+async def test_a_first_choice_that_cannot_is_stood_in_for(services: FakePerplexity) -> None:
+    services.script("/v1/agent", NO_MONEY)
+
+    told = await TOOL(query="python threads")
+
+    assert told.endswith("found by DuckDuckGo, because Perplexity is out of credit.")
+
+
+async def test_a_key_that_cannot_be_right_is_told_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BRAVE_API_KEY", "two words")
+
+    told = await TOOL(query="python")
+
+    assert told.startswith("[websearch API refused the request: api_key: ")
+    assert "two words" not in told
+
+
+async def test_an_outage_of_all_is_a_failure(point_at: PointAt, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PERPLEXITY_API_KEY", KEY)
+    monkeypatch.setenv("PERPLEXITY_BASE_URL", f"http://127.0.0.1:{free_port()}")
+    async with FakeDuckDuckGo() as fake:
+        point_at(fake)
+
+    told = await TOOL(query="python")
+
+    assert told.startswith("[websearch failed: Perplexity could not be reached; DuckDuckGo ")
+
+
+@pytest.mark.parametrize(
+    ("environ", "keys"),
+    [
+        ({}, {}),
+        ({"PPLX_API_KEY": KEY}, {"perplexity": KEY}),
+        ({"PERPLEXITY_API_KEY": f" {KEY}\n", "BRAVE_API_KEY": " "}, {"perplexity": KEY}),
+        ({"OPENROUTER_API_KEY": "or", "BRAVE_API_KEY": "br"}, {"openrouter": "or", "brave": "br"}),
+    ],
+)
+def test_the_environment_is_read_as_it_is(environ: dict[str, str], keys: dict[str, str]) -> None:
+    setup = setup_from({**environ, "BRAVE_BASE_URL": "http://127.0.0.1:1", "OPENROUTER_BASE_URL": ""})
+
+    assert (setup.keys, setup.base_urls) == (keys, {"brave": "http://127.0.0.1:1"})
