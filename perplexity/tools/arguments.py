@@ -30,8 +30,9 @@ def completed(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> dict
 
     An optional argument that is null counts as left out: a model that must name every argument says so.
     """
-    properties, required = schema["properties"], schema.get("required", ())
-    given = {name: value for name, value in arguments.items() if value is not None or name in required}
+    properties = schema["properties"]
+    optional = properties.keys() - schema.get("required", ())
+    given = {name: value for name, value in arguments.items() if value is not None or name not in optional}
     defaults = {name: told["default"] for name, told in properties.items() if "default" in told}
     return {**defaults, **given}
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -54,18 +53,6 @@ REASONING = {
     "web_search_options": {"search_context_size": "medium"},
 }
 PROMPT = DEFAULT["messages"][0]["content"]
-
-
-@pytest.fixture
-async def fake() -> AsyncIterator[FakePerplexity]:
-    async with FakePerplexity() as server:
-        yield server
-
-
-@pytest.fixture
-async def session() -> AsyncIterator[ClientSession]:
-    async with ClientSession() as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator
 from itertools import chain, repeat
 from typing import Any
 
@@ -14,24 +13,12 @@ from hypothesis import strategies as st
 
 from perplexity.client import API
 from perplexity.errors import InvalidRequest
-from perplexity.tools import Tool, create_agentic_web_search_tool, create_web_search_tool
+from perplexity.tools import TOOLS, Failure, Tool, create_agentic_web_search_tool, create_web_search_tool
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, replied, streamed
 
 CHAT, AGENT, SEARCH = "/chat/completions", "/v1/agent", "/search"
 NO_MONEY = {"message": "No money.", "type": "insufficient_quota"}
 HTML = Fault(chunks=(b"<html>proxy</html>",), content_type="text/html")
-
-
-@pytest.fixture
-async def fake() -> AsyncIterator[FakePerplexity]:
-    async with FakePerplexity() as server:
-        yield server
-
-
-@pytest.fixture
-async def session() -> AsyncIterator[ClientSession]:
-    async with ClientSession() as opened:
-        yield opened
 
 
 def web(fake: FakePerplexity, session: ClientSession, **more: Any) -> Tool:
@@ -200,6 +187,54 @@ async def test_key_and_address_come_from_the_environment(
     answered = await create_agentic_web_search_tool(session).handler("x", False)
 
     assert (told[:2], answered[:8]) == ("[{", "<result>")
+
+
+async def test_a_tool_of_the_list_reads_the_environment_when_it_is_called(
+    fake: FakePerplexity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tool,) = [tool for tool in TOOLS if tool.name == "WebSearch"]
+    monkeypatch.setenv("PERPLEXITY_BASE_URL", fake.base_url)
+
+    without = await tool(query="x")
+    monkeypatch.setenv("PPLX_API_KEY", KEY)
+    found = await tool(query="x")
+
+    assert isinstance(without, Failure)
+    assert without.startswith("[WebSearch API has no key: api_key: there is none; set PERPLEXITY_API_KEY")
+    assert found.startswith("[{")
+
+
+@pytest.mark.parametrize("url", ["http://example.com", "http://[", "ftp://localhost"])
+@pytest.mark.parametrize("name", ["WebSearch", "AgenticWebSearch", "perplexity_search", "websearch"])
+async def test_a_tool_of_the_list_tells_of_an_address_that_cannot_be_right(
+    monkeypatch: pytest.MonkeyPatch, name: str, url: str
+) -> None:
+    (tool,) = [tool for tool in TOOLS if tool.name == name]
+    monkeypatch.setenv("PERPLEXITY_API_KEY", KEY)
+    monkeypatch.setenv("PERPLEXITY_BASE_URL", url)
+
+    told = await tool(prompt="x", reasoning=False) if name == "AgenticWebSearch" else await tool(query="x")
+
+    assert isinstance(told, Failure)
+    assert "it must be an https address" in told
+
+
+async def test_calls_of_a_tool_of_the_list_do_not_share_what_one_of_them_closes(
+    fake: FakePerplexity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tool,) = [tool for tool in TOOLS if tool.name == "WebSearch"]
+    monkeypatch.setenv("PERPLEXITY_API_KEY", KEY)
+    monkeypatch.setenv("PERPLEXITY_BASE_URL", fake.base_url)
+    fake.script(SEARCH, Fault(hang=True))
+    hanging = asyncio.ensure_future(tool(query="x"))
+    await fake.wait_for(1)
+
+    told = await asyncio.gather(*(tool(query="x") for _ in range(5)))
+    hanging.cancel()
+    (ended,) = await asyncio.gather(hanging, return_exceptions=True)
+
+    assert [text[:2] for text in told] == ["[{"] * 5
+    assert isinstance(ended, asyncio.CancelledError)
 
 
 async def test_what_is_handed_in_wins_over_the_environment(fake: FakePerplexity, session: ClientSession) -> None:
