@@ -98,7 +98,7 @@ class PerplexityClient:
             wanted = checked_query(wanted if filters is None else replace(wanted, filters=filters))
             deadline = self._deadline(wanted.seconds, self._limits.search)
             body = await self._calls.json("POST", search.PATH, search.build(wanted), deadline=deadline)
-            return replace(search.read(body), seconds=self._clock() - started)
+            return replace(search.read(body, fast=wanted.fast), seconds=self._clock() - started)
 
     async def answer(self, prompt: Prompt, **options: Unpack[Options]) -> Answer:
         """Return one sourced answer. Options take the place of a whole question's own; None changes nothing.

@@ -12,6 +12,8 @@ from perplexity.filters import Filters
 Kind = Literal["search", "answer"]
 """What can be asked for: ranked pages, or an answer."""
 
+Context = Literal["low", "medium", "high"]
+
 JSON = Any
 """A decoded JSON value from outside; narrowed by the code that reads it."""
 
@@ -28,7 +30,7 @@ class Message:
 class Query:
     """A raw web search: at most `max_results` (1–20) pages of at most `max_tokens_per_page` tokens each.
 
-    `news` wants news and nothing else, where a provider can tell. `seconds` is the time that may be spent on it,
+    `news` wants news and nothing else, and `fast` the cheaper, quicker search, where a provider can tell. `seconds` is the time that may be spent on it,
     retries included; None takes the provider's own limit.
     """
 
@@ -37,6 +39,7 @@ class Query:
     max_results: int = 5
     max_tokens_per_page: int = 1024
     news: bool = False
+    fast: bool = False
     seconds: float | None = None
 
 
@@ -45,7 +48,8 @@ class Question:
     """A question for an answer model.
 
     `model` is a Sonar name, an effort or `vendor/model`; None takes the default of the mode. `schema` asks for JSON,
-    `news` for an answer from news. `max_tokens` is the most that the model may write.
+    `news` for an answer from news. `max_tokens` is the most that the model may write, `context` how much of the pages
+    Perplexity gives it to read.
     `tools` are further ones that the service runs, such as `{"type": "fetch_url"}`; Sonar models take none.
     `run_id` resumes a background run that was paid for already; `on_run` is awaited with the id of a new one, before
     its result is waited for. A run that is given up, because its time is over or `on_run` raised (`Withdrawn`, say), is
@@ -59,6 +63,7 @@ class Question:
     filters: Filters = Filters()
     schema: Mapping[str, JSON] | None = None
     max_tokens: int | None = None
+    context: Context | None = None
     tools: tuple[Mapping[str, JSON], ...] = ()
     news: bool = False
     seconds: float | None = None

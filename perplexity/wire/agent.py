@@ -119,6 +119,8 @@ def _tools(question: Question, *, forced: bool) -> list[JSON]:
     tool = dict(_SEARCH)
     if narrowed:
         tool["filters"] = narrowed
+    if question.context:
+        tool["search_context_size"] = question.context
     if filters.country:
         tool["user_location"] = {"country": filters.country}
     return [tool, *map(dict, question.tools)] if forced or question.tools or tool != _SEARCH else []

@@ -18,6 +18,7 @@ PATH = "/search"
 PROVIDER = "Perplexity Search"
 
 DOLLARS = 0.005
+FAST_DOLLARS = 0.001
 """One request, whatever it finds: https://docs.perplexity.ai/docs/getting-started/pricing"""
 
 
@@ -29,6 +30,7 @@ def build(query: Query) -> dict[str, JSON]:
         "search_language_filter": list(filters.languages),
         "country": filters.country,
         "search_mode": filters.mode,
+        "search_type": "fast" if query.fast else None,
     }
     return {
         "query": query.text,
@@ -49,7 +51,7 @@ def common(filters: Filters) -> dict[str, JSON]:
     return {name: value for name, value in wanted.items() if value}
 
 
-def read(body: Mapping[str, JSON]) -> SearchResults:
+def read(body: Mapping[str, JSON], *, fast: bool = False) -> SearchResults:
     """Return the pages, numbered from 1; they may come grouped by query. Raises MalformedResponse without a list."""
     results = body.get("results")
     if not isinstance(results, list):
@@ -58,7 +60,7 @@ def read(body: Mapping[str, JSON]) -> SearchResults:
     pages = [page for group in groups for page in mappings(group)]
     # The ids of this API, should it send any, are not what a reader counts by.
     numbered = merge({**page, "id": None} for page in pages)
-    return SearchResults(results=numbered, provider=PROVIDER, cost_usd=DOLLARS)
+    return SearchResults(results=numbered, provider=PROVIDER, cost_usd=FAST_DOLLARS if fast else DOLLARS)
 
 
 def _american(day: date | None) -> str | None:

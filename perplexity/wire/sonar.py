@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from perplexity.errors import InvalidRequest
-from perplexity.filters import Filters
 from perplexity.models import SONAR, WITHOUT_SCHEMA, Effort, Target
 from perplexity.types import JSON, Answer, Question
 from perplexity.wire.base import StreamReader
@@ -88,7 +87,7 @@ class Sonar:
         return {
             "model": model,
             "messages": [{"role": message.role, "content": message.content} for message in question.messages],
-            "web_search_options": _options(filters, model),
+            "web_search_options": _options(question, model),
             **{name: value for name, value in wanted.items() if value},
         }
 
@@ -111,10 +110,10 @@ class Sonar:
         return SonarStream(provider=self.provider, dialect=self.dialect)
 
 
-def _options(filters: Filters, model: str) -> dict[str, JSON]:
-    options: dict[str, JSON] = {"search_context_size": _CONTEXT.get(_plain(model), "low")}
-    if filters.country:
-        options["user_location"] = {"country": filters.country}
+def _options(question: Question, model: str) -> dict[str, JSON]:
+    options: dict[str, JSON] = {"search_context_size": question.context or _CONTEXT.get(_plain(model), "low")}
+    if question.filters.country:
+        options["user_location"] = {"country": question.filters.country}
     return options
 
 

@@ -116,6 +116,10 @@ def test_filters_travel_in_the_search_tool() -> None:
     ]
 
 
+def test_the_size_of_the_context_travels_in_the_search_tool() -> None:
+    assert body(context="low")["tools"] == [{"type": "web_search", "search_context_size": "low"}]
+
+
 def test_no_field_is_sent_that_the_service_does_not_know() -> None:
     filters = Filters(domains=("a.com",), country="DE", languages=("de",), recency="week")
     for model in ("fast", "high", "anthropic/claude-sonnet-5-5"):

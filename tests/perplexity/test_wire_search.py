@@ -26,6 +26,11 @@ def test_a_plain_query_sends_only_what_it_says() -> None:
     assert build(Query(text="python")) == {"query": "python", "max_results": 5, "max_tokens_per_page": 1024}
 
 
+def test_the_fast_search_is_asked_for_by_name_and_costs_less() -> None:
+    assert build(Query(text="q", fast=True))["search_type"] == "fast"
+    assert read({"results": []}, fast=True).cost_usd == 0.001
+
+
 def test_every_filter_has_its_name_on_the_wire() -> None:
     filters = Filters(
         domains=("a.com", "b.com"),

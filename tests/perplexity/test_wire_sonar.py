@@ -147,6 +147,10 @@ def test_the_most_tokens_are_said_when_they_are_limited() -> None:
     assert "max_tokens" not in body()
 
 
+def test_a_size_of_the_context_that_is_asked_for_wins() -> None:
+    assert body(context="high")["web_search_options"] == {"search_context_size": "high"}
+
+
 def test_a_conversation_and_a_stream_are_said() -> None:
     messages = (Message(role="system", content="short"), Message(role="user", content="why"))
 
