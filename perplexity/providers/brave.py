@@ -18,7 +18,7 @@ from perplexity.models import Limits
 from perplexity.passages import events, passages_answer
 from perplexity.providers.base import BOTH
 from perplexity.providers.setup import Setup
-from perplexity.queries import checked_query
+from perplexity.queries import LONGEST_QUERY, checked_query
 from perplexity.retry import Deadline, Retries, RetryPolicy
 from perplexity.transport import Session, Transport
 from perplexity.types import Answer, Event, Query, Question, SearchResults
@@ -85,7 +85,7 @@ class Brave:
     async def answer(self, question: Question) -> Answer:
         """Return the passages that fit the question best, word for word. Raises any PerplexityError."""
         query = Query(
-            text=question.text,
+            text=question.text[:LONGEST_QUERY],
             filters=question.filters,
             max_results=_PASSAGE_PAGES,
             news=question.news,

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -15,18 +15,26 @@ from typing import Self
 
 from perplexity.answers import Answers
 from perplexity.calls import Calls
-from perplexity.errors import APIError, AuthenticationError, BillingError, PerplexityError, RateLimitError
+from perplexity.errors import (
+    APIError,
+    AuthenticationError,
+    BillingError,
+    EndpointRetired,
+    InvalidRequest,
+    PerplexityError,
+    RateLimitError,
+)
 from perplexity.filters import validate
-from perplexity.models import SONAR, Effort, Limits, Target, resolve
+from perplexity.models import Effort, Limits, Target, resolve
+from perplexity.providers import openrouter_models
 from perplexity.providers.setup import Setup
 from perplexity.queries import checked_messages
 from perplexity.retry import Deadline, Retries, RetryPolicy
 from perplexity.runs import Runs
 from perplexity.transport import Session, Transport
-from perplexity.types import JSON, Answer, Done, Event, Kind, Query, Question, SearchResults
+from perplexity.types import Answer, Done, Event, Kind, Query, Question, SearchResults
 from perplexity.ways import Way
 from perplexity.wire.errors import Dialect
-from perplexity.wire.reading import mappings, text
 from perplexity.wire.sonar import Sonar
 
 log = logging.getLogger(__name__)
@@ -44,18 +52,8 @@ DIALECT = Dialect(
 
 BASE_URL = "https://openrouter.ai/api/v1"
 
-DEFAULT = "perplexity/sonar"
-FOR_NEWS = "perplexity/sonar-pro"
-FOR_REASONING = "perplexity/sonar-reasoning-pro"
-FOR_RESEARCH = "perplexity/sonar-deep-research"
-
-_BY_EFFORT: Mapping[Effort, str] = {
-    "fast": DEFAULT,
-    "low": DEFAULT,
-    "medium": FOR_REASONING,
-    "high": FOR_RESEARCH,
-    "xhigh": FOR_RESEARCH,
-}
+_NO_MODEL = "is not a valid model ID"
+"""How a 400 ends that is not the asker's fault: we chose the model."""
 
 
 class OpenRouter:
@@ -110,17 +108,14 @@ class OpenRouter:
         """Ask which models are served, use Sonar in place of those that are not, and return the names of these.
 
         Each is logged. Raises any PerplexityError; nothing is known then, and every model is used.
-        https://openrouter.ai/docs/api-reference/list-available-models
         """
-        with self._named():
+        with _named():
             body = await self._calls.json("GET", "/models", deadline=Deadline.after(seconds, self._clock))
-        today = datetime.fromtimestamp(self._now(), UTC).date().isoformat()
-        served = {text(model.get("id")) for model in mappings(body.get("data")) if not _expired(model, today)}
-        used = dict.fromkeys([*_BY_EFFORT.values(), FOR_NEWS])
-        self._retired = frozenset(model for model in used if served and model not in served and model != DEFAULT)
-        for model in sorted(self._retired):
-            log.warning("openrouter.model_retired", extra={"model": model, "instead": DEFAULT})
-        return tuple(sorted(self._retired))
+        gone = openrouter_models.retired(body, today=datetime.fromtimestamp(self._now(), UTC).date())
+        self._retired = frozenset(gone)
+        for model in gone:
+            log.warning("openrouter.model_retired", extra={"model": model, "instead": openrouter_models.DEFAULT})
+        return gone
 
     async def search(self, query: Query) -> SearchResults:
         """Raise: OpenRouter sells answers. The chain does not ask, since `offers` says so."""
@@ -129,19 +124,22 @@ class OpenRouter:
     async def answer(self, question: Question) -> Answer:
         """Return one sourced answer. Raises any PerplexityError."""
         started = self._clock()
-        with self._named():
+        with _named():
             question, target, deadline = self._checked(question)
             answer = await self._way.answer(question, target, deadline=deadline)
-        return replace(answer, seconds=self._clock() - started)
+        return self._signed(answer, question, target, started=started)
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
         """Yield events while the answer is made; the last one is `Done`. Raises any PerplexityError."""
         started = self._clock()
-        with self._named():
+        with _named():
             question, target, deadline = self._checked(question)
             async with aclosing(self._way.stream(question, target, deadline=deadline)) as events:
                 async for event in events:
-                    yield self._last(event, started=started) if isinstance(event, Done) else event
+                    if isinstance(event, Done):
+                        yield Done(answer=self._signed(event.answer, question, target, started=started))
+                    else:
+                        yield event
 
     def _checked(self, question: Question) -> tuple[Question, Target, Deadline]:
         target = resolve(question.model, reasoning=question.reasoning, reasoning_effort=self._reasoning_effort)
@@ -156,20 +154,14 @@ class OpenRouter:
         )
         return checked, target, Deadline.after(seconds, self._clock)
 
-    def _last(self, done: Done, *, started: float) -> Done:
-        return Done(answer=replace(done.answer, seconds=self._clock() - started))
-
     def _model(self, question: Question, target: Target) -> str:
-        wanted = _wanted(question, target)
-        return DEFAULT if wanted in self._retired else wanted
+        wanted = openrouter_models.wanted(question, target)
+        return openrouter_models.DEFAULT if wanted in self._retired else wanted
 
-    @contextmanager
-    def _named(self) -> Iterator[None]:
-        try:
-            yield
-        except PerplexityError as error:
-            error.provider = self.name
-            raise
+    def _signed(self, answer: Answer, question: Question, target: Target, *, started: float) -> Answer:
+        """Add what only the asking side knows."""
+        notes = openrouter_models.notes(question, target, used=self._model(question, target))
+        return replace(answer, seconds=self._clock() - started, notes=(*answer.notes, *notes))
 
 
 def build(setup: Setup) -> OpenRouter | None:
@@ -186,23 +178,13 @@ def build(setup: Setup) -> OpenRouter | None:
     )
 
 
-def _wanted(question: Question, target: Target) -> str:
-    """Return the model for a question: the Sonar model that is named, or what suits it best of those that there are.
-
-    A pinned model of another vendor, and one that is long gone, such as `llama-3.1-sonar-small-128k-online`, is
-    answered for by Sonar.
-    """
-    name = target.name.removeprefix("perplexity/")
-    if name == "sonar-reasoning":
-        return FOR_REASONING
-    if name in SONAR:
-        return f"perplexity/{name}"
-    if question.news or question.schema is not None:
-        return FOR_NEWS
-    return DEFAULT if target.model else _BY_EFFORT[target.effort]
-
-
-def _expired(model: Mapping[str, JSON], today: str) -> bool:
-    """Tell whether a model's last day, or moment, is over."""
-    last = text(model.get("expiration_date"))[:10]
-    return bool(last) and last < today
+@contextmanager
+def _named() -> Iterator[None]:
+    """Put the provider's name on every error that passes."""
+    try:
+        yield
+    except PerplexityError as error:
+        error.provider = OpenRouter.name
+        if isinstance(error, InvalidRequest) and error.message.endswith(_NO_MODEL):
+            raise EndpointRetired("the model is not served any more", provider=error.provider, status=400) from error
+        raise

@@ -162,4 +162,5 @@ def _refusal(told: Mapping[str, JSON]) -> tuple[str, str | None]:
         place = detail[0].get("loc")
         names = [part for part in place if isinstance(part, str) and part != "body"] if isinstance(place, list) else []
         return clean(detail[0].get("msg")) or "the request was refused", clean(".".join(names)) or None
-    return clean(told.get("message")) or "the request was refused", clean(told.get("param")) or None
+    message = clean(told.get("message")) or clean(detail) or "the request was refused"
+    return message, clean(told.get("param")) or None

@@ -94,7 +94,7 @@ def test_an_error_keeps_type_request_id_and_the_time_to_wait() -> None:
             "too long",
         ),
         (b'{"detail":[{"loc":"?","msg":7}]}', None, "the request was refused"),
-        (b'{"detail":"no"}', None, "the request was refused"),
+        (b'{"detail":"no"}', None, "no"),
         (b'{"error":"plain words"}', None, "plain words"),
     ],
 )
