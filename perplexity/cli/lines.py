@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from perplexity.advice import reasons
 from perplexity.cli.printable import on_one_line
 from perplexity.tools.access import VARIABLES
-from perplexity.types import Answer, AnswerKind, Attempt, SearchResults
+from perplexity.types import Answer, AnswerKind, SearchResults
 
 PASSAGES = "No model wrote this: these are passages of the pages, word for word."
 """Said of an answer by a provider that can only search."""
@@ -17,7 +18,7 @@ def remarks(reply: Answer | SearchResults, *, unset: str = "") -> list[str]:
     passages = [PASSAGES] if isinstance(reply, Answer) and reply.kind is AnswerKind.PASSAGES else []
     cut = [f"The answer is incomplete ({reply.incomplete})."] if isinstance(reply, Answer) and reply.incomplete else []
     why = [f"{unset} is not set"] if unset else []
-    why += [f"{attempt.provider} {attempt.summary or 'failed'}" for attempt in reply.failed]
+    why += [reasons(reply.failed)] if reply.failed else []
     instead = [f"{reply.provider} served, because {'; '.join(why)}."] if why else []
     return [on_one_line(line) for line in (*passages, *cut, *reply.notes, *instead)]
 
@@ -34,11 +35,6 @@ def unset_variable(order: Sequence[str], keys: Mapping[str, str]) -> str:
     """Return the variable of the first choice's key where it is not set; empty where it is, or needs none."""
     first = order[0]
     return "" if first in keys or first not in VARIABLES else VARIABLES[first][0][0]
-
-
-def why_empty(failed: Sequence[Attempt]) -> str:
-    """Return why nobody served, as the end of a sentence."""
-    return "; ".join(f"{attempt.provider} {attempt.summary or 'failed'}" for attempt in failed)
 
 
 def _dollars(cost: float | None) -> str:

@@ -8,9 +8,9 @@ import os
 from collections.abc import Sequence
 from typing import NoReturn
 
+from perplexity.advice import advise
 from perplexity.cli.ask import ASK
 from perplexity.cli.base import Command, UsageError, World
-from perplexity.cli.failures import explain
 from perplexity.cli.options import explain_wrong, joined
 from perplexity.cli.printable import on_one_line
 from perplexity.cli.search import SEARCH
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str], world: World) -> int:
     except InvalidRequest as error:
         return _fail(command, explain_wrong(error), world, code=WRONG_USE)
     except PerplexityError as error:
-        return _fail(command, explain(error), world, code=FAILED)
+        return _fail(command, advise(error), world, code=FAILED)
 
 
 class _Parser(argparse.ArgumentParser):
