@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Any
 from uuid import UUID
 
+from bot.agent import NOBODY, Agent
 from bot.blocks.base import Audience
 from bot.blocks.failure import failure_message
 from bot.commands.base import Command, Office, Work
@@ -50,6 +51,7 @@ class Answering:
     commands: Mapping[str, Command[Any, Any]]
     patience: Patience
     metrics: Metrics
+    agent: Agent = NOBODY
     clock: Callable[[], float] = monotonic
 
     async def run(self, question_id: UUID) -> None:
@@ -120,7 +122,14 @@ class Answering:
             if not await self._recorded(row, run_id):
                 raise Withdrawn("another worker holds the question")
 
-        work = Work(provider=self.provider, office=self.office, asker=row.user_id, run_id=row.run_id, on_run=on_run)
+        work = Work(
+            provider=self.provider,
+            office=self.office,
+            asker=row.user_id,
+            agent=self.agent,
+            run_id=row.run_id,
+            on_run=on_run,
+        )
         reply = await command.answer(request, work)
         return Outcome(
             messages=command.render(reply, request, self._seen_by(row, request)),

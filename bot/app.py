@@ -16,6 +16,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.addresses import is_loopback
 from bot.admins import Admins
+from bot.agent import opened_agent
 from bot.answering import Answering
 from bot.attempt_log import AttemptLog
 from bot.commands import COMMANDS
@@ -97,14 +98,17 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
             response_urls=response_urls,
             slack_api_url=slack.api_url,
         )
+        chain = Fallback(
+            providers,
+            deadlines=_deadlines(settings),
+            reasoning_effort=settings.reasoning_effort,
+            on_attempt=heard,
+        )
+        agent = await stack.enter_async_context(opened_agent(settings, provider=chain, on_attempt=heard))
         answering = Answering(
             questions=questions,
-            provider=Fallback(
-                providers,
-                deadlines=_deadlines(settings),
-                reasoning_effort=settings.reasoning_effort,
-                on_attempt=heard,
-            ),
+            provider=chain,
+            agent=agent,
             office=WorkspaceOffice(admins=Admins(client, named=settings.admins), attempts=attempts),
             delivery=Delivery(
                 questions=questions,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from perplexity.errors import PerplexityError
+
 
 class UsageError(Exception):
     """A command that cannot be understood; shown to the asker at once, privately.
@@ -13,6 +15,12 @@ class UsageError(Exception):
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
         self.problem = problem
+
+
+class AgentNotSetUp(PerplexityError):
+    """There is no agent here; the message names the setting that is missing, for the log."""
+
+    summary = "is not set up"
 
 
 class SocketRefused(Exception):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from bot.errors import AgentNotSetUp
 from perplexity.errors import AllProvidersFailed, InvalidRequest, NothingFound, PerplexityError, TimedOut
 
 IN_TIME = "Sorry, no search service answered in time. Your question is kept."
 AT_ALL = "Sorry, no search service could answer this just now. Your question is kept."
 NOTHING = "Sorry, nothing was found for this. Other or fewer words may help, and fewer options."
 NONE_CONFIGURED = "Sorry, no search service is configured. Your question is kept; please tell the app's admin."
+NO_AGENT = "Sorry, there is no agent here yet: please ask the app's admin to set one up. It works without `--agent`."
 
 
 def sentence_for(error: PerplexityError) -> str:
@@ -16,6 +18,8 @@ def sentence_for(error: PerplexityError) -> str:
         return _refused(error)
     if isinstance(error, AllProvidersFailed):
         return _nobody(error)
+    if isinstance(error, AgentNotSetUp):
+        return NO_AGENT
     return IN_TIME if isinstance(error, TimedOut) else AT_ALL
 
 

@@ -19,11 +19,17 @@ _MUST = frozenset({"SLACK_BOT_TOKEN", "SLACK_APP_TOKEN"})
 _USER_TOKEN = "xoxp-"  # noqa: S105 - how one begins
 
 
-def checked_secret(variable: str, value: str) -> str:
+def one_word(value: str) -> str:
     """Return the value without the spaces around a copied one. Raises ValueError, which never holds it."""
     value = value.strip()
     if not all("!" <= sign <= "~" for sign in value):
         raise ValueError("must be one word of ASCII letters, digits and signs, without spaces")
+    return value
+
+
+def checked_secret(variable: str, value: str) -> str:
+    """Return the value without the spaces around a copied one. Raises ValueError, which never holds it."""
+    value = one_word(value)
     if belongs := next((name for name, start in STARTS.items() if value.startswith(start)), None):
         if belongs != variable:
             raise ValueError(f"this looks like the value of {belongs}; {FOUND[variable]}")

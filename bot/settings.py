@@ -11,11 +11,14 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_valid
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from bot.addresses import is_safe
-from bot.secret_shapes import checked_secret
+from bot.secret_shapes import checked_secret, one_word
+from perplexity.addresses import site
 from perplexity.errors import InvalidRequest
 from perplexity.providers import checked_order
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
+
+OPENROUTER = "https://openrouter.ai/api/v1"
 
 LONGEST_PREFIX = 23
 """Slack's names have 32 characters at most, with the slash: https://docs.slack.dev/reference/app-manifest
@@ -52,6 +55,9 @@ class Settings(BaseSettings):
     brave_api_key: SecretStr | None = None
     brave_base_url: str = "https://api.search.brave.com/res/v1"
     providers: str = ""
+    agent_model: str = ""
+    agent_base_url: str = OPENROUTER
+    agent_api_key: SecretStr | None = None
     reasoning_effort: Literal["fast", "low", "medium", "high", "xhigh"] = "medium"
 
     admin_user_ids: str = ""
@@ -95,7 +101,7 @@ class Settings(BaseSettings):
             raise ValueError(f"{error.value} is not allowed; {error.allowed}") from None
         return names
 
-    @field_validator("slack_api_url", "perplexity_base_url", "openrouter_base_url", "brave_base_url")
+    @field_validator("slack_api_url", "perplexity_base_url", "openrouter_base_url", "brave_base_url", "agent_base_url")
     @classmethod
     def _https_or_loopback(cls, url: str) -> str:
         if not is_safe(url):
@@ -116,6 +122,12 @@ class Settings(BaseSettings):
         if secret is None:
             return None
         return SecretStr(checked_secret(str(info.field_name).upper(), secret.get_secret_value()))
+
+    @field_validator("agent_api_key")
+    @classmethod
+    def _one_word(cls, secret: SecretStr | None) -> SecretStr | None:
+        # Of any service: how its keys begin is not known.
+        return None if secret is None else SecretStr(one_word(secret.get_secret_value()))
 
     @field_validator("command_prefix")
     @classmethod
@@ -175,6 +187,21 @@ class Settings(BaseSettings):
             "openrouter": self.openrouter_base_url,
             "brave": self.brave_base_url,
         }
+
+    @property
+    def agent_key(self) -> str | None:
+        """The key for the agent's model: its own, or at OpenRouter the one that is there for answers."""
+        shared = self.openrouter_api_key if site(self.agent_base_url) == site(OPENROUTER) else None
+        key = self.agent_api_key or shared
+        return key.get_secret_value() if key is not None else None
+
+    @property
+    def agent_lacks(self) -> str | None:
+        """The name of the setting without which there is no agent; an endpoint of one's own may want no key."""
+        if not self.agent_model:
+            return "AGENT_MODEL"
+        wants_key = site(self.agent_base_url) == site(OPENROUTER)
+        return "AGENT_API_KEY" if wants_key and self.agent_key is None else None
 
     @property
     def provider_order(self) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from bot.storage.migrations import migrate
 
 SETTINGS = (
     "SLACK_", "PERPLEXITY_", "PPLX_", "DATABASE_URL", "HOST", "PORT", "LOG_LEVEL", "DYNO", "REASONING_EFFORT",
-    "COMMAND_PREFIX", "OPENROUTER_", "BRAVE_",
+    "COMMAND_PREFIX", "AGENT_", "OPENROUTER_", "BRAVE_",
 )  # fmt: skip
 
 

@@ -19,8 +19,9 @@ REASONING = Option(name="--reasoning", short="-r", help="Think longer before ans
 MODEL = Option(
     name="--model", value="NAME", help="Who answers: sonar, sonar-pro, …, an effort from fast to xhigh, or vendor/model"
 )
+AGENT = Option(name="--agent", help="Let an agent search step by step, as often as the question takes")
 GRAMMAR = Grammar(
-    options=(REASONING, MODEL, *FILTERS, PUBLIC),
+    options=(REASONING, MODEL, AGENT, *FILTERS, PUBLIC),
     elsewhere={
         "--mode": "`--mode` works for searches only: an answer always comes from the open web.",
         "--n": "`--n` works for searches only: an answer takes as many sources as it needs.",
@@ -30,10 +31,11 @@ GRAMMAR = Grammar(
 
 @dataclass(frozen=True, kw_only=True)
 class AskRequest:
-    """What to answer, and whether everyone in the channel sees it."""
+    """What to answer, whether the agent does it, and whether everyone in the channel sees it."""
 
     question: Question
     public: bool
+    agent: bool = False
 
 
 def parse(text: str) -> AskRequest:
@@ -41,7 +43,8 @@ def parse(text: str) -> AskRequest:
     arguments = parse_options(text, GRAMMAR)
     if not arguments.text:
         raise UsageError("There is no question behind the options.")
-    reasoning, model = REASONING.name in arguments.given, arguments.one(MODEL.name)
+    agent, reasoning = AGENT.name in arguments.given, REASONING.name in arguments.given
+    model = arguments.one(MODEL.name)
     with usage_errors():
         question = Question(
             messages=checked_messages([Message(role="user", content=arguments.text)]),
@@ -50,13 +53,21 @@ def parse(text: str) -> AskRequest:
             filters=read_filters(arguments),
         )
         target = resolve(model, reasoning=reasoning)
+    if agent and (reasoning or model):
+        raise UsageError(_contradict(AGENT, REASONING if reasoning else MODEL, "the agent has a model of its own"))
     if reasoning and not target.slow:
-        raise UsageError(f"`--reasoning` and `--model` contradict each other: {quoted(target.name)} does not reason.")
-    return AskRequest(question=question, public=PUBLIC.name in arguments.given)
+        raise UsageError(_contradict(REASONING, MODEL, f"{quoted(target.name)} does not reason"))
+    return AskRequest(question=question, public=PUBLIC.name in arguments.given, agent=agent)
+
+
+def _contradict(one: Option, other: Option, why: str) -> str:
+    return f"`{one.name}` and `{other.name}` contradict each other: {why}."
 
 
 async def answer(request: AskRequest, work: Work) -> Answer:
     """Ask; a background run that was paid for already is resumed. Raises PerplexityError."""
+    if request.agent:
+        return await work.agent.answer(request.question)
     return await work.provider.answer(replace(request.question, run_id=work.run_id, on_run=work.on_run))
 
 
@@ -79,6 +90,7 @@ ASK = Command(
         ("what changed in python 3.14?", "an answer with its sources"),
         ("-r compare postgres and mysql full-text search", "think longer first"),
         ("--domain docs.python.org how do t-strings work", "from one site"),
+        ("--agent which of these three trains is the cheapest tomorrow", "search step by step"),
         ("--recency day --public what is new in AI today", "the past day, shown to everyone here"),
     ),
     parse=parse,

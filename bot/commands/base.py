@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from bot.agent import NOBODY, Agent
 from bot.blocks.base import Audience, OutgoingMessage
 from bot.figures import ProviderFigures
 from perplexity.providers.base import Provider
@@ -40,12 +41,13 @@ class Office(Protocol):
 class Work:
     """What a command may use to answer: the provider, the app's office, and the background run to resume or to record.
 
-    `asker` is the id of who asks.
+    `asker` is the id of who asks; `agent` is nobody where none is set up.
     """
 
     provider: Provider
     office: Office
     asker: str
+    agent: Agent = NOBODY
     run_id: str | None = None
     on_run: Callable[[str], Awaitable[None]] | None = None
 

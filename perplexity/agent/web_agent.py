@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from pydantic_ai import Agent, RunContext, capture_run_messages
 from pydantic_ai.exceptions import AgentRunError, UsageLimitExceeded
@@ -22,11 +22,11 @@ from perplexity.agent.notebook import Notebook
 from perplexity.agent.outcome import answered, stopped
 from perplexity.agent.prompt import LAST, instructions
 from perplexity.agent.toolset import adapted
-from perplexity.errors import RunFailed, TimedOut
+from perplexity.errors import PerplexityError, RunFailed, TimedOut
 from perplexity.queries import checked_messages
 from perplexity.retry import Deadline
 from perplexity.tools.base import Tool
-from perplexity.types import Answer, Question
+from perplexity.types import Answer, Attempt, Question
 
 NAME = "Agent"
 
@@ -50,8 +50,8 @@ class AgentLimits:
 class WebAgent:
     """Answers with a model that calls tools.
 
-    `model` is pydantic-ai's, such as `model_at` makes; it is closed with the agent. `clock` only goes forward, `now`
-    gives seconds since 1970.
+    `model` is pydantic-ai's, such as `model_at` makes; it is closed with the agent. `on_attempt` hears how each run
+    ended; its cost is the model's alone. `clock` only goes forward, `now` gives seconds since 1970.
     """
 
     name = NAME
@@ -62,12 +62,14 @@ class WebAgent:
         toolbox: Toolbox,
         *,
         limits: AgentLimits | None = None,
+        on_attempt: Callable[[Attempt], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._model = model
         self._toolbox = toolbox
         self._limits = limits or AgentLimits()
+        self._on_attempt = on_attempt or (lambda attempt: None)
         self._clock, self._now = clock, now
         self._open = AsyncExitStack()
 
@@ -88,8 +90,18 @@ class WebAgent:
         """
         started = self._clock()
         question = replace(question, messages=checked_messages(question.messages))
-        answer = await self._answered(question, Notebook())
+        notebook = Notebook()
+        try:
+            answer = await self._answered(question, notebook)
+        except PerplexityError as error:
+            self._heard(started, error_class=type(error).__name__, summary=error.summary)
+            raise
+        cost = answer.usage.cost_usd
+        self._heard(started, cost_usd=None if cost is None else cost - sum(notebook.costs))
         return replace(answer, seconds=self._clock() - started)
+
+    def _heard(self, started: float, **told: Any) -> None:
+        self._on_attempt(Attempt(provider=NAME, seconds=self._clock() - started, **told))
 
     async def _answered(self, question: Question, notebook: Notebook) -> Answer:
         with capture_run_messages() as messages:

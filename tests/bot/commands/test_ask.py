@@ -10,15 +10,17 @@ from hypothesis import strategies as st
 from bot.blocks.base import Audience
 from bot.commands.ask import ASK, AskRequest, parse
 from bot.commands.base import Work
-from bot.errors import UsageError
+from bot.errors import AgentNotSetUp, UsageError
+from bot.failures import sentence_for
 from perplexity.filters import Filters
 from perplexity.types import Message, Question
 from tests.fakes.office import FakeOffice
 from tests.fakes.provider import FakeProvider, answer_by
 
 
-def request(text: str, *, public: bool = False, **question: Any) -> AskRequest:
-    return AskRequest(question=Question(messages=(Message(role="user", content=text),), **question), public=public)
+def request(text: str, *, public: bool = False, agent: bool = False, **question: Any) -> AskRequest:
+    messages = (Message(role="user", content=text),)
+    return AskRequest(question=Question(messages=messages, **question), public=public, agent=agent)
 
 
 @pytest.mark.parametrize(
@@ -28,6 +30,11 @@ def request(text: str, *, public: bool = False, **question: Any) -> AskRequest:
         ("-r why", request("why", reasoning=True)),
         ("why —reasoning —public", request("why", reasoning=True, public=True)),
         ("--model sonar-pro why", request("why", model="sonar-pro")),
+        ("--agent why", request("why", agent=True)),
+        (
+            "--agent --recency day why --public",
+            request("why", agent=True, public=True, filters=Filters(recency="day")),
+        ),
         ("--model high why", request("why", model="high")),
         ("--model openai/gpt-6-luna -r why", request("why", model="openai/gpt-6-luna", reasoning=True)),
         ("--model sonar-reasoning-pro -r why", request("why", model="sonar-reasoning-pro", reasoning=True)),
@@ -57,6 +64,11 @@ def test_options_become_the_request(typed: str, read: AskRequest) -> None:
             "`--reasoning` and `--model` contradict each other: `sonar` does not reason.",
         ),
         ("-r --model LOW why", "`--reasoning` and `--model` contradict each other: `low` does not reason."),
+        ("--agent -r why", "`--agent` and `--reasoning` contradict each other: the agent has a model of its own."),
+        (
+            "--agent --model high why",
+            "`--agent` and `--model` contradict each other: the agent has a model of its own.",
+        ),
         ("-r", "There is no question behind the options."),
         ("\u200b", "That text cannot be sent: it is empty. It must hold some text."),
     ],
@@ -112,3 +124,24 @@ async def test_a_run_that_was_begun_is_handed_on_to_be_resumed() -> None:
     )
 
     assert [(question.run_id, question.on_run) for question in provider.questions] == [("r1", on_run)]
+
+
+async def test_an_agent_that_is_asked_for_answers_in_the_provider_s_place() -> None:
+    provider, agent = FakeProvider("One"), FakeProvider("Agent")
+    read = ASK.parse("--agent --domain a.com why")
+
+    reply = await ASK.answer(read, Work(provider=provider, office=FakeOffice(), asker="U1", agent=agent))
+
+    assert (reply.provider, provider.questions, agent.questions) == ("Agent", [], [read.question])
+
+
+async def test_without_an_agent_the_asker_is_told_and_the_log_knows_the_setting(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    work = Work(provider=FakeProvider("One"), office=FakeOffice(), asker="U1")
+
+    with pytest.raises(AgentNotSetUp) as caught:
+        await ASK.answer(ASK.parse("--agent why"), work)
+
+    assert "ask the app's admin" in sentence_for(caught.value)
+    assert [(record.msg, vars(record)["setting"]) for record in caplog.records] == [("agent.not_set_up", "AGENT_MODEL")]
