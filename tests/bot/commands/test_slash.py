@@ -56,7 +56,9 @@ def test_the_list_ends_with_the_umbrella() -> None:
     assert slash_commands(COMMANDS) == (
         SlashCommand(name="/search", usage_hint=SEARCH.usage, description=SEARCH.summary),
         SlashCommand(name="/ask", usage_hint=ASK.usage, description=ASK.summary),
-        SlashCommand(name="/pplx", usage_hint="search | ask | status | help …", description="Every command under one name"),
+        SlashCommand(
+            name="/pplx", usage_hint="search | ask | status | help …", description="Every command under one name"
+        ),
     )
 
 
