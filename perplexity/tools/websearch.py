@@ -43,7 +43,7 @@ def create_websearch_tool(provider: Provider) -> Tool:
             return Failure(f"[{NAME} failed: {_reasons(error.attempts) or 'no service is configured'}]")
         except PerplexityError as error:
             return explain(NAME, error, seconds=SECONDS)
-        return "\n\n".join([format_result(answer), " ".join([_served(answer), *answer.notes])])
+        return "\n\n".join([format_result(answer), " ".join([served(answer), *answer.notes])])
 
     return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)
 
@@ -58,7 +58,7 @@ async def _search(query: str) -> str:
         return explain(NAME, error, seconds=SECONDS)
 
 
-def _served(answer: Answer) -> str:
+def served(answer: Answer) -> str:
     """Return who served, whether a model wrote the text, and why it was not the first choice."""
     what = "Answered by" if answer.kind is AnswerKind.MODEL else "Passages, word for word and by no model, found by"
     reasons = _reasons(answer.failed)

@@ -1,4 +1,4 @@
-"""The page of the tools shows what a model is told when a call fails."""
+"""The page of the tools shows what they are, and what a model is told when a call fails."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from itertools import count
 import pytest
 from aiohttp import ClientSession
 
-from perplexity.tools import create_agentic_web_search_tool, create_web_search_tool
+from perplexity.errors import BillingError
+from perplexity.models import Limits
+from perplexity.providers import duckduckgo
+from perplexity.tools import TOOLS, Tool, calls, create_web_search_tool, exports, websearch
 from perplexity.tools.agentic_web_search import LIMITS
 from perplexity.tools.web_search import SECONDS
+from perplexity.types import Answer, Attempt
 from tests.docs.pages import ROOT, rows
 from tests.fakes.perplexity import KEY, FakePerplexity
 from tests.fakes.process import free_port
@@ -33,22 +37,53 @@ async def test_each_failure_reads_as_the_page_says(perplexity: FakePerplexity) -
             "The time is over": await late(query="x"),
             "No connection": await unreachable(query="x"),
             "The model forgot an argument": await tool(),
+            "It made one up": await tool(query="x", depth=1),
+            "It gave another type": await tool(query=3),
+            "There is no key": await TOOLS[0](query="x"),
         }
 
     assert told == TOLD
 
 
+def test_every_tool_has_its_column_and_its_section() -> None:
+    names = tuple(f"`{tool.name}`" for tool in TOOLS)
+
+    assert f"| | {' | '.join(names)} |\n" in PAGE.read_text("utf-8")
+    assert all(rows(PAGE, section=tool.name) for tool in TOOLS)
+
+
 def test_the_time_limits_are_the_tools_own() -> None:
     limits = {row[0]: row[1:] for row in rows(PAGE, section="Tools for agents")}["Time limit"]
 
-    assert limits == (f"{SECONDS:g} s", f"{LIMITS.answer:g} s, with `reasoning` {LIMITS.reasoning:g} s")
+    deep = Limits()
+    assert limits == (
+        f"{SECONDS:g} s",
+        f"{LIMITS.answer:g} s, with `reasoning` {LIMITS.reasoning:g} s",
+        f"{deep.answer:g} s, reasoning models {deep.reasoning:g} s, deep research {deep.deep:g} s",
+        f"{duckduckgo.SECONDS:g} s",
+        f"{websearch.SECONDS:g} s",
+    )
 
 
-@pytest.mark.parametrize("name", ["WebSearch", "AgenticWebSearch"])
-async def test_the_arguments_are_the_tools_own(name: str) -> None:
-    async with ClientSession() as session:
-        tools = [create(session, api_key=KEY) for create in (create_web_search_tool, create_agentic_web_search_tool)]
-    (properties,) = [tool.parameters["properties"] for tool in tools if tool.name == name]
+@pytest.mark.parametrize("tool", TOOLS, ids=[tool.name for tool in TOOLS])
+def test_the_arguments_are_the_tools_own(tool: Tool) -> None:
+    shown = {argument.strip("`"): kind for argument, kind, _ in rows(PAGE, section=tool.name)}
 
-    shown = {argument.strip("`"): kind.removesuffix(", required") for argument, kind, _ in rows(PAGE, section=name)}
-    assert shown == {argument: told["type"] for argument, told in properties.items()}
+    assert shown == {
+        argument: f"{told['type']}, required" if argument in tool.parameters["required"] else told["type"]
+        for argument, told in tool.parameters["properties"].items()
+    }
+
+
+def test_the_exports_and_replies_are_those_that_there_are() -> None:
+    shown = {cell for row in rows(PAGE, section="With OpenAI, Anthropic or MCP") for cell in row[1:]}
+
+    written = [f"`{name}(tool)`" for name in vars(exports) if name.startswith("to_")]
+    assert shown == {*written, *(f"`{name}(call, tools)`" for name in vars(calls) if name.startswith("reply_"))}
+
+
+def test_the_line_of_the_chain_reads_as_the_page_says() -> None:
+    failed = (Attempt(provider="Perplexity", seconds=1.0, error_class="BillingError", summary=BillingError.summary),)
+    told = websearch.served(Answer(text="x", sources=(), provider="OpenRouter", failed=failed))
+
+    assert f"`{told}`" in PAGE.read_text("utf-8")
