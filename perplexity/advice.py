@@ -39,5 +39,5 @@ def _of_all(attempts: Sequence[Attempt]) -> str:
 
 
 def _what_to_do(provider: str, error_class: str) -> str:
-    keys, _ = VARIABLES.get(provider.split()[0].lower(), (("its key",), ""))
+    keys, _ = VARIABLES.get(provider.split(maxsplit=1)[0].lower(), (("its key",), ""))
     return _ADVICE.get(error_class, _ELSE).format(key=keys[0])

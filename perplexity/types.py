@@ -30,8 +30,8 @@ class Message:
 class Query:
     """A raw web search: at most `max_results` (1–20) pages of at most `max_tokens_per_page` tokens each.
 
-    `news` wants news and nothing else, and `fast` the cheaper and quicker search, where a provider can tell. `seconds` is
-    the time that may be spent on it, retries included; None takes the provider's own limit.
+    `news` wants news and nothing else, and `fast` the cheaper and quicker search, where a provider can tell.
+    `seconds` is the time that may be spent on it, retries included; None takes the provider's own limit.
     """
 
     text: str
