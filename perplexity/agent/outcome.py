@@ -16,7 +16,6 @@ from perplexity.types import Answer, SearchResults, Usage
 UNSEARCHED = "The agent looked nothing up for this: it answered from memory, so check it elsewhere."
 EMPTY_HANDED = "The agent found no page for this: it answered from memory, so check it elsewhere."
 UNCITED = "The agent cites none of the pages that it found, so it does not say what its answer rests on."
-STOPPED = "The agent was stopped before it had an answer; these are passages of the pages that it had found."
 
 
 def answered(text: str, messages: Sequence[ModelMessage], notebook: Notebook, *, provider: str) -> Answer:
@@ -47,7 +46,7 @@ def stopped(
         model=_model(messages),
         queries=tuple(notebook.queries),
         usage=_usage(messages, notebook),
-        notes=(STOPPED, *notebook.notes),
+        notes=tuple(notebook.notes),
     )
 
 

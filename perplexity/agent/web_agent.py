@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from pydantic_ai import Agent, RunContext, capture_run_messages
 from pydantic_ai.exceptions import AgentRunError, UsageLimitExceeded
@@ -88,53 +88,59 @@ class WebAgent:
         The question's `filters` are the toolbox's affair; its `model` and `reasoning` are not looked at. Raises
         TimedOut or RunFailed for limits without any page, or any PerplexityError.
         """
-        started = self._clock()
+        started, notebook = self._clock(), Notebook()
         question = replace(question, messages=checked_messages(question.messages))
-        notebook = Notebook()
         try:
-            answer = await self._answered(question, notebook)
+            answer = await self._answered(question, notebook, started)
         except PerplexityError as error:
-            self._heard(started, error_class=type(error).__name__, summary=error.summary)
+            self._on_attempt(self._attempt(started, error))
             raise
-        cost = answer.usage.cost_usd
-        self._heard(started, cost_usd=None if cost is None else cost - sum(notebook.costs))
+        cost = None if answer.usage.cost_usd is None else answer.usage.cost_usd - sum(notebook.costs)
+        self._on_attempt(answer.failed[0] if answer.failed else replace(self._attempt(started), cost_usd=cost))
         return replace(answer, seconds=self._clock() - started)
 
-    def _heard(self, started: float, **told: Any) -> None:
-        self._on_attempt(Attempt(provider=NAME, seconds=self._clock() - started, **told))
-
-    async def _answered(self, question: Question, notebook: Notebook) -> Answer:
+    async def _answered(self, question: Question, notebook: Notebook, started: float) -> Answer:
         with capture_run_messages() as messages:
             try:
                 text = await self._deadline(question).within(self._run(question, notebook))
+                return answered(text, messages, notebook, provider=NAME)
             except TimedOut:
-                late = TimedOut("the time for the run is over", provider=NAME)
-                return stopped(late, messages, notebook, question.text, provider=NAME)
+                over: PerplexityError = TimedOut("the time for the run is over", provider=NAME)
             except UsageLimitExceeded:
-                endless = RunFailed("the run took all its steps without an answer", provider=NAME)
-                return stopped(endless, messages, notebook, question.text, provider=NAME)
+                over = RunFailed("the run took all its steps without an answer", provider=NAME)
             except AgentRunError as error:
                 raise explained(error, provider=NAME, now=self._now()) from None
-            return answered(text, messages, notebook, provider=NAME)
+        answer = stopped(over, messages, notebook, question.text, provider=NAME)
+        return replace(answer, failed=(self._attempt(started, over),))
 
     async def _run(self, question: Question, notebook: Notebook) -> str:
+        tools = self._toolbox(question)
         agent = Agent(
             self._model,
-            instructions=[self._instructions(), self._nudge],
+            instructions=[self._instructions(tools), self._nudge],
             model_settings=self._settings,
-            tools=[adapted(tool, notebook) for tool in self._toolbox(question)],
+            tools=[adapted(tool, notebook) for tool in tools],
             # A call that cannot be read is answered with why; how often is for the steps to bound.
             retries=self._limits.steps,
         )
         limits = UsageLimits(request_limit=self._limits.steps, tool_calls_limit=self._limits.calls)
         return (await agent.run(message_history=history(question.messages), usage_limits=limits)).output
 
+    def _attempt(self, started: float, error: PerplexityError | None = None) -> Attempt:
+        return Attempt(
+            provider=NAME,
+            seconds=self._clock() - started,
+            error_class=None if error is None else type(error).__name__,
+            summary=None if error is None else error.summary,
+        )
+
     def _deadline(self, question: Question) -> Deadline:
         limit = self._limits.seconds
         return Deadline.after(limit if question.seconds is None else min(question.seconds, limit), self._clock)
 
-    def _instructions(self) -> str:
-        return instructions(today=datetime.fromtimestamp(self._now(), UTC).date(), steps=self._limits.steps)
+    def _instructions(self, tools: Sequence[Tool]) -> str:
+        today = datetime.fromtimestamp(self._now(), UTC).date()
+        return instructions(today=today, steps=self._limits.steps, tools=[tool.name for tool in tools])
 
     def _nudge(self, context: RunContext[None]) -> str | None:
         return LAST if self._is_last(context) else None

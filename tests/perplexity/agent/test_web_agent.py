@@ -14,7 +14,7 @@ from pydantic_ai.models.openrouter import OpenRouterModel
 from pydantic_ai.providers.openrouter import OpenRouterProvider
 
 from perplexity.agent import AgentLimits, WebAgent, model_at
-from perplexity.agent.outcome import EMPTY_HANDED, STOPPED, UNCITED, UNSEARCHED
+from perplexity.agent.outcome import EMPTY_HANDED, UNCITED, UNSEARCHED
 from perplexity.agent.prompt import LAST
 from perplexity.errors import (
     APIError,
@@ -103,6 +103,8 @@ async def test_the_model_is_told_the_day_the_tools_and_the_conversation() -> Non
     system = " ".join(m["content"] for m in request["messages"] if m["role"] in ("system", "developer"))
     assert "Today is 2026-11-21" in system
     assert "Be kind." in system
+    assert "- WebSearch: returns pages" in system
+    assert "ask_web" not in system
     assert [m["content"] for m in request["messages"] if m["role"] in ("user", "assistant")] == [
         "Hello",
         "Hello!",
@@ -206,7 +208,7 @@ async def test_a_loop_is_stopped_and_what_was_found_is_answered_with() -> None:
     answer, server = await run(calls("WebSearch", query="moon"))
 
     assert len(server.requests) == LIMITS.steps
-    assert (answer.kind, answer.notes) == (AnswerKind.PASSAGES, (STOPPED,))
+    assert (answer.kind, [attempt.error_class for attempt in answer.failed]) == (AnswerKind.PASSAGES, ["RunFailed"])
     assert answer.text == "It is 384,400 km away. [1]"
     assert answer.usage.output_tokens == 40
 
@@ -234,7 +236,8 @@ async def test_a_model_that_hangs_is_left_in_time() -> None:
 async def test_a_model_that_hangs_after_a_search_leaves_what_was_found() -> None:
     answer, _ = await run(calls("WebSearch", query="moon"), Hangs(), limits=QUICK)
 
-    assert (answer.kind, answer.notes, answer.queries) == (AnswerKind.PASSAGES, (STOPPED,), ("moon",))
+    assert (answer.kind, answer.queries) == (AnswerKind.PASSAGES, ("moon",))
+    assert [(attempt.provider, attempt.error_class) for attempt in answer.failed] == [("Agent", "TimedOut")]
 
 
 async def test_a_question_s_own_seconds_hold_when_they_are_fewer() -> None:
