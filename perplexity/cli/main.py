@@ -11,13 +11,14 @@ from typing import NoReturn
 from perplexity.advice import advise
 from perplexity.cli.ask import ASK
 from perplexity.cli.base import Command, UsageError, World
+from perplexity.cli.mcp import MCP
 from perplexity.cli.options import explain_wrong, joined
 from perplexity.cli.printable import on_one_line
 from perplexity.cli.search import SEARCH
 from perplexity.cli.tools import TOOLS_COMMAND
 from perplexity.errors import InvalidRequest, PerplexityError
 
-COMMANDS: tuple[Command, ...] = (SEARCH, ASK, TOOLS_COMMAND)
+COMMANDS: tuple[Command, ...] = (SEARCH, ASK, TOOLS_COMMAND, MCP)
 
 PROGRAM = "python -m perplexity"
 WELL, FAILED, WRONG_USE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141

@@ -1,0 +1,8 @@
+"""An MCP server that offers what Perplexity's own one offers, under the same names.
+
+https://github.com/perplexityai/modelcontextprotocol (version 1.3.0), https://modelcontextprotocol.io/specification
+"""
+
+from perplexity.mcp_server.serving import over_http, over_stdio
+
+__all__ = ["over_http", "over_stdio"]

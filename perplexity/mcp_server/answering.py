@@ -1,0 +1,78 @@
+"""The arguments of a call → a question to a provider → the text of the result."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+
+from perplexity.errors import StreamTruncated
+from perplexity.fallback import Fallback
+from perplexity.filters import Filters, parse_country, validate
+from perplexity.mcp_server.progress import Progress
+from perplexity.mcp_server.texts import pages_text, response_text
+from perplexity.models import Effort
+from perplexity.queries import checked_messages
+from perplexity.types import JSON, Answer, Done, Event, Message, Query, Question, SearchQueries, Sources, TextDelta
+
+Answering = Callable[[Mapping[str, JSON], Fallback, Progress], Awaitable[str]]
+"""Takes arguments that fit the schema and returns the text. Raises any PerplexityError."""
+
+_RESULTS = 10
+_TOKENS_PER_PAGE = 1024
+
+
+async def found(arguments: Mapping[str, JSON], chain: Fallback, progress: Progress) -> str:
+    """Return the pages for a query."""
+    country = arguments.get("country")
+    query = Query(
+        text=arguments["query"],
+        filters=_filters(arguments, country=None if country is None else parse_country(country)),
+        max_results=int(arguments.get("max_results", _RESULTS)),
+        max_tokens_per_page=int(arguments.get("max_tokens_per_page", _TOKENS_PER_PAGE)),
+        fast=arguments.get("search_type") == "fast",
+    )
+    return pages_text(await chain.search(query))
+
+
+def responded(effort: Effort) -> Answering:
+    """Return what answers a conversation with this effort."""
+
+    async def answering(arguments: Mapping[str, JSON], chain: Fallback, progress: Progress) -> str:
+        messages = [Message(role=told["role"], content=told["content"]) for told in arguments["messages"]]
+        question = Question(
+            messages=checked_messages(messages),
+            model=effort,
+            filters=_filters(arguments),
+            context=arguments.get("search_context_size"),
+            # Who called gets no id to come back with: a call that is cancelled cancels its run.
+            resumable=False,
+        )
+        async with progress.beating(), aclosing(chain.stream(question)) as events:
+            return response_text(await _watched(events, progress))
+
+    return answering
+
+
+async def _watched(events: AsyncIterator[Event], progress: Progress) -> Answer:
+    writing = False
+    async for event in events:
+        if isinstance(event, Done):
+            return event.answer
+        if isinstance(event, SearchQueries):
+            await progress.tell(f"Searching: {' · '.join(event.queries)}")
+        elif isinstance(event, Sources):
+            await progress.tell(f"Reading {len(event.sources)} pages")
+        elif isinstance(event, TextDelta) and not writing:
+            writing = True
+            await progress.tell("Writing the answer")
+    raise StreamTruncated("the stream ended without its last event")
+
+
+def _filters(arguments: Mapping[str, JSON], *, country: str | None = None) -> Filters:
+    return validate(
+        Filters(
+            recency=arguments.get("search_recency_filter"),
+            domains=tuple(arguments.get("search_domain_filter", ())),
+            country=country,
+        )
+    )

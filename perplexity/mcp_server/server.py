@@ -1,0 +1,81 @@
+"""The server itself: the list of its tools, and their calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mcp import MCPError, types
+from mcp.server import Server, ServerRequestContext
+from mcp.server.caching import CacheHint
+
+from perplexity.advice import advise
+from perplexity.errors import InvalidRequest, PerplexityError
+from perplexity.fallback import Fallback
+from perplexity.mcp_server.offers import OFFERS, Offer
+from perplexity.mcp_server.progress import Progress
+from perplexity.tools.arguments import problems
+from perplexity.types import JSON
+
+NAME = "web-answers"
+INSTRUCTIONS = (
+    "Web search and answers with sources. perplexity_search lists pages; perplexity_ask answers in seconds; "
+    "perplexity_reason thinks a question through; perplexity_research takes minutes and looks much further. "
+    "Everything is read-only."
+)
+_HOUR_MS = 3_600_000
+
+Context = ServerRequestContext[Any]
+
+
+def build(chain: Fallback) -> Server[Any]:
+    """Return a server whose tools ask this chain. Its failures are results that say what is wrong."""
+
+    async def listed(context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_tool(offer) for offer in OFFERS])
+
+    async def called(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        offer = next((offer for offer in OFFERS if offer.name == params.name), None)
+        if offer is None:
+            raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name}")
+        return await _called(offer, params.arguments or {}, chain, context)
+
+    return Server(
+        NAME,
+        instructions=INSTRUCTIONS,
+        on_list_tools=listed,
+        on_call_tool=called,
+        # The tools are the same for everyone and for as long as this runs.
+        cache_hints={"tools/list": CacheHint(ttl_ms=_HOUR_MS, scope="public")},
+    )
+
+
+def _tool(offer: Offer) -> types.Tool:
+    return types.Tool(
+        name=offer.name,
+        title=offer.title,
+        description=offer.description,
+        input_schema=offer.input_schema,
+        output_schema=offer.output_schema,
+        annotations=types.ToolAnnotations(
+            read_only_hint=True, destructive_hint=False, idempotent_hint=False, open_world_hint=True
+        ),
+    )
+
+
+async def _called(offer: Offer, arguments: dict[str, JSON], chain: Fallback, context: Context) -> types.CallToolResult:
+    async def report(progress: float, message: str) -> None:
+        await context.session.report_progress(progress, message=message)
+
+    if wrong := problems(offer.input_schema, arguments):
+        return _failed(f"Wrong arguments: {wrong}")
+    try:
+        text = await offer.answering(arguments, chain, Progress(report))
+    except InvalidRequest as error:
+        return _failed(str(error))
+    except PerplexityError as error:
+        return _failed(advise(error))
+    return types.CallToolResult(content=[types.TextContent(text=text)], structured_content={offer.field: text})
+
+
+def _failed(text: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
