@@ -39,8 +39,11 @@ def completed(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> dict
 
 def problems(schema: Mapping[str, JSON], arguments: JSON) -> str:
     """Return what is wrong with the arguments: the name, the value and what is allowed; empty for right ones."""
-    errors = Draft202012Validator(schema).iter_errors(arguments)
-    return "; ".join(dict.fromkeys(told for error in errors for told in _told(error)))
+    try:
+        errors = Draft202012Validator(schema).iter_errors(arguments)
+        return "; ".join(dict.fromkeys(told for error in errors for told in _told(error)))
+    except (RecursionError, ValueError):
+        return "they are nested too deeply, or hold a number of thousands of digits"
 
 
 def _told(error: ValidationError) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from perplexity.tools.arguments import completed, problems
 from perplexity.types import JSON
+from perplexity.wire.reading import text
 
 
 class Failure(str):
@@ -50,6 +51,7 @@ class Tool:
 
     def wrong(self, wrong: str, arguments: Mapping[str, JSON]) -> Failure:
         """Return what the model is told that called with wrong arguments; `wrong` says what is wrong with them."""
+        told = text(wrong)
         if self.refused is not None:
-            return self.refused(wrong, arguments)
-        return Failure(f"[{self.name} was called with wrong arguments: {wrong}]")
+            return self.refused(told, arguments)
+        return Failure(f"[{self.name} was called with wrong arguments: {told}]")

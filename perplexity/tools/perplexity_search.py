@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from jsonschema import Draft202012Validator, SchemaError
 
 from perplexity.client import API, PerplexityClient
-from perplexity.errors import InvalidRequest, PerplexityError
+from perplexity.errors import InvalidRequest, PerplexityError, RunFailed
 from perplexity.filters import MOST_DOMAINS, RECENCIES, Filters, Recency
 from perplexity.models import SONAR, WITHOUT_SCHEMA
 from perplexity.tools.access import Access
@@ -90,6 +90,8 @@ def create_perplexity_search_tool(
         try:
             question = _question(query, **options)
             answer = await client.answer(question)
+            if question.schema is not None and answer.incomplete:
+                raise RunFailed(f"the JSON broke off ({answer.incomplete}); it may take more max_tokens")
             return success(answer, query=query, model=question.model, as_json=question.schema is not None)
         except PerplexityError as error:
             return failure(_renamed(error), query=query)
@@ -131,6 +133,8 @@ def _schema(given: Mapping[str, JSON], model: str) -> Mapping[str, JSON]:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
         raise InvalidRequest.of("response_format", error.instance, f"it takes a JSON schema: {error.message}") from None
+    except RecursionError:
+        raise InvalidRequest("response_format: it is nested too deeply", field="response_format") from None
     return dict(schema)
 
 

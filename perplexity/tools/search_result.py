@@ -9,6 +9,7 @@ from perplexity.citations import cite, without_orphans
 from perplexity.errors import AuthenticationError, MissingKey, PerplexityError, RateLimitError
 from perplexity.tools.base import Failure
 from perplexity.types import JSON, Answer, Source
+from perplexity.wire.reading import text
 
 _TEXT: Mapping[str, JSON] = {"type": "string"}
 _PAGE: Mapping[str, JSON] = {
@@ -70,4 +71,4 @@ def _numbered(answer: Answer) -> tuple[str, tuple[Source, ...]]:
 
 
 def _written(**result: JSON) -> str:
-    return json.dumps(result, ensure_ascii=False)
+    return text(json.dumps(result, ensure_ascii=False))

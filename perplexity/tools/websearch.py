@@ -11,6 +11,7 @@ from perplexity.errors import AllProvidersFailed, PerplexityError
 from perplexity.fallback import Fallback
 from perplexity.providers import opened
 from perplexity.providers.base import Provider
+from perplexity.queries import parse_query
 from perplexity.tools.access import setup_from
 from perplexity.tools.base import Failure, Tool
 from perplexity.tools.faults import explain
@@ -37,8 +38,8 @@ def create_websearch_tool(provider: Provider) -> Tool:
 
     async def handler(query: str) -> str:
         try:
-            question = Question(messages=(Message(role="user", content=query),), seconds=SECONDS)
-            answer = await provider.answer(question)
+            message = Message(role="user", content=parse_query(query))
+            answer = await provider.answer(Question(messages=(message,), seconds=SECONDS))
         except AllProvidersFailed as error:
             return Failure(f"[{NAME} failed: {_reasons(error.attempts) or 'no service is configured'}]")
         except PerplexityError as error:

@@ -64,6 +64,20 @@ def test_arguments_that_are_no_object_are_wrong() -> None:
     assert problems(described(), []) == "the arguments must be an object, not []"
 
 
+def nested(depth: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("value", [nested(100_000), 10**5_000])
+def test_a_value_that_cannot_be_shown_is_wrong(value: Any) -> None:
+    found = problems(described(it={"type": "string"}), {"it": value})
+
+    assert found == "they are nested too deeply, or hold a number of thousands of digits"
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

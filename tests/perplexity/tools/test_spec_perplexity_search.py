@@ -183,6 +183,20 @@ async def test_content_by_a_schema_is_left_as_it_came(fake: FakePerplexity, sess
     assert json.loads(found["content"]) == {"years": [7], "best": [1]}
 
 
+async def test_json_that_broke_off_is_a_failure_that_says_what_may_help(
+    fake: FakePerplexity, session: ClientSession
+) -> None:
+    body = json.loads(fixture("agent.200.json"))
+    body |= {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+    fake.script(PATHS["agent"], replied(body), replied(body))
+    tool = made(fake, session)
+
+    found = await result(tool, model="sonar-pro", response_format=SCHEMA)
+
+    assert found["error"] == "Search failed: the JSON broke off (max_output_tokens); it may take more max_tokens"
+    assert (await result(tool, model="sonar-pro"))["success"]
+
+
 @pytest.mark.parametrize("model", [name for name in MODELS if name not in SCHEMA_MODELS])
 async def test_a_schema_for_another_model_is_refused_in_the_words_of_the_document(
     fake: FakePerplexity, session: ClientSession, model: str
@@ -208,6 +222,26 @@ async def test_a_schema_that_is_none_is_refused(fake: FakePerplexity, session: C
     assert found["error"].startswith("Search failed: response_format: ")
     assert "it takes a JSON schema" in found["error"]
     assert fake.requests == []
+
+
+async def test_a_schema_without_a_bottom_is_refused(fake: FakePerplexity, session: ClientSession) -> None:
+    found = await result(made(fake, session), model="sonar-pro", response_format=nested(5_000))
+
+    assert found["error"] == "Search failed: response_format: it is nested too deeply"
+    assert fake.requests == []
+
+
+def nested(depth: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {}
+    for _ in range(depth):
+        schema = {"not": schema}
+    return schema
+
+
+async def test_what_no_text_can_hold_is_made_to_fit(fake: FakePerplexity, session: ClientSession) -> None:
+    told = await made(fake, session).run({"query": "\ud800", "model": "\udfff"})
+
+    assert json.loads(told.encode())["success"] is False
 
 
 def refused(status: int, kind: str) -> Fault:

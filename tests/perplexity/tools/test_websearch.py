@@ -69,11 +69,20 @@ async def test_when_everybody_failed_each_is_named() -> None:
 
 
 async def test_a_refused_question_is_explained() -> None:
-    provider = FakeProvider("Perplexity", error=InvalidRequest("prompt: '' is not allowed"))
+    provider = FakeProvider("Perplexity", error=InvalidRequest("it is not allowed"))
+
+    told = await create_websearch_tool(provider)(query="x")
+
+    assert told == "[websearch API refused the request: it is not allowed]"
+
+
+async def test_an_empty_query_is_explained_and_nobody_is_asked() -> None:
+    provider = FakeProvider("Perplexity")
 
     told = await create_websearch_tool(provider)(query=" ")
 
-    assert told == "[websearch API refused the request: prompt: '' is not allowed]"
+    assert told == "[websearch API refused the request: query: '' is not allowed; it must hold some text]"
+    assert provider.questions == []
 
 
 async def test_without_providers_that_is_said() -> None:
