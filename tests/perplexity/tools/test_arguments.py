@@ -71,7 +71,7 @@ def nested(depth: int) -> list[Any]:
     return value
 
 
-@pytest.mark.parametrize("value", [nested(100_000), 10**5_000])
+@pytest.mark.parametrize("value", [nested(100_000), 10**5_000], ids=["nested", "long"])
 def test_a_value_that_cannot_be_shown_is_wrong(value: Any) -> None:
     found = problems(described(it={"type": "string"}), {"it": value})
 
