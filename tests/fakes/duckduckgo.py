@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
-from types import TracebackType
-from typing import Self
 
 from aiohttp import web
+
+from tests.fakes.service import FakeService
+
+PATH = "/html/"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,45 +22,36 @@ class Hit:
     body: str = "What the page says."
 
 
-class FakeDuckDuckGo:
+class FakeDuckDuckGo(FakeService):
     """Serves `pages` one after another to the same query; `forms` keeps what was posted.
 
     `html` is served instead when given (a captcha); `hangs` never answers.
     """
 
     def __init__(self, *pages: list[Hit], html: str | None = None, status: int = 200, hangs: bool = False) -> None:
+        super().__init__()
         self.forms: list[dict[str, str]] = []
-        self.url = ""
         self._pages = pages
         self._html = html
         self._status = status
-        self._hangs = hangs
-        self._closing = asyncio.Event()
+        if hangs:
+            self.hold()
 
-    async def __aenter__(self) -> Self:
-        """Listen on a free port."""
-        app = web.Application()
-        app.router.add_post("/html/", self._page)
-        self._runner = web.AppRunner(app)
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0)
-        await site.start()
-        host, port = self._runner.addresses[0][:2]
-        self.url = f"http://{host}:{port}/html/"
-        return self
+    @property
+    def url(self) -> str:
+        """The page's address."""
+        return f"{self.base_url}{PATH}"
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Stop listening."""
-        self._closing.set()
-        await self._runner.cleanup()
+    def routes(self) -> Iterable[web.RouteDef]:
+        """Return what it serves."""
+        return [web.post(PATH, self._page)]
 
-    async def _page(self, request: web.Request) -> web.Response:
+    async def _page(self, request: web.Request) -> web.StreamResponse:
         form = {key: str(value) for key, value in (await request.post()).items()}
         self.forms.append(form)
-        if self._hangs:
-            await self._closing.wait()
+        await self.received(request)
+        if (fault := await self.fault(request)) is not None:
+            return fault
         number = 0 if "s" not in form else 1
         hits = self._pages[number] if number < len(self._pages) else []
         html = self._html if self._html is not None else "".join(_item(hit) for hit in hits)
