@@ -30,7 +30,7 @@ from perplexity.errors import (
     TimedOut,
 )
 from perplexity.tools.base import Failure, Tool
-from perplexity.types import Answer, AnswerKind, Message, Question, Source
+from perplexity.types import Answer, AnswerKind, Attempt, Message, Question, Source
 from tests.fakes.model_server import KEY, MODEL, Calls, FakeModelServer, Hangs, Replies, Resets, Says, Turn, calls
 
 LIMITS = AgentLimits(steps=4, calls=8, seconds=20, retries=0)
@@ -317,22 +317,33 @@ async def test_an_answer_that_was_cut_says_so() -> None:
     assert answer.incomplete == "length"
 
 
-async def openrouter(*script: Turn, **options: Any) -> Answer:
+async def openrouter(*script: Turn, tool: Tool = SEARCH, **options: Any) -> tuple[Answer, list[Attempt]]:
+    heard: list[Attempt] = []
     async with (
         FakeModelServer(script, **options) as server,
         AsyncOpenAI(base_url=server.base_url, api_key=KEY) as client,
     ):
         model = OpenRouterModel(MODEL, provider=OpenRouterProvider(openai_client=client))
-        async with WebAgent(model, lambda _: [SEARCH], limits=LIMITS) as agent:
-            return await agent.answer(asked())
+        async with WebAgent(model, lambda _: [tool], limits=LIMITS, on_attempt=heard.append) as agent:
+            return await agent.answer(asked()), heard
 
 
-async def test_openrouter_s_cost_and_the_tools_are_summed() -> None:
+async def test_the_costs_of_the_model_and_of_its_tools_are_summed_and_the_attempt_s_is_the_model_s() -> None:
+    async def handler() -> str:
+        return json.dumps({"results": [MOON], "cost_usd": 0.125})
+
+    tool = Tool(name="find", description="Finds.", parameters={"type": "object", "properties": {}}, handler=handler)
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2, "cost": 0.25}
 
-    answer = await openrouter(calls("WebSearch", query="moon"), Says(text="Far [1]."), usage=usage)
+    answer, (attempt,) = await openrouter(calls("find"), Says(text="Far [1]."), tool=tool, usage=usage)
 
-    assert answer.usage.cost_usd == 0.5
+    assert (answer.usage.cost_usd, attempt.cost_usd) == (0.625, 0.5)
+
+
+async def test_the_cost_is_unknown_where_the_endpoint_does_not_tell_it() -> None:
+    answer, _ = await run(Says(text="Far."))
+
+    assert answer.usage.cost_usd is None
 
 
 async def test_openrouter_s_error_inside_a_200_is_that_error() -> None:
