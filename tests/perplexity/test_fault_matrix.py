@@ -230,3 +230,56 @@ async def test_a_fault_leads_to_the_next_provider_in_time(case: Case, monkeypatc
         assert outcome.provider.startswith(case.behind)
         assert told == [(case.provider, case.error), (case.behind, None)]
         assert outcome.failed == (world.heard[0],)
+
+
+DOWN = {"Perplexity": "401 quota", "OpenRouter": "502 HTML", "Brave": "429 long"}
+
+
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        ("search", "Perplexity: BillingError, Brave: RateLimitError, DuckDuckGo: None"),
+        ("answer", "Perplexity: BillingError, OpenRouter: ServerError, Brave: RateLimitError, DuckDuckGo: None"),
+        ("stream", "Perplexity: BillingError, OpenRouter: ServerError, Brave: RateLimitError, DuckDuckGo: None"),
+    ],
+)
+async def test_the_last_one_answers_when_all_before_it_are_down(
+    ask: Ask, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with AsyncExitStack() as stack:
+        world = World(stack, monkeypatch)
+        await world.start(*ORDER)
+        for name, fault in DOWN.items():
+            world.breaks(name, fault, *PATHS[name].values())
+        reply = await asked(await world.chain(*ORDER, deadlines=Deadlines()), ask)
+
+    assert ", ".join(f"{attempt.provider}: {attempt.error_class}" for attempt in world.heard) == told
+    assert (reply.provider, list(reply.failed)) == ("DuckDuckGo", world.heard[:-1])
+
+
+@pytest.mark.parametrize("ask", ["search", "answer", "stream"])
+async def test_when_all_hang_the_chain_gives_up_in_time(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    deadlines = Deadlines(search=0.6, answer=0.6, reserve=0.1, least=0.1)
+    async with AsyncExitStack() as stack:
+        world = World(stack, monkeypatch)
+        await world.start(*ORDER)
+        for name in ORDER:
+            world.breaks(name, "hang", *PATHS[name].values())
+        chain = await world.chain(*ORDER, deadlines=deadlines)
+        began = time.monotonic()
+
+        with pytest.raises(AllProvidersFailed) as caught:
+            await asked(chain, ask)
+
+        took = time.monotonic() - began
+
+    assert took < deadlines.answer + 1
+    assert {attempt.error_class for attempt in caught.value.attempts} == {"TimedOut"}
+    assert len(caught.value.attempts) == len([name for name in ORDER if ask in PATHS[name]])
+
+
+def test_the_table_leaves_nothing_out() -> None:
+    told = {(case.provider, case.fault) for case in cases()}
+
+    assert {(provider, fault) for provider, faults_ in FAULTS.items() for fault in faults_} <= told
+    assert {fault for _, fault in told} == {"refused", *faults.PERPLEXITY}

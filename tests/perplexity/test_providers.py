@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from textwrap import dedent
+from types import ModuleType
 
 import pytest
 
-from perplexity.errors import InvalidRequest
+from perplexity.errors import BillingError, InvalidRequest
+from perplexity.fallback import Fallback
 from perplexity.providers import PROVIDERS, configured, opened
 from perplexity.providers.setup import Setup
-from perplexity.types import Query
+from perplexity.types import Message, Query, Question
+from tests.fakes.provider import FakeProvider
 
 KEYS = {"perplexity": "pplx-test-key", "openrouter": "sk-or-test", "brave": "BSA-test"}
 
@@ -54,3 +59,66 @@ async def test_the_handbooks_addresses_lie_under_the_pages_address(tmp_path: Pat
 
 def test_a_setup_does_not_show_its_keys() -> None:
     assert "pplx" not in repr(Setup(keys=KEYS))
+
+
+ENCYCLOPEDIA = dedent(
+    """
+    from perplexity.errors import NothingFound
+    from perplexity.passages import events, passages_answer
+    from perplexity.providers.base import BOTH
+    from perplexity.types import SearchResults, Source
+
+    ARTICLES = {"port": Source(number=1, title="Port", url="https://a.example/port", snippet="A harbour.")}
+
+
+    class Encyclopedia:
+        name = "Encyclopedia"
+        offers = BOTH
+
+        def __init__(self, key):
+            self.key = key
+
+        async def search(self, query):
+            found = tuple(page for word, page in ARTICLES.items() if word in query.text)
+            if not found:
+                raise NothingFound("no article", provider=self.name)
+            return SearchResults(results=found, provider=self.name)
+
+        async def answer(self, question):
+            return passages_answer(await self.search(question), question.text)
+
+        async def stream(self, question):
+            for event in events(await self.answer(question)):
+                yield event
+
+
+    def build(setup):
+        return Encyclopedia(setup.keys["encyclopedia"]) if "encyclopedia" in setup.keys else None
+    """
+)
+
+
+def module_of(path: Path) -> ModuleType:
+    spec = spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+async def test_a_new_provider_is_one_file_and_one_line_of_the_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "encyclopedia.py").write_text(ENCYCLOPEDIA, encoding="utf-8")
+    monkeypatch.setitem(PROVIDERS, "encyclopedia", module_of(tmp_path / "encyclopedia.py").build)
+    question = Question(messages=(Message(role="user", content="what is a port"),))
+
+    assert "Encyclopedia" not in names(Setup())
+    async with opened(Setup(keys={"encyclopedia": "a key"}), order=["encyclopedia"]) as providers:
+        chain = Fallback([FakeProvider("One", error=BillingError("x")), *providers])
+        found, answer = await chain.search(Query(text="port")), await chain.answer(question)
+        streamed = [event async for event in chain.stream(question)]
+
+    assert (found.provider, answer.provider, answer.text) == ("Encyclopedia", "Encyclopedia", "A harbour. [1]")
+    assert ([a.provider for a in answer.failed], len(streamed)) == (["One"], 3)
