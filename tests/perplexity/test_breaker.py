@@ -127,6 +127,15 @@ def test_a_request_from_before_it_opened_does_not_free_the_place_of_the_probe(br
     assert not admits(breaker)
 
 
+def test_a_probe_that_hangs_while_the_provider_got_well_keeps_nobody_away(breaker: Breaker, time: Time) -> None:
+    probe_of(breaker, time)
+    breaker.insist().succeeded()
+    fail(breaker, 3)
+    time.now += 30
+
+    assert [admits(breaker) for _ in range(2)] == [True, False]
+
+
 def test_only_the_first_end_of_a_request_counts(breaker: Breaker) -> None:
     fail(breaker, 2)
     permit = breaker.insist()
@@ -151,7 +160,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.last_failure = 0.0
         self.probes: dict[int, float] = {}
 
-    @rule(seconds=st.floats(0.0, 50.0))
+    @rule(seconds=st.sampled_from([0.1, 10.0, 30.0, 40.0]))
     def waits(self, seconds: float) -> None:
         self.time.now += seconds
 
@@ -161,9 +170,10 @@ class AnyOrder(RuleBasedStateMachine):
         permit = self.breaker.admit(seconds=REQUEST)
         if permit is None:
             assert was_open, "a closed breaker lets everything through"
+            assert self.is_resting() or self.alive(), "an open one that has rested lets a probe through"
             return self.breaker.insist()
         if was_open:
-            assert self.time.now >= self.last_failure + POLICY.seconds, "an open one rests first"
+            assert not self.is_resting(), "an open one rests first"
             assert not self.alive(), "there is one probe at a time"
             self.probes[id(permit)] = self.time.now
         return permit
@@ -197,6 +207,9 @@ class AnyOrder(RuleBasedStateMachine):
     @invariant()
     def is_open_after_so_many_failures_in_a_row(self) -> None:
         assert self.breaker.is_open == (self.failures >= POLICY.failures)
+
+    def is_resting(self) -> bool:
+        return self.time.now < self.last_failure + POLICY.seconds
 
     def alive(self) -> list[float]:
         return [begun for begun in self.probes.values() if self.time.now < begun + REQUEST + POLICY.seconds]
