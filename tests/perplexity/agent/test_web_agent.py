@@ -140,10 +140,16 @@ async def test_a_wrong_call_is_explained_to_the_model_which_calls_again(wrong: C
     assert (answer.text, [source.url for source in answer.sources]) == ("Far [1].", [MOON["url"]])
 
 
-async def test_an_address_that_the_model_made_up_in_an_argument_is_no_source() -> None:
-    answer, _ = await run(calls("WebSearch", url="https://invented.example/"), Says(text="Far [1]."))
+async def test_an_address_in_a_failure_is_no_source() -> None:
+    async def handler() -> str:
+        return Failure("[find failed: see\nhttps://invented.example/]")
+
+    tool = Tool(name="find", description="Finds.", parameters={"type": "object", "properties": {}}, handler=handler)
+
+    answer, server = await run(calls("find"), Says(text="Far [1]."), tools=[tool])
 
     assert (answer.text, answer.sources) == ("Far.", ())
+    assert server.results(1) == ["[find failed: see\nhttps://invented.example/]"]
 
 
 async def test_a_tool_that_fails_is_told_to_the_model_which_goes_on() -> None:
@@ -296,6 +302,16 @@ async def test_a_failure_of_the_endpoint_is_one_of_ours(turn: Turn, kind: type[P
     assert KEY not in str(caught.value)
 
 
+async def test_a_redirect_is_not_followed() -> None:
+    async with FakeModelServer([Says(text="Mine.")]) as elsewhere:
+        moved = Replies(status=307, headers={"Location": f"{elsewhere.base_url}/chat/completions"})
+
+        with pytest.raises(PerplexityError):
+            await run(moved)
+
+    assert elsewhere.requests == []
+
+
 async def test_a_limit_of_the_endpoint_says_how_long_to_wait() -> None:
     with pytest.raises(RateLimitError) as caught:
         await run(error(429, **{"Retry-After": "7"}))
@@ -317,7 +333,9 @@ async def test_an_answer_that_was_cut_says_so() -> None:
     assert answer.incomplete == "length"
 
 
-async def openrouter(*script: Turn, tool: Tool = SEARCH, **options: Any) -> tuple[Answer, list[Attempt]]:
+async def openrouter(
+    *script: Turn, tool: Tool = SEARCH, question: Question | None = None, **options: Any
+) -> tuple[Answer, list[Attempt]]:
     heard: list[Attempt] = []
     async with (
         FakeModelServer(script, **options) as server,
@@ -325,7 +343,16 @@ async def openrouter(*script: Turn, tool: Tool = SEARCH, **options: Any) -> tupl
     ):
         model = OpenRouterModel(MODEL, provider=OpenRouterProvider(openai_client=client))
         async with WebAgent(model, lambda _: [tool], limits=LIMITS, on_attempt=heard.append) as agent:
-            return await agent.answer(asked()), heard
+            return await agent.answer(question or asked()), heard
+
+
+async def test_earlier_turns_cost_nothing_again() -> None:
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2, "cost": 0.25}
+    turns = [Message(role="user", content="Hello"), Message(role="assistant", content="Hello!"), *asked().messages]
+
+    answer, _ = await openrouter(Says(text="Far."), usage=usage, question=Question(messages=tuple(turns)))
+
+    assert (answer.usage.cost_usd, answer.usage.input_tokens) == (0.25, 1)
 
 
 async def test_the_costs_of_the_model_and_of_its_tools_are_summed_and_the_attempt_s_is_the_model_s() -> None:
