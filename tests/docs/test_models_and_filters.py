@@ -10,10 +10,11 @@ import pytest
 from perplexity.errors import InvalidRequest
 from perplexity.filters import Filters
 from perplexity.models import EFFORTS, SONAR, check_schema, resolve
+from perplexity.providers import openrouter_models
 from perplexity.providers.duckduckgo_pages import check, not_applied
 from perplexity.providers.duckduckgo_regions import region
 from perplexity.types import Message, Query, Question
-from perplexity.wire import search
+from perplexity.wire import brave, search
 from perplexity.wire.agent import Agent
 from perplexity.wire.base import Wire
 from perplexity.wire.sonar import Sonar
@@ -22,6 +23,7 @@ from tests.docs.pages import ROOT, rows
 PAGE = ROOT / "docs" / "models-and-filters.md"
 NAMES = rows(PAGE, section="The names")
 WHERE = {row[0]: row[1:] for row in rows(PAGE, section="Which filter works where")}
+ROUTED = [row for row in rows(PAGE, section="When Perplexity cannot answer") if len(row) == 2]
 MESSAGES = (Message(role="user", content="x"),)
 FILTERS = {
     "Recency": Filters(recency="week"),
@@ -59,12 +61,28 @@ def test_a_filter_works_where_the_page_says(name: str) -> None:
         _by_search(filters),
         _by_wire(Agent(), filters),
         _by_wire(Sonar(), filters),
+        _by_wire(Sonar(provider="OpenRouter", model=openrouter_models.wanted), filters),
+        _by_brave(filters),
         _by_duckduckgo(filters),
     ]
 
 
 def test_no_filter_is_left_out() -> None:
     assert set(WHERE) == set(FILTERS)
+
+
+@pytest.mark.parametrize("row", ROUTED, ids=lambda row: row[0])
+def test_openrouter_is_asked_for_the_model_that_the_page_says(row: tuple[str, ...]) -> None:
+    asked, model = row
+    special = {
+        "news": Question(messages=MESSAGES, news=True),
+        "JSON": Question(messages=MESSAGES, schema={"type": "object"}),
+        "A `vendor/model`": Question(messages=MESSAGES, model="openai/gpt-6-luna"),
+    }
+    for one in asked.split(", "):
+        question = special.get(one, Question(messages=MESSAGES, model=one.strip("`")))
+
+        assert openrouter_models.wanted(question, resolve(question.model)) == model.strip("`")
 
 
 def _by_search(filters: Filters) -> str:
@@ -78,6 +96,14 @@ def _by_wire(wire: Wire, filters: Filters) -> str:
         return "Refused"
     bodies = [wire.build(question, resolve(None), stream=False) for question in (plain, narrowed)]
     return _word(sent=bodies[0] != bodies[1], notes=wire.notes(narrowed))
+
+
+def _by_brave(filters: Filters) -> str:
+    if _refused(lambda: brave.check(filters)):
+        return "Refused"
+    queries = [Query(text="x", filters=one) for one in (Filters(), filters)]
+    plain, narrowed = (brave.build(query, path=brave.WEB, today=date(2026, 11, 21)) for query in queries)
+    return _word(sent=plain != narrowed, notes=brave.notes(filters))
 
 
 def _by_duckduckgo(filters: Filters) -> str:

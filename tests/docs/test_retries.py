@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from perplexity import errors
+from perplexity.breaker import BreakerPolicy
 from perplexity.deadlines import Deadlines
 from perplexity.errors import APIError, PerplexityError
 from perplexity.models import Limits, resolve
@@ -49,3 +50,10 @@ def test_the_time_limits_are_the_code_s() -> None:
     assert shown == [(f"{first:g}", f"{second:g}") for first, second in real]
     assert f"minus {chain.reserve:g} seconds" in PAGE.read_text(encoding="utf-8").replace("\n", " ")
     assert f"at least {chain.least:g} seconds" in PAGE.read_text(encoding="utf-8").replace("\n", " ")
+
+
+def test_the_rest_of_a_service_is_the_code_s() -> None:
+    policy, page = BreakerPolicy(), PAGE.read_text(encoding="utf-8").replace("\n", " ")
+
+    assert f"failed {policy.failures} times in a row is left alone for {policy.seconds:g} seconds" in page
+    assert f"another {policy.seconds:g} seconds" in page
