@@ -21,10 +21,6 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(parsed: argparse.Namespace, world: World) -> None:
     """Serve until the client or a signal ends it. Raises InvalidRequest for a key that cannot be right."""
-    asyncio.run(_served(parsed, world))
-
-
-async def _served(parsed: argparse.Namespace, world: World) -> None:
     from perplexity.mcp_server.serving import is_loopback, over_http, over_stdio
 
     def ready(address: str) -> None:
@@ -32,11 +28,14 @@ async def _served(parsed: argparse.Namespace, world: World) -> None:
         if not is_loopback(parsed.host):
             world.say("Whoever reaches this address can ask at your cost: there is no sign-in.")
 
-    async with chain(world, PERPLEXITYS) as provider:
-        if parsed.transport == "stdio":
-            await over_stdio(provider)
-        else:
-            await over_http(provider, host=parsed.host, port=parsed.port, ready=ready)
+    async def served() -> None:
+        async with chain(world, PERPLEXITYS) as provider:
+            if parsed.transport == "stdio":
+                await over_stdio(provider)
+            else:
+                await over_http(provider, host=parsed.host, port=parsed.port, ready=ready)
+
+    asyncio.run(served())
 
 
 MCP = Command(

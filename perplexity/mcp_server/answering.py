@@ -54,18 +54,23 @@ def responded(effort: Effort) -> Answering:
 
 
 async def _watched(events: AsyncIterator[Event], progress: Progress) -> Answer:
-    writing = False
+    told = ""
     async for event in events:
         if isinstance(event, Done):
             return event.answer
-        if isinstance(event, SearchQueries):
-            await progress.tell(f"Searching: {' · '.join(event.queries)}")
-        elif isinstance(event, Sources):
-            await progress.tell(f"Reading {len(event.sources)} pages")
-        elif isinstance(event, TextDelta) and not writing:
-            writing = True
-            await progress.tell("Writing the answer")
+        doing = _doing(event)
+        if doing != told:
+            await progress.tell(doing)
+        told = doing
     raise StreamTruncated("the stream ended without its last event")
+
+
+def _doing(event: Event) -> str:
+    if isinstance(event, SearchQueries):
+        return f"Searching: {' · '.join(event.queries)}"
+    if isinstance(event, Sources):
+        return f"Reading {len(event.sources)} pages"
+    return "Writing the answer" if isinstance(event, TextDelta) else "Begun"
 
 
 def _filters(arguments: Mapping[str, JSON], *, country: str | None = None) -> Filters:

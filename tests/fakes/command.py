@@ -1,0 +1,59 @@
+"""`python -m perplexity` as a real process, with exactly the settings that it is given."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.fakes.process import KEPT
+
+ROOT = Path(__file__).parents[2]
+COMMAND = (sys.executable, "-m", "perplexity")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """How a process ended, and what it wrote."""
+
+    code: int
+    out: str
+    err: str
+
+
+def environment(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment with these settings and nothing else that matters."""
+    return {name: os.environ[name] for name in KEPT if name in os.environ} | dict(settings)
+
+
+@asynccontextmanager
+async def started(
+    *arguments: str,
+    stdin: int = asyncio.subprocess.DEVNULL,
+    stdout: int = asyncio.subprocess.PIPE,
+    settings: Mapping[str, str],
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Give a process; it is killed at the end unless it has ended."""
+    process = await asyncio.create_subprocess_exec(
+        *COMMAND, *arguments,
+        env=environment(settings), cwd=ROOT, stdin=stdin, stdout=stdout, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.communicate()
+
+
+async def run(*arguments: str, piped: str | None = None, seconds: float = 30, **settings: str) -> Ended:
+    """Run a command to its end; `piped` comes through a pipe, None is a stdin with nothing in it."""
+    stdin = asyncio.subprocess.DEVNULL if piped is None else asyncio.subprocess.PIPE
+    async with started(*arguments, stdin=stdin, settings=settings) as process, asyncio.timeout(seconds):
+        out, err = await process.communicate(None if piped is None else piped.encode())
+    assert process.returncode is not None
+    return Ended(code=process.returncode, out=out.decode(), err=err.decode())

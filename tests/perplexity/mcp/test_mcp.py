@@ -1,0 +1,265 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+import pytest
+from mcp import Client, MCPError
+from mcp.types import CallToolResult, TextContent
+
+from perplexity.fallback import Fallback
+from perplexity.mcp_server.server import build
+from perplexity.providers import opened
+from perplexity.providers.setup import Setup
+from perplexity.retry import RetryPolicy
+from tests.fakes.command import started
+from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, sse, streamed
+from tests.perplexity.mcp.connecting import WAYS, connected, listening
+
+ASKED = {"messages": [{"role": "user", "content": "why"}]}
+ANSWER = (
+    "Example answer with a claim.[1] Another claim — ü.[2]\n\n"
+    "Citations:\n[1] https://a.example/1\n[2] https://b.example/2"
+)
+RUN = "resp_00000000-0000-4000-8000-000000000001"
+BEGUN = sse({"type": "response.created", "response": {"id": RUN}})
+
+over_every_way = pytest.mark.parametrize(("transport", "mode"), WAYS)
+
+
+@pytest.fixture
+async def fake() -> AsyncIterator[FakePerplexity]:
+    async with FakePerplexity(polls=0) as server:
+        yield server
+
+
+def settings(fake: FakePerplexity) -> dict[str, str]:
+    return {"PERPLEXITY_API_KEY": KEY, "PERPLEXITY_BASE_URL": fake.base_url}
+
+
+@asynccontextmanager
+async def beside(fake: FakePerplexity) -> AsyncIterator[Client]:
+    """Give a client of a server in this process."""
+    setup = Setup(keys={"perplexity": KEY}, base_urls={"perplexity": fake.base_url}, retry=RetryPolicy(attempts=1))
+    async with opened(setup, order=["perplexity"]) as providers, Client(build(Fallback(providers))) as client:
+        yield client
+
+
+def text(result: CallToolResult) -> str:
+    (content,) = result.content
+    assert isinstance(content, TextContent)
+    return content.text
+
+
+async def test_it_offers_what_perplexitys_own_server_offers(fake: FakePerplexity) -> None:
+    async with beside(fake) as client:
+        tools = (await client.list_tools()).tools
+
+    answers = ["messages", "search_recency_filter", "search_domain_filter", "search_context_size"]
+    expected = {
+        "perplexity_search": [
+            "query", "max_results", "max_tokens_per_page", "country",
+            "search_recency_filter", "search_domain_filter", "search_type",
+        ],
+        "perplexity_ask": answers,
+        "perplexity_reason": answers,
+        "perplexity_research": ["messages"],
+    }  # fmt: skip
+    assert expected == {tool.name: list(tool.input_schema["properties"]) for tool in tools}
+    assert [list((tool.output_schema or {})["properties"]) for tool in tools] == [
+        ["results"],
+        ["response"],
+        ["response"],
+        ["response"],
+    ]
+    for tool in tools:
+        assert tool.annotations is not None
+        hints = tool.annotations
+        assert (hints.read_only_hint, hints.open_world_hint) == (True, True)
+        assert (hints.idempotent_hint, hints.destructive_hint) == (False, False)
+
+
+@over_every_way
+async def test_every_tool_answers_and_says_what_it_does(transport: str, mode: str, fake: FakePerplexity) -> None:
+    told: list[tuple[float, str | None]] = []
+
+    async def notified(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, message))
+
+    async with connected(transport, mode, **settings(fake)) as client:
+        found = await client.call_tool("perplexity_search", {"query": "python"})
+        asked = await client.call_tool("perplexity_ask", ASKED, progress_callback=notified)
+        reasoned = await client.call_tool("perplexity_reason", ASKED)
+        researched = await client.call_tool("perplexity_research", ASKED)
+
+    assert "1. Example A\n   URL: https://a.example/1\n   First snippet.\n   Date: 2026-11-01" in text(found)
+    assert found.structured_content == {"results": text(found)}
+    assert [text(asked), text(reasoned)] == [ANSWER] * 2
+    assert text(researched).endswith("Citations:\n[1] https://a.example/1\n[2] https://b.example/2")
+    assert [result.structured_content for result in (asked, researched)] == [
+        {"response": text(asked)},
+        {"response": text(researched)},
+    ]
+    assert told == [
+        (1, "Begun"), (2, "Searching: example query"), (3, "Reading 2 pages"), (4, "Writing the answer")
+    ]  # fmt: skip
+    efforts = [request.json.get("effort") for request in fake.requests if request.method == "POST"]
+    assert efforts == [None, "fast", "medium", "high"]
+
+
+async def test_parameters_reach_the_service(fake: FakePerplexity) -> None:
+    filters = {"search_recency_filter": "week", "search_domain_filter": ["a.com"]}
+    conversation = [
+        {"role": "user", "content": "why"},
+        {"role": "assistant", "content": "so"},
+        {"role": "user", "content": "really"},
+    ]
+    async with beside(fake) as client:
+        await client.call_tool(
+            "perplexity_search",
+            {
+                "query": "q",
+                "max_results": 3,
+                "max_tokens_per_page": 256,
+                "country": "de",
+                "search_type": "fast",
+                **filters,
+            },
+        )
+        await client.call_tool(
+            "perplexity_ask",
+            # Clients of older versions send arguments that are gone.
+            {"messages": conversation, "search_context_size": "high", "strip_thinking": True, **filters},
+        )
+
+    search, ask = (request.json for request in fake.requests)
+    assert search == {
+        "query": "q", "max_results": 3, "max_tokens_per_page": 256, "country": "DE", "search_type": "fast", **filters
+    }  # fmt: skip
+    assert ask["tools"] == [{"type": "web_search", "search_context_size": "high", "filters": filters}]
+    assert [item["content"] for item in ask["input"]] == ["why", "so", "really"]
+
+
+@over_every_way
+@pytest.mark.parametrize(("tool", "run"), [("perplexity_ask", RUN), ("perplexity_research", "resp_1")])
+async def test_a_call_that_is_cancelled_cancels_its_run(
+    transport: str, mode: str, tool: str, run: str, fake: FakePerplexity
+) -> None:
+    begun = asyncio.Event()
+    if run == RUN:
+        fake.script("/v1/agent", streamed(BEGUN, hang=True))
+    else:
+        fake.script(f"/v1/agent/{run}", Fault(hang=True))
+
+    async def notified(progress: float, total: float | None, message: str | None) -> None:
+        begun.set()
+
+    async with connected(transport, mode, **settings(fake)) as client:
+        calling = asyncio.create_task(client.call_tool(tool, ASKED, progress_callback=notified))
+        await asyncio.wait_for(begun.wait(), 20)
+        calling.cancel()
+        await asyncio.wait([calling])
+        await asyncio.wait_for(fake.told_to_cancel.wait(), 20)
+
+        assert fake.cancelled == [run]
+        assert (await client.call_tool("perplexity_search", {"query": "still there?"})).is_error is False
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+async def test_a_missing_key_is_a_result_and_no_crash(transport: str) -> None:
+    async with connected(transport, "auto") as client:
+        results = [
+            await client.call_tool("perplexity_search", {"query": "q"}),
+            await client.call_tool("perplexity_ask", ASKED),
+        ]
+
+    assert [result.is_error for result in results] == [True, True]
+    for result in results:
+        assert "Set PERPLEXITY_API_KEY." in text(result)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        ("perplexity_search", {}, "query is missing"),
+        ("perplexity_search", {"query": "q", "max_results": 21}, "max_results must be a whole number from 1 to 20"),
+        ("perplexity_search", {"query": "q", "country": "Mars"}, "two-letter country code"),
+        ("perplexity_search", {"query": " "}, "it must hold some text"),
+        ("perplexity_ask", {"messages": []}, "the last message must be the user's"),
+        ("perplexity_ask", {"messages": [{"role": "robot", "content": "x"}]}, "system, user or assistant"),
+        ("perplexity_ask", ASKED | {"search_domain_filter": ["http://a.com/"]}, "host name"),
+    ],
+)
+async def test_a_wrong_argument_is_said_so_that_a_model_can_put_it_right(
+    tool: str, arguments: dict[str, Any], told: str, fake: FakePerplexity
+) -> None:
+    async with beside(fake) as client:
+        result = await client.call_tool(tool, arguments)
+
+    assert result.is_error
+    assert told in text(result)
+    assert fake.requests == []
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "told"),
+    [
+        (401, {"error": {"type": "invalid_api_key", "message": "no"}}, "does not accept the configured key"),
+        (401, json.loads(fixture("err.401.insufficient_quota.json")), "is out of credit"),
+        (400, {"error": {"type": "invalid_request", "message": "bad"}}, "bad"),
+    ],
+)
+async def test_a_failure_of_the_service_is_a_result(
+    status: int, body: dict[str, Any], told: str, fake: FakePerplexity
+) -> None:
+    fake.fail("/v1/agent", status=status, body=body)
+    async with beside(fake) as client:
+        result = await client.call_tool("perplexity_ask", ASKED)
+
+    assert result.is_error
+    assert told in text(result)
+    assert KEY not in text(result)
+
+
+async def test_a_tool_that_it_has_not_is_an_error_of_the_protocol(fake: FakePerplexity) -> None:
+    async with beside(fake) as client:
+        with pytest.raises(MCPError, match="no tool"):
+            await client.call_tool("perplexity_guess", {})
+
+
+async def test_a_page_elsewhere_cannot_reach_it_through_a_browser() -> None:
+    expected = {
+        (): 200,
+        (("Host", "evil.example"),): 421,
+        (("Host", "127.0.0.1.evil.example:80"),): 421,
+        (("Origin", "https://evil.example"),): 403,
+        (("Origin", "http://127.0.0.1:3000"),): 200,
+    }
+    initialize = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+    }
+    accepted = {"Accept": "application/json, text/event-stream"}
+    async with listening() as address, aiohttp.ClientSession() as session:
+        got = {}
+        for headers in expected:
+            async with session.post(address, json=initialize, headers=accepted | dict(headers)) as response:
+                got[headers] = response.status
+
+    assert expected == got
+
+
+async def test_stdout_holds_the_protocol_and_nothing_else(fake: FakePerplexity) -> None:
+    call = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {}}
+    async with started("mcp", stdin=asyncio.subprocess.PIPE, settings=settings(fake)) as process, asyncio.timeout(20):
+        out, err = await process.communicate(b"nonsense\n" + json.dumps(call).encode() + b"\n")
+
+    assert process.returncode == 0
+    assert all(json.loads(line)["jsonrpc"] == "2.0" for line in out.splitlines())
+    assert KEY.encode() not in err

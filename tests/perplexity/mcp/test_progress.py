@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import asyncio
+
+from perplexity.mcp_server.progress import BEAT_SECONDS, Progress
+
+
+async def test_a_long_call_says_that_it_is_still_at_work_until_it_is_over() -> None:
+    told: list[tuple[float, str]] = []
+    slept: list[float] = []
+    beaten = asyncio.Event()
+
+    async def report(progress: float, message: str) -> None:
+        told.append((progress, message))
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 3:
+            beaten.set()
+            await asyncio.Event().wait()
+
+    progress = Progress(report, sleep=sleep)
+    await progress.tell("Begun")
+    async with progress.beating():
+        await asyncio.wait_for(beaten.wait(), 5)
+
+    assert told == [(1, "Begun"), (2, "Still at work"), (3, "Still at work")]
+    assert slept == [BEAT_SECONDS] * 3
+    assert len(asyncio.all_tasks()) == 1
