@@ -20,5 +20,5 @@ def _turn(message: Message) -> ModelMessage:
             return ModelResponse(parts=[TextPart(content=message.content)])
         case "system":
             return ModelRequest(parts=[SystemPromptPart(content=message.content)])
-        case "user":
+        case _:
             return ModelRequest(parts=[UserPromptPart(content=message.content)])

@@ -6,32 +6,37 @@ import json
 from collections.abc import Sequence
 
 from pydantic_ai.exceptions import (
-    AgentRunError,
     ContentFilterError,
     ModelConnectionError,
     ModelHTTPError,
     ModelRequestTimeout,
     ModelTimeoutError,
     UnexpectedModelBehavior,
+    UsageLimitExceeded,
 )
 
 from perplexity.errors import ConnectionFailed, MalformedResponse, PerplexityError, RunFailed, TimedOut
 from perplexity.providers.openrouter import DIALECT
 from perplexity.wire.errors import error_for
 
-_KINDS: Sequence[tuple[type[AgentRunError], type[PerplexityError], str]] = (
+_KINDS: Sequence[tuple[type[RuntimeError], type[PerplexityError], str]] = (
     (ModelTimeoutError, TimedOut, "the model did not answer in time"),
     (ModelRequestTimeout, TimedOut, "the model did not answer in time"),
     (ModelConnectionError, ConnectionFailed, "no connection to the model"),
     (ContentFilterError, RunFailed, "the model's answer was held back"),
     (UnexpectedModelBehavior, MalformedResponse, "the model's answer cannot be read"),
-    (AgentRunError, RunFailed, "the run did not come to an end"),
+    (UsageLimitExceeded, RunFailed, "the run took all its steps without an answer"),
+    (RuntimeError, RunFailed, "the run did not come to an end"),
 )
 """The first that fits holds; a class stands before those that it inherits from."""
 
 
-def explained(error: AgentRunError, *, provider: str, now: float) -> PerplexityError:
-    """Return the failure of a run as one of ours. `now` is in seconds since 1970."""
+def explained(error: RuntimeError, *, provider: str, now: float) -> PerplexityError:
+    """Return the failure of a run as one of ours. `now` is in seconds since 1970.
+
+    The library's own failures are AgentRunError; what else it raises, such as for a response that it does not know, is
+    a RuntimeError too.
+    """
     if isinstance(error, ModelHTTPError):
         return _of_status(error, provider=provider, now=now)
     kind, message = next((ours, message) for theirs, ours, message in _KINDS if isinstance(error, theirs))

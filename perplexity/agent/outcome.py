@@ -12,6 +12,7 @@ from perplexity.citations import cite, without_orphans
 from perplexity.errors import NothingFound, PerplexityError
 from perplexity.passages import passages_answer
 from perplexity.types import Answer, SearchResults, Usage
+from perplexity.wire import reading
 
 UNSEARCHED = "The agent looked nothing up for this: it answered from memory, so check it elsewhere."
 EMPTY_HANDED = "The agent found no page for this: it answered from memory, so check it elsewhere."
@@ -20,7 +21,7 @@ UNCITED = "The agent cites none of the pages that it found, so it does not say w
 
 def answered(text: str, messages: Sequence[ModelMessage], notebook: Notebook, *, provider: str) -> Answer:
     """Return the answer; references to no page of this run are removed, and what is left without one is labelled."""
-    kept, removed = without_orphans(text, notebook.sources)
+    kept, removed = without_orphans(reading.text(text), notebook.sources)
     return Answer(
         text=kept,
         sources=notebook.sources,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pydantic_ai import Tool as AgentTool
+from pydantic_core import SchemaValidator, core_schema
 
 from perplexity.agent.findings import read
 from perplexity.agent.notebook import Notebook
 from perplexity.tools.base import Failure, Tool
 from perplexity.types import JSON
 
+_OBJECT = SchemaValidator(core_schema.dict_schema(core_schema.str_schema()))
 _ASKED = ("query", "prompt")
 
 
@@ -24,6 +26,9 @@ def adapted(tool: Tool, notebook: Notebook) -> AgentTool[None]:
         # A failure may quote an address, which nobody found.
         return result if isinstance(result, Failure) else notebook.note(read(result))
 
-    return AgentTool.from_schema(
-        call, name=tool.name, description=tool.description, json_schema=dict(tool.parameters), takes_ctx=False
+    made: AgentTool[None] = AgentTool.from_schema(
+        call, name=tool.name, description=tool.description, json_schema=dict(tool.parameters)
     )
+    # By itself it takes a list for arguments, and breaks on it; with this the model is told.
+    made.function_schema.validator = _OBJECT
+    return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
@@ -11,7 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from pydantic_ai import Agent, RunContext, capture_run_messages
-from pydantic_ai.exceptions import AgentRunError, UsageLimitExceeded
+from pydantic_ai.exceptions import AgentRunError
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import UsageLimits
@@ -22,11 +23,13 @@ from perplexity.agent.notebook import Notebook
 from perplexity.agent.outcome import answered, stopped
 from perplexity.agent.prompt import LAST, instructions
 from perplexity.agent.toolset import adapted
-from perplexity.errors import PerplexityError, RunFailed, TimedOut
+from perplexity.errors import PerplexityError, TimedOut
 from perplexity.queries import checked_messages
 from perplexity.retry import Deadline
 from perplexity.tools.base import Tool
 from perplexity.types import Answer, Attempt, Question
+
+log = logging.getLogger(__name__)
 
 NAME = "Agent"
 
@@ -83,10 +86,10 @@ class WebAgent:
         await self._open.aclose()
 
     async def answer(self, question: Question) -> Answer:
-        """Return the answer, or, of a run that came to its limits, passages of what it found by then.
+        """Return the answer, or, of a run that failed or came to its limits, passages of what it had found by then.
 
-        The question's `filters` are the toolbox's affair; its `model` and `reasoning` are not looked at. Raises
-        TimedOut or RunFailed for limits without any page, or any PerplexityError.
+        The question's `filters` are the toolbox's affair; its `model` and `reasoning` are not looked at. Raises any
+        PerplexityError where nothing was found: TimedOut or RunFailed for a limit.
         """
         started, notebook = self._clock(), Notebook()
         question = replace(question, messages=checked_messages(question.messages))
@@ -106,10 +109,10 @@ class WebAgent:
                 return answered(text, messages, notebook, provider=NAME)
             except TimedOut:
                 over: PerplexityError = TimedOut("the time for the run is over", provider=NAME)
-            except UsageLimitExceeded:
-                over = RunFailed("the run took all its steps without an answer", provider=NAME)
-            except AgentRunError as error:
-                raise explained(error, provider=NAME, now=self._now()) from None
+            except RuntimeError as error:
+                if not isinstance(error, AgentRunError):
+                    log.error("agent.broke", extra={"error": type(error).__name__})
+                over = explained(error, provider=NAME, now=self._now())
         answer = stopped(over, messages, notebook, question.text, provider=NAME)
         return replace(answer, failed=(self._attempt(started, over),))
 
@@ -121,7 +124,7 @@ class WebAgent:
             model_settings=self._settings,
             tools=[adapted(tool, notebook) for tool in tools],
             # A call that cannot be read is answered with why; how often is for the steps to bound.
-            retries=self._limits.steps,
+            retries={"tools": self._limits.steps, "output": 1},
         )
         limits = UsageLimits(request_limit=self._limits.steps, tool_calls_limit=self._limits.calls)
         return (await agent.run(message_history=history(question.messages), usage_limits=limits)).output

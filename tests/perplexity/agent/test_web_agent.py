@@ -295,11 +295,61 @@ def error(status: int, message: str = "no", **headers: str) -> Replies:
 )
 async def test_a_failure_of_the_endpoint_is_one_of_ours(turn: Turn, kind: type[PerplexityError]) -> None:
     with pytest.raises(PerplexityError) as caught:
-        await run(calls("WebSearch", query="moon"), turn)
+        await run(turn)
 
     assert (type(caught.value), caught.value.provider) == (kind, "Agent")
     assert "How far" not in str(caught.value)
     assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize(("turn", "kind"), [(error(401), "AuthenticationError"), (Says(text=""), "MalformedResponse")])
+async def test_what_was_found_before_a_failure_is_answered_with_and_the_failure_is_told(turn: Turn, kind: str) -> None:
+    answer, _ = await run(calls("WebSearch", query="moon"), turn)
+
+    assert (answer.kind, answer.text) == (AnswerKind.PASSAGES, "It is 384,400 km away. [1]")
+    assert [(attempt.provider, attempt.error_class) for attempt in answer.failed] == [("Agent", kind)]
+
+
+def completion(finish_reason: object = "stop", /, **message: object) -> Replies:
+    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish_reason}
+    body = {"id": "g", "object": "chat.completion", "created": 1, "model": MODEL, "choices": [choice]}
+    return Replies(body=body)
+
+
+def asking(**call: object) -> Replies:
+    return completion(content=None, tool_calls=[call])
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        Replies(body=[]),
+        Replies(body={"choices": []}),
+        Replies(body="no JSON"),
+        completion(content=None),
+        completion(content=7),
+        completion("content_filter", content=None),
+        completion(content=None, refusal="I will not."),
+        completion(content="x", tool_calls="no"),
+        asking(),
+        asking(id="1", type="custom", custom={"name": "WebSearch", "input": "moon"}),
+        asking(id="1", type="function", function={"name": None, "arguments": None}),
+        *(
+            asking(id="1", type="function", function={"name": "WebSearch", "arguments": arguments})
+            for arguments in ("", "null", "[1, 2]", "7", "[" * 5000, '{"query": ["moon"]}', '{"": 1}')
+        ),
+    ],
+)
+async def test_garbage_is_a_failure_of_ours_and_nothing_else(turn: Turn) -> None:
+    with pytest.raises((RunFailed, MalformedResponse)):
+        await run(turn)
+
+
+async def test_text_that_cannot_be_written_down_is_cleaned() -> None:
+    answer, server = await run(calls("WebSearch", query="mo\ud800on"), completion(content="Far\ud800\0."))
+
+    assert (answer.text, answer.queries) == ("Far?.", ())
+    assert "json_invalid" in server.results(1)[0]
 
 
 async def test_a_redirect_is_not_followed() -> None:
