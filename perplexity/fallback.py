@@ -63,7 +63,7 @@ class Fallback:
 
     async def answer(self, question: Question) -> Answer:
         """Return the first answer that comes. Raises InvalidRequest or AllProvidersFailed."""
-        this = self._round("answer", _least(question.seconds, self._budget(question)))
+        this = self._round_for(question)
         return await _first(this, lambda tier: tier.provider.answer(replace(question, seconds=tier.seconds)))
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
@@ -71,7 +71,7 @@ class Fallback:
 
         Raises InvalidRequest, AllProvidersFailed or, after the first text, the provider's own PerplexityError.
         """
-        this = self._round("answer", _least(question.seconds, self._budget(question)))
+        this = self._round_for(question)
         for tier in this.tiers():
             begun = False
             events = _within(_with_grace(tier.seconds), tier.provider.stream(replace(question, seconds=tier.seconds)))
@@ -93,7 +93,11 @@ class Fallback:
                 raise
         raise AllProvidersFailed(this.failed)
 
-    def _round(self, kind: Kind, total: float) -> Round:
+    def _round_for(self, question: Question) -> Round:
+        total = _least(question.seconds, self._budget(question))
+        return self._round("answer", total, resumes=question.run_id is not None)
+
+    def _round(self, kind: Kind, total: float, *, resumes: bool = False) -> Round:
         return Round(
             kind=kind,
             providers=self._providers,
@@ -102,6 +106,7 @@ class Fallback:
             total=total,
             clock=self._clock,
             on_attempt=self._on_attempt,
+            resumes=resumes,
         )
 
     def _budget(self, question: Question) -> float:

@@ -33,7 +33,11 @@ class Tier:
 
 @dataclass(frozen=True, kw_only=True)
 class Round:
-    """One request. `failed` grows by those that did not answer; `on_attempt` hears of every attempt."""
+    """One request. `failed` grows by those that did not answer; `on_attempt` hears of every attempt.
+
+    `resumes` says that it is for a run that is paid for already: nobody rests then, since another provider would be
+    paid anew.
+    """
 
     kind: Kind
     providers: Sequence[Provider]
@@ -42,6 +46,7 @@ class Round:
     total: float
     clock: Callable[[], float]
     on_attempt: Callable[[Attempt], None]
+    resumes: bool = False
     failed: list[Attempt] = field(default_factory=list)
 
     def tiers(self) -> Iterator[Tier]:
@@ -50,7 +55,8 @@ class Round:
         resting: list[Provider] = []
         asked = False
         for tier in self._turns(end):
-            permit = self.breakers[tier.provider.name].admit(seconds=tier.seconds)
+            breaker = self.breakers[tier.provider.name]
+            permit = tier.permit if self.resumes else breaker.admit(seconds=tier.seconds)
             if permit is None:
                 resting.append(tier.provider)
                 continue

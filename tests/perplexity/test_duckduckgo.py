@@ -18,7 +18,6 @@ from perplexity.filters import Filters
 from perplexity.providers.duckduckgo import DuckDuckGo, through_ddgs
 from perplexity.providers.duckduckgo_pages import Page, read
 from perplexity.providers.duckduckgo_regions import region
-from perplexity.sites import with_sites
 from perplexity.threads import Threads
 from perplexity.types import AnswerKind, Done, Message, Query, Question, Source, Sources, TextDelta
 from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit
@@ -188,19 +187,6 @@ async def test_results_off_the_domains_that_were_asked_for_are_not_shown() -> No
 
 
 @pytest.mark.parametrize(
-    ("domains", "text"),
-    [
-        ((), "q"),
-        (("a.org",), "q site:a.org"),
-        (("a.org", "b.org"), "q (site:a.org OR site:b.org)"),
-        (("-a.org", "-b.org"), "q -site:a.org -site:b.org"),
-    ],
-)
-def test_domains_become_site_operators(domains: tuple[str, ...], text: str) -> None:
-    assert with_sites("q", domains) == text
-
-
-@pytest.mark.parametrize(
     ("url", "domains", "kept"),
     [
         ("https://a.org/x", (), True),
@@ -285,7 +271,6 @@ async def test_what_a_call_raises_is_raised_where_it_is_waited_for() -> None:
 
 HANGING = """
 import asyncio, threading, time
-from perplexity.sites import with_sites
 from perplexity.threads import Threads
 
 async def main():
@@ -306,7 +291,6 @@ def test_the_interpreter_ends_while_a_call_hangs() -> None:
 
 LATE = """
 import asyncio, time
-from perplexity.sites import with_sites
 from perplexity.threads import Threads
 
 async def main():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 
@@ -255,6 +256,18 @@ async def test_a_refusal_behind_one_that_rests_names_both() -> None:
         ("One", "Resting"),
         ("Two", "InvalidRequest"),
     ]
+
+
+async def test_a_run_that_is_paid_for_is_resumed_where_it_runs_resting_or_not() -> None:
+    first = Moody("One", error=DOWN)
+    chain = Chain(first, Moody("Two"))
+    await chain.searches(2)
+    first.be()
+    chain.told()
+
+    await chain.fallback.answer(replace(QUESTION, run_id="resp_1"))
+
+    assert chain.told() == [("One", None)]
 
 
 async def test_a_provider_is_not_asked_for_what_it_does_not_offer() -> None:
