@@ -76,7 +76,9 @@ def create_agentic_web_search_tool(
 
     async def handler(prompt: str, reasoning: bool) -> str:
         try:
-            return format_result(await client.answer(prompt, reasoning=reasoning))
+            # On leaving, a run that was given up is cancelled at the service, while there is a session to do it by.
+            async with client:
+                return format_result(await client.answer(prompt, reasoning=reasoning))
         except PerplexityError as error:
             return explain(NAME, error, seconds=LIMITS.reasoning if reasoning else LIMITS.answer)
 

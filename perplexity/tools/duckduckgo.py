@@ -48,8 +48,7 @@ def create_duckduckgo_tool(provider: Provider) -> Tool:
 
 def _text(found: SearchResults) -> str:
     return "\n\n".join(
-        f"Title: {source.title}\nSnippet: {' '.join(source.snippet.split())}\nURL: {source.url}"
-        for source in found.results
+        f"Title: {source.title}\nSnippet: {source.snippet}\nURL: {source.url}" for source in found.results
     )
 
 

@@ -89,7 +89,9 @@ def create_perplexity_search_tool(
     async def handler(query: str, **options: JSON) -> str:
         try:
             question = _question(query, **options)
-            answer = await client.answer(question)
+            # On leaving, a run that was given up is cancelled at the service, while there is a session to do it by.
+            async with client:
+                answer = await client.answer(question)
             if question.schema is not None and answer.incomplete:
                 raise RunFailed(f"the JSON broke off ({answer.incomplete}); it may take more max_tokens")
             return success(answer, query=query, model=question.model, as_json=question.schema is not None)

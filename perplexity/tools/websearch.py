@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from perplexity.citations import format_result
 from perplexity.deadlines import Deadlines
@@ -49,12 +49,16 @@ def create_websearch_tool(provider: Provider) -> Tool:
     return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)
 
 
+def chain(providers: Sequence[Provider]) -> Fallback:
+    """Return the providers as one, which has the tool's whole time for an answer."""
+    return Fallback(providers, deadlines=Deadlines(answer=SECONDS))
+
+
 async def _search(query: str) -> str:
     """Ask the services whose keys the environment holds now, and close every connection at the end."""
     try:
         async with opened(setup_from(os.environ)) as providers:
-            chain = Fallback(providers, deadlines=Deadlines(answer=SECONDS))
-            return await create_websearch_tool(chain).handler(query)
+            return await create_websearch_tool(chain(providers)).handler(query)
     except PerplexityError as error:
         return explain(NAME, error, seconds=SECONDS)
 

@@ -119,6 +119,25 @@ async def test_a_structured_result_is_of_its_schema_for_mcp(services: FakePerple
     assert json.loads(reply["content"][0]["text"]) == reply["structuredContent"]
 
 
+async def test_a_failure_of_a_structured_tool_is_text_for_mcp() -> None:
+    tool = Tool(
+        name="t", description="d", parameters=described(q=Q), output={"type": "object"}, handler=TOOLS[0].handler
+    )
+
+    reply = await PROTOCOLS["mcp"].reply({"name": "t"}, [tool])
+
+    told = "[t was called with wrong arguments: q is missing]"
+    assert reply == {"content": [{"type": "text", "text": told}], "isError": True}
+
+
+async def test_a_failure_can_be_sent_whatever_the_model_wrote() -> None:
+    call = PROTOCOLS["openai_chat"].call("AgenticWebSearch", '{"prompt": "x", "reasoning": "\\ud800 \\u0000"}')
+
+    reply = await PROTOCOLS["openai_chat"].reply(call, TOOLS)
+
+    assert reply["content"].encode().endswith(b'reasoning must be true or false, not "? \\u0000"]')
+
+
 @pytest.mark.parametrize(
     ("name", "strict"),
     [

@@ -6,6 +6,7 @@ is in shared-http-client.md beside it.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from pathlib import Path
@@ -348,6 +349,36 @@ async def test_markers_count_the_citations_whatever_numbers_the_service_gave(
     assert found["content"] == "One.[1] Two.[2][1] None."
     assert found["citations"] == ["https://9.example/", "https://4.example/", "https://2.example/"]
     assert [page["url"] for page in found["web_results"]] == found["citations"]
+
+
+async def test_a_marker_of_no_citation_is_left_out(fake: FakePerplexity, session: ClientSession) -> None:
+    body = json.loads(fixture("sonar.200.json"))
+    body["choices"][0]["message"]["content"] = "One.[1] None.[99]"
+    fake.script(PATHS["sonar"], replied(body))
+
+    assert (await result(made(fake, session, api="sonar")))["content"] == "One.[1] None."
+
+
+@pytest.mark.parametrize("keyless", [False, True])
+async def test_a_research_that_nobody_waits_for_is_cancelled_at_the_service(
+    services: FakePerplexity, session: ClientSession, keyless: bool
+) -> None:
+    services.script("/v1/agent/resp_1", Fault(hang=True))
+    tool = TOOL if keyless else made(services, session)
+    call = asyncio.ensure_future(result(tool, model="sonar-deep-research"))
+    await services.wait_for(2)
+
+    call.cancel()
+    await asyncio.gather(call, return_exceptions=True)
+    await services.wait_for(3)
+
+    assert services.cancelled == ["resp_1"]
+
+
+async def test_a_missing_key_is_an_authentication_that_failed() -> None:
+    found = await result(TOOL)
+
+    assert found["error"].startswith("Authentication failed: api_key: there is none; set PERPLEXITY_API_KEY")
 
 
 async def test_neither_key_nor_query_is_logged(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from perplexity.errors import BillingError, ConnectionFailed, InvalidRequest
 from perplexity.fallback import Fallback
 from perplexity.tools import Failure, create_websearch_tool
 from perplexity.tools.access import setup_from
-from perplexity.tools.websearch import SECONDS, TOOL
+from perplexity.tools.websearch import SECONDS, TOOL, chain
+from perplexity.types import Answer, Question
 from tests.fakes.duckduckgo import FakeDuckDuckGo
 from tests.fakes.perplexity import KEY, FakePerplexity, replied
 from tests.fakes.process import free_port
@@ -49,20 +51,29 @@ async def test_an_answer_by_another_says_why_it_was_not_the_first() -> None:
     assert told.endswith("\n\nAnswered by Brave, because Perplexity is out of credit; OpenRouter could not be reached.")
 
 
-async def test_a_question_has_a_minute() -> None:
-    provider = FakeProvider("Perplexity")
+async def test_a_question_has_a_minute_of_which_others_get_their_share() -> None:
+    first, second = FakeProvider("Perplexity", error=ConnectionFailed("no")), FakeProvider("Brave")
 
-    await create_websearch_tool(provider)(query="why")
+    await create_websearch_tool(chain([first, second]))(query="why")
 
-    assert [(question.text, question.seconds) for question in provider.questions] == [("why", 60.0)]
+    asked = [question.seconds for provider in (first, second) for question in provider.questions]
+    assert asked == pytest.approx([60.0 - 8.0, 60.0], abs=1.0)
+
+
+async def test_what_the_service_notes_is_told() -> None:
+    class Noting(FakeProvider):
+        async def answer(self, question: Question) -> Answer:
+            return replace(await super().answer(question), notes=("It left something out.",))
+
+    told = await create_websearch_tool(Noting("Perplexity"))(query="why")
+
+    assert told.endswith("\n\nAnswered by Perplexity. It left something out.")
 
 
 async def test_when_everybody_failed_each_is_named() -> None:
-    chain = Fallback(
-        [FakeProvider("Perplexity", error=BillingError("no")), FakeProvider("Brave", error=ConnectionFailed("no"))]
-    )
+    both = [FakeProvider("Perplexity", error=BillingError("no")), FakeProvider("Brave", error=ConnectionFailed("no"))]
 
-    told = await create_websearch_tool(chain)(query="why")
+    told = await create_websearch_tool(Fallback(both))(query="why")
 
     assert told == "[websearch failed: Perplexity is out of credit; Brave could not be reached]"
     assert isinstance(told, Failure)
