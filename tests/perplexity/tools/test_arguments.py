@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from perplexity.tools import TOOLS, Failure, Tool
 from perplexity.tools.arguments import completed, problems
-from perplexity.tools.perplexity_search import PARAMETERS
+from perplexity.tools.search_request import PARAMETERS
 
 INNER = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"], "additionalProperties": False}
 
