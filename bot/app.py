@@ -74,7 +74,8 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
                 proxy=proxy_for(slack.api_url),
             )
         )
-        client = AsyncWebClient(token=slack.bot_token, base_url=slack.api_url, session=session)
+        # A retry of the SDK's own would post a message twice, unseen by the delivery that looks for the first.
+        client = AsyncWebClient(token=slack.bot_token, base_url=slack.api_url, session=session, retry_handlers=[])
         providers = await _providers(settings, slack, stack)
         patience = Patience(seconds=DATABASE_PATIENCE_SECONDS)
         chat, response_urls = Chat(client), ResponseUrls(session)
