@@ -18,11 +18,13 @@ run: $(VENV)/local.stamp  ## serve on PORT (3000): a local page, or Slack when i
 test: $(VENV)/dev.stamp  ## the whole suite, with a real Postgres and, where there is one, a real browser
 	$(BIN)/python -m pytest $(ARGS)
 
-check: $(VENV)/dev.stamp  ## style, types, the direction of imports
+check: $(VENV)/dev.stamp  ## style, types, the direction of imports, the files for containers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/hadolint Dockerfile
+	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec compose.yaml
 
 format: $(VENV)/dev.stamp
 	$(BIN)/ruff check --fix .

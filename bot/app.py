@@ -80,7 +80,8 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
                 proxy=proxy_for(slack.api_url),
             )
         )
-        client = AsyncWebClient(token=slack.bot_token, base_url=slack.api_url, session=session)
+        # A retry of the SDK's own would post a message twice, unseen by the delivery that looks for the first.
+        client = AsyncWebClient(token=slack.bot_token, base_url=slack.api_url, session=session, retry_handlers=[])
         providers = await stack.enter_async_context(opened(_setup(settings, slack), order=settings.provider_order))
         attempts = Attempts(pool)
         attempt_log = AttemptLog(attempts=attempts)

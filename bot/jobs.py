@@ -14,6 +14,7 @@ from uuid import UUID
 from procrastinate import App, BaseRetryStrategy, PsycopgConnector, RetryDecision
 from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Job
+from procrastinate.worker import Worker
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
@@ -73,18 +74,22 @@ class Jobs:
         """
         while True:
             try:
-                await self._app.run_worker_async(
-                    concurrency=CONCURRENCY,
-                    fetch_job_polling_interval=POLL_SECONDS,
-                    install_signal_handlers=False,
-                    shutdown_graceful_timeout=drain_seconds,
-                    update_heartbeat_interval=HEARTBEAT_SECONDS,
-                    stalled_worker_timeout=STALLED_AFTER_SECONDS,
-                    delete_jobs="always",
-                )
+                await _until_cancelled(self._worker(drain_seconds))
             except AWAY as error:
                 log.warning("worker.restarts", extra={"error": type(error).__name__})
             await asyncio.sleep(0.5)
+
+    def _worker(self, drain_seconds: float) -> Worker:
+        return Worker(
+            self._app,
+            concurrency=CONCURRENCY,
+            fetch_job_polling_interval=POLL_SECONDS,
+            install_signal_handlers=False,
+            shutdown_graceful_timeout=drain_seconds,
+            update_heartbeat_interval=HEARTBEAT_SECONDS,
+            stalled_worker_timeout=STALLED_AFTER_SECONDS,
+            delete_jobs="always",
+        )
 
     async def sweep(self, questions: Questions) -> None:
         """Every few seconds, for ever, bring back the questions of dead workers and those that have no job."""
@@ -106,3 +111,19 @@ class Jobs:
             log.info("job.recovered", extra={"question": job.task_kwargs.get("question_id")})
         if count := await questions.rescue_orphans():
             log.warning("job.rescued", extra={"count": count})
+
+
+async def _until_cancelled(worker: Worker) -> None:
+    """Run a worker; cancelled, let it drain, and raise `CancelledError` when it has.
+
+    The worker is told to stop and not only cancelled: one that is just registering loses a cancellation in the pool
+    where Python 3.11's `asyncio.wait_for` answers it with a result (https://github.com/python/cpython/issues/86296).
+    """
+    running = asyncio.create_task(worker.run())
+    try:
+        await asyncio.shield(running)
+    except asyncio.CancelledError:
+        worker.stop()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        raise

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any, TypeVar
 
 from bot.storage.patience import AWAY, Patience
 from bot.storage.questions import NewQuestion, Questions
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 SECONDS = 2.4
@@ -32,21 +35,28 @@ class Journal:
 
     questions: Questions
     seconds: float = SECONDS
-    _running: set[asyncio.Task[Written]] = field(default_factory=set)
+    _running: set[asyncio.Task[Any]] = field(default_factory=set)
 
     async def write(self, question: NewQuestion) -> Written:
-        """Write the question and its job, or say in time that it was not possible.
+        """Write the question and its job, or say in time that it was not possible."""
+        try:
+            return await self.in_time(self._write(question))
+        except TimeoutError:
+            log.error("journal.slow", extra={"question": str(question.id), "command": question.command})
+            return Written.NOT
 
-        A database that hangs is not waited for: the driver's own cancellation can hang with it, so the attempt is left
+    async def in_time(self, work: Coroutine[Any, Any, T]) -> T:
+        """Return what work on the database returns. Raises `TimeoutError` when that takes too long for Slack.
+
+        A database that hangs is not waited for: the driver's own cancellation can hang with it, so the work is left
         to itself. Should it succeed later all the same, the question is answered: better than lost.
         """
-        task = asyncio.create_task(self._write(question))
+        task = asyncio.create_task(work)
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         done, _ = await asyncio.wait({task}, timeout=self.seconds)
         if task not in done:
-            log.error("journal.slow", extra={"question": str(question.id), "command": question.command})
-            return Written.NOT
+            raise TimeoutError
         return task.result()
 
     async def _write(self, question: NewQuestion) -> Written:

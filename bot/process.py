@@ -71,7 +71,7 @@ class App:
             await self.socket.close()
         if self.server is not None and self.slack.playground is None:
             await self.server.stop_accepting()
-        await _cancelled(sweep, *worker)
+        await asyncio.gather(_ended(sweep), _cancelled(*worker))
         if self.slack.playground is not None:
             await self.slack.playground.close()
         if self.server is not None:
@@ -89,3 +89,13 @@ async def _cancelled(*tasks: asyncio.Task[None]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    """Cancel a task until it has ended: Python 3.11 loses a cancellation at the moment a connection is handed over.
+
+    https://github.com/python/cpython/issues/86296
+    """
+    while not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=1)

@@ -56,3 +56,6 @@ SCOPES = (
     ),
 )
 """In the order of the manifest."""
+
+HISTORIES = ("channels:history", "groups:history", "mpim:history")
+"""Not asked for, and used where they are given, to look in threads too whether the app's own message arrived."""

@@ -11,7 +11,7 @@ from bot.blocks import gate
 from bot.blocks.base import Audience, OutgoingMessage
 from bot.delivery.chat import Chat
 from bot.delivery.deliver import Superseded, utc_now
-from bot.delivery.posting import Sent, TryLater
+from bot.delivery.posting import CannotLook, Found, Looked, NotThere, Posting, Sent, TryLater
 from bot.delivery.response_url import ResponseUrls, may_use
 from bot.delivery.ways import is_open
 from bot.storage.patience import Patience
@@ -60,7 +60,7 @@ class Announcing:
 
     async def tidy(self, row: QuestionRow) -> None:
         """Remove the message whose button was clicked, after the answer went to the channel instead."""
-        if row.response_url is not None and self._response_url_open(row):
+        if row.response_url is not None and self._response_url_open(replace(row, response_uses=0)):
             await self.response_urls.delete_original(row.response_url)
 
     async def _in_thread(self, row: QuestionRow, message: OutgoingMessage) -> QuestionRow:
@@ -73,18 +73,30 @@ class Announcing:
         if ts is None:
             return row
         if not await self.patience(lambda: self.questions.record_message(row, ts)):
+            await self._withdraw(row, ts)
             raise Superseded
         return replace(row, message_ts=ts)
 
+    async def _withdraw(self, row: QuestionRow, ts: str) -> None:
+        """Remove the line that was just posted, unless the worker that holds the question now took it for its own."""
+        current = await self.patience(lambda: self.questions.get(row.id))
+        if current is None or current.message_ts != ts:
+            await self.chat.delete(row.channel_id, ts)
+
     async def _posted(self, row: QuestionRow, message: OutgoingMessage) -> str | None:
         """Post the line once and return its `ts`; None where Slack does not say, or does not want it."""
-        question, in_doubt = str(row.id), row.returns > 0
+        in_doubt = row.returns > 0
         for _ in range(ATTEMPTS):
-            found = await self._found(row) if in_doubt else None
-            if found is not None:
-                return found
-            await self._begin(row, uses=0)
-            result = await self.chat.post(row.channel_id, message, question=question, part=0, thread_ts=row.thread_ts)
+            looked = await self._look(row) if in_doubt else NotThere()
+            match looked:
+                case Found():
+                    return looked.ts
+                case CannotLook():
+                    return None
+                case NotThere():
+                    result = await self._post(row, message)
+                case TryLater():
+                    result = looked
             match result:
                 case Sent(ts=ts):
                     return ts
@@ -93,9 +105,14 @@ class Announcing:
                     await self.sleep(seconds or 0.5)
                 case _:
                     return None
-        return await self._found(row) if in_doubt else None
+        looked = await self._look(row) if in_doubt else NotThere()
+        return looked.ts if isinstance(looked, Found) else None
 
-    async def _found(self, row: QuestionRow) -> str | None:
+    async def _post(self, row: QuestionRow, message: OutgoingMessage) -> Posting:
+        await self._begin(row, uses=0)
+        return await self.chat.post(row.channel_id, message, question=str(row.id), part=0, thread_ts=row.thread_ts)
+
+    async def _look(self, row: QuestionRow) -> Looked:
         return await self.chat.find(row.channel_id, question=str(row.id), part=0, thread_ts=row.thread_ts)
 
     def _response_url_open(self, row: QuestionRow) -> bool:

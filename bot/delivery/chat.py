@@ -6,21 +6,37 @@ https://docs.slack.dev/reference/methods/chat.postMessage
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
-from aiohttp import ClientError
+from aiohttp import ClientConnectorError, ClientError
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.blocks.base import OutgoingMessage
-from bot.delivery.posting import UNREADABLE, Posting, Refused, Sent, TryLater, WayClosed
+from bot.delivery.posting import (
+    BROKEN,
+    UNREADABLE,
+    CannotLook,
+    Found,
+    Looked,
+    NotThere,
+    Posting,
+    Refused,
+    Sent,
+    TryLater,
+    WayClosed,
+)
 
 FAILURES = (SlackClientError, ClientError, TimeoutError, AttributeError)
 """How a call fails. The SDK raises AttributeError for a 200 of plain text (3.47, `AsyncSlackResponse.validate`)."""
 
-PASSING = frozenset({"internal_error", "fatal_error", "service_unavailable", "request_timeout"})
+PASSING = BROKEN | {"service_unavailable", "request_timeout"}
 """Slack's own troubles, which pass."""
+
+TOO_MANY = frozenset({"ratelimited", "rate_limited", "message_limit_exceeded"})
+"""The names that Slack has for too many messages. https://docs.slack.dev/reference/methods/chat.postMessage#errors"""
 
 EVENT_TYPE = "answer_part"
 """The metadata's name. Everyone in the workspace can read metadata, so it holds an id and a number and nothing else."""
@@ -75,18 +91,16 @@ class Chat:
         with suppress(*FAILURES):
             await self._client.chat_delete(channel=channel, ts=ts)
 
-    async def find(self, channel: str, *, question: str, part: int, thread_ts: str | None = None) -> str | None:
-        """Look for a part that may have been posted before a crash or a time-out; returns its `ts`.
-
-        Raises nothing: where the history cannot be read, the part counts as not posted, since losing is worse than
-        doubling.
-        """
+    async def find(self, channel: str, *, question: str, part: int, thread_ts: str | None = None) -> Looked:
+        """Look for a part that may have been posted before a crash or a time-out. Raises nothing."""
         wanted = {"question": question, "part": part}
-        with suppress(*FAILURES):
-            for message in await self._latest(channel, thread_ts):
-                if (message.get("metadata") or {}).get("event_payload") == wanted:
-                    return str(message["ts"])
-        return None
+        try:
+            messages = await self._latest(channel, thread_ts)
+        except FAILURES as error:
+            result = meaning(error)
+            return replace(result, ambiguous=False) if isinstance(result, TryLater) else CannotLook()
+        stands = (m for m in messages if (m.get("metadata") or {}).get("event_payload") == wanted)
+        return next((Found(ts=str(message["ts"])) for message in stands), NotThere())
 
     async def _latest(self, channel: str, thread_ts: str | None) -> list[dict[str, Any]]:
         if thread_ts is None:
@@ -111,11 +125,11 @@ def meaning(error: Exception) -> Posting:
     """Say what the failure of a call means for the message."""
     response = error.response if isinstance(error, SlackApiError) else None
     if not isinstance(response, AsyncSlackResponse):
-        return TryLater(error=type(error).__name__, ambiguous=True)
+        return TryLater(error=type(error).__name__, ambiguous=not isinstance(error, ClientConnectorError))
     name = response.data.get("error") if isinstance(response.data, dict) else None
-    if response.status_code == 429 or name == "ratelimited":
+    if response.status_code == 429 or name in TOO_MANY:
         after = str(response.headers.get("Retry-After", ""))
-        return TryLater(error="ratelimited", seconds=float(after) if after.isdigit() else None)
+        return TryLater(error=name or "ratelimited", seconds=float(after) if after.isdigit() else None)
     if not name or response.status_code >= 500 or name in PASSING:
         # Without a name it is no answer of Slack's but a page of something in between.
         return TryLater(error=name or f"http_{response.status_code}", ambiguous=True)

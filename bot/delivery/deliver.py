@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from random import uniform
 
@@ -25,7 +25,15 @@ from bot.storage.questions import QuestionRow, Questions
 log = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 35 * 60
-"""How long after it was asked an answer is still carried to a Slack that is away."""
+"""How long a message is carried to a Slack that is away, from its first try on."""
+
+LONGEST_PAUSE_SECONDS = 15.0
+
+BROKEN_TRIES = 3
+"""After so many failures of Slack's own at one message, its words are sent as plain text."""
+
+BLIND_TRIES = 2
+"""After so many posts of which nobody can say whether they arrived, the way is left: each may be a copy."""
 
 
 class Superseded(Exception):
@@ -45,6 +53,17 @@ def all_ways(chat: Chat, response_urls: ResponseUrls, *, slack_api_url: str) -> 
         InThread(chat=chat),
         ByDirectMessage(chat=chat),
     )
+
+
+@dataclass(kw_only=True)
+class _Course:
+    """What was learnt on the way of one part."""
+
+    began: datetime
+    closed: set[str] = field(default_factory=set)
+    pause: float = 0.5
+    broken: int = 0
+    blind: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,11 +97,10 @@ class Delivery:
 
     async def _carry(self, letter: Letter) -> tuple[bool, int]:
         """Post one part, however often it takes; returns whether it is out and the uses of the response_url so far."""
-        closed: set[str] = set()
-        pause = 0.5
-        while (age := self._age(letter.row)) < PATIENCE_SECONDS:
-            letter = replace(letter, age=age)
-            way = next((way for way in self.ways if way.name not in closed and way.takes(letter)), None)
+        course = _Course(began=self.now())
+        while True:
+            letter = replace(letter, age=self._since(letter.row.received_at))
+            way = next((way for way in self.ways if way.name not in course.closed and way.takes(letter)), None)
             if way is None:
                 return False, letter.uses
             await self._begin(letter, way)
@@ -95,19 +113,36 @@ class Delivery:
                 case Refused() if letter.message.blocks:
                     letter = replace(letter, message=plain(letter.message))
                 case WayClosed() | Refused():
-                    closed.add(way.name)
-                case TryLater(seconds=seconds, ambiguous=ambiguous):
-                    letter = replace(letter, in_doubt=letter.in_doubt or ambiguous)
-                    await self.sleep(seconds if seconds is not None else self.jitter(pause / 2, pause))
-                    pause = min(15.0, pause * 2)
-        return False, letter.uses
+                    course.closed.add(way.name)
+                case TryLater():
+                    if self._since(course.began) >= PATIENCE_SECONDS:
+                        return False, letter.uses
+                    letter = _learnt(letter, result, course, way=way)
+                    await self._pause(result, course)
 
-    def _age(self, row: QuestionRow) -> float:
-        return (self.now() - row.received_at).total_seconds()
+    async def _pause(self, result: TryLater, course: _Course) -> None:
+        pause = LONGEST_PAUSE_SECONDS if result.blind else course.pause
+        await self.sleep(result.seconds if result.seconds is not None else self.jitter(pause / 2, pause))
+        course.pause = min(LONGEST_PAUSE_SECONDS, course.pause * 2)
+
+    def _since(self, moment: datetime) -> float:
+        return (self.now() - moment).total_seconds()
 
     async def _begin(self, letter: Letter, way: Way) -> None:
         if not await self.patience(lambda: self.questions.begin_part(letter.row, letter.part, uses=way.uses)):
             raise Superseded
+
+
+def _learnt(letter: Letter, result: TryLater, course: _Course, *, way: Way) -> Letter:
+    """Return the letter as it is tried next, and note what the failure tells."""
+    course.blind += result.blind
+    course.broken = course.broken + 1 if result.broken else 0
+    if course.blind >= BLIND_TRIES:
+        course.closed.add(way.name)
+        course.blind = 0
+    if course.broken >= BROKEN_TRIES and letter.message.blocks:
+        letter = replace(letter, message=plain(letter.message))
+    return replace(letter, in_doubt=letter.in_doubt or result.ambiguous)
 
 
 def _may_be_out(row: QuestionRow) -> bool:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 UNREADABLE = frozenset({"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long", "no_text"})
 """Refusals of the message's form, after which the same words are sent once as plain text."""
 
+BROKEN = frozenset({"internal_error", "fatal_error"})
+"""Slack's own troubles, which pass, unless it is the message's blocks that bring them about."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sent:
@@ -31,11 +34,40 @@ class WayClosed:
 
 @dataclass(frozen=True, kw_only=True)
 class TryLater:
-    """Slack is away or busy; `seconds` is what it asked for. `ambiguous`: the message may have arrived all the same."""
+    """Slack is away or busy; `seconds` is what it asked for. `ambiguous`: the message may have arrived all the same.
+
+    `blind`: nobody can look whether this post, or an earlier one of the same message, arrived.
+    """
 
     error: str
     seconds: float | None = None
     ambiguous: bool = False
+    blind: bool = False
+
+    @property
+    def broken(self) -> bool:
+        """Whether Slack itself failed at the message, which it does at some blocks, for ever."""
+        return self.error in BROKEN
 
 
 Posting = Sent | Refused | WayClosed | TryLater
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """A message that was looked for stands there."""
+
+    ts: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotThere:
+    """The conversation was read and does not hold the message."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CannotLook:
+    """The conversation may not be read: the token lacks the scope for its history."""
+
+
+Looked = Found | NotThere | CannotLook | TryLater

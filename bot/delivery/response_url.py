@@ -9,7 +9,7 @@ import json
 from typing import Any
 from urllib.parse import urlsplit
 
-from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout
+from aiohttp import ClientConnectorError, ClientError, ClientResponse, ClientSession, ClientTimeout
 
 from bot.blocks.base import Audience, OutgoingMessage
 from bot.delivery.posting import UNREADABLE, Posting, Refused, Sent, TryLater, WayClosed
@@ -66,7 +66,7 @@ class ResponseUrls:
         except TimeoutError:
             return TryLater(error="timeout", ambiguous=True)
         except ClientError as error:
-            return TryLater(error=type(error).__name__, ambiguous=True)
+            return TryLater(error=type(error).__name__, ambiguous=not isinstance(error, ClientConnectorError))
 
 
 async def _read(response: ClientResponse) -> Posting:

@@ -5,12 +5,12 @@ A way posts one letter once and says what came of it. Whether to try again, and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from bot.blocks.base import Audience, OutgoingMessage
 from bot.delivery.chat import FAILURES, Chat, meaning
-from bot.delivery.posting import Posting, Refused, Sent, WayClosed
+from bot.delivery.posting import CannotLook, Found, NotThere, Posting, Refused, Sent, TryLater, WayClosed
 from bot.delivery.response_url import LIFETIME_SECONDS, MAX_USES, ResponseUrls, may_use
 from bot.storage.questions import QuestionRow
 
@@ -39,6 +39,11 @@ class Letter:
 def is_open(row: QuestionRow, *, uses: int, age: float, slack_api_url: str) -> bool:
     """Tell whether a question's response_url is Slack's, fresh after `age` seconds, and not used up."""
     return age < LIFETIME_SECONDS and uses < MAX_USES and may_use(row.response_url, slack_api_url=slack_api_url)
+
+
+def leaves_a_line(row: QuestionRow, audience: Audience) -> bool:
+    """Tell whether the line in the place of a clicked message must be removed, since the answer goes elsewhere."""
+    return row.surface == "click" and audience is Audience.CHANNEL
 
 
 class Way(Protocol):
@@ -74,7 +79,8 @@ class ByResponseUrl:
 
     def takes(self, letter: Letter) -> bool:
         """Tell whether the address is Slack's, fresh and not used up."""
-        return is_open(letter.row, uses=letter.uses, age=letter.age, slack_api_url=self.slack_api_url)
+        kept = 1 if leaves_a_line(letter.row, letter.audience) else 0
+        return is_open(letter.row, uses=letter.uses + kept, age=letter.age, slack_api_url=self.slack_api_url)
 
     async def post(self, letter: Letter) -> Posting:
         """Post the letter, a private answer's first part in the place of the line that said it was searched for."""
@@ -99,7 +105,7 @@ class InPlace:
         """Put the letter there. A message that cannot be changed goes: it would say for ever that it is searching."""
         channel, ts = letter.row.channel_id, letter.row.message_ts or ""
         result = await self.chat.update(channel, ts, letter.message)
-        if isinstance(result, WayClosed) or (isinstance(result, Refused) and not letter.message.blocks):
+        if _hopeless(result, letter):
             await self.chat.delete(channel, ts)
         return result
 
@@ -117,17 +123,8 @@ class InThread:
         return letter.row.thread_ts is not None
 
     async def post(self, letter: Letter) -> Posting:
-        """Post the letter, unless it is found there; a first part that is found may be the searching line still."""
-        row = letter.row
-        if letter.in_doubt:
-            found = await self.chat.find(
-                row.channel_id, question=letter.question, part=letter.part, thread_ts=row.thread_ts
-            )
-            if found is not None:
-                return await self.chat.update(row.channel_id, found, letter.message)
-        return await self.chat.post(
-            row.channel_id, letter.message, question=letter.question, part=letter.part, thread_ts=row.thread_ts
-        )
+        """Post the letter, unless it is found there."""
+        return await _post_once(self.chat, letter, channel=letter.row.channel_id, thread_ts=letter.row.thread_ts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,8 +145,31 @@ class ByDirectMessage:
             channel = await self.chat.open_direct(letter.row.user_id)
         except FAILURES as error:
             return meaning(error)
-        if letter.in_doubt:
-            found = await self.chat.find(channel, question=letter.question, part=letter.part)
-            if found is not None:
-                return Sent(ts=found)
-        return await self.chat.post(channel, letter.message, question=letter.question, part=letter.part)
+        return await _post_once(self.chat, letter, channel=channel)
+
+
+async def _post_once(chat: Chat, letter: Letter, *, channel: str, thread_ts: str | None = None) -> Posting:
+    """Post the letter, unless it stands there; a first part that is found may be the searching line still."""
+    question, part = letter.question, letter.part
+    looked = (
+        await chat.find(channel, question=question, part=part, thread_ts=thread_ts) if letter.in_doubt else NotThere()
+    )
+    match looked:
+        case TryLater():
+            return looked
+        case Found() if thread_ts is None:
+            return Sent(ts=looked.ts)
+        case Found(ts=ts):
+            changed = await chat.update(channel, ts, letter.message)
+            if not _hopeless(changed, letter):
+                return changed
+            await chat.delete(channel, ts)
+    posted = await chat.post(channel, letter.message, question=question, part=part, thread_ts=thread_ts)
+    if isinstance(posted, TryLater) and posted.ambiguous:
+        return replace(posted, blind=isinstance(looked, CannotLook))
+    return posted
+
+
+def _hopeless(result: Posting, letter: Letter) -> bool:
+    """Tell whether a message can be changed neither to the letter nor to its words as plain text."""
+    return isinstance(result, WayClosed) or (isinstance(result, Refused) and not letter.message.blocks)

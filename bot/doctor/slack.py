@@ -16,7 +16,7 @@ from bot.delivery.chat import FAILURES
 from bot.doctor.clock import clock_findings
 from bot.doctor.examining import Case
 from bot.doctor.report import Finding, fault, warning, well
-from bot.scopes import SCOPES
+from bot.scopes import HISTORIES, SCOPES
 
 ABOUT = "Slack"
 
@@ -101,7 +101,7 @@ def _scopes(headers: Mapping[str, str]) -> Iterator[Finding]:
         yield fault(
             ABOUT, f"Scopes are missing. {lost}", fix="Add them under OAuth & Permissions, then reinstall the app."
         )
-    if unused := sorted(has - {scope.name for scope in SCOPES}):
+    if unused := sorted(has - {scope.name for scope in SCOPES} - set(HISTORIES)):
         text = f"The token may do more than the app needs: {', '.join(unused)}."
         yield warning(
             ABOUT, text, fix="Remove these scopes under OAuth & Permissions, unless you added them on purpose."

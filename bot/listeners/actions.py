@@ -40,11 +40,17 @@ async def ask_again(body: dict[str, Any], action: dict[str, Any], services: Serv
     The click itself is answered by the worker, which says in the message's place that it is searching.
     """
     try:
-        earlier = await services.questions.get(UUID(str(action.get("value", ""))))
+        question_id = UUID(str(action.get("value", "")))
     except ValueError:
-        earlier = None
+        return UNKNOWN
+    try:
+        return await services.journal.in_time(_ask_again(question_id, body, services))
     except AWAY:
         return DATABASE_AWAY
+
+
+async def _ask_again(question_id: UUID, body: dict[str, Any], services: Services) -> str | None:
+    earlier = await services.questions.get(question_id)
     if earlier is None or earlier.user_id != _user(body):
         log.warning("click.stale", extra={"error": "unknown question" if earlier is None else "not the asker"})
         return UNKNOWN if earlier is None else SOMEBODY_ELSE_S
@@ -61,7 +67,8 @@ def _again(earlier: QuestionRow, body: dict[str, Any], services: Services) -> Ne
     in_thread = earlier.thread_ts is not None
     return NewQuestion(
         id=services.new_id(),
-        delivery_key=f"{earlier.id}:retry:{earlier.attempt}",
+        delivery_key=f"{earlier.id}:retry",
+        again=earlier.id,
         surface=earlier.surface if in_thread else "click",
         command=earlier.command,
         text=earlier.text,

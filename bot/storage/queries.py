@@ -12,6 +12,13 @@ RECEIVE = """
 """
 """Write a question down; no row comes back when its delivery key is known already."""
 
+WITHDRAW = """
+    UPDATE questions
+    SET state = 'failed', attempt = attempt + 1, settled_at = now(), response_url = NULL
+    WHERE id = %(id)s AND state IN ('received', 'working', 'delivering')
+"""
+"""Close a question that is asked again; whoever holds it is from now on a zombie."""
+
 CLAIM = """
     UPDATE questions
     SET state = CASE WHEN messages IS NULL THEN 'working' ELSE 'delivering' END,

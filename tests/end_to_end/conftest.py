@@ -50,6 +50,15 @@ class World:
         async with await self.person.clicks("retry", question, **more) as response:
             return response.status
 
+    async def settled(self, count: int) -> None:
+        """Wait until so many questions came to their end."""
+        while True:
+            async with self.session.get(f"{self.url}/metrics") as response:
+                lines = (await response.text()).splitlines()
+            if sum(float(line.split()[-1]) for line in lines if line.startswith("questions_settled_total")) >= count:
+                return
+            await asyncio.sleep(0.05)
+
 
 @pytest.fixture
 async def slack() -> AsyncIterator[FakeSlack]:

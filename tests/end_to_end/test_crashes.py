@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -30,9 +30,10 @@ class Workspace:
     perplexity: FakePerplexity
     session: ClientSession
     database: str
+    processes: list[Process] = field(default_factory=list)
 
     async def start(self, *arguments: str, port: int | None = None) -> Process:
-        return await Process.start(
+        process = await Process.start(
             *(arguments or ("run",)),
             port=port,
             SLACK_BOT_TOKEN=BOT_TOKEN,
@@ -43,6 +44,8 @@ class Workspace:
             DATABASE_URL=self.database,
             LOG_LEVEL="INFO",
         )
+        self.processes.append(process)
+        return process
 
     def person(self, process: Process) -> Person:
         return Person(session=self.session, app_url=process.url, response_url=self.slack.response_url)
@@ -60,8 +63,13 @@ class Workspace:
 
 
 @pytest.fixture
-def workspace(slack: FakeSlack, perplexity: FakePerplexity, session: ClientSession, database: str) -> Workspace:
-    return Workspace(slack=slack, perplexity=perplexity, session=session, database=database)
+async def workspace(
+    slack: FakeSlack, perplexity: FakePerplexity, session: ClientSession, database: str
+) -> AsyncIterator[Workspace]:
+    made = Workspace(slack=slack, perplexity=perplexity, session=session, database=database)
+    yield made
+    for process in made.processes:
+        await process.kill()
 
 
 def every_once(count: int) -> Counter[str]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
+import psycopg
 import pytest
 
+from bot.scopes import HISTORIES
 from tests.end_to_end.conftest import World
 from tests.fakes.perplexity import fixture, replied
 from tests.fakes.slack import Fault, Post
@@ -203,12 +206,101 @@ async def test_try_again_in_a_thread__the_answer_takes_the_failure_s_place(world
     assert post.payload["ts"] == failure.payload["ts"]
 
 
-async def test_the_searching_line_whose_reply_got_lost_is_found_again(world: World) -> None:
-    world.slack.fail("chat.postMessage", Fault(status=503, accept=True))
+LOST = [Fault(status=503, accept=True), Fault(status=0, accept=True)]
+"""Slack takes the message, and its reply gets lost."""
+
+
+@pytest.mark.parametrize("fault", LOST)
+async def test_the_searching_line_whose_reply_got_lost_is_found_again(world: World, fault: Fault) -> None:
+    world.slack.scopes += HISTORIES
+    world.slack.fail("chat.postMessage", fault)
 
     await world.mentions("why")
 
     await answer(world)
+
+
+@pytest.mark.parametrize("fault", LOST)
+async def test_the_searching_line_of_a_direct_message_is_found_again(world: World, fault: Fault) -> None:
+    world.slack.fail("chat.postMessage", fault)
+
+    await world.writes("why")
+
+    await answer(world, channel="DU1")
+
+
+@pytest.mark.parametrize("fault", LOST)
+async def test_where_the_app_cannot_look__the_searching_line_is_said_once(world: World, fault: Fault) -> None:
+    world.slack.fail("chat.postMessage", fault)
+
+    await world.mentions("why")
+    await world.slack.wait_until(lambda: any(ANSWER in post.words for post in world.slack.thread("C1", TS)))
+
+    assert ["Searching" in post.words for post in world.slack.thread("C1", TS)] == [True, False]
+
+
+async def test_a_question_that_waited_for_hours_is_answered_in_its_thread(world: World, database: str) -> None:
+    world.perplexity.hold()
+    await world.mentions("why")
+    await world.perplexity.wait_for(1)
+    async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
+        await connection.execute("UPDATE questions SET received_at = now() - interval '5 hours'")
+    world.perplexity.release()
+
+    assert ANSWER in (await answer(world)).words
+
+
+FAILURE = replied({"error": {"type": "x", "message": "no"}}, status=500)
+
+
+async def test_a_failure_whose_reply_got_lost_never_covers_the_answer_of_try_again(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.perplexity.script("/v1/agent", FAILURE, FAILURE)
+    world.slack.fail("chat.update", Fault(status=503, accept=True, seconds=2))
+    await world.mentions("why")
+    failure = await answer(world, holds="Try again")
+
+    assert await world.clicks_retry(button(failure), message=failure.payload["ts"]) == 200
+    await answer(world)
+    await until(lambda: "question.superseded" in caplog.messages)
+
+    assert ANSWER in (await answer(world)).words
+
+
+async def test_try_again_while_the_first_question_is_not_settled__it_says_no_more(world: World, database: str) -> None:
+    world.perplexity.script("/v1/agent", FAILURE, FAILURE)
+    await world.mentions("why")
+    failure = await answer(world, holds="Try again")
+    await world.settled(1)
+    async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
+        # As a crash between the post and the settling leaves the row.
+        await connection.execute("UPDATE questions SET state = 'delivering', settled_at = NULL")
+        await world.clicks_retry(button(failure), message=failure.payload["ts"])
+        await answer(world)
+        rows = await (await connection.execute("SELECT state FROM questions ORDER BY received_at")).fetchall()
+
+    assert rows[0] == ("failed",)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not holds():  # noqa: ASYNC110 - a log record tells nobody that it came
+            await asyncio.sleep(0.05)
+
+
+def button(post: Post) -> str:
+    """Return the question that the message's button asks again."""
+    (actions,) = [block for block in post.payload["blocks"] if block["type"] == "actions"]
+    value: str = actions["elements"][0]["value"]
+    return value
+
+
+@pytest.mark.parametrize("text", ["why \x00 not", "why \ud800 not"])
+async def test_text_that_a_database_cannot_hold_is_asked_without_it(world: World, text: str) -> None:
+    assert await world.mentions(text) == 200
+
+    assert ANSWER in (await answer(world)).words
 
 
 @pytest.mark.parametrize("error", ["message_not_found", "cant_update_message", "edit_window_closed"])

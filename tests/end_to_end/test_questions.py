@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import time
 from typing import Any
+
+import psycopg
 
 from tests.end_to_end.conftest import World
 from tests.fakes.perplexity import fixture, replied
@@ -225,19 +228,24 @@ async def test_a_direct_message_whose_reply_got_lost_is_not_sent_twice(world: Wo
     await world.asks("/ask why")
     await world.asks("/ask else", trigger="t2")
     await world.slack.wait_for(2)
-    await asyncio.wait_for(settled(world, 2), 20)
+    await asyncio.wait_for(world.settled(2), 20)
 
     assert len(world.slack.posts) == 2
 
 
-async def settled(world: World, count: int) -> None:
-    while True:
-        async with world.session.get(f"{world.url}/metrics") as response:
-            lines = (await response.text()).splitlines()
-        done = sum(float(line.split()[-1]) for line in lines if line.startswith("questions_settled_total"))
-        if done >= count:
-            return
-        await asyncio.sleep(0.05)
+async def test_a_click_while_the_database_hangs_is_told_so_in_time(world: World, database: str) -> None:
+    world.perplexity.script("/v1/agent", *[replied({"error": {"type": "x", "message": "no"}}, status=500)] * 2)
+    await world.asks("/ask why")
+    (failure,) = await world.slack.wait_for(1)
+    ((value,),) = [[e["value"] for e in b["elements"]] for b in failure.payload["blocks"] if b["type"] == "actions"]
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        await connection.execute("LOCK TABLE questions IN ACCESS EXCLUSIVE MODE")
+        began = time.monotonic()
+        status = await world.clicks_retry(value)
+        seconds = time.monotonic() - began
+
+    assert (status, seconds < 3) == (200, True)
+    assert "my database is away" in world.slack.posts[1].words
 
 
 async def test_a_foreign_response_url_is_never_called(world: World) -> None:
@@ -254,7 +262,7 @@ async def test_a_foreign_response_url_is_never_called(world: World) -> None:
 async def test_health_readiness_and_metrics(world: World) -> None:
     await world.asks("/ask why")
     await world.slack.wait_for(1)
-    await settled(world, 1)
+    await world.settled(1)
 
     async with world.session.get(f"{world.url}/healthz") as response:
         assert response.status == 200

@@ -74,8 +74,9 @@ class Process:
             await self.logged.wait_for(lambda: sum(event in line for line in self.log) >= count)
 
     async def kill(self) -> None:
-        """End it as a power cut does."""
-        self.process.kill()
+        """End it as a power cut does, where it has not ended yet."""
+        if self.process.returncode is None:
+            self.process.kill()
         await self._gone()
 
     async def terminate(self, *, seconds: float = 30) -> int:

@@ -153,14 +153,8 @@ class FakeSlack:
     async def _methods(self, method: str, payload: dict[str, Any]) -> dict[str, Any]:
         if method == "conversations.open":
             return {"channel": {"id": f"D{payload['users']}"}}
-        if method == "conversations.history":
-            found = [post.payload for post in self.posts if post.payload.get("channel") == payload["channel"]]
-            return {"messages": found[::-1]}
-        if method == "conversations.replies":
-            found = [post.payload for post in self.thread(payload["channel"], payload["ts"])]
-            start, limit = int(payload.get("cursor") or 0), int(payload["limit"])
-            cursor = str(start + limit) if start + limit < len(found) else ""
-            return {"messages": found[start : start + limit], "response_metadata": {"next_cursor": cursor}}
+        if method in {"conversations.history", "conversations.replies"}:
+            return self._read(method, payload)
         if method == "chat.postMessage":
             error = self._refusal(payload)
             return (
@@ -171,6 +165,19 @@ class FakeSlack:
         if method in {"chat.update", "chat.delete"}:
             return await self._change(method, payload)
         return {"error": "unknown_method"}
+
+    def _read(self, method: str, payload: dict[str, Any]) -> dict[str, Any]:
+        # Each kind of conversation has a scope of its own: https://docs.slack.dev/reference/methods/conversations.replies
+        needed = {"C": "channels:history", "G": "groups:history", "D": "im:history"}[payload["channel"][0]]
+        if needed not in self.scopes:
+            return {"error": "missing_scope", "needed": needed, "provided": ",".join(self.scopes)}
+        if method == "conversations.history":
+            found = [post.payload for post in self.posts if post.payload.get("channel") == payload["channel"]]
+            return {"messages": found[::-1]}
+        found = [post.payload for post in self.thread(payload["channel"], payload["ts"])]
+        start, limit = int(payload.get("cursor") or 0), int(payload["limit"])
+        cursor = str(start + limit) if start + limit < len(found) else ""
+        return {"messages": found[start : start + limit], "response_metadata": {"next_cursor": cursor}}
 
     async def _change(self, method: str, payload: dict[str, Any]) -> dict[str, Any]:
         place = (payload["channel"], payload["ts"])
@@ -197,7 +204,7 @@ class FakeSlack:
         self, fault: Fault, request: web.Request, way: str, payload: dict[str, Any]
     ) -> web.StreamResponse:
         if fault.accept:
-            await self._take(way, payload)
+            await (self._change if way == "chat.update" else self._take)(way, payload)
         await asyncio.sleep(fault.seconds)
         if fault.status == 0:
             assert request.transport is not None

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, cast
+from uuid import UUID
 
 import pytest
 
@@ -13,7 +14,7 @@ from bot.blocks.base import Audience, OutgoingMessage
 from bot.delivery.announcing import Announcing
 from bot.delivery.chat import Chat
 from bot.delivery.deliver import Delivery, Superseded, all_ways
-from bot.delivery.posting import Posting, Refused, Sent, TryLater, WayClosed
+from bot.delivery.posting import CannotLook, Found, Looked, NotThere, Posting, Refused, Sent, TryLater, WayClosed
 from bot.delivery.response_url import ResponseUrls
 from bot.storage.patience import Patience
 from bot.storage.questions import QuestionRow, Questions
@@ -28,7 +29,8 @@ class Ways:
     direct: list[Posting] = field(default_factory=list)
     thread: list[Posting] = field(default_factory=list)
     change: list[Posting] = field(default_factory=list)
-    found: str | None = None
+    looked: list[Looked] = field(default_factory=list)
+    taken: str | None = None
     zombie_at: int | None = None
     happened: list[str] = field(default_factory=list)
     slept: list[float] = field(default_factory=list)
@@ -59,9 +61,12 @@ class Ways:
     async def delete(self, channel: str, ts: str) -> None:
         self.happened.append(f"remove {channel} {ts}")
 
-    async def find(self, channel: str, *, question: str, part: int, thread_ts: str | None = None) -> str | None:
+    async def find(self, channel: str, *, question: str, part: int, thread_ts: str | None = None) -> Looked:
         self.happened.append(f"look {part}{f' in {thread_ts}' if thread_ts else ''}")
-        return self.found
+        return self.looked.pop(0) if self.looked else NotThere()
+
+    async def get(self, question_id: UUID) -> QuestionRow:
+        return in_thread(message_ts=self.taken)
 
     async def record_message(self, which: QuestionRow, message_ts: str) -> bool:
         self.happened.append(f"record {message_ts}")
@@ -245,7 +250,7 @@ async def test_superseded_between_two_parts__the_second_is_not_posted() -> None:
 
 
 async def test_after_a_crash_a_direct_message_in_doubt_is_looked_for_first() -> None:
-    ways = Ways(found="1.2")
+    ways = Ways(looked=[Found(ts="1.2")])
 
     assert await deliver(ways, row(response_url=None, returns=1, part=1, messages=(message(1), message(2), message(3))))
     assert ways.happened == ["begin 1 uses 0", "look 1", "begin 2 uses 0", "direct 2 DU1"]
@@ -292,12 +297,12 @@ THREADS: dict[str, tuple[Ways, QuestionRow, list[str]]] = {
         ["begin 0 uses 0", "change C1 1.2"],
     ),
     "after a crash a later part is looked for": (
-        Ways(found="1.9"),
+        Ways(looked=[Found(ts="1.9")]),
         in_thread(returns=1, part=1, messages=(message(1), message(2))),
         ["begin 1 uses 0", "look 1 in 1.1", "change C1 1.9"],
     ),
     "nobody knows the line, so it is looked for": (
-        Ways(found="1.8"),
+        Ways(looked=[Found(ts="1.8")]),
         in_thread(message_ts=None),
         ["begin 0 uses 0", "look 0 in 1.1", "change C1 1.8"],
     ),
@@ -329,6 +334,36 @@ THREADS: dict[str, tuple[Ways, QuestionRow, list[str]]] = {
         in_thread(message_ts=None, returns=1),
         ["begin 0 uses 0", "look 0 in 1.1", "thread 0 C1 1.1", "begin 0 uses 0", "look 0", "direct 0 DU1"],
     ),
+    "a found line that cannot be changed goes, and the answer stays in the thread": (
+        Ways(looked=[Found(ts="1.8")], change=[WayClosed(error="edit_window_closed")]),
+        in_thread(message_ts=None),
+        ["begin 0 uses 0", "look 0 in 1.1", "change C1 1.8", "remove C1 1.8", "thread 0 C1 1.1"],
+    ),
+    "a thread that cannot be read just now is looked at again": (
+        Ways(looked=[TryLater(error="http_503")]),
+        in_thread(message_ts=None),
+        ["begin 0 uses 0", "look 0 in 1.1", "begin 0 uses 0", "look 0 in 1.1", "thread 0 C1 1.1"],
+    ),
+    "nobody can look, so a few copies at most, then directly": (
+        Ways(
+            thread=[TryLater(error="http_503", ambiguous=True)] * 9,
+            looked=[CannotLook(), CannotLook(), NotThere()],
+        ),
+        in_thread(part=1, messages=(message(1), message(2))),
+        [
+            "begin 1 uses 0",
+            "thread 1 C1 1.1",
+            *["begin 1 uses 0", "look 1 in 1.1", "thread 1 C1 1.1"] * 2,
+            "begin 1 uses 0",
+            "look 1",
+            "direct 1 DU1",
+        ],
+    ),
+    "Slack fails at the blocks again and again, so once as text": (
+        Ways(change=[TryLater(error="internal_error", ambiguous=True)] * 3),
+        in_thread(),
+        [*["begin 0 uses 0", "change C1 1.2"] * 3, "begin 0 uses 0", "change C1 1.2 as text"],
+    ),
     "an ambiguous post in a thread is looked for": (
         Ways(thread=[TryLater(error="http_503", ambiguous=True)]),
         in_thread(part=1, messages=(message(1), message(2))),
@@ -351,13 +386,13 @@ LINES: dict[str, tuple[Ways, QuestionRow, list[str], str | None]] = {
         "1.3",
     ),
     "a reply that got lost": (
-        Ways(thread=[TryLater(error="timeout", ambiguous=True)], found="1.7"),
+        Ways(thread=[TryLater(error="timeout", ambiguous=True)], looked=[Found(ts="1.7")]),
         in_thread(message_ts=None),
         ["begin 0 uses 0", "thread 0 C1 1.1", "look 0 in 1.1", "record 1.7"],
         "1.7",
     ),
     "a worker died after the post": (
-        Ways(found="1.7"),
+        Ways(looked=[Found(ts="1.7")]),
         in_thread(message_ts=None, returns=1),
         ["look 0 in 1.1", "record 1.7"],
         "1.7",
@@ -400,8 +435,40 @@ async def test_the_searching_line_in_a_thread(
     assert sum(ways.slept) <= 6
 
 
-async def test_a_zombie_s_searching_line_is_its_last_word() -> None:
-    ways = Ways(zombie_at=1)
+async def test_nobody_can_look__the_searching_line_is_not_said_again() -> None:
+    ways = Ways(thread=[TryLater(error="timeout", ambiguous=True)], looked=[CannotLook()])
+
+    announced = await ways.announcing().announce(in_thread(message_ts=None), message(1))
+
+    assert announced.message_ts is None
+    assert ways.happened == ["begin 0 uses 0", "thread 0 C1 1.1", "look 0 in 1.1"]
+
+
+@pytest.mark.parametrize(("taken", "cleared"), [(None, True), ("1.2", True), ("1.3", False)])
+async def test_a_zombie_takes_its_searching_line_away__unless_the_other_took_it(
+    taken: str | None, *, cleared: bool
+) -> None:
+    ways = Ways(zombie_at=1, taken=taken)
 
     with pytest.raises(Superseded):
         await ways.announcing().announce(in_thread(message_ts=None), message(1))
+    assert ("remove C1 1.3" in ways.happened) == cleared
+
+
+async def test_an_old_question_s_answer_is_carried_all_the_same() -> None:
+    ways = Ways()
+
+    assert await deliver(ways, in_thread(received_at=BEGAN - timedelta(hours=5)))
+    assert ways.happened == ["begin 0 uses 0", "change C1 1.2"]
+
+
+async def test_after_a_click_one_use_is_kept_for_removing_the_line() -> None:
+    ways = Ways()
+    parts = tuple(message(n) for n in range(5))
+
+    assert await deliver(ways, row(surface="click", response_uses=1, messages=parts), Audience.CHANNEL)
+    assert [h for h in ways.happened if not h.startswith("begin")] == [
+        *["url channel"] * 3,
+        "direct 3 DU1",
+        "direct 4 DU1",
+    ]

@@ -10,7 +10,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.blocks.base import Audience, OutgoingMessage
 from bot.delivery.chat import Chat
-from bot.delivery.posting import Posting, Refused, Sent, TryLater, WayClosed
+from bot.delivery.posting import CannotLook, Found, NotThere, Posting, Refused, Sent, TryLater, WayClosed
 from bot.delivery.response_url import ResponseUrls, may_use
 from bot.delivery.ways import ByDirectMessage, Letter
 from tests.fakes.rows import row
@@ -77,6 +77,7 @@ async def test_a_reply_to_a_response_url(
         (Fault(status=200, body="{cut"), TryLater(error="SlackApiError", ambiguous=True)),
         (Fault(status=429, body='{"ok": false, "error": "ratelimited"}', headers={"Retry-After": "3"}),
          TryLater(error="ratelimited", seconds=3.0)),
+        (Fault(status=200, body='{"ok": false, "error": "rate_limited"}'), TryLater(error="rate_limited")),
         (Fault(status=502, body="<html>bad gateway</html>"), TryLater(error="http_502", ambiguous=True)),
         (Fault(status=200, seconds=2), TryLater(error="TimeoutError", ambiguous=True)),
     ],
@@ -96,29 +97,38 @@ async def test_a_reply_to_a_call(chat: Chat, slack: FakeSlack, fault: Fault, mea
 @pytest.mark.parametrize("thread", [None, "1.1"])
 async def test_what_was_posted_is_found_by_its_question_and_part(chat: Chat, thread: str | None) -> None:
     for part in (0, 1):
-        await chat.post("C1", MESSAGE, question="q", part=part, thread_ts=thread)
-    await chat.post("C1", MESSAGE, question="other", part=2, thread_ts=thread)
+        await chat.post("D1", MESSAGE, question="q", part=part, thread_ts=thread)
+    await chat.post("D1", MESSAGE, question="other", part=2, thread_ts=thread)
 
-    found = [await chat.find("C1", question="q", part=part, thread_ts=thread) for part in (0, 1, 2)]
+    found = [await chat.find("D1", question="q", part=part, thread_ts=thread) for part in (0, 1, 2)]
 
-    assert [ts is not None for ts in found] == [True, True, False]
+    assert [type(looked) for looked in found] == [Found, Found, NotThere]
     assert found[0] != found[1]
 
 
 async def test_a_part_on_the_second_page_of_a_thread_is_found(chat: Chat) -> None:
     for part in range(250):
-        await chat.post("C1", MESSAGE, question="q", part=part, thread_ts="1.1")
+        await chat.post("D1", MESSAGE, question="q", part=part, thread_ts="1.1")
 
-    assert await chat.find("C1", question="q", part=249, thread_ts="1.1") is not None
+    assert isinstance(await chat.find("D1", question="q", part=249, thread_ts="1.1"), Found)
 
 
 @pytest.mark.parametrize("thread", [None, "1.1"])
-async def test_a_history_that_cannot_be_read_holds_nothing(chat: Chat, slack: FakeSlack, thread: str | None) -> None:
-    method = "conversations.history" if thread is None else "conversations.replies"
-    slack.fail(method, Fault(status=200, body='{"ok": false, "error": "missing_scope"}'))
+async def test_without_the_scope_nobody_can_look(chat: Chat, thread: str | None) -> None:
     await chat.post("C1", MESSAGE, question="q", part=0, thread_ts=thread)
 
-    assert await chat.find("C1", question="q", part=0, thread_ts=thread) is None
+    assert await chat.find("C1", question="q", part=0, thread_ts=thread) == CannotLook()
+
+
+@pytest.mark.parametrize("thread", [None, "1.1"])
+async def test_a_history_that_cannot_be_read_just_now_is_read_later(
+    chat: Chat, slack: FakeSlack, thread: str | None
+) -> None:
+    slack.fail("conversations.history" if thread is None else "conversations.replies", Fault(status=503))
+
+    looked = await chat.find("D1", question="q", part=0, thread_ts=thread)
+
+    assert looked == TryLater(error="http_503")
 
 
 async def test_no_channel_is_opened__tried_later(chat: Chat, slack: FakeSlack) -> None:

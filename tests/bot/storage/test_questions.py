@@ -152,3 +152,10 @@ async def test_a_run_is_kept_for_the_next_attempt(questions: Questions) -> None:
 
 async def test_a_reference_is_short_and_readable() -> None:
     assert reference(UUID("a7f319c2-0000-4000-8000-000000000000")) == "a7f3-19c2"
+
+
+async def test_a_connection_to_a_server_that_vanished_is_given_up_soon(database: str) -> None:
+    async with connection_pool(database) as pool, pool.connection() as connection:
+        told = connection.info.get_parameters()
+
+    assert (told["tcp_user_timeout"], told["keepalives_idle"]) == ("15000", "10")
