@@ -9,6 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TextIO
 
+WELL, FAILED, WRONG_USE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
+"""The exit codes; the last two are what a shell gives a program that a signal ended."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class World:

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from perplexity.advice import advise
 from perplexity.cli.ask import ASK
-from perplexity.cli.base import Command, UsageError, World
+from perplexity.cli.base import FAILED, INTERRUPTED, PIPE_CLOSED, WELL, WRONG_USE, Command, UsageError, World
 from perplexity.cli.mcp import MCP
 from perplexity.cli.options import explain_wrong, joined
 from perplexity.cli.printable import on_one_line
@@ -21,8 +21,6 @@ from perplexity.errors import InvalidRequest, PerplexityError
 COMMANDS: tuple[Command, ...] = (SEARCH, ASK, TOOLS_COMMAND, MCP)
 
 PROGRAM = "python -m perplexity"
-WELL, FAILED, WRONG_USE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
-"""The exit codes; the last two are what a shell gives a program that a signal ended."""
 
 
 def main(arguments: Sequence[str], world: World) -> int:

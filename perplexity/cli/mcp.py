@@ -4,40 +4,58 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
+from functools import partial
+from typing import NoReturn
 
-from perplexity.cli.base import Command, World
+from perplexity.cli.base import INTERRUPTED, Command, UsageError, World
 from perplexity.cli.chain import chain
 
 PERPLEXITYS = ("perplexity", "openrouter")
 """The tools bear Perplexity's name, so its own models answer: by itself, or through OpenRouter."""
+
+_STOPPED = "Stopped."
+_LAST_PORT = 65_535
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--transport", choices=("stdio", "http"), default="stdio", help="stdio unless you say so")
     parser.add_argument("--host", default="127.0.0.1", help="where http listens; others than this machine are let in")
-    parser.add_argument("--port", type=int, default=8765, metavar="N", help="8765 unless you say so")
+    parser.add_argument("--port", type=_port, default=8765, metavar="N", help="8765 unless you say so")
 
 
 def run(parsed: argparse.Namespace, world: World) -> None:
-    """Serve until the client or a signal ends it. Raises InvalidRequest for a key that cannot be right."""
-    from perplexity.mcp_server.serving import is_loopback, over_http, over_stdio
+    """Serve until the client or a signal ends it. Raises UsageError, or InvalidRequest for an impossible key."""
+    from perplexity.mcp_server.serving import CannotListen, over_http, over_stdio
 
-    def ready(address: str) -> None:
-        world.say(f"Listening on {address}  (Ctrl-C stops)")
-        if not is_loopback(parsed.host):
-            world.say("Whoever reaches this address can ask at your cost: there is no sign-in.")
+    opening = chain(world, PERPLEXITYS)
+    try:
+        if parsed.transport == "stdio":
+            asyncio.run(over_stdio(opening, stopped=partial(_stopped, world)))
+        else:
+            asyncio.run(over_http(opening, host=parsed.host, port=parsed.port, ready=partial(_ready, world)))
+    except CannotListen:
+        raise UsageError(f"{parsed.host} port {parsed.port} cannot be listened on; --port takes another") from None
 
-    async def served() -> None:
-        async with chain(world, PERPLEXITYS) as provider:
-            if parsed.transport == "stdio":
-                await over_stdio(provider)
-            else:
-                await over_http(provider, host=parsed.host, port=parsed.port, ready=ready)
 
-    asyncio.run(served())
+def _ready(world: World, address: str, *, alone: bool) -> None:
+    world.say(f"Listening on {address}  (Ctrl-C stops)")
+    if not alone:
+        world.say("Whoever reaches this address can ask at your cost: there is no sign-in.")
+
+
+def _stopped(world: World) -> NoReturn:
+    world.say(f"\n{_STOPPED}")
+    os._exit(INTERRUPTED)
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= _LAST_PORT):
+        raise argparse.ArgumentTypeError(f"{text!r} is not allowed; it takes a port from 1 to {_LAST_PORT}")
+    return int(text)
 
 
 MCP = Command(
-    name="mcp", summary="serve the tools over the Model Context Protocol", add=add, run=run, cancelled="Stopped."
+    name="mcp", summary="serve the tools over the Model Context Protocol", add=add, run=run, cancelled=_STOPPED
 )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 import uvicorn
 from mcp.server.stdio import stdio_server
@@ -17,38 +20,76 @@ if TYPE_CHECKING:
     from socket import socket
 
 PATH = "/mcp"
+
+
+class Ready(Protocol):
+    """Hears that the server listens at an address, which only this machine can reach if it is there `alone`."""
+
+    def __call__(self, address: str, *, alone: bool) -> None:
+        """Take note."""
+        ...
+
+
+_OVER_SECONDS = 3
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
-async def over_stdio(chain: Fallback) -> None:
-    """Serve the client at the other end of stdin and stdout until it closes them; nothing else is written there."""
-    server = build(chain)
+async def over_stdio(opening: AbstractAsyncContextManager[Fallback], *, stopped: Callable[[], NoReturn]) -> None:
+    """Serve the client at the other end of stdin and stdout until it closes them; nothing else is written there.
+
+    `stopped` ends the process when this is cancelled: a thread is reading stdin then, and nothing can call it off.
+    """
     async with stdio_server() as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
+        try:
+            async with opening as chain:
+                server = build(chain)
+                await server.run(incoming, outgoing, server.create_initialization_options())
+        except asyncio.CancelledError:
+            stopped()
 
 
-async def over_http(chain: Fallback, *, host: str, port: int, ready: Callable[[str], None]) -> None:
-    """Serve HTTP until a signal ends it; `ready` is told the address once it listens.
+async def over_http(opening: AbstractAsyncContextManager[Fallback], *, host: str, port: int, ready: Ready) -> None:
+    """Serve HTTP until a signal ends it; `ready` is told the address once it listens. Raises CannotListen.
 
     Requests whose Host or Origin is another than this host's are refused: a page in a browser could otherwise reach a
     server on loopback (https://modelcontextprotocol.io/specification, transports, security).
     """
-    app = build(chain).streamable_http_app(streamable_http_path=PATH, host=host, transport_security=_security(host))
-    config = uvicorn.Config(app, host=host, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=3)
-    await _Announced(config, ready).serve()
+    # What it would log of a failed start is raised.
+    logging.getLogger("uvicorn").addHandler(logging.NullHandler())
+    async with opening as chain:
+        app = build(chain).streamable_http_app(streamable_http_path=PATH, host=host, transport_security=_security(host))
+        config = uvicorn.Config(
+            app, host=host, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=1
+        )
+        await _Announced(config, ready).serve()
+        await _calls_over()
+
+
+async def _calls_over() -> None:
+    """Wait for the calls that uvicorn cancelled when it stopped, which it does not; each cancels its run."""
+    if rest := asyncio.all_tasks() - {asyncio.current_task()}:
+        await asyncio.wait(rest, timeout=_OVER_SECONDS)
+
+
+class CannotListen(Exception):
+    """The port is taken, or the host is none of this machine's."""
 
 
 class _Announced(uvicorn.Server):
     """Tells its address once it listens."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[str], None]) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Ready) -> None:
         super().__init__(config)
         self._ready = ready
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
-        await super().startup(sockets)
+        try:
+            await super().startup(sockets)
+        except SystemExit:
+            raise CannotListen from None
         if not self.should_exit:
-            self._ready(f"http://{bracketed(self.config.host)}:{self.config.port}{PATH}")
+            host = self.config.host
+            self._ready(f"http://{bracketed(host)}:{self.config.port}{PATH}", alone=is_loopback(host))
 
 
 def bracketed(host: str) -> str:

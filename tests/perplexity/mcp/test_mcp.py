@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -16,8 +17,9 @@ from perplexity.mcp_server.server import build
 from perplexity.providers import opened
 from perplexity.providers.setup import Setup
 from perplexity.retry import RetryPolicy
-from tests.fakes.command import started
+from tests.fakes.command import run, started
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, sse, streamed
+from tests.fakes.process import free_port
 from tests.perplexity.mcp.connecting import WAYS, connected, listening
 
 ASKED = {"messages": [{"role": "user", "content": "why"}]}
@@ -263,3 +265,50 @@ async def test_stdout_holds_the_protocol_and_nothing_else(fake: FakePerplexity) 
     assert process.returncode == 0
     assert all(json.loads(line)["jsonrpc"] == "2.0" for line in out.splitlines())
     assert KEY.encode() not in err
+
+
+@pytest.mark.parametrize("arguments", [("mcp",), ("mcp", "--transport", "http", "--port")])
+async def test_ctrl_c_stops_it_and_cancels_what_it_was_doing(arguments: tuple[str, ...], fake: FakePerplexity) -> None:
+    transport = "http" if len(arguments) > 1 else "stdio"
+    fake.script("/v1/agent", streamed(BEGUN, hang=True))
+    port = free_port()
+    words = [*arguments, str(port)] if transport == "http" else arguments
+    async with started(*words, stdin=asyncio.subprocess.PIPE, settings=settings(fake)) as process:
+        assert process.stderr is not None
+        assert process.stdin is not None
+        call = asyncio.create_task(_call(process.stdin, port, transport, process.stderr))
+        await fake.wait_for(1)
+        await asyncio.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        async with asyncio.timeout(20):
+            _, err = await asyncio.gather(process.wait(), process.stderr.read())
+        await asyncio.gather(call, return_exceptions=True)
+
+    assert process.returncode == 130
+    assert err.decode().strip().splitlines()[-1] == "Stopped."
+    assert fake.cancelled == [RUN]
+
+
+async def _call(stdin: asyncio.StreamWriter, port: int, transport: str, stderr: asyncio.StreamReader) -> None:
+    params = {"name": "perplexity_ask", "arguments": ASKED, "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }}  # fmt: skip
+    if transport == "stdio":
+        stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode() + b"\n")
+        await stdin.drain()
+    else:
+        await stderr.readline()
+        async with Client(f"http://127.0.0.1:{port}/mcp") as client:
+            await client.call_tool("perplexity_ask", ASKED)
+
+
+async def test_a_port_that_is_taken_is_said_in_one_line(fake: FakePerplexity) -> None:
+    port = fake.base_url.rpartition(":")[2]
+
+    ended = await run("mcp", "--transport", "http", "--port", port)
+
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == (
+        f"python -m perplexity mcp: 127.0.0.1 port {port} cannot be listened on; --port takes another\n"
+    )
