@@ -278,7 +278,7 @@ async def test_a_model_that_expired_or_is_gone_is_replaced_with_a_warning(
     if day is None:
         del fake.models[PRO]
 
-    with caplog.at_level(logging.WARNING):
+    with caplog.at_level(logging.WARNING, logger="perplexity"):
         gone = await provider.check_models()
     answer = await provider.answer(question(news=True))
 
