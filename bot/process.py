@@ -9,6 +9,7 @@ from typing import Any
 
 from bot.attempt_log import AttemptLog
 from bot.jobs import Jobs
+from bot.model_check import check_models
 from bot.playground.server import Playground
 from bot.socket_mode import SocketMode
 from bot.storage.questions import Questions
@@ -58,12 +59,14 @@ class App:
         worker = [asyncio.create_task(self.jobs.work(drain_seconds=DRAIN_SECONDS))] if work else []
         sweep = asyncio.create_task(self.jobs.sweep(self.questions))
         logging = asyncio.create_task(self.attempt_log.run())
+        checking = asyncio.create_task(check_models(self.providers))
         ready()
         try:
             await _first({asyncio.create_task(stop.wait()), sweep, logging, *worker})
         finally:
             await self._stop(worker, sweep)
-            await _cancelled(logging)
+            await _cancelled(checking)
+            await _ended(logging)
 
     async def _stop(self, worker: Sequence[asyncio.Task[None]], sweep: asyncio.Task[None]) -> None:
         # The playground is its own Slack: it must go on listening for the answers that are still on their way.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from bot.doctor import database, naming, port, provider, slack, socket
+from bot.doctor import database, lately, naming, others, port, provider, slack, socket
 from bot.doctor.configuration import configuration_findings
 from bot.doctor.examining import Case, Check, examine
 from bot.doctor.report import Finding
@@ -47,6 +47,20 @@ CHECKS = (
         run=provider.check,
         seconds=6,
         late=_NETWORK,
+    ),
+    Check(
+        about=others.ABOUT,
+        needs=frozenset({"openrouter_base_url", "brave_base_url"}),
+        run=others.check,
+        seconds=6,
+        late=_NETWORK,
+    ),
+    Check(
+        about=lately.ABOUT,
+        needs=frozenset(),
+        run=lately.check,
+        seconds=5,
+        late=f"{_NETWORK} Is the host in DATABASE_URL right?",
     ),
     Check(about=port.ABOUT, needs=frozenset({"port"}), run=port.check, seconds=3, late="Check HOST."),
 )

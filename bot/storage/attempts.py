@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow
+
 from bot.figures import ProviderFigures
 from bot.storage.questions import Pool
 from perplexity.errors import AuthenticationError, BillingError
@@ -78,6 +81,11 @@ class Attempts:
     async def troubles(self, *, hours: float = 24) -> dict[str, str]:
         """Return the providers whose last word in these hours was that an admin must do something, and what it was."""
         async with self._pool.connection() as connection:
-            values = {"hours": hours, "classes": list(ADMINS_OWN)}
-            rows = await (await connection.execute(_TROUBLES, values)).fetchall()
-        return {row["provider"]: row["error_class"] for row in rows}
+            return await troubles(connection, hours=hours)
+
+
+async def troubles(connection: AsyncConnection[DictRow], *, hours: float = 24) -> dict[str, str]:
+    """Read what `Attempts.troubles` returns on a connection."""
+    values = {"hours": hours, "classes": list(ADMINS_OWN)}
+    rows = await (await connection.execute(_TROUBLES, values)).fetchall()
+    return {row["provider"]: row["error_class"] for row in rows}

@@ -87,6 +87,7 @@ def test_its_scopes_are_those_that_are_used() -> None:
         "commands",
         "im:history",
         "im:write",
+        "users:read",
     ]
 
 

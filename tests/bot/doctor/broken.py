@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from email.utils import formatdate
 from pathlib import Path
 
+import psycopg
+
 from tests.fakes.perplexity import KEY, FakePerplexity
 from tests.fakes.perplexity import Fault as PerplexityFault
 from tests.fakes.process import free_port
@@ -88,7 +90,7 @@ def clock_drifts(here: Surroundings) -> None:
 
 def at(*, seconds: int) -> dict[str, str]:
     """Return a `Date` header that many seconds from now, on the second, and the scopes."""
-    names = "app_mentions:read,assistant:write,chat:write,commands,im:history,im:write"
+    names = "app_mentions:read,assistant:write,chat:write,commands,im:history,im:write,users:read"
     return {"Date": formatdate(time.time() + seconds, usegmt=True), "x-oauth-scopes": names}
 
 
@@ -141,6 +143,21 @@ def data_in_the_way(here: Surroundings) -> None:
     here.env["DATA_DIR"] = "taken"
 
 
+def dead_key(here: Surroundings) -> None:
+    with psycopg.connect(here.database) as connection:
+        connection.execute(
+            "INSERT INTO attempts (at, provider, kind, seconds, error_class) VALUES "
+            "(now() - interval '3 hours', 'Brave', 'search', 1, 'AuthenticationError'), "
+            "(now() - interval '2 hours', 'OpenRouter', 'answer', 1, 'BillingError'), "
+            "(now() - interval '1 hour', 'DuckDuckGo', 'search', 1, NULL)"
+        )
+
+
+def openrouter_away(here: Surroundings) -> None:
+    here.env |= {"OPENROUTER_API_KEY": f"sk-or-{CANARY}", "OPENROUTER_BASE_URL": f"http://127.0.0.1:{free_port()}"}
+    here.env["BRAVE_API_KEY"] = CANARY
+
+
 BREAKINGS: Sequence[Breaking] = (
     nothing,
     malformed,
@@ -162,4 +179,6 @@ BREAKINGS: Sequence[Breaking] = (
     no_such_database,
     wiped_disk,
     data_in_the_way,
+    dead_key,
+    openrouter_away,
 )

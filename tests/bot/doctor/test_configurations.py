@@ -78,7 +78,10 @@ async def test_a_port_that_the_app_has_is_well(doctor: Doctor) -> None:
     async def one() -> int:
         return 1
 
-    routes = health.routes(workers_alive=one, metrics=Metrics())
+    async def none() -> dict[str, str]:
+        return {}
+
+    routes = health.routes(workers_alive=one, troubles=none, metrics=Metrics())
     server = Server(routes, host="127.0.0.1", port=int(doctor.here.env["PORT"]))
     await server.start()
     code, printed = await doctor()

@@ -1,0 +1,42 @@
+"""What the providers said lately: a key that was refused must not hide behind the provider that answered instead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from psycopg import AsyncConnection, OperationalError
+from psycopg.errors import UndefinedTable
+from psycopg.rows import dict_row
+
+from bot.doctor.examining import Case
+from bot.doctor.report import Finding, warning
+from bot.storage.attempts import troubles
+
+ABOUT = "Lately"
+
+_SAID = {
+    "AuthenticationError": ("refused the key", "Set a new key"),
+    "BillingError": ("was out of credit", "Buy credit"),
+}
+
+
+async def check(case: Case) -> Sequence[Finding]:
+    """Read what the app wrote down in the last day; nothing where it cannot be read, which the database check tells."""
+    if case.settings.database_url is None or "database_url" in case.wrong:
+        return []
+    conninfo = case.settings.database_url.get_secret_value()
+    try:
+        async with await AsyncConnection.connect(conninfo, row_factory=dict_row) as connection:
+            found = await troubles(connection)
+    except (OperationalError, UndefinedTable):
+        return []
+    return [_told(provider, error) for provider, error in sorted(found.items())]
+
+
+def _told(provider: str, error: str) -> Finding:
+    said, mend = _SAID.get(error, (f"failed ({error})", "Look after it"))
+    return warning(
+        ABOUT,
+        f"When it was last asked, {provider} {said}, and others answered in its place.",
+        fix=f"{mend} for {provider}, unless you did so since.",
+    )

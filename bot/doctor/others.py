@@ -1,0 +1,40 @@
+"""The providers behind Perplexity: can they be reached. Trying their keys would cost something."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+
+from bot.doctor.examining import Case
+from bot.doctor.report import Finding, warning, well
+from perplexity.errors import PerplexityError
+from perplexity.providers.openrouter import OpenRouter
+from perplexity.retry import RetryPolicy
+
+ABOUT = "Fallback"
+
+
+async def check(case: Case) -> Sequence[Finding]:
+    """Look at each provider that has a key, and tell of OpenRouter's models that are gone."""
+    findings = [finding async for finding in _openrouter(case)]
+    if case.settings.brave_api_key is not None:
+        findings.append(well(ABOUT, "Brave has a key. It was not tried, since that costs."))
+    return findings
+
+
+async def _openrouter(case: Case) -> AsyncIterator[Finding]:
+    key = case.settings.openrouter_api_key
+    if key is None:
+        return
+    url = case.settings.openrouter_base_url
+    try:
+        async with OpenRouter(key.get_secret_value(), base_url=url, retry=RetryPolicy(attempts=1)) as provider:
+            gone = await provider.check_models(seconds=5)
+    except PerplexityError as error:
+        status = f"status {error.status}" if error.status else type(error).__name__
+        text = f"OpenRouter’s list of models cannot be read ({status})."
+        yield warning(ABOUT, text, fix="Check the network, a proxy (HTTPS_PROXY) and OPENROUTER_BASE_URL.")
+        return
+    for model in gone:
+        text = f"OpenRouter no longer serves {model}."
+        yield warning(ABOUT, text, fix="Nothing is to be done: perplexity/sonar answers in its place.")
+    yield well(ABOUT, "OpenRouter answers. Its key was not tried, since that costs.")
