@@ -10,7 +10,7 @@ from typing import TypeVar
 from perplexity.breaker import Breaker, Permit
 from perplexity.deadlines import Deadlines
 from perplexity.errors import AllProvidersFailed, InvalidRequest, PerplexityError, RunFailed, TimedOut, Withdrawn
-from perplexity.providers.base import Provider
+from perplexity.providers.base import Provider, waits
 from perplexity.types import Answer, Attempt, Kind, SearchResults
 
 log = logging.getLogger(__name__)
@@ -102,7 +102,8 @@ class Round:
         for place, provider in enumerate(offering, start=1):
             now = self.clock()
             if now < end:
-                seconds = self.deadlines.share(end - now, behind=len(offering) - place)
+                behind = sum(waits(other) for other in offering[place:])
+                seconds = self.deadlines.share(end - now, behind=behind)
                 permit = self.breakers[provider.name].insist()
                 yield Tier(provider=provider, permit=permit, seconds=seconds, started=now)
 

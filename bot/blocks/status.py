@@ -1,4 +1,4 @@
-"""How the providers did: a native chart, and the same as a table for whoever does not see it."""
+"""How the providers did: native charts, and the same as a table for whoever does not see it."""
 
 from __future__ import annotations
 
@@ -22,21 +22,22 @@ def status_message(figures: Sequence[ProviderFigures]) -> OutgoingMessage:
     """Render the figures of the last day."""
     if not figures:
         return OutgoingMessage(text=NOTHING, blocks=(section(NOTHING),))
-    blocks = [section("*Search services*  in the last 24 hours"), *_chart(figures), markdown(_table(figures))]
+    blocks = [section("*Search services*  in the last 24 hours"), *_charts(figures), markdown(_table(figures))]
     blocks += [section(f"*{escape(one.provider)}* {_trouble(one)}.") for one in figures if one.trouble]
     text = "Search services in the last 24 hours: " + "; ".join(map(_sentence, figures))
     return OutgoingMessage(text=text, blocks=(*blocks, context(Audience.ASKER.value)))
 
 
-def _chart(figures: Sequence[ProviderFigures]) -> list[Block]:
-    """Return the seconds as bars; nothing where nobody answered."""
+def _charts(figures: Sequence[ProviderFigures]) -> list[Block]:
+    """Return the shares as bars, and the seconds where somebody answered."""
+    rates = {"answered": [100 * one.rate for one in figures]}
+    charts = [bar_chart("Answered", categories=[one.provider for one in figures], series=rates, y_label="Percent")]
     drawn = [one for one in figures if one.p50 is not None and one.p95 is not None]
-    if not drawn:
-        return []
-    series = {"p50": [one.p50 or 0.0 for one in drawn], "p95": [one.p95 or 0.0 for one in drawn]}
-    return [
-        bar_chart("Seconds to an answer", categories=[one.provider for one in drawn], series=series, y_label="Seconds")
-    ]
+    if drawn:
+        series = {"p50": [one.p50 or 0.0 for one in drawn], "p95": [one.p95 or 0.0 for one in drawn]}
+        names = [one.provider for one in drawn]
+        charts.append(bar_chart("Seconds to an answer", categories=names, series=series, y_label="Seconds"))
+    return charts
 
 
 def _table(figures: Sequence[ProviderFigures]) -> str:

@@ -10,6 +10,11 @@ from perplexity.types import Answer, Event, Kind, Query, Question, SearchResults
 BOTH: frozenset[Kind] = frozenset({"search", "answer"})
 
 
+def waits(provider: Provider) -> bool:
+    """Tell whether the chain must keep time for a provider; one with a true `at_once` answers from memory."""
+    return not getattr(provider, "at_once", False)
+
+
 class Provider(Protocol):
     """A source of search results and answers.
 

@@ -39,12 +39,14 @@ async def test_an_admin_sees_a_chart_and_the_same_as_a_table(world: World) -> No
 
     shown = await figures_hold(world, "2 of 2 (100%)")
 
-    assert [block["type"] for block in shown["blocks"]] == ["section", "data_visualization", "markdown", "context"]
-    chart = shown["blocks"][1]["chart"]
-    assert [series["name"] for series in chart["series"]] == ["p50", "p95"]
-    assert chart["axis_config"]["categories"] == ["Perplexity"]
-    assert "| Perplexity | 2 of 2 (100%) |" in shown["blocks"][2]["text"]
-    assert "$0.0061" in shown["blocks"][2]["text"]
+    kinds = [block["type"] for block in shown["blocks"]]
+    assert kinds == ["section", "data_visualization", "data_visualization", "markdown", "context"]
+    share, seconds = (block["chart"] for block in shown["blocks"][1:3])
+    assert share["series"] == [{"name": "answered", "data": [{"label": "Perplexity", "value": 100.0}]}]
+    assert [series["name"] for series in seconds["series"]] == ["p50", "p95"]
+    assert seconds["axis_config"]["categories"] == ["Perplexity"]
+    assert "| Perplexity | 2 of 2 (100%) |" in shown["blocks"][3]["text"]
+    assert "$0.0061" in shown["blocks"][3]["text"]
     assert shown["text"].startswith("Search services in the last 24 hours: Perplexity answered 2 of 2")
     assert (shown["response_type"], world.slack.refusals) == ("ephemeral", [])
 

@@ -313,3 +313,18 @@ async def test_a_stream_is_told_once_although_its_reader_stops_at_the_end() -> N
                 break
 
     assert (len(events), chain.told()) == (2, [("One", None)])
+
+
+class AtOnce(Moody):
+    """Answers from memory."""
+
+    at_once = True
+
+
+@pytest.mark.parametrize(("behind", "seconds"), [(Moody("Two"), 12.0), (AtOnce("Book"), 20.0)])
+async def test_no_time_is_kept_for_one_that_answers_at_once(behind: Moody, seconds: float) -> None:
+    first = Moody("One")
+
+    await Chain(first, behind).searches(1)
+
+    assert [query.seconds for query in first.queries] == [seconds]

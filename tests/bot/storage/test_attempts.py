@@ -1,0 +1,77 @@
+"""The attempts table, on a real Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bot.figures import ProviderFigures
+from bot.storage.attempts import Attempts, TimedAttempt
+from bot.storage.questions import Pool, connection_pool
+from perplexity.rounds import RESTING
+from perplexity.types import Attempt
+
+NOW = datetime.now(UTC)
+
+
+def ago(hours: float, provider: str = "One", *, seconds: float = 1.0, error: str | None = None) -> TimedAttempt:
+    attempt = Attempt(
+        provider=provider, seconds=seconds, kind="answer", error_class=error, cost_usd=None if error else 0.5
+    )
+    return TimedAttempt(at=NOW - timedelta(hours=hours), attempt=attempt)
+
+
+@pytest.fixture
+async def pool(database: str) -> AsyncIterator[Pool]:
+    async with connection_pool(database) as pool:
+        yield pool
+
+
+@pytest.fixture
+def attempts(pool: Pool) -> Attempts:
+    return Attempts(pool)
+
+
+async def test_figures_are_of_the_last_day_and_the_most_asked_comes_first(attempts: Attempts) -> None:
+    fast = [ago(1, seconds=seconds) for seconds in (1.0, 2.0, 3.0, 4.0, 5.0)]
+    await attempts.write([ago(25, "Two"), ago(1, "Two", error="ServerError"), *fast, ago(2, error="TimedOut")])
+
+    assert await attempts.figures() == (
+        ProviderFigures(provider="One", asked=6, answered=5, p50=3.0, p95=4.8, cost_usd=2.5),
+        ProviderFigures(provider="Two", asked=1, answered=0),
+    )
+
+
+async def test_one_that_was_left_alone_was_not_asked(attempts: Attempts) -> None:
+    await attempts.write([ago(1), ago(1, error=RESTING)])
+
+    assert [one.asked for one in await attempts.figures()] == [1]
+
+
+@pytest.mark.parametrize(
+    ("history", "trouble"),
+    [
+        ([ago(3), ago(2, error="AuthenticationError")], {"One": "AuthenticationError"}),
+        ([ago(3, error="AuthenticationError"), ago(2)], {}),
+        ([ago(3, error="BillingError"), ago(2, error="ServerError")], {"One": "BillingError"}),
+        ([ago(3, error="AuthenticationError"), ago(2, error="BillingError")], {"One": "BillingError"}),
+        ([ago(30, error="AuthenticationError")], {}),
+        ([ago(2, error="ServerError")], {}),
+        ([], {}),
+    ],
+)
+async def test_trouble_lasts_until_the_provider_answers(
+    attempts: Attempts, history: list[TimedAttempt], trouble: dict[str, str]
+) -> None:
+    await attempts.write(history)
+
+    assert await attempts.troubles() == trouble
+
+
+async def test_what_is_older_than_a_month_is_forgotten(attempts: Attempts) -> None:
+    await attempts.write([ago(24 * 31), ago(24 * 29, "Two")])
+    await attempts.forget()
+
+    assert [one.provider for one in await attempts.figures(hours=24 * 40)] == ["Two"]

@@ -1,0 +1,92 @@
+"""The log of attempts: written behind the answers' backs, and patient with a database that is away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import cast
+
+import pytest
+from psycopg import OperationalError
+
+from bot.attempt_log import MOST_WAITING, AttemptLog
+from bot.storage.attempts import Attempts, TimedAttempt
+from perplexity.types import Attempt
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+@dataclass
+class Table:
+    """Remembers what was written; away as long as `away` says."""
+
+    away: int = 0
+    written: list[TimedAttempt] = field(default_factory=list)
+    forgotten: int = 0
+
+    async def write(self, attempts: Sequence[TimedAttempt]) -> None:
+        if self.away:
+            self.away -= 1
+            raise OperationalError("away")
+        self.written += attempts
+
+    async def forget(self) -> None:
+        self.forgotten += 1
+
+
+def attempt(number: int) -> Attempt:
+    return Attempt(provider=f"P{number}", seconds=1.0, kind="search")
+
+
+def log(table: Table, *, turns: int = 0) -> AttemptLog:
+    """Return a log whose pauses are none, and which is cancelled after so many turns."""
+    left = turns
+
+    async def sleep(seconds: float) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise asyncio.CancelledError
+
+    return AttemptLog(attempts=cast("Attempts", table), now=lambda: NOW, sleep=sleep)
+
+
+async def test_what_was_noted_is_written_once() -> None:
+    table = Table()
+    kept = log(table)
+    kept.note(attempt(1))
+    await kept.flush()
+    await kept.flush()
+
+    assert table.written == [TimedAttempt(at=NOW, attempt=attempt(1))]
+
+
+async def test_a_database_that_is_away_gets_it_later_in_order() -> None:
+    table = Table(away=1)
+    kept = log(table)
+    kept.note(attempt(1))
+    await kept.flush()
+    kept.note(attempt(2))
+    await kept.flush()
+
+    assert [one.attempt.provider for one in table.written] == ["P1", "P2"]
+
+
+async def test_of_too_many_the_oldest_are_dropped() -> None:
+    kept = log(Table())
+    for number in range(MOST_WAITING + 2):
+        kept.note(attempt(number))
+
+    assert (len(kept.waiting), kept.waiting[0].attempt.provider) == (MOST_WAITING, "P2")
+
+
+async def test_at_the_end_the_last_ones_are_written_and_old_ones_are_forgotten_once_an_hour() -> None:
+    table = Table()
+    kept = log(table, turns=3_601)
+    kept.note(attempt(1))
+    with pytest.raises(asyncio.CancelledError):
+        await kept.run()
+
+    assert (len(table.written), table.forgotten) == (1, 2)
