@@ -20,12 +20,18 @@ class Terminal:
     """The terminal of one process; `shown` is every byte that came, as text."""
 
     process: asyncio.subprocess.Process
+    descriptor: int
     shown: str = ""
+    _written: bytes = b""
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def feed(self, piece: bytes) -> None:
-        """Take what the process wrote."""
-        self.shown += piece.decode(errors="replace")
+    def read(self) -> None:
+        """Take what the process wrote and was not read yet."""
+        # Linux says EIO where the other end is closed.
+        with suppress(BlockingIOError, OSError):
+            while piece := os.read(self.descriptor, 65_536):
+                self._written += piece
+        self.shown = self._written.decode(errors="replace")
         self._changed.set()
 
     async def until(self, true: Callable[[str], bool], *, seconds: float = 20) -> None:
@@ -40,7 +46,9 @@ class Terminal:
         assert self.process.stderr is not None
         async with asyncio.timeout(seconds):
             err = await self.process.stderr.read()
-            return await self.process.wait(), err.decode()
+            code = await self.process.wait()
+        self.read()
+        return code, err.decode()
 
 
 @asynccontextmanager
@@ -48,20 +56,15 @@ async def terminal(*arguments: str, settings: Mapping[str, str]) -> AsyncIterato
     """Give a command whose stdout is a terminal of its own; stderr is a pipe, to be told from it."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (ROWS, COLUMNS))
+    os.set_blocking(ours, False)
     loop = asyncio.get_running_loop()
     try:
         settings = {"TERM": "xterm-256color", "COLUMNS": str(COLUMNS), "LINES": str(ROWS), **settings}
         async with started(*arguments, stdout=theirs, settings=settings) as process:
-            screen = Terminal(process=process)
-            loop.add_reader(ours, lambda: screen.feed(_read(ours)))
+            screen = Terminal(process=process, descriptor=ours)
+            loop.add_reader(ours, screen.read)
             yield screen
     finally:
         loop.remove_reader(ours)
         os.close(ours)
         os.close(theirs)
-
-
-def _read(descriptor: int) -> bytes:
-    with suppress(OSError):
-        return os.read(descriptor, 65_536)
-    return b""

@@ -195,9 +195,8 @@ async def test_a_failure_names_everyone_who_was_asked_and_what_to_do(
     ended = await run("ask", "why", settings=settings)
 
     assert (ended.code, ended.out) == (1, "")
-    assert ended.err.startswith(
-        f"python -m perplexity ask: Nobody could answer: {told}DuckDuckGo could not be reached."
-    )
+    failed = f"Perplexity {told}; DuckDuckGo could not be reached."
+    assert ended.err.startswith(f"python -m perplexity ask: Nobody could answer: {failed}")
     assert "PERPLEXITY_API_KEY." in ended.err
     assert ended.err.count("\n") == 1
     assert KEY not in ended.err
