@@ -27,7 +27,7 @@ def main(arguments: Sequence[str], world: World) -> int:
     """Run one command and return the process's exit code."""
     # What a provider logs is for services, whose logs are kept; here it would stand between the lines.
     logging.getLogger("perplexity").addHandler(logging.NullHandler())
-    parsed = _parser().parse_args(joined(arguments))
+    parsed = parser().parse_args(joined(arguments))
     command: Command = parsed.command
     try:
         command.run(parsed, world)
@@ -53,17 +53,18 @@ class _Parser(argparse.ArgumentParser):
         self.exit(WRONG_USE, f"{self.prog}: {on_one_line(message)}; --help lists what there is\n")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+def parser() -> argparse.ArgumentParser:
+    """Return what reads the arguments; `command` is the Command they are for."""
+    reading = _Parser(
         prog=PROGRAM, description="Searches the web and answers from it, with sources.", allow_abbrev=False
     )
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    commands = reading.add_subparsers(metavar="COMMAND", required=True)
     for command in COMMANDS:
         described = f"{command.summary[0].upper()}{command.summary[1:]}."
         added = commands.add_parser(command.name, help=command.summary, description=described, allow_abbrev=False)
         command.add(added)
         added.set_defaults(command=command)
-    return parser
+    return reading
 
 
 def _fail(command: Command, text: str, world: World, *, code: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from perplexity.errors import InvalidRequest
 from perplexity.filters import (
@@ -70,7 +70,7 @@ def read_providers(parsed: argparse.Namespace) -> tuple[str, ...]:
     return checked_order(parsed.providers.split(","))
 
 
-def joined(arguments: Sequence[str]) -> list[str]:
+def joined(arguments: Iterable[str]) -> list[str]:
     """Return the arguments with the values that may begin with a dash tied to their options, as argparse wants them."""
     kept: list[str] = []
     for argument in arguments:

@@ -113,7 +113,7 @@ class Brave:
         except PerplexityError as error:
             error.provider = error.provider or self.name
             raise
-        return replace(found, seconds=self._clock() - started, notes=brave.notes(query.filters))
+        return replace(found, seconds=self._clock() - started, notes=brave.notes(query))
 
 
 def build(setup: Setup) -> Brave | None:

@@ -53,12 +53,15 @@ def build(query: Query, *, path: str, today: date) -> dict[str, str]:
     return {name: value for name, value in wanted.items() if value}
 
 
-def notes(filters: Filters) -> tuple[str, ...]:
-    """Return sentences for the asker about filters that are weaker here than they sound."""
+def notes(query: Query) -> tuple[str, ...]:
+    """Return sentences for the asker about what is weaker here than it sounds."""
+    filters, words = query.filters, " ".join(query.text.split())
+    whole = fitted(words, filters.domains).startswith(words)
+    cut = "" if whole else "Brave takes short queries only, so it searched for the beginning of the question."
     hour = "Brave knows no hour, so these are from the past day." if filters.recency == "hour" else ""
     unknown = filters.country is not None and country_code(filters.country) != filters.country
     place = f"Brave cannot search in the country {filters.country}, so it searched everywhere." if unknown else ""
-    return tuple(note for note in (hour, place, _about_languages(filters.languages)) if note)
+    return tuple(note for note in (cut, hour, place, _about_languages(filters.languages)) if note)
 
 
 def fitted(words: str, domains: Sequence[str]) -> str:

@@ -103,7 +103,7 @@ def _by_brave(filters: Filters) -> str:
         return "Refused"
     queries = [Query(text="x", filters=one) for one in (Filters(), filters)]
     plain, narrowed = (brave.build(query, path=brave.WEB, today=date(2026, 11, 21)) for query in queries)
-    return _word(sent=plain != narrowed, notes=brave.notes(filters))
+    return _word(sent=plain != narrowed, notes=brave.notes(queries[1]))
 
 
 def _by_duckduckgo(filters: Filters) -> str:

@@ -15,6 +15,8 @@ from itertools import takewhile
 import pytest
 
 from bot.__main__ import main
+from perplexity.cli.main import parser
+from perplexity.cli.options import joined
 from tests.docs.pages import ROOT, Block, blocks
 from tests.fakes.process import Process
 
@@ -54,7 +56,7 @@ def of(*start: str) -> list[Line]:
 
 
 def test_every_command_is_of_a_kind_that_is_tried() -> None:
-    tried = [*of("make"), *of("python", "-m", "bot"), *of("curl"), *of("cp")]
+    tried = [*of("make"), *of("python", "-m", "bot"), *of("python", "-m", "perplexity"), *of("curl"), *of("cp")]
 
     assert [str(line) for line in LINES if line not in tried] == []
 
@@ -77,6 +79,11 @@ def test_the_app_knows_the_command_and_its_options(line: Line, capsys: pytest.Ca
     described = capsys.readouterr().out
     assert ended.value.code == 0
     assert [word for word in rest if word.startswith("-") and word.split("=")[0] not in described] == []
+
+
+@pytest.mark.parametrize("line", of("python", "-m", "perplexity"), ids=str)
+def test_the_command_line_takes_the_arguments(line: Line) -> None:
+    parser().parse_args(joined(takewhile(lambda word: word != "<", line.words[3:])))
 
 
 @pytest.mark.parametrize("line", of("cp"), ids=str)

@@ -50,10 +50,10 @@ async def started(
             await process.communicate()
 
 
-async def run(*arguments: str, piped: str | None = None, seconds: float = 30, **settings: str) -> Ended:
+async def run(*arguments: str, piped: str | None = None, settings: Mapping[str, str] | None = None) -> Ended:
     """Run a command to its end; `piped` comes through a pipe, None is a stdin with nothing in it."""
     stdin = asyncio.subprocess.DEVNULL if piped is None else asyncio.subprocess.PIPE
-    async with started(*arguments, stdin=stdin, settings=settings) as process, asyncio.timeout(seconds):
+    async with started(*arguments, stdin=stdin, settings=settings or {}) as process, asyncio.timeout(30):
         out, err = await process.communicate(None if piped is None else piped.encode())
     assert process.returncode is not None
     return Ended(code=process.returncode, out=out.decode(), err=err.decode())

@@ -91,7 +91,23 @@ def test_filters_are_written_in_braves_words(path: str, filters: Filters, parame
     ],
 )
 def test_what_is_weaker_than_it_sounds_is_said(filters: Filters, notes: tuple[str, ...]) -> None:
-    assert brave.notes(filters) == notes
+    assert brave.notes(Query(text=" rust  book ", filters=filters)) == notes
+
+
+@pytest.mark.parametrize(
+    ("text", "domains", "cut"),
+    [
+        ("w " * 50, (), False),
+        ("w " * 51, (), True),
+        ("w " * 50, ("a.com",), True),
+        ("x" * 400, (), False),
+        ("x" * 401, (), True),
+    ],
+)
+def test_a_question_that_is_cut_is_said_to_be(text: str, domains: tuple[str, ...], cut: bool) -> None:
+    note = "Brave takes short queries only, so it searched for the beginning of the question."
+
+    assert brave.notes(Query(text=text, filters=Filters(domains=domains))) == ((note,) if cut else ())
 
 
 @pytest.mark.parametrize("mode", ["academic", "sec"])

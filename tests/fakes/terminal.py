@@ -1,0 +1,70 @@
+"""A command in a terminal: what it wrote, as it wrote it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pty
+import termios
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+
+from tests.fakes.command import started
+
+COLUMNS, ROWS = 100, 24
+
+
+@dataclass(kw_only=True)
+class Terminal:
+    """The terminal of one process; `shown` is every byte that came, as text."""
+
+    process: asyncio.subprocess.Process
+    descriptor: int
+    shown: str = ""
+    _written: bytes = b""
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def read(self) -> None:
+        """Take what the process wrote and was not read yet."""
+        # Linux says EIO where the other end is closed.
+        with suppress(BlockingIOError, OSError):
+            while piece := os.read(self.descriptor, 65_536):
+                self._written += piece
+        self.shown = self._written.decode(errors="replace")
+        self._changed.set()
+
+    async def until(self, true: Callable[[str], bool], *, seconds: float = 20) -> None:
+        """Wait until what was shown is so."""
+        async with asyncio.timeout(seconds):
+            while not true(self.shown):
+                self._changed.clear()
+                await self._changed.wait()
+
+    async def ended(self, *, seconds: float = 20) -> tuple[int, str]:
+        """Return the exit code and what stands on stderr."""
+        assert self.process.stderr is not None
+        async with asyncio.timeout(seconds):
+            err = await self.process.stderr.read()
+            code = await self.process.wait()
+        self.read()
+        return code, err.decode()
+
+
+@asynccontextmanager
+async def terminal(*arguments: str, settings: Mapping[str, str]) -> AsyncIterator[Terminal]:
+    """Give a command whose stdout is a terminal of its own; stderr is a pipe, to be told from it."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (ROWS, COLUMNS))
+    os.set_blocking(ours, False)
+    loop = asyncio.get_running_loop()
+    try:
+        settings = {"TERM": "xterm-256color", "COLUMNS": str(COLUMNS), "LINES": str(ROWS), **settings}
+        async with started(*arguments, stdout=theirs, settings=settings) as process:
+            screen = Terminal(process=process, descriptor=ours)
+            loop.add_reader(ours, screen.read)
+            yield screen
+    finally:
+        loop.remove_reader(ours)
+        os.close(ours)
+        os.close(theirs)

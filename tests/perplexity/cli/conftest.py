@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.fakes.perplexity import KEY, FakePerplexity
+
+
+@pytest.fixture
+async def fake() -> AsyncIterator[FakePerplexity]:
+    async with FakePerplexity(polls=0) as server:
+        yield server
+
+
+@pytest.fixture
+def settings(fake: FakePerplexity) -> dict[str, str]:
+    """The environment of a command that asks the fake and could reach nobody else."""
+    return {
+        "PERPLEXITY_API_KEY": KEY,
+        "PERPLEXITY_BASE_URL": fake.base_url,
+        # DuckDuckGo needs no key; a proxy that nobody runs keeps the chain's last resort on this machine.
+        "DDGS_PROXY": "http://127.0.0.1:9",
+    }

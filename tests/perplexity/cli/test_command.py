@@ -1,0 +1,262 @@
+"""The command as a process, with its output in a pipe."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.command import run, started
+from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, replied
+
+ANSWER = """\
+Example answer with a claim.[1] Another claim — ü.[2]
+
+Sources:
+1. Example A (2026-11-01)
+   https://a.example/1
+2. Example B
+   https://b.example/2
+
+Perplexity · openai/gpt-6-luna · 0.0 s · $0.0011
+"""
+PAGES = """\
+1. Example A (2026-11-01)
+   https://a.example/1
+   First snippet.
+
+2. Example B
+   https://b.example/2
+   Second — snippet ü.
+
+Perplexity Search · 0.0 s · $0.0050
+"""
+RAW = """\
+<result>
+Example answer with a claim.[1] Another claim — ü.[2]
+</result>
+
+<references>
+- [1] Example A (2026-11-01) [https://a.example/1]
+- [2] Example B (N/A) [https://b.example/2]
+</references>
+"""
+
+
+def timeless(text: str) -> str:
+    return re.sub(r"\d+\.\d s", "0.0 s", text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A command line, what comes through the pipe, what it writes, and some of what it sends."""
+
+    arguments: str
+    piped: str | None = None
+    writes: str
+    sends: dict[str, Any]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case(arguments="ask why so", writes=ANSWER, sends={"effort": "fast", "input": "why so"}),
+        Case(arguments="ask -", piped="why\nso\n", writes=ANSWER, sends={"input": "why\nso"}),
+        Case(arguments="ask", piped="why", writes=ANSWER, sends={"input": "why"}),
+        Case(arguments="ask -r why", writes=ANSWER, sends={"effort": "medium", "stream": True}),
+        Case(arguments="ask --model sonar-pro why", writes=ANSWER, sends={"effort": "fast"}),
+        Case(arguments="ask --raw why", writes=RAW, sends={}),
+        Case(arguments="search why", writes=PAGES, sends={"query": "why", "max_results": 5}),
+        Case(arguments="search", piped="why\n", writes=PAGES, sends={"query": "why"}),
+        Case(
+            arguments="search --n 3 --mode academic why",
+            writes=PAGES,
+            sends={"max_results": 3, "search_mode": "academic"},
+        ),
+        Case(
+            arguments="search why --recency week --domain a.com,b.com --domain c.com --country de",
+            writes=PAGES,
+            sends={
+                "search_recency_filter": "week",
+                "search_domain_filter": ["a.com", "b.com", "c.com"],
+                "country": "DE",
+            },
+        ),
+        Case(
+            arguments="search --domain -a.com --lang en,de --after 2026-01-02 --before=2026-02-01 why",
+            writes=PAGES,
+            sends={
+                "search_domain_filter": ["-a.com"],
+                "search_language_filter": ["en", "de"],
+                "search_after_date_filter": "01/02/2026",
+                "search_before_date_filter": "02/01/2026",
+            },
+        ),
+    ],
+    ids=lambda case: case.arguments,
+)
+async def test_a_pipe_is_given_plain_text_and_the_service_what_was_typed(
+    case: Case, fake: FakePerplexity, settings: dict[str, str]
+) -> None:
+    ended = await run(*case.arguments.split(), piped=case.piped, settings=settings)
+
+    assert (ended.code, ended.err) == (0, "")
+    assert timeless(ended.out) == case.writes
+    assert case.sends.items() <= fake.requests[0].json.items()
+
+
+async def test_json_is_one_object_with_everything(fake: FakePerplexity, settings: dict[str, str]) -> None:
+    answer = json.loads((await run("ask", "--json", "why", settings=settings)).out)
+    results = json.loads((await run("search", "--json", "why", settings=settings)).out)
+
+    assert answer["text"] == "Example answer with a claim.[1] Another claim — ü.[2]"
+    assert [source["url"] for source in answer["sources"]] == ["https://a.example/1", "https://b.example/2"]
+    assert (answer["provider"], answer["kind"], answer["usage"]["cost_usd"]) == ("Perplexity", "model", 0.00114)
+    assert (results["provider"], [page["url"] for page in results["results"]]) == (
+        "Perplexity Search",
+        ["https://a.example/1", "https://b.example/2"],
+    )
+
+
+async def test_a_schema_is_sent_and_stdout_holds_the_json_alone(
+    tmp_path: Path, fake: FakePerplexity, settings: dict[str, str]
+) -> None:
+    schema = {"type": "object", "properties": {"year": {"type": "integer"}}}
+    (tmp_path / "schema.json").write_text(json.dumps(schema))
+    answer = json.loads(fixture("agent.200.json"))
+    answer["output"][-1]["content"][0]["text"] = '{"year": 2026}'
+    fake.script("/v1/agent", replied(answer))
+
+    ended = await run("ask", "--schema", str(tmp_path / "schema.json"), "which year?", settings=settings)
+
+    assert (ended.code, ended.out) == (0, '{"year": 2026}\n')
+    assert "Perplexity · " in ended.err
+    assert fake.requests[0].json["response_format"]["json_schema"]["schema"] == schema
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["ask", "--recency", "hours", "q"], "--recency: 'hours' is not allowed; did you mean hour?"),
+        (["ask", "--recency", "day", "--after", "2026-01-01", "q"], "cannot be combined with after or before"),
+        (["ask", "--domain", "https://a.com", "q"], "--domain: 'https://a.com' is not allowed"),
+        (["ask", "--lang", "xx", "q"], "--lang: 'xx' is not allowed"),
+        (["ask", "--country", "Mars", "q"], "--country: 'Mars' is not allowed"),
+        (["ask", "--before", "2026-13-01", "q"], "--before: '2026-13-01' is not allowed"),
+        (["ask", "--model", "sonar-prp", "q"], "did you mean sonar-pro?"),
+        (["ask", "-r", "--model", "sonar", "q"], "--reasoning and --model contradict each other"),
+        (["ask", "--providers", "bing", "q"], "--providers: 'bing' is not allowed"),
+        (["ask", "--schema", "/nowhere.json", "q"], "--schema: /nowhere.json cannot be read"),
+        (["ask", "--schema", "pyproject.toml", "q"], "--schema: pyproject.toml is not JSON"),
+        (["ask", "--mode", "academic", "q"], "unrecognized arguments: --mode"),
+        (["ask", "--json", "--raw", "q"], "not allowed with argument --json"),
+        (["ask"], "there is no question"),
+        (["ask", "   "], "there is no question"),
+        (["search"], "there is no query"),
+        (["search", "--n", "21", "q"], "--n: '21' is not allowed; it takes a whole number from 1 to 20"),
+        (["search", "--mode", "images", "q"], "--mode: 'images' is not allowed"),
+        (["search", "--reco", "day", "q"], "unrecognized arguments: --reco"),
+        (["tools", "hammer"], "there is no tool 'hammer'"),
+        (["mcp", "--port", "0"], "it takes a port from 1 to 65535"),
+        (["news"], "invalid choice: 'news'"),
+        ([], "COMMAND"),
+    ],
+)
+async def test_what_cannot_be_used_is_said_on_one_line(
+    arguments: list[str], told: str, fake: FakePerplexity, settings: dict[str, str]
+) -> None:
+    ended = await run(*arguments, settings=settings)
+
+    assert (ended.code, ended.out) == (2, "")
+    assert told in ended.err
+    assert ended.err.startswith("python -m perplexity")
+    assert ended.err.count("\n") == 1
+    assert fake.requests == []
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "told"),
+    [
+        (401, {"error": {"type": "invalid_api_key", "message": "no"}}, "does not accept the configured key"),
+        (401, json.loads(fixture("err.401.insufficient_quota.json")), "is out of credit"),
+    ],
+)
+async def test_a_failure_names_everyone_who_was_asked_and_what_to_do(
+    status: int, body: dict[str, Any], told: str, fake: FakePerplexity, settings: dict[str, str]
+) -> None:
+    fake.fail("/v1/agent", status=status, body=body)
+
+    ended = await run("ask", "why", settings=settings)
+
+    assert (ended.code, ended.out) == (1, "")
+    failed = f"Perplexity {told}; DuckDuckGo could not be reached."
+    assert ended.err.startswith(f"python -m perplexity ask: Nobody could answer: {failed}")
+    assert "PERPLEXITY_API_KEY." in ended.err
+    assert ended.err.count("\n") == 1
+    assert KEY not in ended.err
+
+
+async def test_without_a_service_that_could_answer_the_key_to_set_is_named() -> None:
+    ended = await run("ask", "--providers", "perplexity", "why")
+
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.endswith("Set PERPLEXITY_API_KEY.\n")
+
+
+async def test_a_key_that_cannot_be_right_is_said_and_not_shown() -> None:
+    ended = await run("ask", "why", settings={"PERPLEXITY_API_KEY": "two words"})
+
+    assert (ended.code, ended.out) == (2, "")
+    assert "api_key: it must be ASCII" in ended.err
+    assert "two words" not in ended.err
+
+
+async def test_what_tries_to_command_the_terminal_is_shown_and_does_nothing(
+    fake: FakePerplexity, settings: dict[str, str]
+) -> None:
+    attack = "\x1b]0;owned\x07\x1b[2Jred\x9b31m\u202eevil\r gone \x7f"
+    found = {"results": [{"title": attack, "url": "https://a.example/" + attack, "snippet": attack, "date": attack}]}
+    fake.script("/search", *[replied(found)] * 3)
+
+    written = [(await run("search", *form, "why", settings=settings)).out for form in ([], ["--raw"], ["--json"])]
+
+    for text in written:
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
+        assert "red" in text
+    assert json.loads(written[2])["results"][0]["title"]
+
+
+async def test_a_reader_that_goes_early_is_no_failure_to_talk_about(settings: dict[str, str]) -> None:
+    async with started("tools", "--format", "openai", settings=settings) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        transport = getattr(process.stdout, "_transport")  # noqa: B009 - asyncio gives no other way to close our end
+        transport.close()
+        err = await asyncio.wait_for(process.stderr.read(), 20)
+        code = await asyncio.wait_for(process.wait(), 20)
+
+    assert (code, err) == (141, b"")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "path"),
+    [(["ask", "--model", "high", "--json", "why"], "/v1/agent/resp_1"), (["search", "why"], "/search")],
+)
+async def test_ctrl_c_cancels_and_says_so(
+    arguments: list[str], path: str, fake: FakePerplexity, settings: dict[str, str]
+) -> None:
+    fake.script(path, Fault(hang=True))
+    async with started(*arguments, settings=settings) as process, asyncio.timeout(30):
+        await fake.wait_for(2 if arguments[0] == "ask" else 1)
+        process.send_signal(signal.SIGINT)
+        out, err = await process.communicate()
+
+    assert (process.returncode, out) == (130, b"")
+    assert err.decode().strip().startswith("Cancelled")
+    assert fake.cancelled == (["resp_1"] if arguments[0] == "ask" else [])

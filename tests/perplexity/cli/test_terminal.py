@@ -1,0 +1,177 @@
+"""The command in a terminal of its own."""
+
+from __future__ import annotations
+
+import re
+import signal
+
+import pytest
+
+from tests.fakes.perplexity import FakePerplexity, fixture, sse, streamed
+from tests.fakes.terminal import Terminal, terminal
+
+RUN = "resp_00000000-0000-4000-8000-000000000001"
+CREATED = sse({"type": "response.created", "response": {"id": RUN}})
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\]8;[^\x1b]*\x1b\\")
+COLOURS = re.compile(r"\x1b\[(?:[0-9]+;)*(?:3[0-7]|9[0-7]|38|4[0-7])[0-9;]*m")
+
+
+def delta(text: str) -> bytes:
+    return sse({"type": "response.output_text.delta", "delta": text, "item_id": "m"})
+
+
+def answered(text: str, title: str = "Example A") -> bytes:
+    results = [{"id": 1, "title": title, "url": "https://a.example/1", "snippet": "First snippet."}]
+    message = {"type": "message", "id": "m", "content": [{"type": "output_text", "text": text, "annotations": []}]}
+    output = [{"type": "search_results", "queries": ["q"], "results": results}, message]
+    return sse({"type": "response.completed", "response": {"id": RUN, "status": "completed", "output": output}})
+
+
+def words(screen: Terminal) -> str:
+    """Return what a reader sees, more or less: the text without the commands, one space between words."""
+    return " ".join(ESCAPES.sub("", screen.shown).split())
+
+
+async def test_an_answer_is_shown_as_it_comes_with_its_sources_as_links(
+    fake: FakePerplexity, settings: dict[str, str]
+) -> None:
+    pieces = [delta("# Heading\n\nA **bold** claim [1]"), delta(".\n\n"), delta("- one\n"), delta("- two\n")]
+    text = "# Heading\n\nA **bold** claim [1].\n\n- one\n- two\n"
+    fake.script("/v1/agent", streamed(CREATED, *pieces, answered(text), pause=0.15))
+
+    async with terminal("ask", "why", settings=settings) as screen:
+        await screen.until(lambda shown: "claim" in shown)
+        assert "Sources" not in screen.shown
+        code, err = await screen.ended()
+
+    assert (code, err) == (0, "")
+    assert "\x1b[1mbold\x1b[0m" in screen.shown
+    assert "\x1b]8;" in screen.shown
+    assert ";https://a.example/1\x1b\\" in screen.shown
+    shown = words(screen)
+    assert "**" not in shown
+    assert re.search(r"• one • two Sources 1\. Example A https://a\.example/1 Perplexity · \d\.\d s$", shown)
+
+
+async def test_what_was_shown_stays_and_is_not_shown_again(fake: FakePerplexity, settings: dict[str, str]) -> None:
+    paragraphs = [f"Paragraph number {n} is here.\n\n" for n in range(40)]
+    fake.script(
+        "/v1/agent", streamed(CREATED, *map(delta, paragraphs), answered("".join(paragraphs).strip()), pause=0.03)
+    )
+
+    async with terminal("ask", "why", settings=settings) as screen:
+        await screen.ended()
+
+    lines = [line for line in _final(screen.shown).splitlines() if line.startswith("Paragraph number")]
+    assert lines == [f"Paragraph number {n} is here." for n in range(40)]
+
+
+def _final(shown: str) -> str:
+    """Return what stays in a terminal: the cursor goes up and erases, and nothing else moves it."""
+    lines = [""]
+    for piece in re.findall(rf"{ESCAPES.pattern}|\r|\n|[^\x1b\r\n]+", shown):
+        if piece == "\n":
+            lines.append("")
+        elif piece.endswith("A") and piece.startswith("\x1b["):
+            del lines[len(lines) - int(piece[2:-1] or 1) :]
+        elif piece == "\x1b[2K":
+            lines[-1] = ""
+        elif not piece.startswith("\x1b") and piece != "\r":
+            lines[-1] += piece
+    return "\n".join(line.rstrip() for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "changed"),
+    [(["ask", "--no-color", "why"], {}), (["search", "--no-color", "why"], {}), (["ask", "why"], {"NO_COLOR": "1"})],
+)
+async def test_colours_can_be_left_out(arguments: list[str], changed: dict[str, str], settings: dict[str, str]) -> None:
+    async with terminal(*arguments, settings=settings | changed) as screen:
+        code, _ = await screen.ended()
+
+    assert code == 0
+    assert "Example A" in screen.shown
+    assert not COLOURS.search(screen.shown)
+
+
+async def test_pages_are_listed_with_colours_and_links(settings: dict[str, str]) -> None:
+    async with terminal("search", "why", settings=settings) as screen:
+        await screen.ended()
+
+    assert COLOURS.search(screen.shown)
+    assert re.search(
+        r"^1\. Example A \(2026-11-01\) https://a\.example/1 First snippet\. "
+        r"2\. Example B https://b\.example/2 Second — snippet ü\. Perplexity Search · \d\.\d s · \$0\.0050$",
+        words(screen),
+    )
+
+
+@pytest.mark.parametrize("asked", ["ask", "search"])
+async def test_what_tries_to_command_the_terminal_does_nothing(
+    asked: str, fake: FakePerplexity, settings: dict[str, str]
+) -> None:
+    attack = "\x1b]0;owned\x07\x1b[2Jred\x9b31m \x1b]8;;https://evil.example\x1b\\words\u202eevil\rgone"
+    fake.script(
+        "/v1/agent", streamed(CREATED, delta(attack), delta(" [1]"), answered(attack + " [1]", attack), pause=0.2)
+    )
+    pages = [{"title": attack, "url": "https://a.example/" + attack, "snippet": attack}]
+    fake.fail("/search", status=200, body={"results": pages})
+
+    async with terminal(asked, "why", settings=settings) as screen:
+        await screen.ended()
+
+    assert "red" in screen.shown
+    for command in ("\x1b]0;", "\x07", "\x1b[2J", "\x9b", "\u202e", "https://evil.example\x1b"):
+        assert command not in screen.shown
+
+
+async def test_text_that_looks_like_html_or_a_link_definition_is_not_hidden(
+    fake: FakePerplexity, settings: dict[str, str]
+) -> None:
+    text = "A List<int> and <b>more</b>.\n\n[label]: https://hidden.example\n\n[words](https://shown.example/x)"
+    fake.script("/v1/agent", streamed(CREATED, delta(text), answered(text)))
+
+    async with terminal("ask", "why", settings=settings) as screen:
+        await screen.ended()
+
+    for shown in ("List<int>", "<b>more</b>", "https://hidden.example", "words (https://shown.example/x)"):
+        assert shown in words(screen)
+
+
+async def test_ctrl_c_while_it_writes_cancels_the_run_and_says_so(
+    fake: FakePerplexity, settings: dict[str, str]
+) -> None:
+    fake.script("/v1/agent", streamed(CREATED, delta("Half an "), delta("answer"), hang=True, pause=0.2))
+
+    async with terminal("ask", "why", settings=settings) as screen:
+        await screen.until(lambda shown: "Half" in shown)
+        screen.process.send_signal(signal.SIGINT)
+        code, err = await screen.ended()
+
+    assert (code, err) == (130, "\nCancelled, and a run that had begun at the service with it.\n")
+    assert fake.cancelled == [RUN]
+    assert screen.shown.count("\x1b[?25l") == screen.shown.count("\x1b[?25h")
+
+
+async def test_an_answer_that_breaks_off_is_a_failure(fake: FakePerplexity, settings: dict[str, str]) -> None:
+    fake.script("/v1/agent", streamed(CREATED, delta("Half"), reset=True))
+
+    async with terminal("ask", "--providers", "perplexity", "why", settings=settings) as screen:
+        code, err = await screen.ended()
+
+    assert code == 1
+    assert err.startswith("python -m perplexity ask: Perplexity ")
+    assert "Sources" not in screen.shown
+
+
+async def test_a_terminal_that_can_do_nothing_is_shown_the_whole(
+    fake: FakePerplexity, settings: dict[str, str]
+) -> None:
+    recorded = fixture("agent.stream.completed.sse")
+    fake.script("/v1/agent", streamed(*(recorded[n : n + 400] for n in range(0, len(recorded), 400))))
+
+    async with terminal("ask", "why", settings=settings | {"TERM": "dumb"}) as screen:
+        await screen.ended()
+
+    assert words(screen).count("Example answer with a claim.[1] Another claim — ü.[2]") == 1
+    assert "\x1b" not in screen.shown

@@ -1,0 +1,108 @@
+"""The command line says who served, and why it was not the first choice."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from collections.abc import Mapping
+
+import pytest
+from ddgs.engines.duckduckgo import Duckduckgo
+
+from perplexity.cli.base import World
+from perplexity.cli.main import main
+from tests.fakes import brave, openrouter
+from tests.fakes.brave import FakeBrave
+from tests.fakes.command import Ended, run
+from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit
+from tests.fakes.openrouter import FakeOpenRouter
+from tests.fakes.perplexity import FakePerplexity
+
+NO_CREDIT = {"error": {"type": "insufficient_quota", "message": "You exceeded your current quota", "code": 401}}
+HITS = [Hit(title=f"Page {n}", url=f"https://example.com/{n}", body=f"Why {n} is so.") for n in (1, 2)]
+
+
+async def here(*arguments: str, environ: Mapping[str, str]) -> Ended:
+    """Run a command in this process, where DuckDuckGo's address can be turned round."""
+    world = World(environ=environ, stdin=io.StringIO(), stdout=io.StringIO(), stderr=io.StringIO())
+    code = await asyncio.to_thread(main, arguments, world)
+    return Ended(code=code, out=_text(world.stdout), err=_text(world.stderr))
+
+
+def _text(stream: object) -> str:
+    assert isinstance(stream, io.StringIO)
+    return stream.getvalue()
+
+
+async def test_without_any_key_duckduckgo_serves_and_the_key_to_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with FakeDuckDuckGo(HITS) as duckduckgo:
+        monkeypatch.setattr(Duckduckgo, "search_url", duckduckgo.url)
+        answer = await here("ask", "why", environ={})
+        pages = await here("search", "why", environ={})
+
+    because = "DuckDuckGo served, because PERPLEXITY_API_KEY is not set."
+    assert (answer.code, pages.code, answer.err, pages.err) == (0, 0, "", "")
+    assert answer.out.startswith(
+        "Why 1 is so. [1]\n\nWhy 2 is so. [2]\n\nSources:\n1. Page 1\n   https://example.com/1\n"
+    )
+    assert "No model wrote this: these are passages of the pages, word for word." in answer.out
+    for written in (answer.out, pages.out):
+        assert because in written
+        last = written.splitlines()[-1]
+        assert last.startswith("DuckDuckGo · ")
+        assert last.endswith(" s · free")
+
+
+async def test_a_first_choice_that_fails_is_named_with_its_reason(
+    fake: FakePerplexity, settings: dict[str, str]
+) -> None:
+    fake.fail("/v1/agent", status=401, body=NO_CREDIT)
+    fake.fail("/search", status=401, body=NO_CREDIT)
+    async with FakeOpenRouter() as routed, FakeBrave() as searched:
+        keys = {
+            "OPENROUTER_API_KEY": openrouter.KEY,
+            "OPENROUTER_BASE_URL": routed.base_url,
+            "BRAVE_API_KEY": brave.KEY,
+            "BRAVE_BASE_URL": searched.base_url,
+        }
+        answer = await run("ask", "why", settings=settings | keys)
+        pages = await run("search", "why", settings=settings | keys)
+
+    assert (answer.code, pages.code) == (0, 0)
+    assert "OpenRouter served, because Perplexity is out of credit." in answer.out
+    assert answer.out.splitlines()[-1].startswith("OpenRouter · perplexity/sonar")
+    assert "Brave served, because Perplexity is out of credit." in pages.out
+
+
+async def test_json_tells_who_failed(fake: FakePerplexity, settings: dict[str, str]) -> None:
+    fake.fail("/v1/agent", status=401, body=NO_CREDIT)
+    async with FakeBrave() as searched:
+        keys = {"BRAVE_API_KEY": brave.KEY, "BRAVE_BASE_URL": searched.base_url}
+        answer = json.loads((await run("ask", "--json", "why", settings=settings | keys)).out)
+
+    assert (answer["provider"], answer["kind"]) == ("Brave", "passages")
+    assert [(failed["provider"], failed["error_class"]) for failed in answer["failed"]] == [
+        ("Perplexity", "BillingError")
+    ]
+
+
+async def test_the_order_can_be_chosen(fake: FakePerplexity, settings: dict[str, str]) -> None:
+    async with FakeBrave() as searched:
+        keys = {"BRAVE_API_KEY": brave.KEY, "BRAVE_BASE_URL": searched.base_url}
+        pages = await run("search", "--providers", "brave,perplexity", "why", settings=settings | keys)
+
+    assert "served, because" not in pages.out
+    assert pages.out.splitlines()[-1].startswith("Brave · ")
+    assert fake.requests == []
+
+
+async def test_only_models_are_asked_for_json(fake: FakePerplexity, settings: dict[str, str]) -> None:
+    fake.fail("/v1/agent", status=401, body=NO_CREDIT)
+    async with FakeBrave() as searched:
+        keys = {"BRAVE_API_KEY": brave.KEY, "BRAVE_BASE_URL": searched.base_url}
+        ended = await run("ask", "--schema", "tests/data/cli/schema.json", "why", settings=settings | keys)
+
+    assert (ended.code, ended.out) == (1, "")
+    assert "Perplexity is out of credit." in ended.err
+    assert searched.requests == []
