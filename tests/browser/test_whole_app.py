@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,11 +16,14 @@ from selenium.webdriver.remote.webdriver import WebDriver
 
 from tests.browser.page import Page
 from tests.fakes.perplexity import FakePerplexity
-from tests.fakes.process import Process
+from tests.fakes.process import Process, free_port
 
 pytestmark = pytest.mark.browser
 
 KEY = "pplx-browser-key"
+
+GIVEN_UP_SECONDS = 5
+"""What DuckDuckGo's library waits for a connection."""
 
 
 @contextmanager
@@ -37,8 +42,8 @@ async def _awaited(main: Callable[[], Awaitable[None]]) -> None:
 class Running:
     """The app as a process with a fake Perplexity, in a thread's own loop."""
 
-    def __init__(self, database: str, *, with_key: bool) -> None:
-        self._settings = {"DATABASE_URL": database}
+    def __init__(self, database: str, *, with_key: bool, **settings: str) -> None:
+        self._settings = {"DATABASE_URL": database} | settings
         self._with_key = with_key
         self._stop: asyncio.Event | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -65,8 +70,8 @@ class Running:
 
 
 @contextmanager
-def running(database: str, *, with_key: bool) -> Iterator[Running]:
-    app = Running(database, with_key=with_key)
+def running(database: str, *, with_key: bool, **settings: str) -> Iterator[Running]:
+    app = Running(database, with_key=with_key, **settings)
     with in_background(app.main):
         assert app.ready.wait(60)
         try:
@@ -133,14 +138,35 @@ def test_a_mention_and_a_follow_up_in_its_thread_and_a_direct_message(
 
 def test_no_key_and_no_network__the_handbook_answers(browser: WebDriver, database: str, artifacts: Path) -> None:
     page = Page(browser=browser, patience=40)
-    with running(database, with_key=False) as app:
+    with running(database, with_key=False, HTTPS_PROXY=f"http://127.0.0.1:{free_port()}") as app:
         page.open(app.url)
+        began = time.monotonic()
         page.send("/ask which variable sets the port?")
         answer = page.message_with("word for word")
+        seconds = time.monotonic() - began
         browser.save_screenshot(str(artifacts / "app-handbook.png"))
         addresses = [address for _, address in page.links(answer)]
 
+        assert seconds < 5
         assert "PORT" in answer.text
+        assert "DuckDuckGo could not be reached" in answer.text
         assert all(address and address.startswith(f"{app.url}/playground/docs/") for address in addresses)
         page.browser.get(str(addresses[0]))
         assert "PORT" in page.browser.find_element("tag name", "body").text
+
+
+def test_a_network_that_never_answers__the_handbook_does_soon_after_the_others_gave_up(
+    browser: WebDriver, database: str
+) -> None:
+    page = Page(browser=browser, patience=40)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        proxy = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with running(database, with_key=False, HTTPS_PROXY=proxy) as app:
+            page.open(app.url)
+            began = time.monotonic()
+            page.send("/ask which variable sets the port?")
+            answer = page.message_with("word for word")
+            seconds = time.monotonic() - began
+
+            assert "DuckDuckGo did not answer in time" in answer.text
+            assert seconds < GIVEN_UP_SECONDS + 2
