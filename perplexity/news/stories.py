@@ -1,0 +1,81 @@
+"""Stories: which of them are one, told by several sites, and which are new. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+from perplexity.news.likeness import Telling, same
+from perplexity.types import Source
+
+_MOST_TELLINGS = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Story:
+    """One story as one site tells it; `others` are further sites that tell the same one.
+
+    `date` is the day of the page, None where nobody says; `sentence` is what happened.
+    """
+
+    headline: str
+    source: Source
+    date: date | None = None
+    sentence: str = ""
+    others: tuple[Source, ...] = ()
+
+
+def is_same(one: Story, other: Story) -> bool:
+    """Tell whether both are one story: syndicated, in other words or dated anew, but not one that has moved on."""
+    return _alike(_tellings(one), _tellings(other))
+
+
+def grouped(stories: Iterable[Story]) -> tuple[Story, ...]:
+    """Return each story once, where it stands first; the other sites that tell it become its `others`."""
+    kept: list[Story] = []
+    for story in stories:
+        place = next((place for place, known in enumerate(kept) if is_same(known, story)), None)
+        if place is None:
+            kept.append(story)
+        else:
+            kept[place] = _merged(kept[place], story)
+    return tuple(kept)
+
+
+def fingerprint(story: Story) -> str:
+    """Return what `new_since` needs to know the story again, in a text of at most some 2,000 characters."""
+    return json.dumps([telling.kept() for telling in _tellings(story)], ensure_ascii=False, separators=(",", ":"))
+
+
+def new_since(stories: Iterable[Story], seen: Iterable[str]) -> tuple[Story, ...]:
+    """Return the stories that are none of those whose fingerprints are `seen`, in order."""
+    known = [[Telling.of_kept(kept) for kept in json.loads(text)] for text in seen]
+    return tuple(story for story in stories if not any(_alike(_tellings(story), before) for before in known))
+
+
+def _alike(one: Sequence[Telling], other: Sequence[Telling]) -> bool:
+    return any(same(a, b) for a in one for b in other)
+
+
+def _tellings(story: Story) -> list[Telling]:
+    """Return the story in each site's words, its own first."""
+    own = Telling(headline=story.headline, sentence=story.sentence, date=story.date, url=story.source.url)
+    others = (Telling(headline=s.title, sentence="", date=day(s.date), url=s.url) for s in story.others)
+    return [own, *others][:_MOST_TELLINGS]
+
+
+def _merged(story: Story, other: Story) -> Story:
+    """Return the story with the other's sites, each address once."""
+    sources = {source.url: source for source in (*story.others, other.source, *other.others)}
+    sources.pop(story.source.url, None)
+    return replace(story, others=tuple(sources.values()))
+
+
+def day(value: str | None) -> date | None:
+    """Return the day that an ISO date or timestamp begins with, None for what is none."""
+    try:
+        return date.fromisoformat((value or "")[:10])
+    except ValueError:
+        return None
