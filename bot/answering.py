@@ -22,6 +22,7 @@ from bot.storage.patience import AWAY, Patience
 from bot.storage.questions import Outcome, QuestionRow, Questions
 from bot.web.metrics import Metrics
 from perplexity.errors import AllProvidersFailed, PerplexityError, Withdrawn
+from perplexity.news.summary import NewsSummary
 from perplexity.providers.base import Provider
 from perplexity.types import Answer, Attempt, SearchResults
 
@@ -194,7 +195,7 @@ def _figures(reply: object) -> dict[str, Any]:
                 "effort": reply.effort,
                 "cost_usd": reply.usage.cost_usd,
             }
-        case SearchResults():
+        case SearchResults() | NewsSummary():
             return {"provider": reply.provider, "cost_usd": reply.cost_usd}
         case _:
             return {}

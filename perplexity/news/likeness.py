@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 
-from perplexity.news.words import Words, words_of
+from perplexity.news.words import Words, without_site, words_of
 
 _LONGEST = 300
 
@@ -24,7 +24,7 @@ class Telling:
     @cached_property
     def words(self) -> Words:
         """The words of the headline."""
-        return words_of(self.headline)
+        return words_of(without_site(self.headline, self.url))
 
     def kept(self) -> list[str]:
         """Return it as JSON takes it."""

@@ -53,6 +53,8 @@ class Handbook:
 
     async def search(self, query: Query) -> SearchResults:
         """Return the sections that share a word with the query, best first. Raises NothingFound when none does."""
+        if query.news:
+            raise NothingFound("a handbook holds no news", provider=self.name)
         started = self._clock()
         fits = scores(query.text[:LONGEST_QUERY], [f"{section.heading} {section.text}" for section in self._sections])
         best = sorted(range(len(fits)), key=lambda index: -fits[index])[: query.max_results]
@@ -69,7 +71,7 @@ class Handbook:
 
     async def answer(self, question: Question) -> Answer:
         """Return the passages that fit the question best, word for word. Raises NothingFound."""
-        return passages_answer(await self.search(Query(text=question.text)), question.text)
+        return passages_answer(await self.search(Query(text=question.text, news=question.news)), question.text)
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
         """Yield the passages at once. Raises NothingFound."""

@@ -1,0 +1,95 @@
+"""The news of a category: asked of the chain, told as stories, each of a page that was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from perplexity.errors import NothingFound
+from perplexity.filters import Filters
+from perplexity.news.categories import category as category_of
+from perplexity.news.prompts import messages
+from perplexity.news.reading import Read, read
+from perplexity.news.stories import Story, grouped
+from perplexity.providers.base import Provider
+from perplexity.queries import parse_query
+from perplexity.types import Attempt, Question
+
+LEAST, MOST = 5, 8
+"""How many stories a summary has, where there are so many."""
+
+AS_FOUND = "No model wrote this: headlines and sentences are the pages’ own."
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewsSummary:
+    """At most 8 stories, the most important first, and when they were asked for.
+
+    `provider`, `seconds`, `cost_usd`, `notes` and `failed` are as in an `Answer`; `topic` may be empty.
+    """
+
+    stories: tuple[Story, ...]
+    provider: str
+    made_at: datetime
+    category: str
+    topic: str = ""
+    seconds: float = 0.0
+    cost_usd: float | None = None
+    notes: tuple[str, ...] = ()
+    failed: tuple[Attempt, ...] = ()
+
+
+async def news_summary(
+    provider: Provider,
+    *,
+    category: str,
+    topic: str = "",
+    filters: Filters | None = None,
+    now: datetime,
+    seconds: float | None = None,
+) -> NewsSummary:
+    """Return the news of a category, of the past day unless the filters name another time.
+
+    `now` is the moment of the summary, in any time zone; `seconds` is as in a `Question`. Raises InvalidRequest for a
+    category that there is not, NothingFound where no page tells a story, or another PerplexityError.
+    """
+    category = category_of(category)
+    topic = parse_query(topic) if topic.strip() else ""
+    filters = of_the_day(filters or Filters())
+    asked = messages(category=category, topic=topic, filters=filters, now=now, least=LEAST, most=MOST)
+    answer = await provider.answer(Question(messages=asked, filters=filters, news=True, seconds=seconds))
+    found = read(answer)
+    stories = grouped(found.stories)[:MOST]
+    if not stories:
+        raise NothingFound("no page tells a story of this kind", provider=answer.provider)
+    return NewsSummary(
+        stories=stories,
+        provider=answer.provider,
+        made_at=now,
+        category=category,
+        topic=topic,
+        seconds=answer.seconds,
+        cost_usd=answer.usage.cost_usd,
+        notes=(*_remarks(found, stories), *answer.notes),
+        failed=answer.failed,
+    )
+
+
+def of_the_day(filters: Filters) -> Filters:
+    """Return the filters, for the past day where they name no time."""
+    return filters if filters.recency or filters.after or filters.before else replace(filters, recency="day")
+
+
+def _remarks(found: Read, stories: tuple[Story, ...]) -> Iterator[str]:
+    """Yield what the reader should know of how the stories came about."""
+    if found.as_found:
+        yield AS_FOUND
+    if len(stories) < LEAST:
+        yield f"Only {_counted(len(stories))} found."
+    if found.unsourced:
+        yield f"{_counted(found.unsourced)} left out that no page tells."
+
+
+def _counted(number: int) -> str:
+    return f"{number} {'story was' if number == 1 else 'stories were'}"
