@@ -1,9 +1,10 @@
 """Web search as tools for agents of any kind. A new tool is a file beside this, and a line in `TOOLS`."""
 
-from perplexity.tools import agentic_web_search, duckduckgo, perplexity_search, web_search, websearch
+from perplexity.tools import agentic_web_search, duckduckgo, news_summary, perplexity_search, web_search, websearch
 from perplexity.tools.agentic_web_search import create_agentic_web_search_tool
 from perplexity.tools.base import Failure, Tool
 from perplexity.tools.duckduckgo import create_duckduckgo_tool
+from perplexity.tools.news_summary import create_news_summary_tool
 from perplexity.tools.perplexity_search import create_perplexity_search_tool
 from perplexity.tools.web_search import create_web_search_tool
 from perplexity.tools.websearch import create_websearch_tool
@@ -14,6 +15,7 @@ TOOLS: tuple[Tool, ...] = (
     perplexity_search.TOOL,
     duckduckgo.TOOL,
     websearch.TOOL,
+    news_summary.TOOL,
 )
 """Every tool, ready to be called: keys and addresses are looked for in the environment when a call needs them."""
 
@@ -23,6 +25,7 @@ __all__ = [
     "Tool",
     "create_agentic_web_search_tool",
     "create_duckduckgo_tool",
+    "create_news_summary_tool",
     "create_perplexity_search_tool",
     "create_web_search_tool",
     "create_websearch_tool",

@@ -41,7 +41,7 @@ def create_websearch_tool(provider: Provider) -> Tool:
             message = Message(role="user", content=parse_query(query))
             answer = await provider.answer(Question(messages=(message,), seconds=SECONDS))
         except AllProvidersFailed as error:
-            return Failure(f"[{NAME} failed: {_reasons(error.attempts) or 'no service is configured'}]")
+            return Failure(f"[{NAME} failed: {reasons(error.attempts) or 'no service is configured'}]")
         except PerplexityError as error:
             return explain(NAME, error, seconds=SECONDS)
         return "\n\n".join([format_result(answer), " ".join([served(answer), *answer.notes])])
@@ -66,11 +66,12 @@ async def _search(query: str) -> str:
 def served(answer: Answer) -> str:
     """Return who served, whether a model wrote the text, and why it was not the first choice."""
     what = "Answered by" if answer.kind is AnswerKind.MODEL else "Passages, word for word and by no model, found by"
-    reasons = _reasons(answer.failed)
-    return f"{what} {answer.provider}, because {reasons}." if reasons else f"{what} {answer.provider}."
+    why = reasons(answer.failed)
+    return f"{what} {answer.provider}, because {why}." if why else f"{what} {answer.provider}."
 
 
-def _reasons(failed: tuple[Attempt, ...]) -> str:
+def reasons(failed: tuple[Attempt, ...]) -> str:
+    """Return what became of each provider that was asked before."""
     return "; ".join(f"{attempt.provider} {attempt.summary or 'failed'}" for attempt in failed)
 
 

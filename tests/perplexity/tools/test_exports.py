@@ -20,6 +20,7 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "perplexity_search": ({"query": "python", "max_tokens": 200}, '{"success": true, "content": "Example answer'),
     "web_search": ({"query": "python"}, "Title: Python\nSnippet: Free threads are here.\nURL: https://python.org/"),
     "websearch": ({"query": "python"}, "<result>\nExample answer"),
+    "news_summary": ({"category": "technology", "topic": "python"}, "<result>\n- Example A"),
 }
 each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=PROTOCOLS)
 each_tool = pytest.mark.parametrize("tool", TOOLS, ids=[tool.name for tool in TOOLS])
@@ -88,7 +89,7 @@ async def test_a_tool_that_there_is_not_is_a_failure(protocol: Protocol) -> None
 
     assert protocol.text(reply) == (
         "[there is no tool 'search_everything'; the tools are "
-        "WebSearch, AgenticWebSearch, perplexity_search, web_search, websearch]"
+        "WebSearch, AgenticWebSearch, perplexity_search, web_search, websearch, news_summary]"
     )
     assert protocol.failed(reply) in {True, None}
 
@@ -146,6 +147,7 @@ async def test_a_failure_can_be_sent_whatever_the_model_wrote() -> None:
         ("perplexity_search", False),
         ("web_search", True),
         ("websearch", True),
+        ("news_summary", True),
     ],
 )
 def test_a_tool_is_strict_where_its_schema_can_be(name: str, strict: bool) -> None:

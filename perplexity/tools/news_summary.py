@@ -1,0 +1,74 @@
+"""news_summary: the stories of a category of news, by the first of the configured services that has them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+
+from perplexity.citations import format_result
+from perplexity.errors import AllProvidersFailed, PerplexityError
+from perplexity.news.categories import CATEGORIES
+from perplexity.news.summary import news_summary
+from perplexity.news.telling import as_answer
+from perplexity.providers import opened
+from perplexity.providers.base import Provider
+from perplexity.tools.access import setup_from
+from perplexity.tools.base import Failure, Tool
+from perplexity.tools.faults import explain
+from perplexity.tools.websearch import chain, reasons
+from perplexity.types import JSON
+
+NAME = "news_summary"
+DESCRIPTION = """\
+Returns today's 5 to 8 most important news stories of a category, each with its headline, date, one sentence and
+numbered references. A story that several sites tell is listed once. Name a topic to narrow them."""
+PARAMETERS: Mapping[str, JSON] = {
+    "type": "object",
+    "properties": {
+        "category": {"type": "string", "enum": list(CATEGORIES), "description": "The kind of news"},
+        "topic": {
+            "type": "string",
+            "default": "",
+            "description": "What the news shall be about, in a few words; empty for anything",
+        },
+    },
+    "required": ["category"],
+    "additionalProperties": False,
+}
+SECONDS = 60.0
+
+
+def create_news_summary_tool(provider: Provider, *, now: Callable[[], float] = time.time) -> Tool:
+    """Return the tool; its handler takes `category` and `topic` and returns stories, their references and who served.
+
+    `provider` answers: a `Fallback`, whose own deadlines hold too, or any single one. `now` gives seconds since 1970.
+    """
+
+    async def handler(category: str, topic: str = "") -> str:
+        try:
+            moment = datetime.fromtimestamp(now(), UTC)
+            summary = await news_summary(provider, category=category, topic=topic, now=moment, seconds=SECONDS)
+        except AllProvidersFailed as error:
+            return Failure(f"[{NAME} failed: {reasons(error.attempts) or 'no service is configured'}]")
+        except PerplexityError as error:
+            return explain(NAME, error, seconds=SECONDS)
+        why = reasons(summary.failed)
+        served = f"Found by {summary.provider}{f', because {why}' if why else ''}."
+        return "\n\n".join([format_result(as_answer(summary)), " ".join([served, *summary.notes])])
+
+    return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)
+
+
+async def _news(category: str, topic: str = "") -> str:
+    """Ask the services whose keys the environment holds now, and close every connection at the end."""
+    try:
+        async with opened(setup_from(os.environ)) as providers:
+            return await create_news_summary_tool(chain(providers)).handler(category, topic)
+    except PerplexityError as error:
+        return explain(NAME, error, seconds=SECONDS)
+
+
+TOOL = Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=_news)
+"""The tool over the services whose keys the environment holds when it is called."""
