@@ -1,0 +1,147 @@
+"""What a digest is, what can be done with one, and what comes of that; frozen values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+from uuid import UUID
+
+from bot.digests.schedule import Schedule
+
+
+class Verb(StrEnum):
+    """What its owner can do with a digest that there is; the value is the word to type."""
+
+    PAUSE = "pause"
+    RESUME = "resume"
+    DELETE = "delete"
+    RUN = "run"
+
+
+class State(StrEnum):
+    """Whether a digest runs: `STOPPED` is what it did itself, `PAUSED` what its owner wanted."""
+
+    ACTIVE = "active"
+    PAUSED = "paused"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Owner:
+    """Somebody in a workspace."""
+
+    team_id: str
+    user_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """A digest as somebody asks for it.
+
+    `topic` may be empty; `silence` are the days of the week on which it says that nothing is new. The schedule's zone
+    is the owner's; where the wish was only read it is not known yet, and empty.
+    """
+
+    category: str
+    topic: str
+    schedule: Schedule
+    silence: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Digest:
+    """A digest as it is kept: `number` is how its owner calls it, `next_at` None unless it is active.
+
+    `runs` and `cost_usd` count what it did in the last 30 days.
+    """
+
+    id: UUID
+    number: int
+    owner: Owner
+    channel_id: str
+    wish: Wish
+    state: State = State.ACTIVE
+    next_at: datetime | None = None
+    runs: int = 0
+    cost_usd: float = 0.0
+
+    @property
+    def title(self) -> str:
+        """What it is about: "Technology: open source databases"."""
+        return ": ".join(filter(None, (self.wish.category.capitalize(), self.wish.topic)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Added:
+    """There is a new digest."""
+
+    digest: Digest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Full:
+    """There are as many digests as allowed, of this owner or in this `channel`."""
+
+    limit: int
+    channel: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listed:
+    """All digests of their owner, by number."""
+
+    digests: Sequence[Digest]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changed:
+    """What was wanted is done; the digest is as it is now, or as it was before it was deleted."""
+
+    verb: Verb
+    digest: Digest
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlreadyRunning:
+    """It is being made just now, so it is not made once more."""
+
+    digest: Digest
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoSuchDigest:
+    """The owner has none of this number; `numbers` are those that there are. A button names no number."""
+
+    number: int | None = None
+    numbers: Sequence[int] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SomebodyElses:
+    """The digest behind a button belongs to somebody else."""
+
+
+WatchReply = Added | Full | Listed | Changed | AlreadyRunning | NoSuchDigest | SomebodyElses
+
+
+class Watching(Protocol):
+    """Where digests are kept. Everything raises like the database."""
+
+    async def add(self, wish: Wish, *, id: UUID, owner: Owner, channel_id: str) -> Added | Full:
+        """Keep a new digest that posts to a channel; the same `id` once more is the same digest."""
+        ...
+
+    async def listed(self, owner: Owner) -> Listed:
+        """Return what somebody has."""
+        ...
+
+    async def change(self, verb: Verb, number: int, *, owner: Owner, by: str) -> WatchReply:
+        """Do something with the owner's digest of this number; `by` identifies what asked for it."""
+        ...
+
+    async def press(self, verb: Verb, id: UUID, *, user_id: str, by: str) -> WatchReply:
+        """Do something with the digest behind a button, which only its owner may."""
+        ...

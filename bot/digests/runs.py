@@ -1,0 +1,85 @@
+"""One run of a digest as a question's text, which is all that a job leads to; and when it is due again. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from uuid import UUID
+
+from bot.digests.base import Digest
+from bot.digests.slots import latest_slot, next_slot
+from bot.storage.digests import Planned
+from bot.storage.questions import NewQuestion
+
+COMMAND = "digest"
+"""What a question of a digest asks; nobody can type it."""
+
+SURFACE = "digest"
+
+LATE_AFTER = timedelta(minutes=15)
+"""A run that begins so long after its slot says that it is late."""
+
+_TEXT = re.compile(r"(?P<id>\S+) (?P<why>\S+) (?P<slot>\S+) (?P<title>.*)", re.DOTALL)
+
+
+class Why(StrEnum):
+    """Why a digest runs: it is time, it was time while nothing ran, or its owner wants it now."""
+
+    DUE = "due"
+    LATE = "late"
+    ASKED = "asked"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One run: which digest's, why, for which moment. `title` is what the digest is about."""
+
+    digest_id: UUID
+    why: Why
+    slot: datetime
+    title: str
+
+    @property
+    def text(self) -> str:
+        """Return it as a question's text, which `read` reads."""
+        return f"{self.digest_id} {self.why} {self.slot.isoformat()} {self.title}"
+
+
+def read(text: str) -> Run:
+    """Read what `Run.text` gave. Raises ValueError for anything else."""
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        raise ValueError("this is no run of a digest")
+    return Run(
+        digest_id=UUID(match["id"]),
+        why=Why(match["why"]),
+        slot=datetime.fromisoformat(match["slot"]),
+        title=match["title"],
+    )
+
+
+def plan(digest: Digest, *, now: datetime, new_id: Callable[[], UUID]) -> Planned:
+    """Return the run of a digest that is due: the last slot that has come, whatever was missed before it."""
+    schedule = digest.wish.schedule
+    slot = latest_slot(schedule, first=digest.next_at or now, now=now)
+    why = Why.LATE if now - slot > LATE_AFTER else Why.DUE
+    run = Run(digest_id=digest.id, why=why, slot=slot, title=digest.title)
+    question = question_of(run, digest, id=new_id(), key=slot.isoformat())
+    return Planned(slot=slot, question=question, next_at=next_slot(schedule, now))
+
+
+def question_of(run: Run, digest: Digest, *, id: UUID, key: str) -> NewQuestion:
+    """Return the question that makes a run; `key` tells apart what may run twice."""
+    return NewQuestion(
+        id=id,
+        delivery_key=f"{SURFACE}:{digest.id}:{key}",
+        surface=SURFACE,
+        command=COMMAND,
+        text=run.text,
+        team_id=digest.owner.team_id,
+        channel_id=digest.channel_id,
+        user_id=digest.owner.user_id,
+    )

@@ -1,0 +1,60 @@
+"""Looks every minute for digests that are due and begins their runs, beside any number of other processes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from uuid import UUID, uuid4
+
+from bot.digests.runs import plan
+from bot.storage.digests import Digests
+from bot.storage.patience import AWAY
+
+log = logging.getLogger(__name__)
+
+MINUTE = 60.0
+
+
+def utc_now() -> datetime:
+    """Return the wall clock's time with its zone."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ticker:
+    """Ticks at the beginning of each minute. `now`, `sleep`, `new_id`: the clock, the pause, the ids of questions.
+
+    A database that is away is asked again at the next tick: what came due meanwhile is still due then.
+    """
+
+    digests: Digests
+    now: Callable[[], datetime] = utc_now
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    new_id: Callable[[], UUID] = uuid4
+
+    async def run(self) -> None:
+        """Tick until cancelled."""
+        while True:
+            try:
+                await self.tick()
+            except AWAY as error:
+                log.warning("tick.skipped", extra={"error": type(error).__name__})
+            await self.sleep(seconds_to_next_minute(self.now()))
+
+    async def tick(self) -> int:
+        """Begin every run that is due, and return how many this process began."""
+        begun = 0
+        now = self.now()
+        while (digest := await self.digests.run_due(partial(plan, now=now, new_id=self.new_id), now=now)) is not None:
+            log.info("digest.due", extra={"digest": str(digest)})
+            begun += 1
+        return begun
+
+
+def seconds_to_next_minute(now: datetime) -> float:
+    """Return how long it is until the clock shows the next minute."""
+    return MINUTE - now.second - now.microsecond / 1e6

@@ -1,0 +1,180 @@
+"""The tables of the digests: rows in, frozen values out, each change one short transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, LiteralString
+from uuid import UUID
+
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow
+
+from bot.digests.base import Digest, Full, Owner, State, Wish
+from bot.digests.schedule import Schedule
+from bot.storage import digest_queries as sql
+from bot.storage import queries
+from bot.storage.questions import Defer, NewQuestion, Pool, storable
+
+SEEN_DAYS = 30
+MOST_SEEN = 500
+"""Of so many stories it is remembered that they were posted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """How many digests one person, and one channel, may have."""
+
+    per_user: int
+    per_channel: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """A run that is to begin: its slot, its question, and when the digest is due again."""
+
+    slot: datetime
+    question: NewQuestion
+    next_at: datetime
+
+
+class Digests:
+    """The tables' operations. `defer` puts a question's job into the transaction that begins a run."""
+
+    def __init__(self, pool: Pool, defer: Defer) -> None:
+        self._pool = pool
+        self._defer = defer
+
+    async def add(
+        self, wish: Wish, *, id: UUID, owner: Owner, channel_id: str, next_at: datetime, limits: Limits
+    ) -> Full | None:
+        """Keep a new digest, unless a limit is reached; the same `id` once more changes nothing."""
+        values = vars(owner) | {"id": id, "channel_id": channel_id, "next_at": next_at, "most": limits.per_user}
+        async with self._pool.connection() as connection:
+            await connection.execute(sql.ALONE, values)
+            if await _one(connection, sql.LOCK, values):
+                return None
+            counts = await _one(connection, sql.COUNTS, values) or {}
+            if counts["of_owner"] >= limits.per_user:
+                return Full(limit=limits.per_user, channel=False)
+            if counts["in_channel"] >= limits.per_channel:
+                return Full(limit=limits.per_channel, channel=True)
+            await connection.execute(sql.ADD, values | _columns(wish))
+        return None
+
+    async def get(self, id: UUID, *, now: datetime) -> Digest | None:
+        """Read a digest; None when there is none any more."""
+        async with self._pool.connection() as connection:
+            row = await _one(connection, sql.GET, {"id": id, "now": now})
+        return _digest(row) if row else None
+
+    async def of_owner(self, owner: Owner, *, now: datetime) -> tuple[Digest, ...]:
+        """Read what somebody has, by number."""
+        async with self._pool.connection() as connection:
+            rows = await (await connection.execute(sql.OF_OWNER, vars(owner) | {"now": now})).fetchall()
+        return tuple(map(_digest, rows))
+
+    async def set_state(self, id: UUID, state: State, *, next_at: datetime | None) -> None:
+        """Pause a digest, or let it run from `next_at` on."""
+        await self._execute(sql.SET_STATE, {"id": id, "state": state, "next_at": next_at})
+
+    async def stop(self, id: UUID) -> bool:
+        """Stop a digest that runs; False when it does not."""
+        async with self._pool.connection() as connection:
+            return await _one(connection, sql.STOP, {"id": id}) is not None
+
+    async def delete(self, id: UUID) -> None:
+        """Forget a digest."""
+        await self._execute(sql.DELETE, {"id": id})
+
+    async def run_due(self, plan: Callable[[Digest], Planned], *, now: datetime) -> UUID | None:
+        """Begin one run that is due, in one transaction with its question; None when nothing is.
+
+        However many processes ask at once, a slot has one run. Returns the digest's id.
+        """
+        async with self._pool.connection() as connection:
+            row = await _one(connection, sql.DUE, {"now": now})
+            if row is None:
+                return None
+            planned = plan(_digest(row))
+            await self._begin(connection, row["id"], planned.slot, planned.question)
+            await connection.execute(sql.ADVANCE, {"id": row["id"], "next_at": planned.next_at})
+        return UUID(str(row["id"]))
+
+    async def run_now(self, id: UUID, question: NewQuestion, *, now: datetime) -> bool:
+        """Begin a run that its owner asked for; False while another one goes on that was not asked for so."""
+        async with self._pool.connection() as connection:
+            there = await _one(connection, sql.LOCK, {"id": id}) is not None
+            running = await _one(connection, sql.RUNNING, {"id": id}) is not None
+            return there and not running and await self._begin(connection, id, now, question)
+
+    async def record(
+        self, id: UUID, *, question_id: UUID, now: datetime, choose: Callable[[Sequence[str]], Sequence[str]]
+    ) -> datetime | None:
+        """Note which stories a run posts, and return when the one before last posted some.
+
+        `choose` is given the fingerprints of what was posted and returns those that are new; two runs of one digest do
+        so one after the other. A run that is interrupted may do it again.
+        """
+        values = {"id": id, "question_id": question_id, "now": now, "days": SEEN_DAYS, "most": MOST_SEEN}
+        async with self._pool.connection() as connection:
+            await connection.execute(sql.LOCK, values)
+            seen = await (await connection.execute(sql.SEEN, values)).fetchall()
+            chosen = choose([row["fingerprint"] for row in seen])
+            await connection.execute(sql.UNSEE, values)
+            await connection.execute(sql.SEE, values | {"fingerprints": list(chosen)})
+        return seen[0]["at"] if seen else None
+
+    async def last_run(self, id: UUID, *, question_id: UUID) -> datetime | None:
+        """Return when another run than this last looked for news, None when none did."""
+        async with self._pool.connection() as connection:
+            row = await _one(connection, sql.LAST_RUN, {"id": id, "question_id": question_id})
+        return row["slot"] if row else None
+
+    async def _begin(
+        self, connection: AsyncConnection[DictRow], id: UUID, slot: datetime, question: NewQuestion
+    ) -> bool:
+        values = {"id": id, "slot": slot, "question_id": question.id}
+        if await _one(connection, sql.RUN, values) is None:
+            return False
+        received = vars(question) | {"text": storable(question.text)}
+        if await _one(connection, queries.RECEIVE, received) is None:
+            return False
+        await self._defer(connection, question.id)
+        return True
+
+    async def _execute(self, query: LiteralString, values: Mapping[str, Any]) -> None:
+        async with self._pool.connection() as connection:
+            await connection.execute(query, values)
+
+
+async def _one(connection: AsyncConnection[DictRow], query: LiteralString, values: Mapping[str, Any]) -> DictRow | None:
+    return await (await connection.execute(query, values)).fetchone()
+
+
+def _columns(wish: Wish) -> dict[str, Any]:
+    schedule = wish.schedule
+    return {
+        "category": wish.category,
+        "topic": storable(wish.topic),
+        "days": sorted(schedule.days),
+        "at": schedule.at,
+        "zone": schedule.zone,
+        "silence": sorted(wish.silence),
+    }
+
+
+def _digest(row: Mapping[str, Any]) -> Digest:
+    schedule = Schedule(days=frozenset(row["days"]), at=row["at"], zone=row["zone"])
+    return Digest(
+        id=row["id"],
+        number=row["number"],
+        owner=Owner(team_id=row["team_id"], user_id=row["user_id"]),
+        channel_id=row["channel_id"],
+        wish=Wish(category=row["category"], topic=row["topic"], schedule=schedule, silence=frozenset(row["silence"])),
+        state=State(row["state"]),
+        next_at=row["next_at"],
+        runs=row["runs"],
+        cost_usd=row["cost_usd"],
+    )

@@ -1,0 +1,135 @@
+"""Two tickers on one real Postgres, by a clock that the test moves: every slot once, whatever the clocks do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime, time, timedelta
+from uuid import UUID, uuid4
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from bot.digests.runs import Run, Why, read
+from bot.digests.schedule import WEEKDAYS
+from bot.digests.tick import Ticker, seconds_to_next_minute
+from bot.storage.digests import Digests
+from bot.storage.questions import Pool, connection_pool
+from tests.fakes.digests import SATURDAY, WallClock, kept, no_job, wish
+
+ZONES = (
+    "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Cairo", "America/Santiago", "Asia/Kolkata",
+)  # fmt: skip
+TIMES = ("0:00", "0:30", "2:15", "9:00")
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture
+async def pool(database: str) -> AsyncIterator[Pool]:
+    async with connection_pool(database) as pool:
+        yield pool
+
+
+@pytest.fixture
+async def another_pool(database: str) -> AsyncIterator[Pool]:
+    async with connection_pool(database) as pool:
+        yield pool
+
+
+async def runs_of(pool: Pool) -> list[Run]:
+    async with pool.connection() as connection:
+        rows = await (await connection.execute("SELECT text FROM questions ORDER BY received_at")).fetchall()
+    return [read(row["text"]) for row in rows]
+
+
+def readings(zone: str, at: str, *, begin: datetime, days: int) -> Iterator[datetime]:
+    """Yield the moments of a daily time as somebody finds them who reads a clock on the wall every minute.
+
+    A day's is the first minute in which the clock shows the time or a later one.
+    """
+    tz = ZoneInfo(zone)
+    hour, minute = map(int, at.split(":"))
+    wanted = datetime.combine(begin.astimezone(tz).date(), time(hour, minute))
+    for passed in range(days * 24 * 60):
+        moment = begin + passed * MINUTE
+        shown = moment.astimezone(tz).replace(tzinfo=None)
+        if shown >= wanted:
+            if passed:
+                yield moment
+            wanted += timedelta(days=1)
+
+
+@pytest.mark.parametrize("begin", [datetime(2026, 3, 1, 12, tzinfo=UTC), datetime(2026, 9, 5, 12, tzinfo=UTC)])
+async def test_in_sixty_days_with_two_processes_no_slot_is_missed_and_none_is_run_twice(
+    pool: Pool, another_pool: Pool, begin: datetime
+) -> None:
+    clock = WallClock(begin)
+    one, other = (Ticker(digests=Digests(p, no_job), now=clock, sleep=clock.sleep) for p in (pool, another_pool))
+    expected: dict[UUID, list[datetime]] = {}
+    for zone in ZONES:
+        for at in TIMES:
+            digest = await kept(one.digests, uuid4(), wish(at, zone=zone), now=begin)
+            expected[digest.id] = list(readings(zone, at, begin=begin, days=60))
+    due = {slot for slots in expected.values() for slot in slots}
+
+    # In every other minute nothing is due, so that a tick there would find nothing either.
+    for moment in sorted(due | {slot - MINUTE for slot in due}):
+        clock.now = moment
+        await asyncio.gather(one.tick(), other.tick())
+
+    found: dict[UUID, list[datetime]] = {digest_id: [] for digest_id in expected}
+    for run in await runs_of(pool):
+        found[run.digest_id].append(run.slot)
+        assert run.why is Why.DUE
+    assert {digest_id: sorted(slots) for digest_id, slots in found.items()} == expected
+
+
+async def test_what_was_missed_is_run_once__late__and_goes_on_as_usual(pool: Pool) -> None:
+    clock = WallClock(SATURDAY)
+    ticker = Ticker(digests=Digests(pool, no_job), now=clock)
+    await kept(ticker.digests, uuid4(), wish("9:00", days=WEEKDAYS))
+    clock.now = datetime(2026, 11, 25, 9, 30, tzinfo=UTC)
+
+    counts = [await ticker.tick(), await ticker.tick()]
+    clock.now = datetime(2026, 11, 26, 8, 0, tzinfo=UTC)
+    counts.append(await ticker.tick())
+
+    assert counts == [1, 0, 1]
+    assert [(run.why, run.slot) for run in await runs_of(pool)] == [
+        (Why.LATE, datetime(2026, 11, 25, 8, 0, tzinfo=UTC)),
+        (Why.DUE, datetime(2026, 11, 26, 8, 0, tzinfo=UTC)),
+    ]
+
+
+async def test_many_that_are_due_at_once_are_shared_out(pool: Pool, another_pool: Pool) -> None:
+    clock = WallClock(SATURDAY)
+    tickers = [Ticker(digests=Digests(p, no_job), now=clock) for p in (pool, another_pool) * 2]
+    ids = [(await kept(tickers[0].digests, uuid4(), wish())).id for _ in range(30)]
+    clock.now += timedelta(days=1)
+
+    counts = await asyncio.gather(*(ticker.tick() for ticker in tickers))
+
+    assert sum(counts) == 30
+    assert Counter(run.digest_id for run in await runs_of(pool)) == Counter(ids)
+
+
+async def test_a_ticker_outlives_a_database_that_is_away(pool: Pool) -> None:
+    clock, slept = WallClock(SATURDAY + timedelta(seconds=7)), asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        await clock.sleep(seconds)
+        slept.set()
+        await asyncio.Event().wait()
+
+    await pool.close()
+    ticking = asyncio.create_task(Ticker(digests=Digests(pool, no_job), now=clock, sleep=sleep).run())
+    await asyncio.wait_for(slept.wait(), 5)
+    ticking.cancel()
+
+    assert clock.now == SATURDAY + timedelta(minutes=1)
+
+
+@pytest.mark.parametrize(("second", "left"), [(0, 60.0), (0.25, 59.75), (59.5, 0.5)])
+def test_a_tick_comes_at_the_beginning_of_a_minute(second: float, left: float) -> None:
+    assert seconds_to_next_minute(SATURDAY + timedelta(seconds=second)) == left

@@ -1,0 +1,64 @@
+"""Digests as somebody asks for them, and a wall clock that only a test moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, time, timedelta
+from uuid import UUID
+
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow
+
+from bot.digests.base import Digest, Owner, Wish
+from bot.digests.schedule import DAILY, Schedule
+from bot.digests.slots import next_slot
+from bot.storage.digests import Digests, Limits
+
+OWNER = Owner(team_id="T1", user_id="U1")
+NOBODY = Owner(team_id="T1", user_id="U9")
+SATURDAY = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+class WallClock:
+    """Shows `now`; sleeping moves it."""
+
+    def __init__(self, now: datetime = SATURDAY) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+
+
+async def no_job(connection: AsyncConnection[DictRow], question_id: UUID) -> None:
+    """The jobs are not what is looked at here."""
+
+
+def wish(
+    at: str = "9:00",
+    *,
+    zone: str = "Europe/Berlin",
+    days: Iterable[int] = DAILY,
+    topic: str = "databases",
+    silence: Iterable[int] = (),
+) -> Wish:
+    hour, minute = map(int, at.split(":"))
+    schedule = Schedule(days=frozenset(days), at=time(hour, minute), zone=zone)
+    return Wish(category="technology", topic=topic, schedule=schedule, silence=frozenset(silence))
+
+
+async def kept(digests: Digests, id: UUID, wished: Wish, *, now: datetime = SATURDAY) -> Digest:
+    """Keep a digest of the owner in the channel C1, due from `now` on."""
+    await digests.add(
+        wished,
+        id=id,
+        owner=OWNER,
+        channel_id="C1",
+        next_at=next_slot(wished.schedule, now),
+        limits=Limits(per_user=100, per_channel=100),
+    )
+    digest = await digests.get(id, now=now)
+    assert digest is not None
+    return digest
