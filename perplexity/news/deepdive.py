@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,8 +21,11 @@ from perplexity.types import AnswerKind, Question
 EFFORT = "high"
 """The facts are researched for minutes, in a run that a restart resumes."""
 
-SECONDS = {Stage.SITUATION: 420.0, Stage.PULSE: 170.0, Stage.ANALYSIS: 150.0}
+SECONDS: Mapping[Stage, float] = {Stage.SITUATION: 420.0, Stage.PULSE: 170.0, Stage.ANALYSIS: 150.0}
 """What each stage may take: ten minutes together, since the first two run side by side."""
+
+GRACE_SECONDS = 5.0
+"""A service whose time is over first clears up after itself; after so many more it is cut off."""
 
 DAYS = 7
 """How far back people's words are looked for."""
@@ -44,14 +47,15 @@ async def deepdive(
     on_stage: Callable[[Update], None] = lambda update: None,
     clock: Callable[[], float] = time.monotonic,
     resumable: bool = True,
+    seconds: Mapping[Stage, float] = SECONDS,
 ) -> DeepDive:
     """Return the report. What `store` holds already is not asked for again.
 
     `facts` answers from news, `pulse` reads posts (None: there is nobody to), `synthesis` writes from the two and
     searches nothing. A stage that fails leaves its section with a sentence on what is missing. `on_stage` hears when a
-    stage begins and ends. `clock` only goes forward, `now` is the time of day with its zone. Raises InvalidRequest for
-    a topic that cannot be asked, Withdrawn when the store does, and the facts' own error where no stage came to
-    anything.
+    stage begins and ends. `clock` only goes forward, `now` is the time of day with its zone, `seconds` what each stage
+    may take. A run that is not `resumable` is cancelled when the dive is. Raises InvalidRequest for a topic that cannot
+    be asked, Withdrawn when the store does, and the facts' own error where no stage came to anything.
     """
     dive = _Dive(
         topic=parse_query(topic),
@@ -64,6 +68,7 @@ async def deepdive(
         on_stage=on_stage,
         clock=clock,
         resumable=resumable,
+        seconds=seconds,
     )
     return await dive.report()
 
@@ -80,6 +85,7 @@ class _Dive:
     on_stage: Callable[[Update], None]
     clock: Callable[[], float]
     resumable: bool
+    seconds: Mapping[Stage, float]
     errors: dict[Stage, PerplexityError] = field(default_factory=dict)
 
     async def report(self) -> DeepDive:
@@ -122,7 +128,7 @@ class _Dive:
 
     async def _tried(self, stage: Stage, work: Callable[[], Awaitable[Finding]]) -> Finding:
         try:
-            async with asyncio.timeout(SECONDS[stage]):
+            async with asyncio.timeout(self.seconds[stage] + GRACE_SECONDS):
                 return await work()
         except TimeoutError:
             error: PerplexityError = TimedOut("the stage's time is over")
@@ -142,7 +148,7 @@ class _Dive:
             messages=prompts.situation(self.topic),
             model=EFFORT,
             news=True,
-            seconds=SECONDS[Stage.SITUATION],
+            seconds=self.seconds[Stage.SITUATION],
             run_id=await self.store.run(Stage.SITUATION),
             resumable=self.resumable,
             on_run=on_run,
@@ -164,7 +170,7 @@ class _Dive:
         if self.pulse is None:
             return Finding(stage=Stage.PULSE, missing=NO_KEY)
         today = self.now().date()
-        since, seconds = today - timedelta(days=DAYS), SECONDS[Stage.PULSE]
+        since, seconds = today - timedelta(days=DAYS), self.seconds[Stage.PULSE]
         felt = await self.pulse.feel(self.topic, since=since, until=today, seconds=seconds)
         return Finding(
             stage=Stage.PULSE,
@@ -178,10 +184,10 @@ class _Dive:
 
     async def _analysis(self, parts: list[Finding], numbering: Numbering) -> Finding:
         messages = prompts.analysis(self.topic, parts, numbering.sources, persona=self.persona)
-        question = Question(
-            messages=messages, reasoning=True, offline=True, seconds=SECONDS[Stage.ANALYSIS], resumable=self.resumable
+        seconds = self.seconds[Stage.ANALYSIS]
+        answer = await self.synthesis.answer(
+            Question(messages=messages, reasoning=True, offline=True, seconds=seconds, resumable=self.resumable)
         )
-        answer = await self.synthesis.answer(question)
         if answer.kind is AnswerKind.PASSAGES or not answer.text.strip():
             return Finding(stage=Stage.ANALYSIS, missing=NO_MODEL, cost_usd=answer.usage.cost_usd)
         return Finding(stage=Stage.ANALYSIS, text=answer.text, provider=answer.provider, cost_usd=answer.usage.cost_usd)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
@@ -155,10 +155,13 @@ class NoStore:
 
 
 def _source(kept: Mapping[str, JSON]) -> Source:
-    return replace(
-        Source(number=whole(kept.get("number")) or 0, title=text(kept.get("title")), url=text(kept.get("url"))),
+    aliases = kept.get("aliases")
+    return Source(
+        number=whole(kept.get("number")) or 0,
+        title=text(kept.get("title")),
+        url=text(kept.get("url")),
         snippet=text(kept.get("snippet")),
         date=text(kept.get("date")) or None,
         last_updated=text(kept.get("last_updated")) or None,
-        aliases=tuple(one for one in kept.get("aliases") or () if whole(one) is not None),
+        aliases=tuple(one for one in aliases if whole(one) is not None) if isinstance(aliases, list) else (),
     )

@@ -58,10 +58,10 @@ class Agent:
             "language_preference": next(iter(question.filters.languages), None),
             "response_format": None if question.schema is None else _format(question),
             "max_output_tokens": question.max_tokens,
-            "tools": _tools(question, forced=target.model is not None),
+            "tools": [] if question.offline else _tools(question, forced=target.model is not None),
         }
         return {
-            **_who(target),
+            **_who(target, searches=not question.offline),
             "input": _input(question.messages),
             "store": target.background,
             **{name: value for name, value in wanted.items() if value},
@@ -86,19 +86,18 @@ class Agent:
         return AgentStream()
 
 
-def _who(target: Target) -> dict[str, JSON]:
+def _who(target: Target, *, searches: bool) -> dict[str, JSON]:
     """Return the effort; or the pinned model and what makes it search, cite and come to an end.
 
-    A model that is merely offered the search may answer without it, and one step would be spent on it.
+    A model that is merely offered the search may answer without it, and one step would be spent on it. One that shall
+    not search may use no tool at all.
     """
+    choice: dict[str, JSON] = {} if searches else {"tool_choice": "none"}
     if target.model is None:
-        return {"effort": target.effort}
-    pinned: dict[str, JSON] = {
-        "model": target.model,
-        "instructions": INSTRUCTIONS,
-        "tool_choice": _SEARCH,
-        "max_steps": _MOST_STEPS,
-    }
+        return {"effort": target.effort, **choice}
+    pinned: dict[str, JSON] = {"model": target.model, **choice}
+    if searches:
+        pinned |= {"instructions": INSTRUCTIONS, "tool_choice": _SEARCH, "max_steps": _MOST_STEPS}
     if target.model.startswith("anthropic/"):
         pinned["max_output_tokens"] = _MOST_OUTPUT_TOKENS
     if target.reasons:

@@ -83,6 +83,7 @@ class Sonar:
             "response_format": None if question.schema is None else _format(question.schema, model),
             "max_tokens": question.max_tokens,
             "stream": stream,
+            "disable_search": question.offline,
         }
         return {
             "model": model,

@@ -1,0 +1,1 @@
+"""What people say in public: posts on social networks, found and weighed."""

@@ -1,0 +1,385 @@
+"""A deep dive over loopback servers: the report, the table of what each stage's failure comes to, and what is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perplexity.client import PerplexityClient
+from perplexity.deadlines import Deadlines
+from perplexity.errors import AllProvidersFailed, InvalidRequest, Withdrawn
+from perplexity.fallback import Fallback
+from perplexity.news.deepdive import NO_KEY, NO_MODEL, deepdive
+from perplexity.news.deepdive_types import DeepDive, Finding, Stage, Update
+from perplexity.passages import passages_answer
+from perplexity.providers.perplexity import PerplexityProvider
+from perplexity.retry import RetryPolicy
+from perplexity.social.grok import Grok
+from perplexity.social.grok_wire import NO_POSTS
+from perplexity.social.pulse import Moods
+from perplexity.types import JSON, Answer, Question, SearchResults
+from tests.fakes import grok
+from tests.fakes.faults import PERPLEXITY
+from tests.fakes.grok import FakeGrok
+from tests.fakes.perplexity import KEY, FakePerplexity
+from tests.fakes.provider import SOURCE, FakeProvider
+from tests.fakes.service import Fault, replied, sse, streamed
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+AGENT = "/v1/agent"
+
+
+@dataclass
+class Memory:
+    """A store in memory; `withdrawn` says that nobody wants the dive any more."""
+
+    results: dict[str, Mapping[str, JSON]] = field(default_factory=dict)
+    runs: dict[str, str] = field(default_factory=dict)
+    withdrawn: bool = False
+
+    async def get(self, stage: str) -> Mapping[str, JSON] | None:
+        return self.results.get(stage)
+
+    async def put(self, stage: str, result: Mapping[str, JSON], *, seconds: float, cost_usd: float | None) -> None:
+        self._check()
+        # What is kept is JSON, as in a database.
+        self.results[stage] = json.loads(json.dumps(result))
+
+    async def run(self, stage: str) -> str | None:
+        return self.runs.get(stage)
+
+    async def put_run(self, stage: str, run_id: str) -> None:
+        self._check()
+        self.runs[stage] = run_id
+
+    def _check(self) -> None:
+        if self.withdrawn:
+            raise Withdrawn("nobody wants it")
+
+
+@dataclass
+class Bench:
+    """The servers, one for each stage, and what a dive over them is handed."""
+
+    facts: FakePerplexity
+    grok: FakeGrok
+    writer: FakePerplexity
+    given: dict[str, Any]
+    store: Memory = field(default_factory=Memory)
+    updates: list[Update] = field(default_factory=list)
+
+    async def dive(self, topic: str = "heat pumps", **more: Any) -> DeepDive:
+        return await deepdive(
+            topic, store=self.store, now=lambda: NOW, on_stage=self.updates.append, **(self.given | more)
+        )
+
+    def asked(self) -> tuple[int, int, int]:
+        """Count the requests that cost money, stage by stage."""
+        servers = (self.facts, self.grok, self.writer)
+        paid = [[one for one in server.requests if one.path in {AGENT, grok.PATH}] for server in servers]
+        return len(paid[0]), len(paid[1]), len(paid[2])
+
+
+async def briefly(seconds: float) -> None:
+    """Ask for a run's state again at once."""
+    await asyncio.sleep(0.01)
+
+
+def chain_over(client: PerplexityClient) -> Fallback:
+    return Fallback([PerplexityProvider(client)], deadlines=Deadlines(deep=20.0, reasoning=10.0))
+
+
+@pytest.fixture
+async def bench() -> AsyncIterator[Bench]:
+    once = RetryPolicy(attempts=1)
+    async with FakePerplexity() as facts, FakeGrok() as fake, FakePerplexity() as writer, AsyncExitStack() as stack:
+        clients = [
+            await stack.enter_async_context(PerplexityClient(KEY, base_url=server.base_url, retry=once, sleep=briefly))
+            for server in (facts, writer)
+        ]
+        posts = await stack.enter_async_context(Grok(grok.KEY, base_url=fake.api_url, retry=once))
+        given = {"facts": chain_over(clients[0]), "pulse": posts, "synthesis": chain_over(clients[1])}
+        yield Bench(facts=facts, grok=fake, writer=writer, given=given)
+
+
+def by_stage(report: DeepDive) -> dict[Stage, Finding]:
+    return {finding.stage: finding for finding in report.findings}
+
+
+async def test_the_report_has_three_sections_and_one_list_of_sources(bench: Bench) -> None:
+    report = await bench.dive()
+
+    assert [finding.stage.heading for finding in report.findings] == [
+        "THE SITUATION",
+        "THE PUBLIC PULSE",
+        "MY ANALYSIS",
+    ]
+    found = by_stage(report)
+    assert found[Stage.SITUATION].text == "Example answer with a claim.[1] Another claim — ü.[2]"
+    assert found[Stage.PULSE].text == "Most people are glad.[3][4] Some fear the cost.[5]"
+    assert [(source.number, source.url) for source in report.sources] == [
+        (1, "https://a.example/1"),
+        (2, "https://b.example/2"),
+        (3, "https://x.com/ada/status/1111"),
+        (4, "https://x.com/eve/status/3333"),
+        (5, "https://x.com/i/status/2222"),
+    ]
+    assert report.moods == Moods(positive=2, negative=1)
+    assert (report.persona, report.made_at, bench.asked()) == ("Nikki", NOW, (1, 1, 1))
+
+
+async def test_each_stage_has_its_seconds_and_dollars(bench: Bench) -> None:
+    report = await bench.dive()
+
+    costs = [finding.cost_usd for finding in report.findings]
+    assert all(cost is not None and cost > 0 for cost in costs)
+    assert report.cost_usd == pytest.approx(sum(cost or 0 for cost in costs))
+    assert all(finding.seconds > 0 for finding in report.findings)
+    assert report.seconds >= max(finding.seconds for finding in report.findings)
+
+
+async def test_facts_and_pulse_are_asked_side_by_side_and_the_analysis_after_both(bench: Bench) -> None:
+    bench.facts.hold()
+    bench.grok.hold()
+    diving = asyncio.create_task(bench.dive())
+    await asyncio.gather(bench.facts.wait_for(1), bench.grok.wait_for(1))
+    asked_first = bench.asked()
+    bench.facts.release()
+    bench.grok.release()
+    await diving
+
+    assert asked_first == (1, 1, 0)
+    assert [update.stage for update in bench.updates[-2:]] == [Stage.ANALYSIS] * 2
+    assert [update.finding is None for update in bench.updates] == [True, True, False, False, True, False]
+
+
+async def test_the_analysis_is_given_both_parts_and_may_not_search(bench: Bench) -> None:
+    await bench.dive()
+
+    body = bench.writer.requests[0].json
+    system, user = (message["content"] for message in body["input"])
+    assert (body["tool_choice"], body.get("tools")) == ("none", None)
+    assert "Nikki" in system
+    assert all(part in user for part in ("Another claim — ü.[2]", "Most people are glad.[3][4]", "2 positive"))
+    assert all(f"[{number}] " in user for number in range(1, 6))
+
+
+class Writer(FakeProvider):
+    """Writes what it is told to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__("Writer")
+        self.text = text
+
+    async def answer(self, question: Question) -> Answer:
+        return replace(await super().answer(question), text=self.text)
+
+
+@pytest.mark.parametrize(
+    ("written", "shown", "orphans"),
+    [
+        ("It is so.[3] And so.[1]", "It is so.[3] And so.[1]", 0),
+        ("Invented.[9] Known.[2]", "Invented. Known.[2]", 1),
+        ("Nothing is cited.", "Nothing is cited.", 0),
+        ("## MY ANALYSIS\n\nIt is so.[1]", "It is so.[1]", 0),
+        ("**MY ANALYSIS:**\nIt is so.[1]", "It is so.[1]", 0),
+    ],
+)
+async def test_the_analysis_keeps_the_numbers_it_was_given_and_no_others(
+    bench: Bench, written: str, shown: str, orphans: int
+) -> None:
+    report = await bench.dive(synthesis=Writer(written))
+
+    assert by_stage(report)[Stage.ANALYSIS].text == shown
+    assert (len(report.sources), report.orphans) == (5, orphans)
+
+
+BRIEFLY = {Stage.SITUATION: 2.5, Stage.PULSE: 0.6, Stage.ANALYSIS: 0.6}
+HANG = Fault(hang=True)
+EMPTY = replied({"id": "r", "status": "completed", "output": [], "usage": {}})
+GARBAGE = Fault(chunks=(b'{"half',))
+RESET = Fault(reset=True)
+STREAM_CUT = streamed(sse({"type": "response.created", "response": {"id": "r1"}}))
+
+
+@pytest.mark.parametrize(
+    ("situation", "pulse", "analysis", "missing"),
+    [
+        # Each stage in its turn: killed, slow, empty, malformed, refused.
+        (RESET, None, None, {"situation"}),
+        (HANG, None, None, {"situation"}),
+        (EMPTY, None, None, {"situation"}),
+        (GARBAGE, None, None, {"situation"}),
+        (PERPLEXITY["500"], None, None, {"situation"}),
+        (PERPLEXITY["401 key"], None, None, {"situation"}),
+        (None, RESET, None, {"pulse"}),
+        (None, HANG, None, {"pulse"}),
+        (None, Fault(), None, {"pulse"}),
+        (None, GARBAGE, None, {"pulse"}),
+        (None, grok.refused(500), None, {"pulse"}),
+        (None, grok.refused(401), None, {"pulse"}),
+        (None, grok.refused(422), None, {"pulse"}),
+        (None, replied(grok.told("")), None, {"pulse"}),
+        (None, None, RESET, {"analysis"}),
+        (None, None, HANG, {"analysis"}),
+        (None, None, EMPTY, {"analysis"}),
+        (None, None, STREAM_CUT, {"analysis"}),
+        (None, None, PERPLEXITY["500"], {"analysis"}),
+        (None, None, PERPLEXITY["400"], {"analysis"}),
+        # Two of three.
+        (RESET, None, RESET, {"situation", "analysis"}),
+        (None, GARBAGE, HANG, {"pulse", "analysis"}),
+    ],
+)
+async def test_the_report_stands_whatever_stage_fails(
+    bench: Bench, situation: Fault | None, pulse: Fault | None, analysis: Fault | None, missing: set[str]
+) -> None:
+    bench.facts.script(AGENT, *filter(None, [situation]))
+    bench.grok.script(grok.PATH, *filter(None, [pulse]))
+    bench.writer.script(AGENT, *filter(None, [analysis]))
+    report = await bench.dive(seconds=BRIEFLY)
+
+    assert {finding.stage.value for finding in report.findings if finding.missing} == missing
+    assert all(bool(finding.text) != bool(finding.missing) for finding in report.findings)
+    assert all(finding.missing is None or "missing" in finding.missing for finding in report.findings)
+
+
+@pytest.mark.parametrize(
+    ("situation", "pulse"), [(RESET, GARBAGE), (HANG, HANG), (EMPTY, RESET), (PERPLEXITY["401 key"], Fault())]
+)
+async def test_a_report_of_nothing_is_a_failure(bench: Bench, situation: Fault, pulse: Fault) -> None:
+    bench.facts.script(AGENT, situation)
+    bench.grok.script(grok.PATH, pulse)
+
+    with pytest.raises(AllProvidersFailed):
+        await bench.dive(seconds=BRIEFLY)
+
+    assert bench.writer.requests == []
+
+
+async def test_without_a_service_for_posts_the_section_says_so(bench: Bench) -> None:
+    report = await bench.dive(pulse=None)
+
+    assert by_stage(report)[Stage.PULSE].missing == NO_KEY
+    assert (report.moods, bench.asked()) == (None, (1, 0, 1))
+
+
+async def test_a_pulse_that_rests_on_no_post_says_so_and_counts_none(bench: Bench) -> None:
+    bench.grok.script(grok.PATH, replied(grok.told(grok.sentiment(), fetched=0)))
+    report = await bench.dive()
+
+    found = by_stage(report)[Stage.PULSE]
+    assert (found.text, found.notes) == ("Most people are glad. Some fear the cost.", (NO_POSTS,))
+    assert (report.moods, len(report.sources)) == (None, 2)
+
+
+async def test_passages_are_no_analysis(bench: Bench) -> None:
+    results = SearchResults(results=(SOURCE,), provider="Engine")
+
+    class Engine(FakeProvider):
+        async def answer(self, question: Question) -> Answer:
+            return passages_answer(results, question.text)
+
+    report = await bench.dive(synthesis=Engine("Engine"))
+
+    assert by_stage(report)[Stage.ANALYSIS].missing == NO_MODEL
+
+
+@pytest.mark.parametrize("topic", ["", "   ", "\u200b", "x" * 4_001])
+async def test_a_topic_that_cannot_be_asked_costs_nothing(bench: Bench, topic: str) -> None:
+    with pytest.raises(InvalidRequest):
+        await bench.dive(topic)
+
+    assert bench.asked() == (0, 0, 0)
+
+
+@pytest.mark.parametrize("finished", [0, 1, 2, 3])
+async def test_begun_again_no_finished_stage_is_asked_twice(bench: Bench, finished: int) -> None:
+    before = await bench.dive()
+    stages = [*Stage][:finished]
+    bench.store.results = {stage: bench.store.results[stage] for stage in stages}
+    bench.store.runs = {}
+    again = await bench.dive()
+
+    assert bench.asked() == tuple(1 if place < finished else 2 for place in range(3))
+    assert [finding.text for finding in again.findings] == [finding.text for finding in before.findings]
+    assert (again.sources, again.moods) == (before.sources, before.moods)
+
+
+async def test_a_run_that_was_begun_is_resumed(bench: Bench) -> None:
+    bench.facts.hold()
+    diving = asyncio.create_task(bench.dive())
+    await bench.facts.wait_for(1)
+    bench.facts.release()
+    await bench.facts.wait_for(2)
+    diving.cancel()
+    with suppress(asyncio.CancelledError):
+        await diving
+    await bench.dive()
+
+    assert (bench.asked()[0], bench.facts.cancelled) == (1, [])
+
+
+async def test_a_run_nobody_will_come_back_for_is_cancelled(bench: Bench) -> None:
+    bench.facts.script(f"{AGENT}/resp_1", HANG)
+    diving = asyncio.create_task(bench.dive(resumable=False))
+    await bench.facts.wait_for(2)
+    diving.cancel()
+    with suppress(asyncio.CancelledError):
+        await diving
+    async with asyncio.timeout(5):
+        await bench.facts.told_to_cancel.wait()
+
+    assert bench.facts.cancelled == ["resp_1"]
+
+
+async def test_a_dive_that_is_not_wanted_any_more_ends_upstream(bench: Bench) -> None:
+    bench.store.withdrawn = True
+    bench.grok.hold()
+
+    with pytest.raises(Withdrawn):
+        await bench.dive()
+    async with asyncio.timeout(5):
+        await bench.facts.told_to_cancel.wait()
+
+    assert (bench.facts.cancelled, bench.store.results) == (["resp_1"], {})
+
+
+WILD = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["text", "sources", "moods", "notes", "aliases", "positive"]), inner)
+    ),
+    max_leaves=8,
+)
+
+
+@given(counts=st.lists(st.integers(0, 20), min_size=4, max_size=4), written=st.text(max_size=60))
+def test_what_is_kept_is_read_back(counts: list[int], written: str) -> None:
+    positive, neutral, negative, mixed = counts
+    finding = Finding(
+        stage=Stage.PULSE,
+        text=written.replace("\0", ""),
+        sources=(SOURCE, replace(SOURCE, number=7, aliases=(8, 9), date="2026-11-20")),
+        moods=Moods(positive=positive, neutral=neutral, negative=negative, mixed=mixed),
+        notes=("A note.",),
+        seconds=1.5,
+        cost_usd=0.25,
+    )
+
+    assert Finding.of(Stage.PULSE, json.loads(json.dumps(finding.as_json()))) == finding
+
+
+@given(kept=st.dictionaries(st.sampled_from(["text", "sources", "moods", "notes"]), WILD))
+def test_whatever_is_kept__reading_it_raises_nothing(kept: JSON) -> None:
+    assert Finding.of(Stage.SITUATION, kept).stage is Stage.SITUATION

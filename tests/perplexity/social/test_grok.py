@@ -1,0 +1,165 @@
+"""Grok over HTTP: what is sent, what is believed of what comes back, and how it fails."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import date
+from typing import Any
+
+import pytest
+
+from perplexity.errors import (
+    AuthenticationError,
+    ConnectionFailed,
+    EndpointRetired,
+    InvalidRequest,
+    MalformedResponse,
+    PerplexityError,
+    RateLimitError,
+    RunFailed,
+    ServerError,
+    TimedOut,
+)
+from perplexity.social.grok import Grok
+from perplexity.social.grok_wire import NO_POSTS, post_address, read
+from perplexity.social.pulse import Moods, Pulse
+from tests.fakes.grok import KEY, PATH, FakeGrok, fixture, refused, sentiment, told
+from tests.fakes.service import Fault, replied
+
+SINCE, UNTIL = date(2026, 11, 14), date(2026, 11, 21)
+
+
+@pytest.fixture
+async def fake() -> AsyncIterator[FakeGrok]:
+    async with FakeGrok() as server:
+        yield server
+
+
+async def feel(fake: FakeGrok, *, key: str = KEY, seconds: float = 5.0) -> Pulse:
+    async with Grok(key, base_url=fake.api_url) as grok:
+        return await grok.feel("heat pumps", since=SINCE, until=UNTIL, seconds=seconds)
+
+
+async def test_the_search_of_x_is_forced_and_bounded_in_days_posts_and_turns(fake: FakeGrok) -> None:
+    await feel(fake)
+
+    body = fake.requests[0].json
+    assert body["tools"] == [{"type": "x_search", "from_date": "2026-11-14", "to_date": "2026-11-21"}]
+    assert (body["tool_choice"], body["max_turns"], body["store"]) == ("required", 4, False)
+    assert "at most 20 posts" in body["input"][0]["content"]
+    assert "heat pumps" in body["input"][1]["content"]
+
+
+async def test_posts_are_counted_by_mood_and_the_cost_is_read(fake: FakeGrok) -> None:
+    pulse = await feel(fake)
+
+    assert [(post.number, post.url) for post in pulse.posts] == [
+        (1, "https://x.com/ada/status/1111"),
+        (2, "https://x.com/i/status/2222"),
+        (3, "https://x.com/eve/status/3333"),
+    ]
+    assert (pulse.moods, pulse.moods.total) == (Moods(positive=2, negative=1), 3)
+    assert pulse.cost_usd == pytest.approx(0.02923315)
+    assert (pulse.fetched, pulse.degraded) == (12, None)
+
+
+def post(url: str, mood: str = "neutral") -> dict[str, str]:
+    return {"url": url, "mood": mood, "about": "Somebody"}
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("https://x.com/ada/status/1", "https://x.com/ada/status/1"),
+        (" https://twitter.com/i/status/22?s=20#top", "https://twitter.com/i/status/22"),
+        ("https://x.com/i/status/22/photo/1", "https://x.com/i/status/22"),
+        ("http://x.com/ada/status/1", None),
+        ("https://x.com/ada", None),
+        ("https://x.com/ada/status/", None),
+        ("https://x.com.evil.example/ada/status/1", None),
+        ("https://evil.example/https://x.com/ada/status/1", None),
+        ("https://x.com/a_name_that_is_too_long/status/1", None),
+        ("https://x.com@evil.example/ada/status/1", None),
+        ("https://x.com/ada/status/1abc", None),
+        ("https://x.com/ada/status/١", None),
+    ],
+)
+def test_only_the_address_of_a_post_counts(url: str, address: str | None) -> None:
+    assert post_address(url) == address
+
+
+@pytest.mark.parametrize(
+    ("body", "urls", "degraded"),
+    [
+        (told(sentiment(post("https://x.com/a/status/1"), post("https://example.com/2"))), ["1"], None),
+        (told(sentiment(post("https://x.com/a/status/1"), post("https://twitter.com/b/status/1"))), ["1"], None),
+        (told(sentiment(post("https://x.com/a/status/1"), post("https://x.com/a/status/2", "angry"))), ["1"], None),
+        (told(sentiment(post("https://x.com/a/status/1")), fetched=0), [], NO_POSTS),
+        (told(sentiment(post("https://example.com/1"))), [], NO_POSTS),
+        (
+            told(
+                sentiment(post("https://x.com/a/status/1"), post("https://x.com/a/status/2")),
+                citations=["https://x.com/i/status/2"],
+            ),
+            ["2"],
+            None,
+        ),
+        (told(sentiment(*(post(f"https://x.com/a/status/{n}") for n in range(30)))), [*map(str, range(20))], None),
+        (fixture(), ["1"], None),
+    ],
+    ids=[
+        "another site",
+        "the same twice",
+        "an unknown mood",
+        "none was fetched",
+        "no post",
+        "not come across",
+        "thirty",
+        "prose",
+    ],
+)
+def test_what_is_believed(body: dict[str, Any], urls: list[str], degraded: str | None) -> None:
+    pulse = read(body)
+
+    assert [source.url.rpartition("/")[2] for source in pulse.posts] == urls
+    assert pulse.degraded == degraded
+    assert pulse.moods.total == (0 if body == fixture() else len(urls))
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [
+        (refused(400), InvalidRequest),
+        (refused(401), AuthenticationError),
+        (refused(403), AuthenticationError),
+        (refused(404), PerplexityError),
+        (refused(410, "Live search is deprecated."), EndpointRetired),
+        (refused(422), InvalidRequest),
+        (refused(429, headers={"Retry-After": "300"}), RateLimitError),
+        (refused(500), ServerError),
+        (Fault(status=502, content_type="text/html", chunks=(b"<html>",)), ServerError),
+        (Fault(), MalformedResponse),
+        (Fault(chunks=(b'{"half',)), MalformedResponse),
+        (Fault(content_type="text/html", chunks=(b"<html></html>",)), MalformedResponse),
+        (replied({"output": []}), MalformedResponse),
+        (replied(told('{"posts": []}')), MalformedResponse),
+        (replied(told('{"posts": [')), MalformedResponse),
+        (replied(told(sentiment(), status="failed")), RunFailed),
+        (Fault(chunks=(b"{",), reset=True), ConnectionFailed),
+        (Fault(hang=True), TimedOut),
+    ],
+)
+async def test_each_failure_is_told_and_paid_once(fake: FakeGrok, fault: Fault, error: type[PerplexityError]) -> None:
+    fake.script(PATH, fault)
+
+    with pytest.raises(error) as raised:
+        await feel(fake, seconds=0.5)
+
+    assert (raised.value.provider, len(fake.requests)) == ("Grok", 1)
+    assert KEY not in str(raised.value)
+
+
+async def test_a_short_limit_is_waited_for(fake: FakeGrok) -> None:
+    fake.script(PATH, refused(429, headers={"Retry-After": "0.01"}))
+
+    assert (await feel(fake)).moods.total == 3
