@@ -37,11 +37,11 @@ def results_messages(results: SearchResults, *, query: Query, audience: Audience
 
 def _header(found: int, query: Query) -> Block:
     shown = escape(shorten(one_line(query.text), _QUERY))
-    return context(" · ".join([f"*{found} result{'' if found == 1 else 's'} for* {shown}", *_filters(query)]))
+    return context(" · ".join([f"*{found} result{'' if found == 1 else 's'} for* {shown}", *said(query.filters)]))
 
 
 def _nothing(query: Query) -> Block:
-    narrowed = _filters(query)
+    narrowed = said(query.filters)
     advice = f"without the filters ({', '.join(narrowed)}) or in other words" if narrowed else "in other words"
     shown = escape(shorten(one_line(query.text), _QUERY))
     return section(f"No results for “{shown}”. Try it {advice}.")
@@ -52,8 +52,9 @@ def _entry(number: int, source: Source) -> Block:
     return section("\n".join(filter(None, (f"*{number}.  {titled(source)}*", place_and_day(source), snippet))))
 
 
-def _filters(query: Query) -> list[str]:
-    return [shorten(escape(text), _FILTERS) for text in _said(query.filters)]
+def said(filters: Filters) -> list[str]:
+    """Return each filter in words, as mrkdwn."""
+    return [shorten(escape(text), _FILTERS) for text in _said(filters)]
 
 
 def _said(filters: Filters) -> Iterator[str]:

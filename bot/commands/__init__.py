@@ -6,7 +6,8 @@ from typing import Any
 
 from bot.commands.ask import ASK
 from bot.commands.base import Command
+from bot.commands.news import NEWS
 from bot.commands.search import SEARCH
 from bot.commands.status import STATUS
 
-COMMANDS: tuple[Command[Any, Any], ...] = (SEARCH, ASK, STATUS)
+COMMANDS: tuple[Command[Any, Any], ...] = (SEARCH, ASK, NEWS, STATUS)

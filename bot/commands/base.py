@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
@@ -41,7 +42,7 @@ class Office(Protocol):
 class Work:
     """What a command may use to answer: the provider, the app's office, and the background run to resume or to record.
 
-    `asker` is the id of who asks; `agent` is nobody where none is set up.
+    `asker` is the id of who asks; `agent` is nobody where none is set up. `now` gives seconds since 1970.
     """
 
     provider: Provider
@@ -50,6 +51,7 @@ class Work:
     agent: Agent = NOBODY
     run_id: str | None = None
     on_run: Callable[[str], Awaitable[None]] | None = None
+    now: Callable[[], float] = time.time
 
 
 @dataclass(frozen=True, kw_only=True)

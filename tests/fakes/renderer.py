@@ -10,8 +10,9 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 EAGER = MarkdownIt("commonmark", {"linkify": True, "html": True}).enable(["table", "strikethrough", "linkify"])
-LIVE = re.compile(r"<[@!#]|@(?:here|channel|everyone|group)\b", re.IGNORECASE)
-MRKDWN_LINK = re.compile(r"<([^<>|]+)(?:\|[^<>]*)?>")
+DATE = r"!date\^\d{1,12}\^[^<>|^]*\|[^<>|]*>"
+LIVE = re.compile(rf"<(?!{DATE})[@!#]|@(?:here|channel|everyone|group)\b", re.IGNORECASE)
+MRKDWN_LINK = re.compile(rf"<(?!{DATE})([^<>|]+)(?:\|[^<>]*)?>")
 
 
 def tokens(text: str) -> Iterator[Token]:

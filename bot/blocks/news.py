@@ -1,0 +1,89 @@
+"""News as messages: one entry for each story, and when they were asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from bot.blocks import assembling
+from bot.blocks.base import Audience, Block, OutgoingMessage
+from bot.blocks.elements import LONGEST_TEXT, context, link, notes, section
+from bot.blocks.escaping import escape, one_line, shorten
+from bot.blocks.grey_line import grey_line
+from bot.blocks.results import said
+from bot.blocks.sources import address_of, day, titled
+from perplexity.addresses import site
+from perplexity.filters import Filters
+from perplexity.news.stories import Story
+from perplexity.news.summary import NewsSummary
+from perplexity.types import Source
+
+_SENTENCE = 350
+_TOPIC = 200
+_MOST_SITES = 5
+
+
+def news_messages(summary: NewsSummary, *, filters: Filters, audience: Audience) -> tuple[OutgoingMessage, ...]:
+    """Render the stories in their order, with the moment of the summary; `filters` are those that held for it."""
+    entries = [story_block(number, story) for number, story in enumerate(summary.stories, 1)]
+    remarks = [context(note) for note in notes(summary.notes)]
+    grey = grey_line(
+        summary.provider,
+        seconds=summary.seconds,
+        cost_usd=summary.cost_usd,
+        failed=summary.failed,
+        audience=audience,
+    )
+    return assembling.messages([_header(summary, filters), *entries, *remarks, grey], summary="")
+
+
+def story_block(number: int, story: Story) -> Block:
+    """Return one story: its linked headline, site, day, the other sites that tell it, and what happened."""
+    headline = f"*{number}.  {titled(replace(story.source, title=story.headline))}*"
+    place, sentence = _place(story), escape(shorten(one_line(story.sentence), _SENTENCE))
+    linked, named = (_beside(place, _also(story, linked=linked)) for linked in (True, False))
+    # Addresses may be so long that not everything fits; what matters least goes first.
+    ways = ([headline, linked, sentence], [headline, named, sentence], [headline, place, sentence], [headline, place])
+    texts = ("\n".join(filter(None, way)) for way in ways)
+    return section(next((text for text in texts if len(text) <= LONGEST_TEXT), headline))
+
+
+def moment(at: datetime) -> str:
+    """Return a moment as mrkdwn in the reader's own time zone, in UTC where that cannot be shown.
+
+    https://docs.slack.dev/messaging/formatting-message-text#date-formatting
+    """
+    at = at.astimezone(UTC)
+    return (
+        f"<!date^{int(at.timestamp())}^{{date_short_pretty}} at {{time}}|{day(at.date().isoformat())} {at:%H:%M} UTC>"
+    )
+
+
+def _header(summary: NewsSummary, filters: Filters) -> Block:
+    topic = escape(shorten(one_line(summary.topic), _TOPIC))
+    parts = [f"*{summary.category.capitalize()} news*", topic, *said(filters), f"as of {moment(summary.made_at)}"]
+    return context(" · ".join(filter(None, parts)))
+
+
+def _place(story: Story) -> str:
+    shown = day(story.date.isoformat()) if story.date else ""
+    return _beside(escape(site(story.source.url)), shown)
+
+
+def _also(story: Story, *, linked: bool) -> str:
+    """Name the other sites that tell the story, each once."""
+    places = {site(source.url): source for source in reversed(story.others)}
+    places.pop(site(story.source.url), None)
+    places.pop("", None)
+    shown = [_site(place, source, linked=linked) for place, source in reversed(places.items())]
+    more = [f"{len(shown) - _MOST_SITES} more"] if len(shown) > _MOST_SITES else []
+    return f"also: {', '.join([*shown[:_MOST_SITES], *more])}" if shown else ""
+
+
+def _site(place: str, source: Source, *, linked: bool) -> str:
+    address = address_of(source) if linked else None
+    return link(address, place) if address else escape(place)
+
+
+def _beside(*parts: str) -> str:
+    return " · ".join(filter(None, parts))

@@ -1,0 +1,102 @@
+"""`/news`: the day's news of a category, a story once, whoever tells it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from bot.blocks.base import Audience, OutgoingMessage
+from bot.blocks.news import news_messages
+from bot.commands.base import Command, Work
+from bot.commands.filters import COUNTRY, DOMAIN, LANG, PUBLIC, RECENCY, audience, read_filters, usage_errors
+from bot.commands.hints import quoted
+from bot.commands.options import Grammar, parse_options
+from bot.errors import UsageError
+from perplexity.errors import InvalidRequest
+from perplexity.filters import Filters
+from perplexity.news.categories import CATEGORIES, category
+from perplexity.news.summary import NewsSummary, news_summary, of_the_day
+from perplexity.queries import parse_query
+
+_DAYS = "`{}` is not for news: `--recency` says how new the stories must be."
+GRAMMAR = Grammar(
+    options=(RECENCY, DOMAIN, LANG, COUNTRY, PUBLIC),
+    elsewhere={
+        "--after": _DAYS.format("--after"),
+        "--before": _DAYS.format("--before"),
+        "--mode": "`--mode` works for searches only: news always comes from the open web.",
+        "--n": "`--n` works for searches only: news is five to eight stories, where there are so many.",
+    },
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewsRequest:
+    """The category, what the news shall be about (empty: anything), and whether everyone in the channel sees it."""
+
+    category: str
+    topic: str
+    filters: Filters
+    public: bool
+
+
+def parse(text: str) -> NewsRequest:
+    """Read what follows `/news`. Raises UsageError."""
+    arguments = parse_options(text, GRAMMAR)
+    first, *rest = arguments.text.split(maxsplit=1) or [""]
+    if not first:
+        raise UsageError(f"There is no category behind the options. There are {_listed()}.")
+    with usage_errors():
+        filters = of_the_day(read_filters(arguments))
+        topic = parse_query(rest[0]) if rest else ""
+    return NewsRequest(category=_category(first), topic=topic, filters=filters, public=PUBLIC.name in arguments.given)
+
+
+def _category(word: str) -> str:
+    try:
+        return category(word)
+    except InvalidRequest as error:
+        meant, asked, _ = (error.allowed or "").partition("? ")
+        hint = f"D{meant[1:]}? " if asked else ""
+        raise UsageError(f"{quoted(word)} is no category of news. {hint}There are {_listed()}.") from None
+
+
+def _listed() -> str:
+    *names, last = CATEGORIES
+    return f"{', '.join(names)} and {last}"
+
+
+async def answer(request: NewsRequest, work: Work) -> NewsSummary:
+    """Find the news. Raises PerplexityError."""
+    now = datetime.fromtimestamp(work.now(), UTC)
+    return await news_summary(
+        work.provider, category=request.category, topic=request.topic, filters=request.filters, now=now
+    )
+
+
+def who_sees(request: NewsRequest) -> Audience:
+    """Return who will see the news."""
+    return audience(public=request.public)
+
+
+def render(reply: NewsSummary, request: NewsRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
+    """Render the news."""
+    return news_messages(reply, filters=request.filters, audience=seen_by)
+
+
+NEWS = Command(
+    name="news",
+    summary="Get the day’s news, each story once, with sources",
+    usage="CATEGORY [TOPIC] [--recency week] [--domain a.com,-b.com] [--public]",
+    options=GRAMMAR.options,
+    examples=(
+        ("tech", "the past day in technology"),
+        ("business open source companies", "about one topic"),
+        ("science --recency week --lang de", "the past week, pages in German"),
+        ("world --domain -x.com --public", "without one site, shown to everyone here"),
+    ),
+    parse=parse,
+    audience=who_sees,
+    answer=answer,
+    render=render,
+)

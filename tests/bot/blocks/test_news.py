@@ -1,0 +1,108 @@
+"""How news is laid out."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.blocks import gate
+from bot.blocks.base import Audience
+from bot.blocks.news import moment, news_messages
+from bot.blocks.plain import plain
+from perplexity.addresses import linkable
+from perplexity.filters import Filters
+from perplexity.news.stories import Story
+from perplexity.news.summary import NewsSummary
+from perplexity.types import Source
+from tests.fakes.renderer import all_links, mentions
+from tests.fakes.slack_limits import check_message
+from tests.fakes.wild_text import short, wild
+
+AT = datetime(2026, 11, 21, 14, 5, tzinfo=UTC)
+TOKEN = "<!date^1795269900^{date_short_pretty} at {time}|21 Nov 2026 14:05 UTC>"
+
+
+def source(url: str) -> Source:
+    return Source(number=1, title="A title", url=url)
+
+
+def summary(*stories: Story, **more: Any) -> NewsSummary:
+    return NewsSummary(stories=stories, provider="Perplexity", made_at=AT, category="technology", **more)
+
+
+FIRST = Story(
+    headline="Chip <plant> opens",
+    source=source("https://www.a.example/1"),
+    date=date(2026, 11, 20),
+    sentence="It opened & runs.",
+    others=(source("https://b.example/2"), source("https://a.example/3"), source("https://b.example/4")),
+)
+
+
+def test_a_story_is_a_linked_headline_its_site_its_day_the_other_sites_and_a_sentence() -> None:
+    found = summary(FIRST, topic="chips", notes=("A note.",), seconds=2.5, cost_usd=0.01)
+
+    (message,) = news_messages(found, filters=Filters(recency="day"), audience=Audience.ASKER)
+
+    header, story, note, grey = message.blocks
+    assert header["elements"][0]["text"] == f"*Technology news* · chips · past day · as of {TOKEN}"
+    assert story["text"]["text"].split("\n") == [
+        "*1.  <https://www.a.example/1|Chip &lt;plant&gt; opens>*",
+        "a.example · 20 Nov 2026 · also: <https://b.example/2|b.example>",
+        "It opened &amp; runs.",
+    ]
+    assert note["elements"][0]["text"] == "A note."
+    assert grey["elements"][0]["text"] == "Perplexity · 2.5 s · $0.01 · only visible to you"
+
+
+def test_a_story_without_a_day_or_a_sentence_says_neither() -> None:
+    bare = Story(headline="Bare", source=source("https://x.example/"))
+
+    (message,) = news_messages(summary(bare), filters=Filters(), audience=Audience.ASKER)
+
+    assert message.blocks[1]["text"]["text"] == "*1.  <https://x.example/|Bare>*\nx.example"
+
+
+def test_many_sites_are_counted() -> None:
+    others = tuple(source(f"https://s{n}.example/") for n in range(8))
+    story = Story(headline="Told by all", source=source("https://x.example/"), others=others)
+
+    (message,) = news_messages(summary(story), filters=Filters(), audience=Audience.ASKER)
+
+    assert message.blocks[1]["text"]["text"].endswith("|s4.example>, 3 more")
+
+
+def test_the_moment_is_told_in_the_readers_zone_and_in_utc_where_that_cannot_be() -> None:
+    (message,) = news_messages(summary(FIRST), filters=Filters(), audience=Audience.ASKER)
+
+    sealed = gate.seal(message)
+    assert sealed == message
+    assert moment(AT.astimezone(timezone(timedelta(hours=5, minutes=30)))) == TOKEN
+    assert "as of 21 Nov 2026 14:05 UTC" in message.text
+    assert TOKEN in gate.seal(plain(message)).text
+
+
+@given(st.lists(st.tuples(wild, st.one_of(short, st.just("https://e.example/" + "&" * 1_900)), wild), max_size=8), wild)
+@settings(max_examples=150, deadline=None)
+def test_any_stories_become_messages_without_a_mention_or_a_foreign_link(
+    found: list[tuple[str, str, str]], topic: str
+) -> None:
+    urls = [url for _, url, _ in found] + ["https://ok.example/"]
+    others = tuple(map(source, urls))
+    stories = [Story(headline=title, source=source(url), sentence=told, others=others) for title, url, told in found]
+
+    messages = news_messages(
+        summary(*stories, topic=topic, notes=(topic,)), filters=Filters(recency="day"), audience=Audience.CHANNEL
+    )
+
+    for message in messages:
+        payload = {"text": message.text, "blocks": list(message.blocks)}
+        assert check_message(payload) == []
+        assert mentions(payload) == []
+        assert set() == set(all_links(payload)) - {address for url in urls if (address := linkable(url))}
+        assert message == gate.seal(message)
+        json.dumps(payload, ensure_ascii=False).encode()

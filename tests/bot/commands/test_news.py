@@ -1,0 +1,82 @@
+"""`/news` as people type it."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.blocks.base import Audience
+from bot.commands.base import Work
+from bot.commands.news import NEWS, NewsRequest, parse
+from bot.commands.notices import help_message
+from bot.errors import UsageError
+from perplexity.errors import NothingFound
+from perplexity.filters import Filters
+from tests.fakes.office import FakeOffice
+from tests.fakes.provider import FakeProvider
+from tests.fakes.slack_limits import check_message
+
+
+@pytest.mark.parametrize(
+    ("text", "category", "topic", "filters"),
+    [
+        ("tech", "technology", "", Filters(recency="day")),
+        ("Tech  open source databases ", "technology", "open source databases", Filters(recency="day")),
+        ("--recency week biz", "business", "", Filters(recency="week")),
+        ('sport "transfer window" --lang de', "sports", '"transfer window"', Filters(recency="day", languages=("de",))),
+        (
+            "world --domain a.com,b.com --country ch votes",
+            "world",
+            "votes",
+            Filters(recency="day", domains=("a.com", "b.com"), country="CH"),
+        ),
+    ],
+)
+def test_a_category_a_topic_and_filters_are_read(text: str, category: str, topic: str, filters: Filters) -> None:
+    assert parse(text) == NewsRequest(category=category, topic=topic, filters=filters, public=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("--public", "There is no category behind the options. There are world, business, technology, science"),
+        ("technologie", "`technologie` is no category of news. Did you mean technology? There are world, business"),
+        ("open source", "`open` is no category of news. There are world, business"),
+        ("tech --after 2026-01-01", "`--after` is not for news"),
+        ("tech --n 3", "`--n` works for searches only"),
+        ("tech --recency weak", "`--recency` cannot be `weak`. Did you mean week?"),
+    ],
+)
+def test_a_mistake_is_explained(text: str, problem: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse(text)
+
+    assert caught.value.problem.startswith(problem)
+
+
+@pytest.mark.parametrize(("text", "seen_by"), [("tech", Audience.ASKER), ("tech --public", Audience.CHANNEL)])
+def test_only_public_news_is_for_everyone(text: str, seen_by: Audience) -> None:
+    assert NEWS.audience(parse(text)) is seen_by
+
+
+async def test_the_chain_is_asked_for_news_and_the_stories_are_rendered() -> None:
+    provider, request = FakeProvider("Perplexity"), parse("tech chips --recency week")
+
+    reply = await NEWS.answer(request, Work(provider=provider, office=FakeOffice(), asker="U1", now=lambda: 0.0))
+
+    (message,) = NEWS.render(reply, request, Audience.ASKER)
+    (question,) = provider.questions
+    assert (question.news, question.filters, question.text) == (True, request.filters, "chips technology news")
+    assert message.text.startswith("Technology news · chips · past week · as of 1 Jan 1970 00:00 UTC\n1.  A page")
+
+
+async def test_no_story_is_nothing_found() -> None:
+    provider = FakeProvider("Perplexity", error=NothingFound("none"))
+
+    with pytest.raises(NothingFound):
+        await NEWS.answer(parse("tech"), Work(provider=provider, office=FakeOffice(), asker="U1"))
+
+
+def test_its_help_is_taken_by_slack() -> None:
+    message = help_message(NEWS, slash="/news")
+
+    assert check_message({"text": message.text, "blocks": list(message.blocks)}) == []
