@@ -83,7 +83,7 @@ def joined(arguments: Iterable[str]) -> list[str]:
 
 def explain_wrong(error: InvalidRequest) -> str:
     """Return one line on a value that is not allowed; fields are named as the options are."""
-    dashes = "" if error.field in {None, "query", "prompt", "api_key", "base_url"} else "--"
+    dashes = "" if error.field in {None, "query", "prompt", "category", "api_key", "base_url"} else "--"
     return f"{dashes}{error}"
 
 

@@ -164,7 +164,8 @@ async def test_a_schema_is_sent_and_stdout_holds_the_json_alone(
         (["search", "--reco", "day", "q"], "unrecognized arguments: --reco"),
         (["tools", "hammer"], "there is no tool 'hammer'"),
         (["mcp", "--port", "0"], "it takes a port from 1 to 65535"),
-        (["news"], "invalid choice: 'news'"),
+        (["weather"], "invalid choice: 'weather'"),
+        (["news"], "CATEGORY"),
         ([], "COMMAND"),
     ],
 )

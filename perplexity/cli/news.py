@@ -1,0 +1,93 @@
+"""`news`: the day's news of a category."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from datetime import UTC, datetime
+
+from perplexity.citations import format_result
+from perplexity.cli.base import Command, World
+from perplexity.cli.chain import chain, unset
+from perplexity.cli.data import as_json
+from perplexity.cli.forms import Form, add_forms, form_of
+from perplexity.cli.lines import remarks
+from perplexity.cli.options import add_filters, add_providers, read_filters, read_providers
+from perplexity.cli.plain import results_text
+from perplexity.cli.printable import printable
+from perplexity.filters import Filters
+from perplexity.news.categories import CATEGORIES, category
+from perplexity.news.stories import Story
+from perplexity.news.summary import NewsSummary, news_summary
+from perplexity.news.telling import also, as_answer
+from perplexity.types import SearchResults, Source
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("category", metavar="CATEGORY", help=f"one of {', '.join(CATEGORIES)}")
+    parser.add_argument(
+        "topic", nargs="*", metavar="TOPIC", help="what the news shall be about; anything unless you say"
+    )
+    add_filters(parser)
+    add_providers(parser)
+    add_forms(parser)
+
+
+def run(parsed: argparse.Namespace, world: World) -> None:
+    """Find the news and write the stories. Raises UsageError or PerplexityError."""
+    filters, order, kind = read_filters(parsed), read_providers(parsed), category(parsed.category)
+    summary = asyncio.run(_found(kind, " ".join(parsed.topic), filters, world=world, order=order))
+    results = as_results(summary)
+    said = [_headed(summary), *remarks(results, unset=unset(world, order))]
+    form = form_of(parsed, world)
+    if form is Form.SCREEN:
+        from perplexity.cli.screen import Screen
+
+        Screen(world.stdout, color=not parsed.no_color).results(results, said)
+    else:
+        world.stdout.write(_written(summary, results, said, form=form))
+
+
+async def _found(kind: str, topic: str, filters: Filters, *, world: World, order: tuple[str, ...]) -> NewsSummary:
+    async with chain(world, order) as provider:
+        return await news_summary(provider, category=kind, topic=topic, filters=filters, now=datetime.now(UTC))
+
+
+def _written(summary: NewsSummary, results: SearchResults, said: list[str], *, form: Form) -> str:
+    if form is Form.JSON:
+        return as_json(summary)
+    if form is Form.RAW:
+        return printable(format_result(as_answer(summary))) + "\n"
+    return results_text(results, said)
+
+
+def as_results(summary: NewsSummary) -> SearchResults:
+    """Return the stories as pages: under each headline its day, its address, what happened, and who else tells it."""
+    return SearchResults(
+        results=tuple(_as_page(number, story) for number, story in enumerate(summary.stories, 1)),
+        provider=summary.provider,
+        seconds=summary.seconds,
+        cost_usd=summary.cost_usd,
+        notes=summary.notes,
+        failed=summary.failed,
+    )
+
+
+def _as_page(number: int, story: Story) -> Source:
+    others = f"(also: {', '.join(sites)})" if (sites := also(story)) else ""
+    return Source(
+        number=number,
+        title=story.headline,
+        url=story.source.url,
+        snippet=f"{story.sentence} {others}".strip(),
+        date=story.date.isoformat() if story.date else None,
+    )
+
+
+def _headed(summary: NewsSummary) -> str:
+    about = f" about {summary.topic}" if summary.topic else ""
+    return f"{summary.category.capitalize()} news{about}, as of {summary.made_at:%Y-%m-%d %H:%M} UTC."
+
+
+NEWS = Command(name="news", summary="tell the day's news of a category, each story once", add=add, run=run)

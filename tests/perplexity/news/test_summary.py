@@ -1,0 +1,196 @@
+"""News of a category: stories of pages that were found, whoever serves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, date, datetime
+
+import pytest
+
+from perplexity.errors import AllProvidersFailed, InvalidRequest, NothingFound
+from perplexity.fallback import Fallback
+from perplexity.filters import Filters
+from perplexity.news.summary import AS_FOUND, NewsSummary, news_summary
+from perplexity.providers.handbook import Handbook
+from perplexity.types import Answer, AnswerKind, Question, Source, Usage
+from tests.fakes.provider import FakeProvider
+
+NOW = datetime(2026, 11, 21, 14, 5, tzinfo=UTC)
+HEADLINES = (
+    "Parliament passes the budget",
+    "Volcano erupts in Iceland",
+    "Central bank holds interest rates",
+    "Chipmaker opens a plant in Dresden",
+    "Team wins the cup after penalties",
+    "Rocket lands on a barge",
+    "Strike halts trains in Lyon",
+    "Vaccine trial reports success",
+    "Mayor resigns over contracts",
+    "Film festival opens in Goa",
+)
+SOURCES = tuple(
+    Source(number=n, title=f"{title} - Site{n}", url=f"https://site{n}.example/{n}", date="2026-11-20", snippet="A. B.")
+    for n, title in enumerate(HEADLINES, 1)
+)
+
+
+class Newsroom(FakeProvider):
+    """Answers with what it was given."""
+
+    def __init__(
+        self, text: str, *, sources: tuple[Source, ...] = SOURCES, kind: AnswerKind = AnswerKind.MODEL
+    ) -> None:
+        super().__init__("Perplexity")
+        self._answer = Answer(
+            text=text, sources=sources, provider=self.name, kind=kind, seconds=2.5, usage=Usage(cost_usd=0.01)
+        )
+
+    async def answer(self, question: Question) -> Answer:
+        """Answer with it."""
+        self.questions.append(question)
+        return self._answer
+
+
+def line(number: int) -> str:
+    return f"{HEADLINES[number - 1]} | 2026-11-19 | It happened {number}. [{number}]"
+
+
+def lines(count: int) -> str:
+    return "\n".join(map(line, range(1, count + 1)))
+
+
+async def news(provider: FakeProvider, *, topic: str = "", filters: Filters | None = None) -> NewsSummary:
+    return await news_summary(provider, category="tech", topic=topic, filters=filters, now=NOW)
+
+
+async def test_every_line_is_a_story_of_the_page_that_it_names() -> None:
+    summary = await news(Newsroom(lines(6)), topic=" chips ")
+
+    first = summary.stories[0]
+    assert len(summary.stories) == 6
+    assert (first.headline, first.sentence, first.source) == (HEADLINES[0], "It happened 1.", SOURCES[0])
+    assert first.date == date(2026, 11, 20)
+    assert (summary.category, summary.topic, summary.made_at) == ("technology", "chips", NOW)
+    assert (summary.provider, summary.seconds, summary.cost_usd, summary.notes) == ("Perplexity", 2.5, 0.01, ())
+
+
+@pytest.mark.parametrize(
+    ("written", "headline", "sentence"),
+    [
+        ("- **Rain falls** | 2026-11-20 | It rains.[1]", "Rain falls", "It rains."),
+        ("1. Rain falls | 2026-11-20 | It rains. [web:1]", "Rain falls", "It rains."),
+        ("| Rain falls | 2026-11-20 | It rains. [1] |", "Rain falls", "It rains."),
+        ("Rain falls [1] | *2026-11-20* | It rains.", "Rain falls", "It rains."),
+        ("Rain falls | It rains. | (2026-11-20) [1]", "Rain falls", "It rains."),
+        ("[Rain falls](https://site1.example/1) | 2026-11-20 | It rains.", "Rain falls", "It rains."),
+        ("Rain falls | 20 November | [1]", "Rain falls", "20 November"),
+    ],
+)
+async def test_a_line_is_read_however_a_model_dresses_it(written: str, headline: str, sentence: str) -> None:
+    (story,) = (await news(Newsroom(written))).stories
+
+    assert (story.headline, story.sentence, story.source) == (headline, sentence, SOURCES[0])
+
+
+@pytest.mark.parametrize("written", ["Rain | 2026-11-20 | It rains.", "Rain | 2026-11-20 | It rains. [99]"])
+async def test_a_story_of_no_page_is_left_out_and_counted(written: str) -> None:
+    summary = await news(Newsroom(f"{lines(5)}\n{written}"))
+
+    assert [story.headline for story in summary.stories] == list(HEADLINES[:5])
+    assert summary.notes == ("1 story was left out that no page tells.",)
+
+
+async def test_the_day_is_the_pages_own_else_the_models() -> None:
+    undated = replace(SOURCES[0], date=None)
+
+    (story,) = (await news(Newsroom(line(1), sources=(undated,)))).stories
+
+    assert story.date == date(2026, 11, 19)
+
+
+async def test_a_story_that_several_lines_or_pages_tell_is_one() -> None:
+    again = "Budget passed by parliament | 2026-11-20 | It is done. [8]\nRain | 2026-11-20 | It rains. [9][10]"
+
+    summary = await news(Newsroom(f"{lines(5)}\n{again}"))
+
+    assert [story.headline for story in summary.stories] == [*HEADLINES[:5], "Rain"]
+    assert summary.stories[0].others == (SOURCES[7],)
+    assert summary.stories[5].others == (SOURCES[9],)
+
+
+async def test_there_are_at_most_eight() -> None:
+    assert len((await news(Newsroom(lines(10)))).stories) == 8
+
+
+@pytest.mark.parametrize(("count", "note"), [(1, "Only 1 story was found."), (4, "Only 4 stories were found.")])
+async def test_fewer_than_five_are_not_filled_up_and_that_is_said(count: int, note: str) -> None:
+    summary = await news(Newsroom(lines(count)))
+
+    assert (len(summary.stories), summary.notes) == (count, (note,))
+
+
+@pytest.mark.parametrize(
+    "provider",
+    [
+        Newsroom("Some passage [1]", kind=AnswerKind.PASSAGES),
+        Newsroom("Much has happened, such as the budget [1]."),
+    ],
+    ids=["search only", "a model that keeps to no form"],
+)
+async def test_without_lines_the_pages_are_the_stories_in_their_own_words(provider: Newsroom) -> None:
+    summary = await news(provider)
+
+    assert [story.headline for story in summary.stories] == list(HEADLINES[:8])
+    assert {story.sentence for story in summary.stories} == {"A."}
+    assert summary.notes == (AS_FOUND,)
+
+
+@pytest.mark.parametrize(("text", "sources"), [("NONE", SOURCES), ("**None.**", SOURCES), ("Nothing.", ()), ("", ())])
+async def test_no_story_at_all_is_nothing_found(text: str, sources: tuple[Source, ...]) -> None:
+    with pytest.raises(NothingFound):
+        await news(Newsroom(text, sources=sources))
+
+
+async def test_a_handbook_tells_no_news() -> None:
+    chain = Fallback([Handbook({"a.md": "# News\n\nlatest technology news"}, base_url="")])
+
+    with pytest.raises(AllProvidersFailed) as caught:
+        await news_summary(chain, category="technology", now=NOW)
+
+    assert [attempt.error_class for attempt in caught.value.attempts] == ["NothingFound"]
+
+
+@pytest.mark.parametrize(
+    ("filters", "sent", "told"),
+    [
+        (None, Filters(recency="day"), "news about chips of the past day"),
+        (Filters(recency="week"), Filters(recency="week"), "news about chips of the past week"),
+        (
+            Filters(after=date(2026, 11, 1), domains=("a.com",)),
+            Filters(after=date(2026, 11, 1), domains=("a.com",)),
+            "news about chips from after 2026-11-01",
+        ),
+        (Filters(languages=("de",)), Filters(recency="day", languages=("de",)), "Write in the language de"),
+    ],
+)
+async def test_news_of_the_past_day_is_asked_for_unless_another_time_is_named(
+    filters: Filters | None, sent: Filters, told: str
+) -> None:
+    provider = Newsroom(lines(5))
+
+    await news(provider, topic="chips", filters=filters)
+
+    (question,) = provider.questions
+    form, asked = question.messages
+    assert (question.news, question.filters, asked.content) == (True, sent, "chips technology news")
+    assert told in form.content
+    assert "It is 2026-11-21 14:05, UTC." in form.content
+
+
+async def test_a_category_that_there_is_not_is_refused_before_anybody_is_asked() -> None:
+    provider = Newsroom(lines(5))
+
+    with pytest.raises(InvalidRequest):
+        await news_summary(provider, category="weather", now=NOW)
+
+    assert provider.questions == []
