@@ -130,6 +130,9 @@ class Answering:
             agent=self.agent,
             run_id=row.run_id,
             on_run=on_run,
+            question=row.id,
+            team=row.team_id,
+            channel=row.channel_id,
         )
         reply = await command.answer(request, work)
         return Outcome(

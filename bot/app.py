@@ -20,21 +20,26 @@ from bot.agent import opened_agent
 from bot.answering import Answering
 from bot.attempt_log import AttemptLog
 from bot.commands import COMMANDS
-from bot.commands.slash import slash_commands
+from bot.commands.slash import UMBRELLA, slash_commands
+from bot.commands.watch import WATCH
 from bot.delivery.announcing import Announcing
 from bot.delivery.chat import Chat
 from bot.delivery.deliver import Delivery, all_ways
 from bot.delivery.response_url import ResponseUrls
+from bot.digests.desk import Desk
 from bot.jobs import STALLED_AFTER_SECONDS, Jobs
 from bot.journal import Journal
 from bot.listeners import actions, messages, slash
 from bot.listeners.services import Services
 from bot.office import WorkspaceOffice
+from bot.people import People
 from bot.playground.server import Playground
 from bot.process import App, Slack
 from bot.settings import Settings
 from bot.socket_mode import SocketMode
 from bot.storage.attempts import Attempts
+from bot.storage.digests import Digests
+from bot.storage.digests import Limits as DigestLimits
 from bot.storage.patience import Patience
 from bot.storage.questions import Questions, connection_pool
 from bot.web import health
@@ -105,12 +110,19 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
             reasoning_effort=settings.reasoning_effort,
             on_attempt=heard,
         )
+        digests, people = Digests(pool, jobs.defer), People(client)
+        desk = Desk(
+            digests=digests,
+            zone=people.zone,
+            call=f"/{settings.command_prefix}{UMBRELLA} {WATCH.name}",
+            limits=DigestLimits(per_user=settings.digests_per_user, per_channel=settings.digests_per_channel),
+        )
         agent = await stack.enter_async_context(opened_agent(settings, provider=chain, on_attempt=heard))
         answering = Answering(
             questions=questions,
             provider=chain,
             agent=agent,
-            office=WorkspaceOffice(admins=Admins(client, named=settings.admins), attempts=attempts),
+            office=WorkspaceOffice(admins=Admins(client, named=settings.admins), attempts=attempts, watching=desk),
             delivery=Delivery(
                 questions=questions,
                 patience=patience,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot.admins import Admins
+from bot.digests.base import Watching
 from bot.figures import ProviderFigures
 from bot.storage.attempts import Attempts
 
@@ -16,6 +17,7 @@ class WorkspaceOffice:
 
     admins: Admins
     attempts: Attempts
+    watching: Watching
 
     async def is_admin(self, user_id: str) -> bool:
         """Tell whether a person is an admin."""

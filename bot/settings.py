@@ -62,6 +62,9 @@ class Settings(BaseSettings):
 
     admin_user_ids: str = ""
 
+    digests_per_user: int = Field(default=10, ge=0, le=1000)
+    digests_per_channel: int = Field(default=10, ge=0, le=1000)
+
     database_url: SecretStr | None = None
     data_dir: str = ".data"
 

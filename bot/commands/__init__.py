@@ -9,5 +9,6 @@ from bot.commands.base import Command
 from bot.commands.news import NEWS
 from bot.commands.search import SEARCH
 from bot.commands.status import STATUS
+from bot.commands.watch import WATCH
 
-COMMANDS: tuple[Command[Any, Any], ...] = (SEARCH, ASK, NEWS, STATUS)
+COMMANDS: tuple[Command[Any, Any], ...] = (SEARCH, ASK, NEWS, STATUS, WATCH)

@@ -6,14 +6,18 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
+from uuid import UUID
 
 from bot.agent import NOBODY, Agent
 from bot.blocks.base import Audience, OutgoingMessage
+from bot.digests.base import Watching
 from bot.figures import ProviderFigures
 from perplexity.providers.base import Provider
 
 Request = TypeVar("Request")
 Reply = TypeVar("Reply")
+
+NO_QUESTION = UUID(int=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,12 +41,18 @@ class Office(Protocol):
         """Return how the providers did in the last day."""
         ...
 
+    @property
+    def watching(self) -> Watching:
+        """Where digests are kept."""
+        ...
+
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
     """What a command may use to answer: the provider, the app's office, and the background run to resume or to record.
 
     `asker` is the id of who asks; `agent` is nobody where none is set up. `now` gives seconds since 1970.
+    `question` is the id of what is answered, `team` and `channel` those of where it was asked.
     """
 
     provider: Provider
@@ -52,6 +62,9 @@ class Work:
     run_id: str | None = None
     on_run: Callable[[str], Awaitable[None]] | None = None
     now: Callable[[], float] = time.time
+    question: UUID = NO_QUESTION
+    team: str = ""
+    channel: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +75,8 @@ class Command(Generic[Request, Reply]):
     not helped with, when nothing follows its name. `summary` is its line in Slack's own list, `usage` what follows the
     name, `examples` are pairs of arguments and what they do. `parse` is pure and raises `UsageError`; the worker calls
     it again. `audience` says who will see the answer to a request behind a slash; `render` is told who sees it where it
-    is shown.
+    is shown. `failed` makes the message of a failure, of its sentence and its reference, where the usual one does not
+    fit.
     """
 
     name: str
@@ -76,3 +90,4 @@ class Command(Generic[Request, Reply]):
     audience: Callable[[Request], Audience]
     answer: Callable[[Request, Work], Awaitable[Reply]]
     render: Callable[[Reply, Request, Audience], tuple[OutgoingMessage, ...]]
+    failed: Callable[[Request, str, str], OutgoingMessage] | None = None

@@ -21,6 +21,14 @@ class Verb(StrEnum):
     RUN = "run"
 
 
+class Why(StrEnum):
+    """Why a digest runs: it is time, it was time while nothing ran, or its owner wants it now."""
+
+    DUE = "due"
+    LATE = "late"
+    ASKED = "asked"
+
+
 class State(StrEnum):
     """Whether a digest runs: `STOPPED` is what it did itself, `PAUSED` what its owner wanted."""
 
@@ -129,6 +137,11 @@ WatchReply = Added | Full | Listed | Changed | AlreadyRunning | NoSuchDigest | S
 
 class Watching(Protocol):
     """Where digests are kept. Everything raises like the database."""
+
+    @property
+    def call(self) -> str:
+        """How people call the command: "/pplx watch"."""
+        ...
 
     async def add(self, wish: Wish, *, id: UUID, owner: Owner, channel_id: str) -> Added | Full:
         """Keep a new digest that posts to a channel; the same `id` once more is the same digest."""

@@ -6,10 +6,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from uuid import UUID
 
-from bot.digests.base import Digest
+from bot.digests.base import Digest, Why
 from bot.digests.slots import latest_slot, next_slot
 from bot.storage.digests import Planned
 from bot.storage.questions import NewQuestion
@@ -23,14 +22,6 @@ LATE_AFTER = timedelta(minutes=15)
 """A run that begins so long after its slot says that it is late."""
 
 _TEXT = re.compile(r"(?P<id>\S+) (?P<why>\S+) (?P<slot>\S+) (?P<title>.*)", re.DOTALL)
-
-
-class Why(StrEnum):
-    """Why a digest runs: it is time, it was time while nothing ran, or its owner wants it now."""
-
-    DUE = "due"
-    LATE = "late"
-    ASKED = "asked"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,7 +38,7 @@ class Schedule:
 
 
 def zone_of(name: str) -> ZoneInfo:
-    """Return the rules of a zone, those of UTC for a name that nobody knows."""
+    """Return the rules of a zone; those of UTC, which say their name, for one that this computer does not know."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):

@@ -13,7 +13,7 @@ from bot.commands import COMMANDS
 from bot.commands.ask import ASK
 from bot.commands.base import Command, Option
 from bot.commands.options import asks_for_help
-from bot.commands.slash import route
+from bot.commands.slash import UMBRELLA, route
 from bot.errors import UsageError
 from perplexity.types import Attempt
 from tests.docs.pages import PATHS, ROOT, blocks, codes, name
@@ -36,6 +36,10 @@ OPTIONS = [
 MISTAKES = re.findall(r"^(/\S+) (.+)\n→ (.+)$", "".join(b.text for b in blocks() if b.page == name(PAGE)), re.MULTILINE)
 
 
+def heading(command: Command[Any, Any]) -> str:
+    return f"/{command.name}" if command.own_name else f"/{UMBRELLA} {command.name}"
+
+
 @pytest.mark.parametrize(("section", "example"), EXAMPLES)
 def test_an_example_is_taken(section: str, example: str) -> None:
     called, text = example.split(maxsplit=1)
@@ -54,7 +58,7 @@ def test_a_mention_asks_as_the_command_does(mention: str) -> None:
 
 @pytest.mark.parametrize(("command", "option"), OPTIONS)
 def test_an_option_has_an_example_in_its_command_s_section(command: Command[Any, Any], option: Option) -> None:
-    examples = [code for section, code in codes(PAGE) if section == f"/{command.name}" and EXAMPLE.fullmatch(code)]
+    examples = [code for section, code in codes(PAGE) if section == heading(command) and EXAMPLE.fullmatch(code)]
     forms = {option.name, *filter(None, [option.short])}
 
     assert {form for form in forms if any(form in example.split() for example in examples)} == forms
@@ -62,7 +66,7 @@ def test_an_option_has_an_example_in_its_command_s_section(command: Command[Any,
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_no_section_names_an_option_that_is_not_there(command: Command[Any, Any]) -> None:
-    named = {code for section, code in codes(PAGE) if section == f"/{command.name}" and re.fullmatch(r"--?\w+", code)}
+    named = {code for section, code in codes(PAGE) if section == heading(command) and re.fullmatch(r"--?\w+", code)}
 
     assert named == {form for option in command.options for form in (option.name, option.short) if form}
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from bot.digests.base import Watching
 from bot.figures import ProviderFigures
+from tests.fakes.watching import FakeWatching
 
 
 class FakeOffice:
-    """Has these admins and these figures."""
+    """Has these admins and these figures, and keeps digests in memory."""
 
     def __init__(self, *, admins: Collection[str] = (), figures: Sequence[ProviderFigures] = ()) -> None:
         self._admins = admins
         self._figures = figures
+        self.watching: Watching = FakeWatching()
 
     async def is_admin(self, user_id: str) -> bool:
         """Tell by the list."""

@@ -11,7 +11,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot.digests.runs import Run, Why, read
+from bot.digests.base import Why
+from bot.digests.runs import Run, read
 from bot.digests.schedule import WEEKDAYS
 from bot.digests.tick import Ticker, seconds_to_next_minute
 from bot.storage.digests import Digests

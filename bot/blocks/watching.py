@@ -1,0 +1,149 @@
+"""What is said about digests to their owner: that one is set up, what there are, what became of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from bot.blocks.base import OutgoingMessage
+from bot.blocks.elements import context, lines, section
+from bot.blocks.escaping import code, escape, one_line, shorten
+from bot.blocks.grey_line import dollars
+from bot.digests.base import (
+    Added,
+    AlreadyRunning,
+    Changed,
+    Digest,
+    Full,
+    Listed,
+    NoSuchDigest,
+    SomebodyElses,
+    State,
+    Verb,
+    WatchReply,
+)
+from bot.digests.schedule import days_in_words, moment_in_words
+
+_TITLE = 200
+_EXAMPLE = 'technology "open source databases" weekdays 9:00'
+_STATES = {State.PAUSED: "paused", State.STOPPED: "stopped itself"}
+INVITE = "In a channel I must be a member: invite me with `/invite` if I am not one yet."
+
+
+def watch_message(reply: WatchReply, *, call: str, channel: str, now: datetime) -> OutgoingMessage:
+    """Render what came of a wish; `call` is how the command is called, `channel` where it was typed."""
+    said = _said(reply, call=call, channel=channel)
+    hint = _hint(reply, call=call)
+    blocks = [section(text) for text in lines(said)] + ([context(hint)] if hint else [])
+    return OutgoingMessage(text=shorten("\n".join(said), 3_000), blocks=tuple(blocks))
+
+
+def named(digest: Digest) -> str:
+    """Return how a text calls a digest: "Digest 2 (Technology: databases)"."""
+    return f"Digest {digest.number} ({title(digest.title)})"
+
+
+def title(text: str) -> str:
+    """Return what a digest is about, as mrkdwn."""
+    return escape(shorten(one_line(text), _TITLE))
+
+
+def when(digest: Digest) -> str:
+    """Return a digest's schedule with its zone: "weekdays at 9:00 (Europe/Berlin)"."""
+    schedule = digest.wish.schedule
+    return f"{schedule.words} ({escape(schedule.zone)})"
+
+
+def next_time(digest: Digest) -> str:
+    """Return when a digest is posted next, or why it is not."""
+    if digest.next_at is None:
+        return _STATES.get(digest.state, digest.state.value)
+    return f"next on {moment_in_words(digest.next_at, tz=digest.wish.schedule.tz)}"
+
+
+def _said(reply: WatchReply, *, call: str, channel: str) -> list[str]:
+    match reply:
+        case Added(digest=digest):
+            return [_added(digest)]
+        case Changed(verb=verb, digest=digest):
+            return [_changed(verb, digest)]
+        case Listed(digests=digests) if digests:
+            return ["*Your digests*", *(_entry(digest, channel) for digest in digests)]
+        case Listed():
+            return ["You have no digests yet."]
+        case _:
+            return [_refused(reply)]
+
+
+def _refused(reply: Full | AlreadyRunning | NoSuchDigest | SomebodyElses) -> str:
+    match reply:
+        case Full(limit=limit, channel=in_channel):
+            return _full(limit, in_channel=in_channel)
+        case AlreadyRunning(digest=digest):
+            return f"{named(digest)} is being made just now."
+        case NoSuchDigest(number=None):
+            return "This digest is deleted."
+        case NoSuchDigest(number=number, numbers=numbers):
+            return f"You have no digest {number}. {_numbers(numbers)}"
+        case SomebodyElses():
+            return "Only the person who set up this digest can change it."
+
+
+def _added(digest: Digest) -> str:
+    silence = digest.wish.silence
+    quiet = f" When nothing is new, it says so ({days_in_words(silence)})." if silence else ""
+    return (
+        f"*{named(digest)} is set up.*\nI post it here, {when(digest)}: {next_time(digest)}. "
+        f"It holds only what is new since the one before.{quiet}"
+    )
+
+
+def _changed(verb: Verb, digest: Digest) -> str:
+    match verb:
+        case Verb.PAUSE:
+            return f"{named(digest)} is paused."
+        case Verb.RESUME:
+            return f"{named(digest)} goes on, {when(digest)}: {next_time(digest)}."
+        case Verb.DELETE:
+            return f"{named(digest)} is deleted."
+        case Verb.RUN:
+            return f"{named(digest)} is being made now; I post it where it always is."
+
+
+def _full(limit: int, *, in_channel: bool) -> str:
+    count = f"{limit} digest{'' if limit == 1 else 's'}"
+    if limit == 0:
+        return "Digests are switched off here."
+    if in_channel:
+        return f"This channel has {count} already, and may have no more. Somebody must delete one first."
+    return f"You have {count} already, and may have no more. Please delete one first."
+
+
+def _entry(digest: Digest, channel: str) -> str:
+    place = "posted here" if digest.channel_id == channel else "posted elsewhere"
+    runs = f"{digest.runs} run{'' if digest.runs == 1 else 's'} in 30 days" if digest.runs else ""
+    cost = dollars(digest.cost_usd) if digest.runs else ""
+    rest = " · ".join(filter(None, (when(digest), next_time(digest), place, runs, cost)))
+    return f"*{digest.number}*  {title(digest.title)}\n{rest}"
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    if not numbers:
+        return "You have none."
+    *others, last = map(str, numbers)
+    return f"There {'are' if others else 'is'} {' and '.join(filter(None, (', '.join(others), last)))}."
+
+
+def _hint(reply: WatchReply, *, call: str) -> str:
+    match reply:
+        case Added(digest=digest) if not digest.channel_id.startswith("D"):
+            return f"{INVITE} {code(f'{call} list')} shows your digests."
+        case Added() | Full(channel=False):
+            return f"{code(f'{call} list')} shows your digests."
+        case Changed(verb=Verb.PAUSE, digest=digest):
+            return f"{code(f'{call} resume {digest.number}')} lets it go on."
+        case Listed(digests=digests) if digests:
+            return f"{code(f'{call} pause N')}, and so {code('resume')}, {code('delete')} and {code('run')}"
+        case Listed():
+            return f"For example {code(f'{call} {_EXAMPLE}')}"
+    return ""

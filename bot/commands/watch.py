@@ -1,0 +1,125 @@
+"""`/pplx watch`: news on a schedule, of which only what is new is posted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from bot.blocks.base import Audience, OutgoingMessage
+from bot.blocks.watching import watch_message
+from bot.commands.base import Command, Option, Work
+from bot.commands.hints import quoted
+from bot.commands.options import Grammar, parse_options
+from bot.digests.base import Owner, Verb, WatchReply, Wish
+from bot.digests.parsing import read_wish
+from bot.errors import UsageError
+
+ALWAYS = Option(
+    name="--always",
+    value="daily|weekdays|mon,thu",
+    help="On these days post in any case, and say so when nothing is new",
+)
+GRAMMAR = Grammar(
+    options=(ALWAYS,),
+    elsewhere={
+        "--recency": "`--recency` is not for digests: each tells what is new since the one before.",
+        "--public": "`--public` is not for digests: they are posted where you set them up.",
+    },
+)
+LIST = "list"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """Do something with the digest of this number."""
+
+    verb: Verb
+    number: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListAll:
+    """Show what the asker has."""
+
+
+WatchRequest = Wish | Change | ListAll
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What came of it, and what a text about it needs: the command's name, the channel it was typed in, the time."""
+
+    reply: WatchReply
+    call: str
+    channel: str
+    now: datetime
+
+
+def parse(text: str) -> WatchRequest:
+    """Read what follows `watch`. Raises UsageError."""
+    arguments = parse_options(text, GRAMMAR)
+    first, *rest = arguments.text.split()
+    if first.casefold() == LIST:
+        return _list(rest)
+    if first.casefold() in set(Verb):
+        return Change(verb=Verb(first.casefold()), number=_number(first.casefold(), rest))
+    return read_wish(arguments.text, silence=arguments.many(ALWAYS.name))
+
+
+async def answer(request: WatchRequest, work: Work) -> Told:
+    """Do it. Raises like the database."""
+    watching, owner = work.office.watching, Owner(team_id=work.team, user_id=work.asker)
+    reply: WatchReply
+    match request:
+        case Wish():
+            reply = await watching.add(request, id=work.question, owner=owner, channel_id=work.channel)
+        case Change(verb=verb, number=number):
+            reply = await watching.change(verb, number, owner=owner, by=str(work.question))
+        case ListAll():
+            reply = await watching.listed(owner)
+    now = datetime.fromtimestamp(work.now(), UTC)
+    return Told(reply=reply, call=watching.call, channel=work.channel, now=now)
+
+
+def who_sees(_: WatchRequest) -> Audience:
+    """Return who will see it: what somebody watches is nobody else's business until it is posted."""
+    return Audience.ASKER
+
+
+def render(told: Told, _: WatchRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
+    """Render what came of it."""
+    return (watch_message(told.reply, call=told.call, channel=told.channel, now=told.now),)
+
+
+def _list(rest: list[str]) -> ListAll:
+    if rest:
+        raise UsageError(f"`{LIST}` takes nothing behind it.")
+    return ListAll()
+
+
+def _number(verb: str, rest: list[str]) -> int:
+    typed = " ".join(rest).removeprefix("#")
+    if not (typed.isascii() and typed.isdecimal() and 1 <= len(typed) < 6):
+        problem = f"{quoted(typed)} is no number of a digest." if typed else "Which digest?"
+        raise UsageError(f"{problem} `{verb}` takes a number, such as `{verb} 2`; `{LIST}` shows them.")
+    return int(typed)
+
+
+WATCH = Command(
+    name="watch",
+    summary="Get news on a schedule, and only what is new",
+    usage='CATEGORY ["TOPIC"] [weekdays] 9:00 | list | pause N | resume N | delete N | run N',
+    options=GRAMMAR.options,
+    examples=(
+        ('technology "open source databases" weekdays 9:00', "posted here, Monday to Friday, by your clock"),
+        ("science mon,thu 5:30pm", "a whole category, on two days"),
+        ("business daily 8:00 --always fri", "on Fridays there is a post even when nothing is new"),
+        ("list", "your digests, with their numbers"),
+        ("pause 2", "and `resume 2`, `delete 2`, `run 2`: pause it, go on, end it, make one now"),
+    ),
+    own_name=False,
+    parse=parse,
+    audience=who_sees,
+    answer=answer,
+    render=render,
+)

@@ -1,0 +1,101 @@
+"""Does what owners want of their digests, whether they typed it or clicked."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID, uuid4
+
+from bot.digests.base import (
+    Added,
+    AlreadyRunning,
+    Changed,
+    Digest,
+    Full,
+    Listed,
+    NoSuchDigest,
+    Owner,
+    SomebodyElses,
+    State,
+    Verb,
+    WatchReply,
+    Why,
+    Wish,
+)
+from bot.digests.runs import Run, question_of
+from bot.digests.schedule import zone_of
+from bot.digests.slots import next_slot
+from bot.digests.tick import utc_now
+from bot.storage.digests import Digests, Limits
+
+
+@dataclass(frozen=True, kw_only=True)
+class Desk:
+    """The one place where digests are changed. `zone` tells somebody's time zone, None where nobody knows it.
+
+    `call` is how people call the command. `now` is the clock, `new_id` makes the ids of questions.
+    """
+
+    call: str
+    digests: Digests
+    zone: Callable[[str], Awaitable[str | None]]
+    limits: Limits
+    now: Callable[[], datetime] = utc_now
+    new_id: Callable[[], UUID] = uuid4
+
+    async def add(self, wish: Wish, *, id: UUID, owner: Owner, channel_id: str) -> Added | Full:
+        """Keep a new digest that posts to a channel, by the owner's clock; the same `id` again is the same digest."""
+        zone = zone_of(await self.zone(owner.user_id) or "").key
+        wish = replace(wish, schedule=replace(wish.schedule, zone=zone))
+        next_at = next_slot(wish.schedule, self.now())
+        full = await self.digests.add(
+            wish, id=id, owner=owner, channel_id=channel_id, next_at=next_at, limits=self.limits
+        )
+        digest = await self.digests.get(id, now=self.now())
+        if full is not None or digest is None:
+            return full or Full(limit=self.limits.per_user, channel=False)
+        return Added(digest=digest)
+
+    async def listed(self, owner: Owner) -> Listed:
+        """Return what somebody has."""
+        return Listed(digests=await self.digests.of_owner(owner, now=self.now()))
+
+    async def change(self, verb: Verb, number: int, *, owner: Owner, by: str) -> WatchReply:
+        """Do something with the owner's digest of this number; `by` identifies what asked for it."""
+        digests = await self.digests.of_owner(owner, now=self.now())
+        digest = next((one for one in digests if one.number == number), None)
+        if digest is None:
+            return NoSuchDigest(number=number, numbers=[one.number for one in digests])
+        return await self._do(verb, digest, by=by)
+
+    async def press(self, verb: Verb, id: UUID, *, user_id: str, by: str) -> WatchReply:
+        """Do something with the digest behind a button, which only its owner may."""
+        digest = await self.digests.get(id, now=self.now())
+        if digest is None:
+            return NoSuchDigest()
+        return await self._do(verb, digest, by=by) if digest.owner.user_id == user_id else SomebodyElses()
+
+    async def _do(self, verb: Verb, digest: Digest, *, by: str) -> WatchReply:
+        match verb:
+            case Verb.RUN:
+                return await self._run(digest, by=by)
+            case Verb.DELETE:
+                await self.digests.delete(digest.id)
+                return Changed(verb=verb, digest=digest)
+            case Verb.RESUME if digest.state is State.ACTIVE:
+                return Changed(verb=verb, digest=digest)
+            case Verb.RESUME:
+                return await self._set(verb, digest, State.ACTIVE, next_slot(digest.wish.schedule, self.now()))
+            case Verb.PAUSE:
+                return await self._set(verb, digest, State.PAUSED, None)
+
+    async def _set(self, verb: Verb, digest: Digest, state: State, next_at: datetime | None) -> Changed:
+        await self.digests.set_state(digest.id, state, next_at=next_at)
+        return Changed(verb=verb, digest=replace(digest, state=state, next_at=next_at))
+
+    async def _run(self, digest: Digest, *, by: str) -> Changed | AlreadyRunning:
+        now = self.now()
+        run = Run(digest_id=digest.id, why=Why.ASKED, slot=now, title=digest.title)
+        begun = await self.digests.run_now(digest.id, question_of(run, digest, id=self.new_id(), key=by), now=now)
+        return Changed(verb=Verb.RUN, digest=digest) if begun else AlreadyRunning(digest=digest)

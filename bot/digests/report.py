@@ -1,0 +1,59 @@
+"""What one run of a digest found, and whether there is anything to say about it. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from bot.digests.base import Digest, Why
+from bot.digests.schedule import DAYS, clock
+from perplexity.filters import Recency
+from perplexity.news.stories import Story
+from perplexity.news.summary import NewsSummary
+
+_DAY = timedelta(days=1)
+_SLACK = timedelta(hours=2)
+"""A day with a change of the clocks, and a run that began late, are a day still."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """The outcome of a run: `stories` are those of the `summary` that are new, and `since` is the last post's moment.
+
+    `summary` is None where no story at all was found. `slot` is when it was due, `next_at` when it will be again.
+    """
+
+    digest: Digest
+    why: Why
+    slot: datetime
+    now: datetime
+    next_at: datetime
+    summary: NewsSummary | None = None
+    stories: tuple[Story, ...] = ()
+    since: datetime | None = None
+
+    @property
+    def speaks(self) -> bool:
+        """Whether it is posted: with news always, without when somebody waits for it or the day is set to say so."""
+        day = self.slot.astimezone(self.digest.wish.schedule.tz).weekday()
+        return bool(self.stories) or self.why is Why.ASKED or day in self.digest.wish.silence
+
+
+def since_in_words(moment: datetime, *, now: datetime, tz: ZoneInfo) -> str:
+    """Return "since Tuesday": the time of a moment today, the weekday of one this week, the day of an earlier one."""
+    then = moment.astimezone(tz)
+    days = (now.astimezone(tz).date() - then.date()).days
+    if days < 1:
+        return f"since {clock(then.time())} today"
+    if days == 1:
+        return "since yesterday"
+    return f"since {DAYS[then.weekday()]}" if days < len(DAYS) else f"since {then.day} {then:%B}"
+
+
+def recency(last_run: datetime | None, *, now: datetime) -> Recency:
+    """Return how far back to look so that nothing between two runs is missed; the first run looks back a day."""
+    passed = now - last_run if last_run is not None else _DAY
+    if passed <= _DAY + _SLACK:
+        return "day"
+    return "week" if passed <= len(DAYS) * _DAY + _SLACK else "month"
