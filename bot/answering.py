@@ -14,14 +14,18 @@ from bot.blocks.base import Audience
 from bot.blocks.failure import failure_message
 from bot.commands.base import Command, Office, Work
 from bot.commands.notices import searching_message
+from bot.commands.progress import SILENT, Progress
 from bot.commands.threads import BY_MENTION, DIRECTLY, notice
 from bot.delivery.announcing import Announcing
 from bot.delivery.deliver import Delivery, Superseded
+from bot.digests.report import Report
 from bot.failures import sentence_for
 from bot.storage.patience import AWAY, Patience
 from bot.storage.questions import Outcome, QuestionRow, Questions
 from bot.web.metrics import Metrics
 from perplexity.errors import AllProvidersFailed, PerplexityError, Withdrawn
+from perplexity.news.deepdive_types import DeepDive, NoStore, StageStore
+from perplexity.news.diver import Diver
 from perplexity.news.summary import NewsSummary
 from perplexity.providers.base import Provider
 from perplexity.types import Answer, Attempt, SearchResults
@@ -42,7 +46,10 @@ INTERRUPTED = "Sorry, I was interrupted again and again while I worked on this. 
 
 @dataclass(frozen=True, kw_only=True)
 class Answering:
-    """Answers questions. `commands` are by name; `clock` measures seconds."""
+    """Answers questions. `commands` are by name; `clock` measures seconds.
+
+    `stages` keeps what a question has come to that takes minutes, and `showing` shows it.
+    """
 
     questions: Questions
     provider: Provider
@@ -53,6 +60,9 @@ class Answering:
     patience: Patience
     metrics: Metrics
     agent: Agent = NOBODY
+    diver: Diver | None = None
+    stages: Callable[[QuestionRow], StageStore] = lambda row: NoStore()
+    showing: Callable[[QuestionRow], Progress] = lambda row: SILENT
     clock: Callable[[], float] = monotonic
 
     async def run(self, question_id: UUID) -> None:
@@ -78,7 +88,9 @@ class Answering:
         if outcome is None:
             if row.surface != "slash":  # whose ack said it already
                 row = await self.announcing.announce(row, searching_message(row.command, row.text))
-            outcome = await self._outcome(row)
+            progress = self.showing(row)
+            outcome = await self._outcome(row, progress)
+            row = replace(row, response_uses=row.response_uses + progress.uses)
         if not await self.patience(lambda: self.questions.keep_messages(row, outcome)):
             raise Superseded
         figures = {name: value for name, value in vars(outcome).items() if name != "messages"}
@@ -92,12 +104,12 @@ class Answering:
         message = notice(row.text, self.commands[row.command], _IN_THREADS[row.surface])
         return None if message is None else Outcome(messages=(message,), state="answered")
 
-    async def _outcome(self, row: QuestionRow) -> Outcome:
+    async def _outcome(self, row: QuestionRow, progress: Progress) -> Outcome:
         started = self.clock()
         if row.returns > MAX_RETURNS:
             return self._failed(row, INTERRUPTED, error="interrupted", seconds=None)
         try:
-            return await self._answered(row, started)
+            return await self._answered(row, started, progress)
         except Withdrawn:
             raise Superseded from None
         except PerplexityError as error:
@@ -115,7 +127,7 @@ class Answering:
                 seconds=self.clock() - started,
             )
 
-    async def _answered(self, row: QuestionRow, started: float) -> Outcome:
+    async def _answered(self, row: QuestionRow, started: float, progress: Progress) -> Outcome:
         command = self.commands[row.command]
         request = command.parse(row.text)
 
@@ -133,6 +145,9 @@ class Answering:
             question=row.id,
             team=row.team_id,
             channel=row.channel_id,
+            diver=self.diver,
+            stages=self.stages(row),
+            progress=progress,
         )
         reply = await command.answer(request, work)
         return Outcome(
@@ -153,9 +168,13 @@ class Answering:
     def _failed(
         self, row: QuestionRow, sentence: str, *, error: str, seconds: float | None, tried: tuple[Attempt, ...] = ()
     ) -> Outcome:
-        message = failure_message(
-            sentence, reference=row.reference, question_id=str(row.id), tried=tried, seconds=seconds
-        )
+        command = self.commands[row.command]
+        if command.failed is not None:
+            message = command.failed(command.parse(row.text), sentence, row.reference)
+        else:
+            message = failure_message(
+                sentence, reference=row.reference, question_id=str(row.id), tried=tried, seconds=seconds
+            )
         return Outcome(messages=(message,), state="failed", seconds=seconds, error=error)
 
     async def _deliver(self, row: QuestionRow) -> None:
@@ -200,5 +219,9 @@ def _figures(reply: object) -> dict[str, Any]:
             }
         case SearchResults() | NewsSummary():
             return {"provider": reply.provider, "cost_usd": reply.cost_usd}
+        case DeepDive():
+            return {"cost_usd": reply.cost_usd}
+        case Report(summary=NewsSummary() as summary):
+            return _figures(summary)
         case _:
             return {}

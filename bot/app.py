@@ -26,10 +26,12 @@ from bot.delivery.announcing import Announcing
 from bot.delivery.chat import Chat
 from bot.delivery.deliver import Delivery, all_ways
 from bot.delivery.response_url import ResponseUrls
+from bot.delivery.showing import Showing
 from bot.digests.desk import Desk
+from bot.diving import opened_diver
 from bot.jobs import STALLED_AFTER_SECONDS, Jobs
 from bot.journal import Journal
-from bot.listeners import actions, messages, slash
+from bot.listeners import actions, messages, slash, stops
 from bot.listeners.services import Services
 from bot.office import WorkspaceOffice
 from bot.people import People
@@ -37,11 +39,13 @@ from bot.playground.server import Playground
 from bot.process import App, Slack
 from bot.settings import Settings
 from bot.socket_mode import SocketMode
+from bot.stopping import Stopping
 from bot.storage.attempts import Attempts
 from bot.storage.digests import Digests
 from bot.storage.digests import Limits as DigestLimits
 from bot.storage.patience import Patience
 from bot.storage.questions import Questions, connection_pool
+from bot.storage.stages import Stages, StagesOf
 from bot.web import health
 from bot.web.guard import Guard
 from bot.web.metrics import Metrics
@@ -61,7 +65,7 @@ log = logging.getLogger(__name__)
 ROOT = Path(__file__).parent.parent
 """The project's root, whose Markdown pages are the handbook."""
 
-SURFACES = (slash, messages, actions)
+SURFACES = (slash, messages, actions, stops)
 """Where people ask. A new surface is a module in `bot/listeners` with `register`, and a word here."""
 
 DATABASE_PATIENCE_SECONDS = 120.0
@@ -117,6 +121,9 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
             call=f"/{settings.command_prefix}{UMBRELLA} {WATCH.name}",
             limits=DigestLimits(per_user=settings.digests_per_user, per_channel=settings.digests_per_channel),
         )
+        stages = Stages(pool)
+        diver = await stack.enter_async_context(opened_diver(settings, providers, facts=chain, on_attempt=heard))
+        stopping = await stack.enter_async_context(Stopping(stages=stages, providers=providers))
         agent = await stack.enter_async_context(opened_agent(settings, provider=chain, on_attempt=heard))
         answering = Answering(
             questions=questions,
@@ -129,6 +136,11 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
                 ways=all_ways(chat, response_urls, slack_api_url=slack.api_url),
             ),
             announcing=announcing,
+            diver=diver,
+            stages=lambda row: StagesOf(stages=stages, row=row, patience=patience),
+            showing=lambda row: Showing(
+                row=row, questions=questions, chat=chat, response_urls=response_urls, slack_api_url=slack.api_url
+            ),
             commands={command.name: command for command in COMMANDS},
             patience=patience,
             metrics=metrics,
@@ -141,6 +153,8 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
             metrics=metrics,
             tell=announcing.tell,
             say=announcing.say,
+            replace=announcing.replace,
+            end_runs=stopping.begin,
         )
         app = bolt(slack, client, services)
         yield App(

@@ -54,6 +54,10 @@ class Settings(BaseSettings):
     openrouter_base_url: str = "https://openrouter.ai/api/v1"
     brave_api_key: SecretStr | None = None
     brave_base_url: str = "https://api.search.brave.com/res/v1"
+    xai_api_key: SecretStr | None = None
+    xai_base_url: str = "https://api.x.ai/v1"
+    persona_name: str = Field(default="Nikki", min_length=1, max_length=40)
+    persona_prompt: str = Field(default="", max_length=4_000)
     providers: str = ""
     agent_model: str = ""
     agent_base_url: str = OPENROUTER
@@ -104,7 +108,14 @@ class Settings(BaseSettings):
             raise ValueError(f"{error.value} is not allowed; {error.allowed}") from None
         return names
 
-    @field_validator("slack_api_url", "perplexity_base_url", "openrouter_base_url", "brave_base_url", "agent_base_url")
+    @field_validator(
+        "slack_api_url",
+        "perplexity_base_url",
+        "openrouter_base_url",
+        "brave_base_url",
+        "agent_base_url",
+        "xai_base_url",
+    )
     @classmethod
     def _https_or_loopback(cls, url: str) -> str:
         if not is_safe(url):

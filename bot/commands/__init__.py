@@ -6,9 +6,10 @@ from typing import Any
 
 from bot.commands.ask import ASK
 from bot.commands.base import Command
+from bot.commands.deepdive import DEEPDIVE
 from bot.commands.news import NEWS
 from bot.commands.search import SEARCH
 from bot.commands.status import STATUS
 from bot.commands.watch import WATCH
 
-COMMANDS: tuple[Command[Any, Any], ...] = (SEARCH, ASK, NEWS, STATUS, WATCH)
+COMMANDS: tuple[Command[Any, Any], ...] = (SEARCH, ASK, NEWS, DEEPDIVE, STATUS, WATCH)

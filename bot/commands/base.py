@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 
 from bot.agent import NOBODY, Agent
 from bot.blocks.base import Audience, OutgoingMessage
+from bot.commands.progress import SILENT, Progress
 from bot.digests.base import Watching
 from bot.figures import ProviderFigures
+from perplexity.news.deepdive_types import NoStore, StageStore
+from perplexity.news.diver import Diver
 from perplexity.providers.base import Provider
 
 Request = TypeVar("Request")
@@ -52,7 +55,8 @@ class Work:
     """What a command may use to answer: the provider, the app's office, and the background run to resume or to record.
 
     `asker` is the id of who asks; `agent` is nobody where none is set up. `now` gives seconds since 1970.
-    `question` is the id of what is answered, `team` and `channel` those of where it was asked.
+    `question` is the id of what is answered, `team` and `channel` those of where it was asked. `diver` makes deep
+    dives, None where the provider does; `stages` keeps what a long answer has come to, `progress` shows it.
     """
 
     provider: Provider
@@ -65,6 +69,9 @@ class Work:
     question: UUID = NO_QUESTION
     team: str = ""
     channel: str = ""
+    diver: Diver | None = None
+    stages: StageStore = field(default_factory=NoStore)
+    progress: Progress = SILENT
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -54,6 +54,11 @@ class Announcing:
         if url is not None and may_use(url, slack_api_url=self.slack_api_url):
             await self.response_urls.post(url, gate.seal(message), audience=Audience.ASKER, replace=False)
 
+    async def replace(self, url: str | None, message: OutgoingMessage) -> None:
+        """Put one thing in the place of the message whose button was clicked; tried once."""
+        if url is not None and may_use(url, slack_api_url=self.slack_api_url):
+            await self.response_urls.post(url, gate.seal(message), audience=Audience.ASKER, replace=True)
+
     async def say(self, channel: str, thread_ts: str, message: OutgoingMessage) -> None:
         """Say one thing in a thread, which belongs to no answer; tried once."""
         await self.chat.post(channel, gate.seal(message), question="", part=0, thread_ts=thread_ts)

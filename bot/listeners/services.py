@@ -18,7 +18,8 @@ from bot.web.metrics import Metrics
 class Services:
     """The listeners' world. `tell` says something privately to who clicked, by the click's response_url.
 
-    `say` says something in a thread: channel, thread, message. `new_id` makes a question's id.
+    `replace` puts something in the place of the clicked message; `end_runs` has what is under way for a question at
+    the services ended. `say` says something in a thread: channel, thread, message. `new_id` makes a question's id.
     """
 
     journal: Journal
@@ -27,4 +28,6 @@ class Services:
     metrics: Metrics
     tell: Callable[[str | None, OutgoingMessage], Awaitable[None]]
     say: Callable[[str, str, OutgoingMessage], Awaitable[None]]
+    replace: Callable[[str | None, OutgoingMessage], Awaitable[None]]
+    end_runs: Callable[[UUID], None]
     new_id: Callable[[], UUID] = uuid4

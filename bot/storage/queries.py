@@ -66,6 +66,14 @@ SETTLE = """
 """
 """Close a question. Its response_url is of no more use and goes."""
 
+STOP = """
+    UPDATE questions
+    SET state = 'stopped', attempt = attempt + 1, settled_at = now(), response_url = NULL
+    WHERE id = %(id)s AND user_id = %(user_id)s AND state IN ('received', 'working', 'delivering') AND messages IS NULL
+    RETURNING *
+"""
+"""Close a question that its asker does not want any more, unless its answer is there; its worker is then a zombie."""
+
 ORPHANS = """
     SELECT q.id FROM questions q
     WHERE q.state IN ('received', 'working', 'delivering')

@@ -166,6 +166,10 @@ class Questions:
         """Close a question as answered, failed or expired."""
         return await self._changed(queries.SETTLE, row, state=state)
 
+    async def stop(self, question_id: UUID, *, user_id: str) -> bool:
+        """Close a question as stopped, for its asker only; False when there is nothing to stop any more."""
+        return await self._row(queries.STOP, {"id": question_id, "user_id": user_id}) is not None
+
     async def rescue_orphans(self) -> int:
         """Enqueue the open questions that have no job any more; returns how many there were."""
         async with self._pool.connection() as connection:

@@ -38,6 +38,10 @@ class PerplexityProvider:
         """Return one sourced answer. Raises any PerplexityError."""
         return await self._client.answer(question)
 
+    async def cancel(self, run_id: str) -> None:
+        """Stop a run in the background; one that has ended already is no error. Raises any PerplexityError."""
+        await self._client.cancel(run_id)
+
     def stream(self, question: Question) -> AsyncIterator[Event]:
         """Yield events while the answer is made; the last one is `Done`. Raises any PerplexityError."""
         return self._client.stream(question)

@@ -1,0 +1,114 @@
+"""`/deepdive`: the facts of a topic, what people say about it, and an analysis of both."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from time import monotonic
+
+from bot.blocks.base import Audience, OutgoingMessage
+from bot.blocks.deepdive import deepdive_messages
+from bot.blocks.progress import progress_message
+from bot.commands.base import Command, Work
+from bot.commands.filters import PUBLIC, audience, usage_errors
+from bot.commands.options import Grammar, parse_options
+from bot.errors import UsageError
+from perplexity.news.deepdive_types import DeepDive, Stage, Update
+from perplexity.news.diver import Diver
+from perplexity.queries import parse_query
+
+GRAMMAR = Grammar(
+    options=(PUBLIC,),
+    elsewhere={
+        "--recency": "`--recency` works for `/ask`, `/search` and `/news`: a deep dive looks for the latest there is.",
+        "--reasoning": "`--reasoning` works for `/ask` only: a deep dive always takes its time.",
+        "--model": "`--model` works for `/ask` only: a deep dive has its own models.",
+    },
+)
+
+PACE_SECONDS = 3.0
+"""How often the progress is shown at most: https://docs.slack.dev/ai/developing-ai-apps"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeepDiveRequest:
+    """What to look into, and whether everyone in the channel sees it."""
+
+    topic: str
+    public: bool
+
+
+@dataclass(kw_only=True)
+class Board:
+    """How each stage stands; `milestones` grows when a message is worth one of the few that a slash command has."""
+
+    stages: dict[Stage, Update] = field(default_factory=dict)
+    milestones: int = 1
+
+    def note(self, update: Update) -> None:
+        """Take what the dive says."""
+        self.stages[update.stage] = update
+        if update.stage is Stage.ANALYSIS and update.finding is None:
+            self.milestones += 1
+
+
+def parse(text: str) -> DeepDiveRequest:
+    """Read what follows `/deepdive`. Raises UsageError."""
+    arguments = parse_options(text, GRAMMAR)
+    if not arguments.text:
+        raise UsageError("There is no topic behind the options.")
+    with usage_errors():
+        topic = parse_query(arguments.text)
+    return DeepDiveRequest(topic=topic, public=PUBLIC.name in arguments.given)
+
+
+async def answer(request: DeepDiveRequest, work: Work) -> DeepDive:
+    """Dive, and show how far it has come. Raises PerplexityError; Withdrawn when it is not wanted any more."""
+    diver = work.diver or Diver(facts=work.provider, synthesis=work.provider)
+    board = Board()
+    diving = asyncio.create_task(diver.dive(request.topic, store=work.stages, on_stage=board.note))
+    try:
+        await _watch(diving, board, request, work)
+    finally:
+        diving.cancel()
+        await asyncio.gather(diving, return_exceptions=True)
+    return diving.result()
+
+
+async def _watch(diving: asyncio.Task[DeepDive], board: Board, request: DeepDiveRequest, work: Work) -> None:
+    """Show every change, until the dive is over. Raises Withdrawn."""
+    shown = 0
+    await asyncio.sleep(0)
+    while not diving.done():
+        clock = monotonic() if work.progress.live else None
+        milestone = board.milestones > shown
+        shown = board.milestones
+        message = progress_message(request.topic, board.stages, question=str(work.question), clock=clock)
+        await work.progress.show(message, milestone=milestone)
+        await asyncio.wait({diving}, timeout=PACE_SECONDS)
+
+
+def who_sees(request: DeepDiveRequest) -> Audience:
+    """Return who will see the report."""
+    return audience(public=request.public)
+
+
+def render(reply: DeepDive, _: DeepDiveRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
+    """Render the report."""
+    return deepdive_messages(reply, audience=seen_by)
+
+
+DEEPDIVE = Command(
+    name="deepdive",
+    summary="Dig into a topic: the facts, what people say, and an analysis of both",
+    usage="[--public] TOPIC",
+    options=GRAMMAR.options,
+    examples=(
+        ("heat pumps in Germany", "a report in three parts, in a few minutes"),
+        ("--public the four-day week", "shown to everyone here"),
+    ),
+    parse=parse,
+    audience=who_sees,
+    answer=answer,
+    render=render,
+)

@@ -1,0 +1,93 @@
+"""How far a question has come, in the message whose place its answer takes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from bot.blocks import gate
+from bot.blocks.base import Audience, OutgoingMessage
+from bot.blocks.progress import stopped_message
+from bot.delivery.chat import Chat
+from bot.delivery.deliver import utc_now
+from bot.delivery.posting import Posting, TryLater
+from bot.delivery.response_url import ResponseUrls
+from bot.delivery.ways import is_open
+from bot.storage.patience import AWAY
+from bot.storage.questions import QuestionRow, Questions
+from perplexity.errors import Withdrawn
+
+log = logging.getLogger(__name__)
+
+MOST_USES = 2
+"""Of the five uses of a response_url; the others are the answer's."""
+
+
+@dataclass(kw_only=True)
+class Showing:
+    """Shows one question's progress, each message tried once: the next one is not far. `uses` counts as it goes."""
+
+    row: QuestionRow
+    questions: Questions
+    chat: Chat
+    response_urls: ResponseUrls
+    slack_api_url: str
+    now: Callable[[], datetime] = utc_now
+    silent_until: datetime | None = None
+    uses: int = 0
+
+    @property
+    def live(self) -> bool:
+        """Whether there is a message in a thread, which can be changed as often as Slack allows."""
+        return self.row.thread_ts is not None and self.row.message_ts is not None
+
+    async def show(self, message: OutgoingMessage, *, milestone: bool) -> None:
+        """Show it. Raises Withdrawn when the question was stopped, or is another worker's."""
+        if await self._lost():
+            raise Withdrawn("the question is not this worker's any more")
+        if self.silent_until is not None and self.now() < self.silent_until:
+            return
+        if self.live:
+            await self._in_place(message)
+        elif milestone and self._response_url_open():
+            await self._by_response_url(message)
+
+    async def _in_place(self, message: OutgoingMessage) -> None:
+        self._heed(await self._update(message))
+        if (lost := await self._lost()) is not None:
+            # Whoever stopped it was told so in this very message, and we may have been the slower one.
+            if lost == "stopped":
+                await self._update(stopped_message())
+            raise Withdrawn("the question is not this worker's any more")
+
+    async def _update(self, message: OutgoingMessage) -> Posting:
+        return await self.chat.update(self.row.channel_id, self.row.message_ts or "", gate.seal(message))
+
+    async def _by_response_url(self, message: OutgoingMessage) -> None:
+        if not await self.questions.begin_part(self.row, self.row.part, uses=1):
+            raise Withdrawn("the question is not this worker's any more")
+        self.uses += 1
+        url = self.row.response_url or ""
+        self._heed(await self.response_urls.post(url, gate.seal(message), audience=Audience.ASKER, replace=True))
+
+    async def _lost(self) -> str | None:
+        """Return the state of a question that is not ours any more; with the database away nobody knows of one."""
+        try:
+            current = await self.questions.get(self.row.id)
+        except AWAY:
+            return None
+        if current is None:
+            return "gone"
+        return None if current.attempt == self.row.attempt else current.state
+
+    def _response_url_open(self) -> bool:
+        row = replace(self.row, response_uses=self.row.response_uses + self.uses)
+        age = (self.now() - row.received_at).total_seconds()
+        few = row.response_uses < MOST_USES
+        return few and is_open(row, uses=row.response_uses, age=age, slack_api_url=self.slack_api_url)
+
+    def _heed(self, result: Posting) -> None:
+        if isinstance(result, TryLater) and result.seconds:
+            self.silent_until = self.now() + timedelta(seconds=result.seconds)

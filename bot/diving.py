@@ -1,0 +1,51 @@
+"""Deep dives, as the settings have them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from bot.settings import Settings
+from perplexity.deadlines import Deadlines
+from perplexity.fallback import Fallback
+from perplexity.news.deepdive_types import Persona
+from perplexity.news.diver import Diver, writers
+from perplexity.providers.base import Provider
+from perplexity.retry import RetryPolicy
+from perplexity.social.grok import Grok
+from perplexity.types import Attempt
+
+
+@asynccontextmanager
+async def opened_diver(
+    settings: Settings,
+    providers: Sequence[Provider],
+    *,
+    facts: Provider,
+    on_attempt: Callable[[Attempt], None],
+) -> AsyncIterator[Diver]:
+    """Give who makes deep dives: facts by the chain, posts by Grok where there is a key for it, a model to write."""
+    async with AsyncExitStack() as stack:
+        grok = await stack.enter_async_context(_grok(settings)) if settings.xai_api_key else None
+        deadlines = Deadlines(reasoning=settings.reasoning_chain_seconds)
+        yield Diver(
+            facts=facts,
+            pulse=grok,
+            synthesis=Fallback(
+                writers(providers),
+                deadlines=deadlines,
+                reasoning_effort=settings.reasoning_effort,
+                on_attempt=on_attempt,
+            ),
+            persona=Persona(
+                name=settings.persona_name, **({"prompt": settings.persona_prompt} if settings.persona_prompt else {})
+            ),
+        )
+
+
+def _grok(settings: Settings) -> Grok:
+    key = settings.xai_api_key.get_secret_value() if settings.xai_api_key else ""
+    retry = RetryPolicy(
+        attempts=settings.retry_attempts, base=settings.retry_base_seconds, cap=settings.retry_cap_seconds
+    )
+    return Grok(key, base_url=settings.xai_base_url, retry=retry)

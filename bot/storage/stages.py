@@ -1,0 +1,102 @@
+"""The stages table: what a question that is answered in stages has come to so far."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, LiteralString
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from bot.storage.patience import AWAY, Patience
+from bot.storage.questions import Pool, QuestionRow
+from perplexity.errors import Withdrawn
+from perplexity.types import JSON
+
+log = logging.getLogger(__name__)
+
+_GET = "SELECT run_id, result FROM stages WHERE question_id = %(id)s AND stage = %(stage)s"
+_PUT = """
+    INSERT INTO stages (question_id, stage, result, seconds, cost_usd)
+    SELECT id, %(stage)s, %(result)s, %(seconds)s, %(cost_usd)s FROM questions
+    WHERE id = %(id)s AND attempt = %(attempt)s
+    ON CONFLICT (question_id, stage) DO UPDATE
+    SET result = excluded.result, seconds = excluded.seconds, cost_usd = excluded.cost_usd
+    RETURNING stage
+"""
+_PUT_RUN = """
+    INSERT INTO stages (question_id, stage, run_id)
+    SELECT id, %(stage)s, %(run_id)s FROM questions WHERE id = %(id)s AND attempt = %(attempt)s
+    ON CONFLICT (question_id, stage) DO UPDATE SET run_id = excluded.run_id
+    RETURNING stage
+"""
+_RUNS = "SELECT run_id FROM stages WHERE question_id = %(id)s AND run_id IS NOT NULL AND result IS NULL"
+
+
+class Stages:
+    """The table's operations. A worker whose attempt is no longer the question's writes nothing."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def get(self, question_id: UUID, stage: str) -> dict[str, Any] | None:
+        """Return a stage's `run_id` and `result`, None where it was not begun."""
+        async with self._pool.connection() as connection:
+            return await (await connection.execute(_GET, {"id": question_id, "stage": stage})).fetchone()
+
+    async def put(self, row: QuestionRow, stage: str, result: Mapping[str, JSON], **figures: float | None) -> bool:
+        """Keep what a stage came to, its `seconds` and its `cost_usd`; False for a zombie."""
+        return await self._changed(_PUT, row, stage=stage, result=Jsonb(dict(result)), **figures)
+
+    async def put_run(self, row: QuestionRow, stage: str, run_id: str) -> bool:
+        """Keep the id of a stage's run; False for a zombie."""
+        return await self._changed(_PUT_RUN, row, stage=stage, run_id=run_id)
+
+    async def runs(self, question_id: UUID) -> list[str]:
+        """Return the ids of the runs that were begun and, as far as is known, have not finished."""
+        async with self._pool.connection() as connection:
+            rows = await (await connection.execute(_RUNS, {"id": question_id})).fetchall()
+        return [str(row["run_id"]) for row in rows]
+
+    async def _changed(self, query: LiteralString, row: QuestionRow, **values: Any) -> bool:
+        async with self._pool.connection() as connection:
+            cursor = await connection.execute(query, {"id": row.id, "attempt": row.attempt, **values})
+            return await cursor.fetchone() is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagesOf:
+    """The stages of one question, in the hands of the worker that claimed it (`perplexity.news` has the protocol)."""
+
+    stages: Stages
+    row: QuestionRow
+    patience: Patience
+
+    async def get(self, stage: str) -> Mapping[str, JSON] | None:
+        """Return the result of a finished stage."""
+        kept = await self.patience(lambda: self.stages.get(self.row.id, stage))
+        return kept["result"] if kept else None
+
+    async def put(self, stage: str, result: Mapping[str, JSON], *, seconds: float, cost_usd: float | None) -> None:
+        """Keep the result of a stage. Raises Withdrawn when the question is no longer this worker's."""
+        if not await self.patience(
+            lambda: self.stages.put(self.row, stage, result, seconds=seconds, cost_usd=cost_usd)
+        ):
+            raise Withdrawn("another worker holds the question, or nobody wants it any more")
+
+    async def run(self, stage: str) -> str | None:
+        """Return the id of a stage's run in the background, where one was begun."""
+        kept = await self.patience(lambda: self.stages.get(self.row.id, stage))
+        return kept["run_id"] if kept else None
+
+    async def put_run(self, stage: str, run_id: str) -> None:
+        """Keep a run's id. With the database away the run goes on but cannot be resumed. Raises Withdrawn as `put`."""
+        try:
+            ours = await self.patience(lambda: self.stages.put_run(self.row, stage, run_id))
+        except AWAY as error:
+            log.warning("run.not_recorded", extra={"question": str(self.row.id), "error": type(error).__name__})
+            return
+        if not ours:
+            raise Withdrawn("another worker holds the question, or nobody wants it any more")
