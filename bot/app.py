@@ -23,15 +23,21 @@ from bot.commands import COMMANDS
 from bot.commands.slash import UMBRELLA, slash_commands
 from bot.commands.watch import WATCH
 from bot.delivery.announcing import Announcing
+from bot.delivery.channel import ToChannel
 from bot.delivery.chat import Chat
 from bot.delivery.deliver import Delivery, all_ways
 from bot.delivery.response_url import ResponseUrls
 from bot.delivery.showing import Showing
 from bot.digests.desk import Desk
+from bot.digests.leaving import Leaving
+from bot.digests.running import Running
+from bot.digests.runs import COMMAND as DIGEST
+from bot.digests.runs import SURFACE as BY_DIGEST
+from bot.digests.tick import Ticker
 from bot.diving import opened_diver
 from bot.jobs import STALLED_AFTER_SECONDS, Jobs
 from bot.journal import Journal
-from bot.listeners import actions, messages, slash, stops
+from bot.listeners import actions, messages, slash, stops, watching
 from bot.listeners.services import Services
 from bot.office import WorkspaceOffice
 from bot.people import People
@@ -65,7 +71,7 @@ log = logging.getLogger(__name__)
 ROOT = Path(__file__).parent.parent
 """The project's root, whose Markdown pages are the handbook."""
 
-SURFACES = (slash, messages, actions, stops)
+SURFACES = (slash, messages, actions, stops, watching)
 """Where people ask. A new surface is a module in `bot/listeners` with `register`, and a word here."""
 
 DATABASE_PATIENCE_SECONDS = 120.0
@@ -124,6 +130,9 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
         stages = Stages(pool)
         diver = await stack.enter_async_context(opened_diver(settings, providers, facts=chain, on_attempt=heard))
         stopping = await stack.enter_async_context(Stopping(stages=stages, providers=providers))
+        leaving = Leaving(digests=digests, chat=chat, patience=patience, call=desk.call)
+        running = Running(digests=digests, has_left=people.has_left, leaving=leaving)
+        to_channel = ToChannel(chat=chat, surface=BY_DIGEST, on_closed=leaving.closed)
         agent = await stack.enter_async_context(opened_agent(settings, provider=chain, on_attempt=heard))
         answering = Answering(
             questions=questions,
@@ -133,7 +142,7 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
             delivery=Delivery(
                 questions=questions,
                 patience=patience,
-                ways=all_ways(chat, response_urls, slack_api_url=slack.api_url),
+                ways=(to_channel, *all_ways(chat, response_urls, slack_api_url=slack.api_url)),
             ),
             announcing=announcing,
             diver=diver,
@@ -141,7 +150,7 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
             showing=lambda row: Showing(
                 row=row, questions=questions, chat=chat, response_urls=response_urls, slack_api_url=slack.api_url
             ),
-            commands={command.name: command for command in COMMANDS},
+            commands={command.name: command for command in COMMANDS} | {DIGEST: running.command()},
             patience=patience,
             metrics=metrics,
         )
@@ -153,6 +162,7 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
             metrics=metrics,
             tell=announcing.tell,
             say=announcing.say,
+            watching=desk,
             replace=announcing.replace,
             end_runs=stopping.begin,
         )
@@ -163,6 +173,7 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
             questions=questions,
             jobs=jobs,
             attempt_log=attempt_log,
+            ticker=Ticker(digests=digests),
             server=_server(settings, slack, app, services, attempts) if http else None,
             socket=SocketMode(app, app_token=slack.app_token, client=client) if http and slack.app_token else None,
         )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.attempt_log import AttemptLog
+from bot.digests.tick import Ticker
 from bot.jobs import Jobs
 from bot.model_check import check_models
 from bot.playground.server import Playground
@@ -43,6 +44,7 @@ class App:
     questions: Questions
     jobs: Jobs
     attempt_log: AttemptLog
+    ticker: Ticker
     server: Server | None
     socket: SocketMode | None = None
 
@@ -58,12 +60,14 @@ class App:
             await self.socket.start()
         worker = [asyncio.create_task(self.jobs.work(drain_seconds=DRAIN_SECONDS))] if work else []
         sweep = asyncio.create_task(self.jobs.sweep(self.questions))
+        ticking = asyncio.create_task(self.ticker.run())
         logging = asyncio.create_task(self.attempt_log.run())
         checking = asyncio.create_task(check_models(self.providers))
         ready()
         try:
-            await _first({asyncio.create_task(stop.wait()), sweep, logging, *worker})
+            await _first({asyncio.create_task(stop.wait()), sweep, ticking, logging, *worker})
         finally:
+            await _ended(ticking)
             await self._stop(worker, sweep)
             await _cancelled(checking)
             await _ended(logging)

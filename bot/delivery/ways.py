@@ -124,7 +124,7 @@ class InThread:
 
     async def post(self, letter: Letter) -> Posting:
         """Post the letter, unless it is found there."""
-        return await _post_once(self.chat, letter, channel=letter.row.channel_id, thread_ts=letter.row.thread_ts)
+        return await post_once(self.chat, letter, channel=letter.row.channel_id, thread_ts=letter.row.thread_ts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,10 +145,10 @@ class ByDirectMessage:
             channel = await self.chat.open_direct(letter.row.user_id)
         except FAILURES as error:
             return meaning(error)
-        return await _post_once(self.chat, letter, channel=channel)
+        return await post_once(self.chat, letter, channel=channel)
 
 
-async def _post_once(chat: Chat, letter: Letter, *, channel: str, thread_ts: str | None = None) -> Posting:
+async def post_once(chat: Chat, letter: Letter, *, channel: str, thread_ts: str | None = None) -> Posting:
     """Post the letter, unless it stands there; a first part that is found may be the searching line still."""
     question, part = letter.question, letter.part
     looked = (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -21,14 +22,13 @@ _SLACK = timedelta(hours=2)
 class Report:
     """The outcome of a run: `stories` are those of the `summary` that are new, and `since` is the last post's moment.
 
-    `summary` is None where no story at all was found. `slot` is when it was due, `next_at` when it will be again.
+    `summary` is None where no story at all was found. `slot` is when it was due.
     """
 
     digest: Digest
     why: Why
     slot: datetime
     now: datetime
-    next_at: datetime
     summary: NewsSummary | None = None
     stories: tuple[Story, ...] = ()
     since: datetime | None = None
@@ -38,6 +38,10 @@ class Report:
         """Whether it is posted: with news always, without when somebody waits for it or the day is set to say so."""
         day = self.slot.astimezone(self.digest.wish.schedule.tz).weekday()
         return bool(self.stories) or self.why is Why.ASKED or day in self.digest.wish.silence
+
+    def with_new(self, stories: Sequence[Story], *, since: datetime | None) -> Report:
+        """Return it with the stories that are new since a moment."""
+        return replace(self, stories=tuple(stories), since=since)
 
 
 def since_in_words(moment: datetime, *, now: datetime, tz: ZoneInfo) -> str:

@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 from bot.blocks.base import OutgoingMessage
 from bot.commands.base import Command
+from bot.digests.base import Watching
 from bot.journal import Journal
 from bot.storage.questions import Questions
 from bot.web.metrics import Metrics
@@ -19,7 +20,8 @@ class Services:
     """The listeners' world. `tell` says something privately to who clicked, by the click's response_url.
 
     `replace` puts something in the place of the clicked message; `end_runs` has what is under way for a question at
-    the services ended. `say` says something in a thread: channel, thread, message. `new_id` makes a question's id.
+    the services ended. `say` says something in a thread: channel, thread, message. `watching` keeps the digests,
+    `new_id` makes a question's id.
     """
 
     journal: Journal
@@ -30,4 +32,5 @@ class Services:
     say: Callable[[str, str, OutgoingMessage], Awaitable[None]]
     replace: Callable[[str | None, OutgoingMessage], Awaitable[None]]
     end_runs: Callable[[UUID], None]
+    watching: Watching
     new_id: Callable[[], UUID] = uuid4

@@ -111,8 +111,8 @@ class Digests:
 
     async def record(
         self, id: UUID, *, question_id: UUID, now: datetime, choose: Callable[[Sequence[str]], Sequence[str]]
-    ) -> datetime | None:
-        """Note which stories a run posts, and return when the one before last posted some.
+    ) -> tuple[Sequence[str], datetime | None]:
+        """Note which stories a run posts; return them, and when another run last posted some.
 
         `choose` is given the fingerprints of what was posted and returns those that are new; two runs of one digest do
         so one after the other. A run that is interrupted may do it again.
@@ -123,8 +123,8 @@ class Digests:
             seen = await (await connection.execute(sql.SEEN, values)).fetchall()
             chosen = choose([row["fingerprint"] for row in seen])
             await connection.execute(sql.UNSEE, values)
-            await connection.execute(sql.SEE, values | {"fingerprints": list(chosen)})
-        return seen[0]["at"] if seen else None
+            await connection.execute(sql.SEE, values | {"fingerprints": list(map(storable, chosen))})
+        return chosen, seen[0]["at"] if seen else None
 
     async def last_run(self, id: UUID, *, question_id: UUID) -> datetime | None:
         """Return when another run than this last looked for news, None when none did."""

@@ -21,6 +21,7 @@ from bot.listeners.services import Services
 from bot.process import Slack
 from bot.storage.questions import NewQuestion, Questions
 from bot.web.metrics import Metrics
+from tests.fakes.watching import FakeWatching
 
 
 def envelope(*own: str, **event: Any) -> dict[str, Any]:
@@ -91,7 +92,10 @@ class Away:
             commands=COMMANDS,
             metrics=Metrics(),
             tell=tell,
+            replace=tell,
+            end_runs=lambda _: None,
             say=self.say,
+            watching=FakeWatching(),
         )
 
 

@@ -1,0 +1,93 @@
+"""What a worker does with one run of a digest: find the news, keep what is new, say it. A command that nobody types."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from bot.blocks.base import Audience, OutgoingMessage
+from bot.blocks.digests import digest_messages, failed_message
+from bot.commands.base import Command, Work
+from bot.digests.base import Digest, State, Why
+from bot.digests.leaving import OWNER_LEFT, Leaving
+from bot.digests.report import Report, recency
+from bot.digests.runs import COMMAND, Run, read
+from bot.storage.digests import Digests
+from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError
+from perplexity.filters import Filters
+from perplexity.news.stories import fingerprint, new_since
+from perplexity.news.summary import NewsSummary, news_summary
+from perplexity.rounds import RESTING
+
+
+@dataclass(frozen=True, kw_only=True)
+class Running:
+    """Makes digests. `has_left` tells whether somebody's account is closed."""
+
+    digests: Digests
+    has_left: Callable[[str], Awaitable[bool]]
+    leaving: Leaving
+
+    def command(self) -> Command[Run, Report | None]:
+        """Return it in the form in which a worker works on questions."""
+        return Command(
+            name=COMMAND,
+            summary="Make a digest",
+            usage="",
+            options=(),
+            examples=(),
+            own_name=False,
+            parse=read,
+            audience=lambda _: Audience.CHANNEL,
+            answer=self.report,
+            render=lambda report, _, __: digest_messages(report) if report is not None else (),
+            failed=_failed,
+        )
+
+    async def report(self, run: Run, work: Work) -> Report | None:
+        """Find what is new; None for a digest that is no more, or does not run. Raises PerplexityError."""
+        now = datetime.fromtimestamp(work.now(), UTC)
+        digest = await self.digests.get(run.digest_id, now=now)
+        if digest is None or not (digest.state is State.ACTIVE or run.why is Why.ASKED):
+            return None
+        if await self.has_left(digest.owner.user_id):
+            await self.leaving.stop(digest, because=OWNER_LEFT)
+            return None
+        summary = await self._summary(digest, work, now=now)
+        report = Report(digest=digest, why=run.why, slot=run.slot, now=now, summary=summary)
+        return await self._with_new(report, work)
+
+    async def _summary(self, digest: Digest, work: Work, *, now: datetime) -> NewsSummary | None:
+        """Ask for everything since the run before this one; None where there is no news at all."""
+        last_run = await self.digests.last_run(digest.id, question_id=work.question)
+        filters = Filters(recency=recency(last_run, now=now))
+        wish = digest.wish
+        try:
+            return await news_summary(work.provider, category=wish.category, topic=wish.topic, filters=filters, now=now)
+        except PerplexityError as error:
+            if not _found_nothing(error):
+                raise
+            return None
+
+    async def _with_new(self, report: Report, work: Work) -> Report:
+        prints = {fingerprint(story): story for story in report.summary.stories} if report.summary else {}
+
+        def new(seen: Sequence[str]) -> list[str]:
+            return [fingerprint(story) for story in new_since(prints.values(), seen)]
+
+        chosen, since = await self.digests.record(
+            report.digest.id, question_id=work.question, now=report.now, choose=new
+        )
+        return report.with_new([prints[one] for one in chosen], since=since)
+
+
+def _found_nothing(error: PerplexityError) -> bool:
+    """Tell whether it is no failure that there is no news: whoever was asked looked, and there is none."""
+    if isinstance(error, AllProvidersFailed):
+        return {attempt.error_class for attempt in error.attempts} - {RESTING} == {NothingFound.__name__}
+    return isinstance(error, NothingFound)
+
+
+def _failed(run: Run, sentence: str, reference: str) -> OutgoingMessage:
+    return failed_message(subject=run.title, digest_id=run.digest_id, sentence=sentence, reference=reference)
