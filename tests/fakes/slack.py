@@ -48,6 +48,7 @@ class Fault:
 class FakeSlack:
     """The server. `origin` is its address, `api_url` what SLACK_API_URL is set to; `posts` is what it took.
 
+    `zones` are people's time zones, `left` the people whose accounts are closed.
     `shown` holds what people see now in channels, by channel and `ts`. `scopes` are those of the bot token, by default
     the manifest's; `socket_url` is where Socket Mode connects to.
     """
@@ -58,6 +59,8 @@ class FakeSlack:
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.refusals: list[str] = []
         self.admins: set[str] = set()
+        self.zones: dict[str, str] = {}
+        self.left: set[str] = set()
         self._faults: defaultdict[str, deque[Fault]] = defaultdict(deque)
         self._uses: defaultdict[str, int] = defaultdict(int)
         self._changed = asyncio.Condition()
@@ -161,10 +164,14 @@ class FakeSlack:
                 {"error": error} if error else {"ts": await self._take(method, payload), "channel": payload["channel"]}
             )
         if method == "users.info":
-            return {"user": {"id": payload["user"], "is_admin": payload["user"] in self.admins, "is_owner": False}}
+            return {"user": self._person(payload["user"])}
         if method in {"chat.update", "chat.delete"}:
             return await self._change(method, payload)
         return {"error": "unknown_method"}
+
+    def _person(self, user: str) -> dict[str, Any]:
+        known = {"id": user, "deleted": user in self.left, "is_admin": user in self.admins, "is_owner": False}
+        return known | ({"tz": self.zones[user]} if user in self.zones else {})
 
     def _read(self, method: str, payload: dict[str, Any]) -> dict[str, Any]:
         # Each kind of conversation has a scope of its own: https://docs.slack.dev/reference/methods/conversations.replies

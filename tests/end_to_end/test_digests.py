@@ -1,0 +1,206 @@
+"""Digests through the whole app: set up, made, posted, changed by their buttons, stopped."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from bot.digests.tick import Ticker
+from bot.storage.digests import Digests
+from bot.storage.questions import connection_pool
+from tests.end_to_end.conftest import World
+from tests.fakes.digests import WallClock, no_job
+from tests.fakes.newsroom import BUDGET, PLANT, VOLCANO, told
+from tests.fakes.slack import Fault, Post
+
+WATCH = '/pplx watch world "europe" weekdays 9:00'
+
+
+def in_channel(world: World) -> list[Post]:
+    return [post for post in world.slack.posts if post.payload.get("channel") == "C1"]
+
+
+def directly(world: World) -> list[Post]:
+    return [post for post in world.slack.posts if post.payload.get("channel") == "DU1"]
+
+
+def said(world: World, trigger: str) -> str:
+    (words,) = [post.words for post in world.slack.posts if post.payload.get("token") == trigger]
+    return words
+
+
+async def watched(world: World, text: str = WATCH) -> None:
+    """Set up the digest 1."""
+    world.slack.zones["U1"] = "Europe/Berlin"
+    await world.asks(text, trigger="set-up")
+    await world.settled(1)
+
+
+async def run(world: World, *stories: str, settled: int, trigger: str, **news: Any) -> None:
+    """Have the digest 1 made with these stories; `settled` counts the questions that have come to their end by then."""
+    world.perplexity.script("/v1/agent", told(*stories, **news))
+    await world.asks("/pplx watch run 1", trigger=trigger)
+    await world.settled(settled)
+
+
+async def clicks(world: World, verb: str, *, user: str = "U1", token: str = "click") -> None:
+    """Click a button of the latest post."""
+    (row,) = [block for block in in_channel(world)[-1].payload["blocks"] if block["type"] == "actions"]
+    (value,) = {element["value"] for element in row["elements"]}
+    person = replace(world.person, user=user)
+    async with await person.clicks(f"digest_{verb}", value, token=token) as response:
+        assert response.status == 200
+
+
+async def rows(database: str, query: str) -> list[Any]:
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        return await (await connection.execute(query.encode())).fetchall()
+
+
+async def test_the_confirmation_is_private_and_names_the_schedule_the_zone_and_the_next_time(world: World) -> None:
+    await watched(world)
+
+    (post,) = world.slack.posts
+    assert post.payload["response_type"] == "ephemeral"
+    assert "Digest 1 (World: europe) is set up." in post.words
+    assert "weekdays at 9:00 (Europe/Berlin): next on " in post.words
+    assert "at 9:00. It holds only what is new" in post.words
+    assert "`/pplx watch list`" in post.words
+
+
+async def test_a_digest_posts_what_is_new_and_then_only_what_is_newer(world: World) -> None:
+    await watched(world)
+    await run(world, BUDGET, VOLCANO, settled=3, trigger="t2")
+    await run(world, BUDGET, PLANT, VOLCANO, settled=5, trigger="t3", site="copy.example")
+    await run(world, VOLCANO, settled=7, trigger="t4")
+
+    first, second, third = in_channel(world)
+    assert (first.way, first.payload.get("thread_ts")) == ("chat.postMessage", None)
+    assert (BUDGET in first.words, VOLCANO in first.words, "2 new stories" in first.words) == (True, True, True)
+    assert (PLANT in second.words, BUDGET in second.words, VOLCANO in second.words) == (True, False, False)
+    assert "1 new story since" in second.words
+    assert "Nothing new since" in third.words
+    assert "$0.0025" in first.words
+    assert world.slack.refusals == []
+
+
+async def test_what_a_run_costs_is_recorded_and_listed(world: World, database: str) -> None:
+    await watched(world)
+    await run(world, BUDGET, settled=3, trigger="t2", cost=0.25)
+    await world.asks("/pplx watch list", trigger="t4")
+    await world.settled(4)
+
+    assert await rows(database, "SELECT cost_usd, state FROM questions WHERE surface = 'digest'") == [
+        (0.25, "answered")
+    ]
+    assert "weekdays at 9:00 (Europe/Berlin)" in said(world, "t4")
+    assert "posted here · 1 run in 30 days · $0.25" in said(world, "t4")
+
+
+async def test_a_slot_that_comes_is_worked_on_by_the_app_and_only_news_is_posted(world: World, database: str) -> None:
+    await watched(world, "/pplx watch world 9:00")
+    world.perplexity.script("/v1/agent", told(BUDGET), told(BUDGET))
+    async with connection_pool(database) as pool:
+        # The app's own sweep finds the question, as it finds those of a process that died before it made the job.
+        clock = WallClock(datetime.now(UTC) + timedelta(days=1, hours=1))
+        ticker = Ticker(digests=Digests(pool, no_job), now=clock)
+        assert await ticker.tick() == 1
+        await age(pool_of=database)
+        await world.settled(2)
+        clock.now += timedelta(days=1)
+        assert await ticker.tick() == 1
+        await age(pool_of=database)
+        await world.settled(3)
+
+    (post,) = in_channel(world)
+    assert BUDGET in post.words
+
+
+async def age(*, pool_of: str) -> None:
+    """Make every question older than the sweep leaves alone."""
+    async with await psycopg.AsyncConnection.connect(pool_of) as connection:
+        await connection.execute("UPDATE questions SET received_at = received_at - interval '10 seconds'")
+
+
+async def test_the_owner_s_clicks_pause_and_delete__anyone_else_s_do_not(world: World, database: str) -> None:
+    await watched(world)
+    await run(world, BUDGET, settled=3, trigger="t2")
+
+    await clicks(world, "delete", user="U2", token="stranger")
+    assert "Only the person who set up this digest" in said(world, "stranger")
+    await clicks(world, "pause", token="pause")
+    assert "is paused" in said(world, "pause")
+    assert await rows(database, "SELECT state, next_at FROM digests") == [("paused", None)]
+    await clicks(world, "delete", token="delete")
+    assert "is deleted" in said(world, "delete")
+    assert await rows(database, "SELECT id FROM digests") == []
+    await clicks(world, "run", token="run")
+    assert "This digest is deleted." in said(world, "run")
+
+
+async def test_a_click_makes_a_digest_now__and_a_second_click_not_one_more(world: World) -> None:
+    await watched(world)
+    await run(world, BUDGET, settled=3, trigger="t2")
+    world.perplexity.hold()
+    world.perplexity.script("/v1/agent", told(PLANT))
+    await clicks(world, "run", token="one")
+    await clicks(world, "run", token="two")
+    world.perplexity.release()
+    await world.settled(4)
+
+    assert "is being made now" in said(world, "one")
+    assert "is being made just now" in said(world, "two")
+    assert [PLANT in post.words for post in in_channel(world)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        ("not_in_channel", "I am not a member of its channel"),
+        ("channel_not_found", "I am not a member of its channel"),
+        ("is_archived", "Its channel is archived."),
+    ],
+)
+async def test_a_digest_whose_channel_is_closed_stops_and_its_owner_is_told(
+    world: World, database: str, error: str, reason: str
+) -> None:
+    await watched(world)
+    world.slack.fail("chat.postMessage", Fault(status=200, body=json.dumps({"ok": False, "error": error})))
+    await run(world, BUDGET, settled=3, trigger="t2")
+
+    notice, news = directly(world)
+    assert "has stopped" in notice.words
+    assert reason in notice.words
+    assert "/pplx watch resume 1" in notice.words
+    assert BUDGET in news.words
+    assert await rows(database, "SELECT state, next_at FROM digests") == [("stopped", None)]
+
+
+async def test_a_digest_whose_owner_left_stops_and_asks_nobody(world: World, database: str) -> None:
+    await watched(world)
+    world.slack.left.add("U1")
+    await world.asks("/pplx watch run 1", trigger="t2")
+    await world.settled(3)
+
+    assert await rows(database, "SELECT state FROM digests") == [("stopped",)]
+    assert world.perplexity.requests == []
+    assert in_channel(world) == []
+
+
+async def test_a_failure_is_told_to_the_owner_alone__and_the_next_run_tells_what_it_would_have(world: World) -> None:
+    await watched(world)
+    world.perplexity.fail("/v1/agent", status=401, body={"error": {"message": "no", "type": "invalid_api_key"}})
+    await world.asks("/pplx watch run 1", trigger="t2")
+    await world.settled(3)
+    (post,) = directly(world)
+    assert "There is no digest “World: europe” this time." in post.words
+    assert "digest_run" in post.words
+    assert in_channel(world) == []
+
+    await run(world, BUDGET, settled=5, trigger="t3")
+    assert BUDGET in in_channel(world)[0].words
