@@ -8,55 +8,44 @@ from dataclasses import replace
 from bot.blocks import assembling
 from bot.blocks.base import Audience, Block, OutgoingMessage
 from bot.blocks.charts import bar_chart
-from bot.blocks.elements import context, markdown, notes, section
+from bot.blocks.elements import context, markdown
 from bot.blocks.escaping import clean, escape
 from bot.blocks.grey_line import dollars, duration, grey_line
 from bot.blocks.marks import hold
 from bot.blocks.paging import pages
 from bot.blocks.sources import address_of, source_blocks
 from perplexity.citations import Cited, Marker, cite
+from perplexity.news.deepdive_report import sections
 from perplexity.news.deepdive_types import DeepDive, Finding, Stage
-from perplexity.social.pulse import Moods
 from perplexity.types import Source
 
 
 def deepdive_messages(report: DeepDive, *, audience: Audience) -> tuple[OutgoingMessage, ...]:
-    """Render a report as one message, or as several numbered ones; sources and the grey line stand in the last."""
-    blocks = [block for finding in report.findings for block in _section(finding, report)]
-    blocks += [*source_blocks(report.sources, ()), *_others(report), _grey(report, audience)]
+    """Render a report as one message, or as several numbered ones; what stands below the text is in the last."""
+    text = hold(_cited(sections(report), report.sources))
+    parts = pages(text, [address_of(source) for source in report.sources])
+    blocks = [*map(markdown, parts), *_moods(report), *source_blocks(report.sources, ()), *_others(report)]
+    blocks += [context("\n".join(_stage(finding, report) for finding in report.findings)), _grey(report, audience)]
     count = len(report.sources)
     return assembling.messages(blocks, summary=f"{count} source{'' if count == 1 else 's'}")
 
 
-def _section(finding: Finding, report: DeepDive) -> Iterator[Block]:
-    yield section(f"*{finding.stage.heading}*")
-    if finding.missing:
-        yield section(f":warning: {escape(finding.missing)}")
-    else:
-        addresses = [address_of(source) for source in report.sources]
-        yield from (markdown(part) for part in pages(hold(_cited(finding.text, report.sources)), addresses))
-    if finding.moods is not None and finding.moods.total:
-        yield from _moods(finding.moods)
-    yield from (context(note) for note in notes(finding.notes))
-    yield context(_figures(finding, report))
+def _moods(report: DeepDive) -> Iterator[Block]:
+    """Draw the posts by mood; the text has the same in words, for whoever does not see the chart."""
+    if report.moods is not None:
+        counts = report.moods.counts()
+        names, values = [mood.capitalize() for mood in counts], [float(count) for count in counts.values()]
+        yield bar_chart("Posts by mood", categories=names, series={"Posts": values}, y_label="Posts")
 
 
-def _moods(moods: Moods) -> Iterator[Block]:
-    """Draw the posts by mood, and say the same in words for whoever does not see the chart."""
-    names = [mood.capitalize() for mood in moods.counts()]
-    yield bar_chart("Posts by mood", categories=names, series={"Posts": [*moods.counts().values()]}, y_label="Posts")
-    counted = " · ".join(f"{count} {mood}" for mood, count in moods.counts().items())
-    yield context(f"Of {moods.total} post{'' if moods.total == 1 else 's'}: {counted}")
-
-
-def _figures(finding: Finding, report: DeepDive) -> str:
-    voice = f"In the voice of {report.persona}" if finding.stage is Stage.ANALYSIS and not finding.missing else ""
-    items = (voice, finding.provider, duration(finding.seconds), dollars(finding.cost_usd))
+def _stage(finding: Finding, report: DeepDive) -> str:
+    voice = f"as {report.persona}" if finding.stage is Stage.ANALYSIS and not finding.missing else ""
+    items = (finding.stage.heading, finding.provider, voice, duration(finding.seconds), dollars(finding.cost_usd))
     return " · ".join(escape(item) for item in items if item)
 
 
 def _cited(text: str, sources: tuple[Source, ...]) -> Cited:
-    """Return a section's text; its markers are numbers of the report's one list already and keep them."""
+    """Return the text; its markers are numbers of the report's one list already and keep them."""
     cited = cite(clean(text), sources)
     pieces = (replace(p, number=p.source.number) if isinstance(p, Marker) else p for p in cited.pieces)
     return replace(cited, pieces=tuple(pieces))

@@ -13,7 +13,7 @@ from bot.commands.words import plain as as_typed
 from bot.errors import UsageError
 
 _QUESTION = 150
-_AIMS = {"search": "pages for", "ask": "an answer to", "news": "news of"}
+_AIMS = {"search": "pages for", "ask": "an answer to", "news": "news of", "deepdive": "facts and voices on"}
 _MOMENT = "*One moment…*"
 
 

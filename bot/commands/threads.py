@@ -16,6 +16,16 @@ from bot.errors import UsageError
 COMMAND = "ask"
 """The command that a message asks."""
 
+BY_NAME = frozenset({"deepdive"})
+"""The commands that a message can ask by their name, which nobody begins a question with."""
+
+
+def routed(text: str) -> tuple[str, str]:
+    """Return the command that a message asks, and the text for it: `deepdive TOPIC` is that, anything else `ask`."""
+    name, _, rest = text.partition(" ")
+    named = name.lower().removeprefix("/")
+    return (named, rest.strip()) if named in BY_NAME and rest.strip() else (COMMAND, text)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Addressed:

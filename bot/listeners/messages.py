@@ -13,7 +13,7 @@ from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
 from bot.commands.notices import notice_message
-from bot.commands.threads import COMMAND
+from bot.commands.threads import routed
 from bot.journal import Written
 from bot.listeners.services import Services
 from bot.storage.questions import NewQuestion
@@ -135,12 +135,13 @@ def _without_mentions(text: str, own: frozenset[str]) -> tuple[str, bool]:
 
 
 def _question(asked: Asked, services: Services) -> NewQuestion:
+    command, text = routed(asked.text)
     return NewQuestion(
         id=services.new_id(),
         delivery_key=asked.delivery_key,
         surface=asked.surface,
-        command=COMMAND,
-        text=asked.text,
+        command=command,
+        text=text,
         team_id=asked.team,
         channel_id=asked.channel,
         user_id=asked.user,

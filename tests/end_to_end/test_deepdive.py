@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
-from typing import Any
+from dataclasses import dataclass, replace
 
 import pytest
 from aiohttp import ClientSession
+from psycopg import AsyncConnection
 from pydantic import SecretStr
 
 from bot.settings import Settings
-from tests.end_to_end.conftest import World
+from tests.end_to_end.conftest import KEY, World
 from tests.fakes import grok
 from tests.fakes.grok import FakeGrok
 from tests.fakes.perplexity import FakePerplexity
-from tests.fakes.slack import FakeSlack, Post
+from tests.fakes.person import SIGNING_SECRET, Person
+from tests.fakes.process import Process
+from tests.fakes.service import Fault
+from tests.fakes.slack import BOT_TOKEN, FakeSlack, Post
 
 
 @pytest.fixture
@@ -32,12 +35,11 @@ def settings(settings: Settings, posts: FakeGrok) -> Settings:
     )
 
 
-def by_response_url(slack: FakeSlack) -> list[Post]:
-    return [post for post in slack.posts if post.way == "response_url"]
-
-
 def is_report(post: Post) -> bool:
-    return "MY ANALYSIS" in post.words and "Sources" in post.words
+    return "## MY ANALYSIS" in post.words
+
+
+HEADINGS = ["## THE SITUATION", "## THE PUBLIC PULSE", "## MY ANALYSIS"]
 
 
 async def test_a_report_comes_in_three_sections_with_one_list_of_sources_and_a_chart(world: World) -> None:
@@ -46,11 +48,176 @@ async def test_a_report_comes_in_three_sections_with_one_list_of_sources_and_a_c
 
     report = world.slack.posts[-1]
     blocks = report.payload["blocks"]
-    headings = [block["text"]["text"] for block in blocks if block["type"] == "section"]
-    assert headings == ["*THE SITUATION*", "*THE PUBLIC PULSE*", "*MY ANALYSIS*"]
+    text = "\n".join(block["text"] for block in blocks if block["type"] == "markdown")
+    assert [line for line in text.splitlines() if line.startswith("#")] == HEADINGS
     (chart,) = [block for block in blocks if block["type"] == "data_visualization"]
     assert [point["value"] for point in chart["chart"]["series"][0]["data"]] == [2, 0, 1, 0]
-    assert "Of 3 posts: 2 positive · 0 neutral · 1 negative · 0 mixed" in report.words
-    assert "In the voice of Ada" in report.words
+    assert "Of 3 posts: 2 positive · 0 neutral · 1 negative · 0 mixed" in text
+    assert "[[3]](https://x.com/ada/status/1111)" in text
     assert all(f"{number} <https://" in report.words for number in range(1, 6))
+    assert "MY ANALYSIS · Perplexity · as Ada · " in report.words
     assert world.slack.refusals == []
+
+
+def stop_button(post: Post) -> str:
+    """Return the question that the message's only button would stop."""
+    (row,) = [block for block in post.payload["blocks"] if block["type"] == "actions"]
+    ((action, value),) = [(element["action_id"], element["value"]) for element in row["elements"]]
+    assert action == "stop"
+    return str(value)
+
+
+async def test_a_slash_command_shows_its_progress_at_most_twice(world: World, posts: FakeGrok) -> None:
+    posts.hold()
+    await world.asks("/deepdive heat pumps")
+    (first,) = await world.slack.wait_for(1)
+    posts.release()
+    await world.settled(1)
+
+    assert all(stage in first.words for stage in ("THE SITUATION", "THE PUBLIC PULSE", "MY ANALYSIS"))
+    assert first.payload["response_type"] == "ephemeral"
+    assert stop_button(first)
+    assert 2 <= len(world.slack.posts) <= 3
+    assert "Sources" in world.slack.posts[-1].words
+
+
+async def test_in_a_thread_one_message_shows_each_stage_and_becomes_the_report(world: World, posts: FakeGrok) -> None:
+    posts.hold()
+    await world.mentions("deepdive heat pumps", ts="1795255200.000100")
+    await world.slack.wait_until(lambda: any("done" in post.words for post in thread(world)))
+    (progress,) = [post.words for post in thread(world)]
+    posts.release()
+    await world.settled(1)
+
+    assert "researching" not in progress
+    assert "listening to what people say" in progress
+    (report,) = thread(world)
+    assert all(heading in report.words for heading in HEADINGS)
+    assert "Stop" not in report.words
+
+
+def thread(world: World) -> list[Post]:
+    return world.slack.thread("C1", "1795255200.000100")
+
+
+async def stop(world: World, question: str, *, user: str = "U1") -> int:
+    async with await replace(world.person, user=user).clicks("stop", question, token="stop") as response:
+        return response.status
+
+
+def said_to_the_click(world: World) -> list[Post]:
+    return [post for post in world.slack.posts if post.payload.get("token") == "stop"]
+
+
+async def under_way(world: World, posts: FakeGrok) -> str:
+    """Ask, and return the question once both of the first stages are under way."""
+    posts.hold()
+    world.perplexity.script("/v1/agent/resp_1", Fault(hang=True))
+    await world.asks("/deepdive heat pumps")
+    await asyncio.gather(world.perplexity.wait_for(2), posts.wait_for(1), world.slack.wait_for(1))
+    return stop_button(world.slack.posts[0])
+
+
+async def test_stop_ends_the_dive_at_the_services_and_closes_the_question(world: World, posts: FakeGrok) -> None:
+    question = await under_way(world, posts)
+    assert await stop(world, question) == 200
+    async with asyncio.timeout(10):
+        await world.perplexity.told_to_cancel.wait()
+    posts.release()
+    await world.settled(1)
+
+    assert world.perplexity.cancelled == ["resp_1"]
+    (said,) = said_to_the_click(world)
+    assert (said.payload["replace_original"], "Stopped." in said.words) == (True, True)
+    assert await stop(world, question) == 200
+    assert "nothing to stop" in said_to_the_click(world)[-1].words
+    assert [request.path for request in world.perplexity.requests].count("/v1/agent") == 1
+    assert not any(is_report(post) for post in world.slack.posts)
+
+
+async def test_only_the_asker_can_stop_it(world: World, posts: FakeGrok) -> None:
+    question = await under_way(world, posts)
+    await stop(world, question, user="U2")
+    posts.release()
+
+    (said,) = said_to_the_click(world)
+    assert "Only the person who asked" in said.words
+    assert said.payload["replace_original"] is False
+    assert world.perplexity.cancelled == []
+    await stop(world, question)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Services:
+    """What a real process talks to, and what of it was asked for money."""
+
+    slack: FakeSlack
+    facts: FakePerplexity
+    posts: FakeGrok
+    session: ClientSession
+    database: str
+
+    async def start(self) -> Process:
+        return await Process.start(
+            "run",
+            SLACK_BOT_TOKEN=BOT_TOKEN,
+            SLACK_SIGNING_SECRET=SIGNING_SECRET,
+            SLACK_API_URL=self.slack.api_url,
+            PERPLEXITY_API_KEY=KEY,
+            PERPLEXITY_BASE_URL=self.facts.base_url,
+            XAI_API_KEY=grok.KEY,
+            XAI_BASE_URL=self.posts.api_url,
+            DATABASE_URL=self.database,
+        )
+
+    def asked(self) -> dict[str, int]:
+        """Count the requests that begin a stage, and so cost money."""
+        begun = [request for request in self.facts.requests if request.path == "/v1/agent"]
+        situations = sum(bool(request.json.get("background")) for request in begun)
+        return {"situation": situations, "pulse": len(self.posts.requests), "analysis": len(begun) - situations}
+
+    async def finished(self) -> list[str]:
+        """Return the stages whose results are kept."""
+        async with await AsyncConnection.connect(self.database) as connection:
+            rows = await connection.execute("SELECT stage FROM stages WHERE result IS NOT NULL ORDER BY stage")
+            return [str(row[0]) for row in await rows.fetchall()]
+
+    async def worked_on(self, stage: str) -> None:
+        """Wait until a stage is under way and every stage that can be finished by then is."""
+        before = {"situation": ["pulse"], "pulse": ["situation"], "analysis": ["pulse", "situation"]}[stage]
+        async with asyncio.timeout(20):
+            while True:
+                if self.asked()[stage] and await self.finished() == before:
+                    return
+                await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("stage", ["situation", "pulse", "analysis"])
+async def test_kill_9_in_each_stage__it_is_finished_after_a_restart_and_no_finished_stage_is_asked_twice(
+    slack: FakeSlack, session: ClientSession, database: str, stage: str
+) -> None:
+    async with FakePerplexity(polls=2) as facts, FakeGrok() as posts:
+        services = Services(slack=slack, facts=facts, posts=posts, session=session, database=database)
+        first = await services.start()
+        # The stage that the process dies in does not end before; the one beside it does.
+        if stage == "pulse":
+            posts.script(grok.PATH, Fault(hang=True))
+        if stage == "situation":
+            facts.script("/v1/agent/resp_1", Fault(hang=True))
+        person = Person(session=session, app_url=first.url, response_url=slack.response_url)
+        async with await person.types("/deepdive heat pumps") as response:
+            assert response.status == 200
+        # The run was begun and is asked for; the next question is the analysis.
+        await facts.wait_for(2)
+        if stage == "analysis":
+            facts.script("/v1/agent", Fault(hang=True))
+        await services.worked_on(stage)
+        await first.kill()
+        second = await services.start()
+        await slack.wait_until(lambda: any(is_report(post) for post in slack.posts), seconds=60)
+        await second.terminate()
+
+    assert services.asked() == {"situation": 1, "pulse": 1, "analysis": 1} | (
+        {} if stage == "situation" else {stage: 2}
+    )
+    assert sum(is_report(post) for post in slack.posts) == 1

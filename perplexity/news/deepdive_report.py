@@ -1,0 +1,49 @@
+"""A deep dive as Markdown: its three sections, and the whole with its sources and figures. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perplexity.news.deepdive_types import DeepDive, Finding
+from perplexity.social.pulse import Moods
+
+
+def sections(report: DeepDive) -> str:
+    """Return the three sections under their headings; markers are numbers of the report's sources."""
+    return "\n\n".join(line for finding in report.findings for line in _section(finding))
+
+
+def whole(report: DeepDive) -> str:
+    """Return the report as a document that stands on its own."""
+    sources = [
+        f"{source.number}. {source.title or 'Untitled'}{f' ({source.date})' if source.date else ''}\n   {source.url}"
+        for source in report.sources
+    ]
+    more = [f"({report.others} more were read.)"] if report.others else []
+    parts = [sections(report), "\n".join(["Sources:", *sources, *more]) if sources else "", *figures(report)]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def figures(report: DeepDive) -> list[str]:
+    """Return one line of figures: seconds and dollars of each stage and of all, whose voice it is, and when."""
+    each = [f"{finding.stage.heading} {_took(finding.seconds, finding.cost_usd)}" for finding in report.findings]
+    total = f"in all {_took(report.seconds, report.cost_usd)}"
+    return [" · ".join([*each, total, f"written as {report.persona}", f"{report.made_at:%Y-%m-%d %H:%M} UTC"])]
+
+
+def counted(moods: Moods) -> str:
+    """Return how many posts are of each mood, in words."""
+    counts = " · ".join(f"{count} {mood}" for mood, count in moods.counts().items())
+    return f"Of {moods.total} post{'' if moods.total == 1 else 's'}: {counts}"
+
+
+def _section(finding: Finding) -> Iterator[str]:
+    yield f"## {finding.stage.heading}"
+    yield f"_{finding.missing}_" if finding.missing else finding.text.strip()
+    if finding.moods is not None and finding.moods.total:
+        yield counted(finding.moods)
+    yield from (f"_{note}_" for note in finding.notes)
+
+
+def _took(seconds: float, cost_usd: float | None) -> str:
+    return f"{seconds:.0f} s" + ("" if cost_usd is None else f" (${cost_usd:.4f})")
