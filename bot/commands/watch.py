@@ -11,7 +11,7 @@ from bot.commands.base import Command, Option, Work
 from bot.commands.hints import quoted
 from bot.commands.options import Grammar, parse_options
 from bot.digests.base import Owner, Verb, WatchReply, Wish
-from bot.digests.parsing import read_wish
+from bot.commands.wishes import read_wish
 from bot.errors import UsageError
 
 ALWAYS = Option(

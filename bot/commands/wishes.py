@@ -35,9 +35,12 @@ _TIME = r"(?P<hour>\d{1,2})(?:[:.](?P<minute>\d{2}) ?(?P<half>[ap]\.?m\.?)?| ?(?
 _DAYS = re.compile(rf"(?P<set>{_SET})|{_RANGE}|(?P<day>{_DAY})", re.IGNORECASE)
 _LEAD = r"(?:^|[ ,])(?:(?:at|on|every|each|and|&) ){0,3}"
 _BEHIND = re.compile(
-    rf"{_LEAD}(?:(?P<time>{_TIME}|noon|midnight)|(?P<days>{_DAYS.pattern}))[ ,]*$",
+    rf"{_LEAD}(?:(?P<time>{_TIME}|noon|midnight)|(?P<days>{_DAYS.pattern}))$",
     re.IGNORECASE,
 )
+_LONGEST_WORDS = 80
+"""Characters from the end on among which one name of days, or a time, begins: so a long text is not read again."""
+
 _NAMED_TIMES = {"noon": time(12), "midnight": time(0)}
 
 
@@ -46,7 +49,7 @@ def read_wish(text: str, *, silence: Iterable[str] = ()) -> Wish:
 
     The schedule has no zone yet. Raises UsageError.
     """
-    subject, days, at = _schedule(" ".join(text.split()))
+    subject, days, at = _schedule(" ".join(text.split()).rstrip(" ,"))
     first, _, topic = subject.partition(" ")
     return Wish(
         category=_category(first),
@@ -68,19 +71,19 @@ def _schedule(text: str) -> tuple[str, frozenset[int], time]:
     """Return what stands before the schedule, its days and its time."""
     days: frozenset[int] = frozenset()
     times: list[str] = []
-    while match := _BEHIND.search(text):
+    while match := _BEHIND.search(text, max(0, len(text) - _LONGEST_WORDS)):
         if match["time"]:
             times.insert(0, match["time"])
         else:
             days |= read_days(match["days"])
-        text = text[: match.start()]
+        text = text[: match.start()].rstrip(" ,")
     if not times:
         raise UsageError(f"At what time of day? Put it at the end, {TIMES}.")
     if len(times) > 1:
         raise UsageError(
             f"There are several times: {', '.join(map(quoted, times))}. A digest has one; make one for each."
         )
-    return text.strip(" ,"), days or DAILY, _time(times[0])
+    return text, days or DAILY, _time(times[0])
 
 
 def _time(text: str) -> time:
@@ -120,8 +123,7 @@ def _category(word: str) -> str:
         return category(word)
     except InvalidRequest as error:
         problem = f"{quoted(word)} is no category of news." if word else "Which category of news?"
-        allowed = re.sub(r"(?:^|(?<=\? ))\w", lambda match: match[0].upper(), error.allowed or "")
-        raise UsageError(f"{problem} {allowed}.") from None
+        raise UsageError(f"{problem} {_sentence(error.allowed)}") from None
 
 
 def _topic(text: str) -> str:
@@ -132,4 +134,10 @@ def _topic(text: str) -> str:
     try:
         return parse_query(text)
     except InvalidRequest as error:
-        raise UsageError(f"That topic cannot be used: {error.value or 'it is empty'}. {error.allowed}.") from None
+        raise UsageError(
+            f"That topic cannot be used: {error.value or 'it is empty'}. {_sentence(error.allowed)}"
+        ) from None
+
+
+def _sentence(allowed: str | None) -> str:
+    return re.sub(r"(?:^|(?<=\? ))\w", lambda match: match[0].upper(), allowed or "") + "."

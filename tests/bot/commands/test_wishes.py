@@ -1,0 +1,119 @@
+"""What is typed behind `watch`, and what it means."""
+
+from __future__ import annotations
+
+import time as clock
+from contextlib import suppress
+from datetime import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.commands.wishes import read_days, read_wish
+from bot.digests.schedule import DAILY, DAYS, WEEKDAYS, WEEKENDS
+from bot.errors import UsageError
+
+CATEGORIES = "world, business, technology, science, health, sports, entertainment or politics"
+
+
+@pytest.mark.parametrize(
+    ("typed", "category", "topic", "days", "at"),
+    [
+        ('technology "open source databases" weekdays 9:00', "technology", "open source databases", WEEKDAYS, time(9)),
+        ("tech weekdays 9am", "technology", "", WEEKDAYS, time(9)),
+        ("tech 9:00", "technology", "", DAILY, time(9)),
+        ("world daily at 9:30 pm", "world", "", DAILY, time(21, 30)),
+        ("world every day 17.05", "world", "", DAILY, time(17, 5)),
+        ("world 17:30 on weekends", "world", "", WEEKENDS, time(17, 30)),
+        ("world mon, wed, fri 8:15", "world", "", {0, 2, 4}, time(8, 15)),
+        ("world every Monday and Thursday at noon", "world", "", {0, 3}, time(12)),
+        ("world saturdays sundays 12am", "world", "", WEEKENDS, time(0)),
+        ("world tue-thu 12:05 P.M.", "world", "", {1, 2, 3}, time(12, 5)),
+        ("world fri to mon midnight", "world", "", {4, 5, 6, 0}, time(0)),
+        ("sports monday night football sundays 20:00", "sports", "monday night football", {6}, time(20)),
+        ('sports "super sunday" 20:00', "sports", "super sunday", DAILY, time(20)),
+        ("sports “9:00 club” 20:00", "sports", "9:00 club", DAILY, time(20)),
+        ('world "europe" and asia 7:00', "world", '"europe" and asia', DAILY, time(7)),
+        ("world  the   budget, 7:00 ", "world", "the budget", DAILY, time(7)),
+    ],
+)
+def test_a_digest_is_read_as(typed: str, category: str, topic: str, days: set[int], at: time) -> None:
+    wish = read_wish(typed)
+
+    assert (wish.category, wish.topic, wish.schedule.days, wish.schedule.at) == (category, topic, days, at)
+    assert wish.silence == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("typed", "problem"),
+    [
+        ("tech", "At what time of day? Put it at the end, such as `9:00`, `17:30` or `9am`."),
+        ("tech weekdays 9", "At what time of day? Put it at the end, such as `9:00`, `17:30` or `9am`."),
+        ("tech every 2 hours", "At what time of day? Put it at the end, such as `9:00`, `17:30` or `9am`."),
+        (
+            "tech 24:00",
+            "`24:00` is no time of day. It takes one from `0:00` to `23:59`, such as `9:00`, `17:30` or `9am`.",
+        ),
+        (
+            "tech 13pm",
+            "`13pm` is no time of day. It takes one from `0:00` to `23:59`, such as `9:00`, `17:30` or `9am`.",
+        ),
+        ("tech 9:00 17:00", "There are several times: `9:00`, `17:00`. A digest has one; make one for each."),
+        (
+            "databases 9:00",
+            f"`databases` is no category of news. It takes {CATEGORIES}.",
+        ),
+        (
+            "weekdays 9:00",
+            f"Which category of news? It takes {CATEGORIES}.",
+        ),
+        (f"tech {'x' * 5000} 9:00", "That topic cannot be used: 5000 characters. It takes at most 4,000."),
+        ('tech "\u200b" 9:00', "That topic cannot be used: it is empty. It must hold some text."),
+    ],
+)
+def test_what_cannot_be_read_is_said_with_what_is_allowed(typed: str, problem: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read_wish(typed)
+
+    assert caught.value.problem == problem
+
+
+def test_the_days_on_which_silence_is_told_are_read_too() -> None:
+    assert read_wish("tech 9:00", silence=("mon-wed", "Sunday")).silence == {0, 1, 2, 6}
+    with pytest.raises(UsageError, match=r"`someday` is no day of the week\. It takes `daily`, `weekdays`"):
+        read_days("someday")
+
+
+@pytest.mark.parametrize("day", range(7))
+def test_a_day_has_short_and_long_names(day: int) -> None:
+    name = DAYS[day].casefold()
+
+    assert {read_days(form) for form in (name, f"{name}s", name[:3], name.upper())} == {frozenset({day})}
+
+
+@given(st.times(), st.frozensets(st.integers(0, 6), min_size=1))
+def test_every_time_and_every_days_are_read_as_they_are_written(at: time, days: frozenset[int]) -> None:
+    typed = f"world {', '.join(DAYS[day] for day in days)} {at:%H:%M}"
+
+    schedule = read_wish(typed).schedule
+    assert (schedule.days, schedule.at) == (days, at.replace(second=0, microsecond=0))
+
+
+@given(st.text())
+def test_any_text_is_a_digest_or_a_usage_error(text: str) -> None:
+    with suppress(UsageError):
+        assert read_wish(text).schedule.days
+    with suppress(UsageError):
+        assert read_wish(f"world {text} 9:00").category == "world"
+
+
+@pytest.mark.parametrize("piece", ["at ", "mon ", "every at on ", ", ", "9:00 ", "every day at ", "mon - "])
+def test_the_time_it_takes_does_not_explode(piece: str) -> None:
+    began = clock.perf_counter()
+    with pytest.raises(UsageError):
+        read_wish(piece * (8_000 // len(piece)) + "x")
+    with pytest.raises(UsageError):
+        read_wish(piece * (8_000 // len(piece)))
+
+    assert clock.perf_counter() - began < 2
