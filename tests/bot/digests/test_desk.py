@@ -1,0 +1,166 @@
+"""What owners do with their digests, on a real Postgres."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+
+import pytest
+
+from bot.digests.base import (
+    Added,
+    AlreadyRunning,
+    Changed,
+    Digest,
+    Full,
+    NoSuchDigest,
+    Owner,
+    SomebodyElses,
+    State,
+    Verb,
+    Why,
+)
+from bot.digests.desk import Desk
+from bot.digests.runs import Run, question_of, read
+from bot.storage.digests import Digests, Limits
+from bot.storage.questions import Pool, connection_pool
+from tests.fakes.digests import NOBODY, OWNER, SATURDAY, WallClock, no_job, wish
+
+NEXT = datetime(2026, 11, 22, 8, 0, tzinfo=UTC)
+
+
+async def zone(user: str) -> str | None:
+    return {"U1": "Europe/Berlin", "U3": "Mars/Olympus_Mons"}.get(user)
+
+
+@pytest.fixture
+async def pool(database: str) -> AsyncIterator[Pool]:
+    async with connection_pool(database) as pool:
+        yield pool
+
+
+@pytest.fixture
+def clock() -> WallClock:
+    return WallClock()
+
+
+@pytest.fixture
+def desk(pool: Pool, clock: WallClock) -> Desk:
+    limits = Limits(per_user=3, per_channel=4)
+    return Desk(call="/pplx watch", digests=Digests(pool, no_job), zone=zone, limits=limits, now=clock)
+
+
+async def added(desk: Desk, *, owner: Owner = OWNER, channel: str = "C1", id: UUID | None = None) -> Digest:
+    reply = await desk.add(wish(zone=""), id=id or uuid4(), owner=owner, channel_id=channel)
+    assert isinstance(reply, Added)
+    return reply.digest
+
+
+async def runs_of(pool: Pool) -> list[str]:
+    async with pool.connection() as connection:
+        return [row["text"] for row in await (await connection.execute("SELECT text FROM questions")).fetchall()]
+
+
+@pytest.mark.parametrize(
+    ("user", "known", "next_at"),
+    [("U1", "Europe/Berlin", NEXT), ("U2", "UTC", NEXT.replace(hour=9)), ("U3", "UTC", NEXT.replace(hour=9))],
+)
+async def test_a_digest_goes_by_its_owner_s_clock(desk: Desk, user: str, known: str, next_at: datetime) -> None:
+    digest = await added(desk, owner=Owner(team_id="T1", user_id=user))
+
+    assert (digest.wish.schedule.zone, digest.next_at, digest.number) == (known, next_at, 1)
+    assert (digest.state, digest.title, digest.channel_id) == (State.ACTIVE, "Technology: databases", "C1")
+
+
+async def test_asking_again_for_the_same_one_is_no_second_digest(desk: Desk) -> None:
+    asked = uuid4()
+
+    assert await added(desk, id=asked) == await added(desk, id=asked)
+    assert len((await desk.listed(OWNER)).digests) == 1
+
+
+async def test_a_number_that_is_free_is_given_again_and_numbers_are_each_owner_s_own(desk: Desk) -> None:
+    numbers = [(await added(desk)).number for _ in range(3)]
+    await desk.change(Verb.DELETE, 2, owner=OWNER, by="x")
+
+    assert numbers == [1, 2, 3]
+    assert (await added(desk)).number == 2
+    assert (await added(desk, owner=NOBODY)).number == 1
+
+
+async def test_nobody_has_more_than_the_limit__whoever_asks_at_once(desk: Desk) -> None:
+    asked = (desk.add(wish(), id=uuid4(), owner=OWNER, channel_id=f"C{n}") for n in range(8))
+    replies = await asyncio.gather(*asked)
+
+    assert [type(reply) for reply in replies].count(Added) == 3
+    assert {reply for reply in replies if isinstance(reply, Full)} == {Full(limit=3, channel=False)}
+
+
+async def test_no_channel_has_more_than_the_limit(desk: Desk) -> None:
+    for number in range(4):
+        await added(desk, owner=Owner(team_id="T1", user_id=f"U{number}"))
+
+    assert await desk.add(wish(), id=uuid4(), owner=NOBODY, channel_id="C1") == Full(limit=4, channel=True)
+    assert (await added(desk, owner=NOBODY, channel="C2")).number == 1
+    assert (await added(desk, owner=Owner(team_id="T2", user_id="U1"))).number == 1
+
+
+async def test_a_paused_digest_is_never_due_and_goes_on_with_the_next_slot(desk: Desk, clock: WallClock) -> None:
+    digest = await added(desk)
+    paused = await desk.change(Verb.PAUSE, 1, owner=OWNER, by="x")
+    clock.now += timedelta(days=10)
+    resumed = await desk.change(Verb.RESUME, 1, owner=OWNER, by="y")
+
+    assert isinstance(paused, Changed)
+    assert (paused.digest.state, paused.digest.next_at) == (State.PAUSED, None)
+    assert isinstance(resumed, Changed)
+    assert (resumed.digest.state, resumed.digest.next_at) == (State.ACTIVE, NEXT + timedelta(days=10))
+    assert await desk.change(Verb.RESUME, 1, owner=OWNER, by="z") == resumed
+    assert resumed.digest.id == digest.id
+
+
+async def test_what_is_not_there_or_not_one_s_own_cannot_be_changed(desk: Desk) -> None:
+    digest = await added(desk)
+
+    assert await desk.change(Verb.PAUSE, 7, owner=OWNER, by="x") == NoSuchDigest(number=7, numbers=[1])
+    assert await desk.change(Verb.DELETE, 1, owner=NOBODY, by="x") == NoSuchDigest(number=1, numbers=[])
+    assert await desk.press(Verb.DELETE, digest.id, user_id="U9", by="x") == SomebodyElses()
+    assert await desk.press(Verb.DELETE, uuid4(), user_id="U1", by="x") == NoSuchDigest()
+    assert (await desk.listed(OWNER)).digests == (digest,)
+
+
+async def test_a_run_now_is_a_question_and_one_at_a_time(desk: Desk, pool: Pool, clock: WallClock) -> None:
+    digest = await added(desk)
+    first = await desk.press(Verb.RUN, digest.id, user_id="U1", by="click 1")
+    clock.now += timedelta(seconds=1)
+    second = await desk.change(Verb.RUN, 1, owner=OWNER, by="click 2")
+
+    assert first == Changed(verb=Verb.RUN, digest=digest)
+    assert second == AlreadyRunning(digest=replace(digest, runs=1))
+    (text,) = await runs_of(pool)
+    run = read(text)
+    assert (run.digest_id, run.why, run.slot, run.title) == (digest.id, Why.ASKED, SATURDAY, "Technology: databases")
+
+
+async def test_a_paused_digest_can_be_run_and_stays_paused(desk: Desk, pool: Pool) -> None:
+    digest = await added(desk)
+    await desk.change(Verb.PAUSE, 1, owner=OWNER, by="x")
+    await desk.change(Verb.RUN, 1, owner=OWNER, by="y")
+
+    assert len(await runs_of(pool)) == 1
+    now = await desk.digests.get(digest.id, now=SATURDAY)
+    assert now is not None
+    assert now.state is State.PAUSED
+
+
+async def test_a_digest_that_was_deleted_just_now_cannot_be_run(desk: Desk, pool: Pool) -> None:
+    digest = await added(desk)
+    await desk.digests.delete(digest.id)
+
+    run = Run(digest_id=digest.id, why=Why.ASKED, slot=SATURDAY, title=digest.title)
+    question = question_of(run, digest, id=uuid4(), key="x")
+    assert await desk.digests.run_now(digest.id, question, now=SATURDAY) is False
+    assert await runs_of(pool) == []

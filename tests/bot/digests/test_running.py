@@ -1,0 +1,241 @@
+"""One run of a digest in a worker's hands, on a real Postgres: what it finds, keeps and says."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import cast
+from uuid import UUID, uuid4
+
+import pytest
+
+from bot.commands.base import Work
+from bot.delivery.chat import Chat
+from bot.digests.base import Digest, State, Why
+from bot.digests.leaving import Leaving
+from bot.digests.report import Report
+from bot.digests.running import Running
+from bot.digests.runs import Run, question_of
+from bot.storage.digests import SEEN_DAYS, Digests
+from bot.storage.patience import Patience
+from bot.storage.questions import Pool, connection_pool
+from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, TimedOut
+from perplexity.types import Answer, Attempt, Question, Source, Usage
+from tests.fakes.digests import WallClock, kept, no_job, wish
+from tests.fakes.newsroom import BUDGET, PLANT, VOLCANO
+from tests.fakes.office import FakeOffice
+from tests.fakes.provider import FakeProvider
+
+
+class Newsroom(FakeProvider):
+    """Tells these headlines, or fails."""
+
+    def __init__(self) -> None:
+        super().__init__("Perplexity")
+        self.headlines: Sequence[str] = ()
+        self.error: Exception | None = None
+
+    async def answer(self, question: Question) -> Answer:
+        """Tell them."""
+        self.questions.append(question)
+        if self.error:
+            raise self.error
+        sources = tuple(
+            Source(number=n, title=headline, url=f"https://site.example/{len(self.questions)}/{n}")
+            for n, headline in enumerate(self.headlines, 1)
+        )
+        text = "\n".join(f"{one} | 2026-11-21 | It is so. [{n}]" for n, one in enumerate(self.headlines, 1))
+        return Answer(text=text, sources=sources, provider=self.name, usage=Usage(cost_usd=0.01))
+
+
+@dataclass
+class Office:
+    """A digest, everything it needs, and a clock; `left` says that its owner is gone."""
+
+    pool: Pool
+    digest: Digest
+    clock: WallClock
+    newsroom: Newsroom = field(default_factory=Newsroom)
+    left: bool = False
+
+    @property
+    def digests(self) -> Digests:
+        return Digests(self.pool, no_job)
+
+    async def begin(self, *, why: Why = Why.DUE) -> UUID:
+        """Begin a run a second later, when all others are over, and return its question."""
+        self.clock.now += timedelta(seconds=1)
+        question_id = uuid4()
+        run = Run(digest_id=self.digest.id, why=why, slot=self.clock.now, title="x")
+        question = question_of(run, self.digest, id=question_id, key=str(question_id))
+        await self.settle_all()
+        assert await self.digests.run_now(self.digest.id, question, now=self.clock.now)
+        return question_id
+
+    async def report(self, question_id: UUID, *headlines: str, why: Why = Why.DUE) -> Report | None:
+        """Work on a run, with these stories in the news."""
+        self.newsroom.headlines = headlines or self.newsroom.headlines
+        work = Work(
+            provider=self.newsroom,
+            office=FakeOffice(),
+            asker="U1",
+            now=self.clock.now.timestamp,
+            question=question_id,
+        )
+        run = Run(digest_id=self.digest.id, why=why, slot=self.clock.now, title="x")
+        return await self.running().report(run, work)
+
+    async def told(self, *headlines: str, why: Why = Why.DUE) -> list[str]:
+        """Make the digest once more and return the headlines of what is new."""
+        report = await self.report(await self.begin(why=why), *headlines, why=why)
+        assert report is not None
+        return [story.headline for story in report.stories]
+
+    async def settle_all(self, state: str = "answered") -> None:
+        """Bring every open question to its end."""
+        open_ones = "UPDATE questions SET state = %s WHERE state IN ('received', 'working', 'delivering')"
+        async with self.pool.connection() as connection:
+            await connection.execute(open_ones, (state,))
+
+    def running(self) -> Running:
+        async def has_left(_: str) -> bool:
+            return self.left
+
+        leaving = Leaving(
+            digests=self.digests,
+            chat=cast("Chat", NoChat()),
+            patience=Patience(seconds=1),
+            call="/pplx watch",
+            now=self.clock,
+        )
+        return Running(digests=self.digests, has_left=has_left, leaving=leaving)
+
+
+class NoChat:
+    """A Slack in which nobody can be written to."""
+
+    async def open_direct(self, user_id: str) -> str:
+        raise TimeoutError
+
+
+@pytest.fixture
+async def office(database: str) -> AsyncIterator[Office]:
+    clock = WallClock()
+    async with connection_pool(database) as pool:
+        digest = await kept(Digests(pool, no_job), uuid4(), wish())
+        yield Office(pool=pool, digest=digest, clock=clock)
+
+
+async def test_only_what_no_run_has_posted_is_new(office: Office) -> None:
+    assert await office.told(BUDGET, VOLCANO) == [BUDGET, VOLCANO]
+    assert await office.told(VOLCANO, BUDGET, PLANT) == [PLANT]
+    assert await office.told(VOLCANO, BUDGET, PLANT) == []
+
+
+async def test_a_run_that_was_interrupted_finds_the_same_news_new_again(office: Office) -> None:
+    question_id = await office.begin()
+    first = await office.report(question_id, BUDGET)
+    again = await office.report(question_id, BUDGET)
+
+    assert first is not None
+    assert again is not None
+    assert [story.headline for story in again.stories] == [story.headline for story in first.stories] == [BUDGET]
+
+
+@pytest.mark.parametrize("state", ["failed", "expired"])
+async def test_what_reached_nobody_is_still_new(office: Office, state: str) -> None:
+    assert await office.told(BUDGET) == [BUDGET]
+    await office.settle_all(state)
+
+    assert await office.told(BUDGET) == [BUDGET]
+
+
+async def test_what_was_posted_is_forgotten_after_a_month(office: Office) -> None:
+    assert await office.told(BUDGET) == [BUDGET]
+    office.clock.now += timedelta(days=SEEN_DAYS - 1)
+    assert await office.told(BUDGET) == []
+    office.clock.now += timedelta(days=1)
+    assert await office.told(BUDGET) == [BUDGET]
+
+    async with office.pool.connection() as connection:
+        row = await (await connection.execute("SELECT count(*) AS kept FROM digest_seen")).fetchone()
+    assert row == {"kept": 1}
+
+
+async def test_the_post_before_is_what_news_are_counted_from(office: Office) -> None:
+    await office.told(BUDGET)
+    first_at = office.clock.now
+    office.clock.now += timedelta(days=1)
+    await office.told(BUDGET)
+    office.clock.now += timedelta(days=1)
+    report = await office.report(await office.begin(), VOLCANO)
+
+    assert report is not None
+    assert report.since == first_at
+
+
+@pytest.mark.parametrize(("days", "recency"), [(1, "day"), (3, "week"), (7, "week"), (8, "month")])
+async def test_a_run_looks_back_as_far_as_the_one_before(office: Office, days: int, recency: str) -> None:
+    await office.told(BUDGET)
+    office.clock.now += timedelta(days=days)
+    await office.told(VOLCANO)
+
+    assert [question.filters.recency for question in office.newsroom.questions] == ["day", recency]
+    assert "technology" in office.newsroom.questions[0].text.casefold()
+    assert "databases" in office.newsroom.questions[0].text
+
+
+NOTHING = Attempt(provider="P", seconds=1, error_class="NothingFound")
+LATE = Attempt(provider="P", seconds=1, error_class="TimedOut")
+RESTS = Attempt(provider="Q", seconds=0, error_class="Resting")
+
+
+@pytest.mark.parametrize(
+    "error", [NothingFound("x"), AllProvidersFailed((NOTHING,)), AllProvidersFailed((NOTHING, RESTS))]
+)
+async def test_no_news_at_all_is_nothing_new(office: Office, error: PerplexityError) -> None:
+    office.newsroom.error = error
+    report = await office.report(await office.begin())
+
+    assert report is not None
+    assert (report.summary, report.stories, report.speaks) == (None, (), False)
+
+
+@pytest.mark.parametrize("error", [TimedOut("x"), AllProvidersFailed((NOTHING, LATE)), AllProvidersFailed(())])
+async def test_a_search_that_fails_is_a_failure(office: Office, error: PerplexityError) -> None:
+    office.newsroom.error = error
+
+    with pytest.raises(type(error)):
+        await office.report(await office.begin())
+
+
+async def test_a_digest_that_is_gone_or_paused_says_nothing_and_asks_nobody__unless_it_is_wanted(
+    office: Office,
+) -> None:
+    await office.digests.set_state(office.digest.id, State.PAUSED, next_at=None)
+    assert await office.report(await office.begin(), BUDGET) is None
+    assert office.newsroom.questions == []
+    assert await office.told(BUDGET, why=Why.ASKED) == [BUDGET]
+
+    question_id = await office.begin()
+    await office.digests.delete(office.digest.id)
+    assert await office.report(question_id, BUDGET, why=Why.ASKED) is None
+    assert len(office.newsroom.questions) == 1
+
+
+async def test_a_digest_whose_owner_is_gone_stops_and_asks_nobody(office: Office) -> None:
+    office.left = True
+    assert await office.report(await office.begin(), BUDGET) is None
+
+    digest = await office.digests.get(office.digest.id, now=office.clock.now)
+    assert digest is not None
+    assert (digest.state, digest.next_at) == (State.STOPPED, None)
+    assert office.newsroom.questions == []
+
+
+async def test_a_story_keeps_its_day(office: Office) -> None:
+    report = await office.report(await office.begin(), BUDGET)
+
+    assert report is not None
+    assert [story.date for story in report.stories] == [date(2026, 11, 21)]
