@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from bot.blocks.base import OutgoingMessage
 from bot.blocks.elements import context, lines, section
@@ -30,7 +29,7 @@ _STATES = {State.PAUSED: "paused", State.STOPPED: "stopped itself"}
 INVITE = "In a channel I must be a member: invite me with `/invite` if I am not one yet."
 
 
-def watch_message(reply: WatchReply, *, call: str, channel: str, now: datetime) -> OutgoingMessage:
+def watch_message(reply: WatchReply, *, call: str, channel: str) -> OutgoingMessage:
     """Render what came of a wish; `call` is how the command is called, `channel` where it was typed."""
     said = _said(reply, call=call, channel=channel)
     hint = _hint(reply, call=call)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from bot.blocks.base import Audience, OutgoingMessage
 from bot.blocks.watching import watch_message
 from bot.commands.base import Command, Option, Work
 from bot.commands.hints import quoted
 from bot.commands.options import Grammar, parse_options
-from bot.digests.base import Owner, Verb, WatchReply, Wish
 from bot.commands.wishes import read_wish
+from bot.digests.base import Owner, Verb, WatchReply, Wish
 from bot.errors import UsageError
 
 ALWAYS = Option(
@@ -47,12 +46,11 @@ WatchRequest = Wish | Change | ListAll
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """What came of it, and what a text about it needs: the command's name, the channel it was typed in, the time."""
+    """What came of it, and what a text about it needs: how the command is called, the channel it was typed in."""
 
     reply: WatchReply
     call: str
     channel: str
-    now: datetime
 
 
 def parse(text: str) -> WatchRequest:
@@ -77,8 +75,7 @@ async def answer(request: WatchRequest, work: Work) -> Told:
             reply = await watching.change(verb, number, owner=owner, by=str(work.question))
         case ListAll():
             reply = await watching.listed(owner)
-    now = datetime.fromtimestamp(work.now(), UTC)
-    return Told(reply=reply, call=watching.call, channel=work.channel, now=now)
+    return Told(reply=reply, call=watching.call, channel=work.channel)
 
 
 def who_sees(_: WatchRequest) -> Audience:
@@ -88,7 +85,7 @@ def who_sees(_: WatchRequest) -> Audience:
 
 def render(told: Told, _: WatchRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
     """Render what came of it."""
-    return (watch_message(told.reply, call=told.call, channel=told.channel, now=told.now),)
+    return (watch_message(told.reply, call=told.call, channel=told.channel),)
 
 
 def _list(rest: list[str]) -> ListAll:

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import re
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -48,7 +47,7 @@ async def pressed(body: dict[str, Any], action: dict[str, Any], services: Servic
         return notice_message(DATABASE_AWAY)
     log.info("digest.clicked", extra={"digest": str(action.get("value", ""))[:36], "state": type(reply).__name__})
     channel = str(_part(body, "channel").get("id", ""))
-    return watch_message(reply, call=services.watching.call, channel=channel, now=datetime.now(UTC))
+    return watch_message(reply, call=services.watching.call, channel=channel)
 
 
 async def _press(body: dict[str, Any], action: dict[str, Any], services: Services) -> WatchReply:

@@ -1,0 +1,209 @@
+"""A digest as it is posted, and what its owner is told: the words, the buttons, Slack's limits."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.blocks import gate
+from bot.blocks.base import OutgoingMessage
+from bot.blocks.digests import digest_messages, failed_message, stopped_message
+from bot.blocks.watching import watch_message
+from bot.digests.base import (
+    Added,
+    AlreadyRunning,
+    Changed,
+    Digest,
+    Full,
+    Listed,
+    NoSuchDigest,
+    SomebodyElses,
+    State,
+    Verb,
+    WatchReply,
+    Why,
+)
+from bot.digests.report import Report, recency, since_in_words
+from bot.digests.schedule import zone_of
+from perplexity.news.stories import Story
+from perplexity.news.summary import NewsSummary
+from perplexity.types import Source
+from tests.fakes.digests import OWNER, SATURDAY, wish
+from tests.fakes.renderer import mentions
+from tests.fakes.slack_limits import check_message
+from tests.fakes.wild_text import wild
+
+SOURCE = Source(number=1, title="T", url="https://site.example/1")
+STORY = Story(headline="Parliament passes the budget", source=SOURCE, sentence="It is so.")
+DIGEST = Digest(
+    id=UUID(int=5),
+    number=2,
+    owner=OWNER,
+    channel_id="C1",
+    wish=wish(),
+    next_at=datetime(2026, 11, 23, 8, 0, tzinfo=UTC),
+)
+
+
+def summary(*stories: Story) -> NewsSummary:
+    return NewsSummary(
+        stories=stories, provider="Perplexity", made_at=SATURDAY, category="technology", cost_usd=0.0025, seconds=3.4
+    )
+
+
+def report(*stories: Story, why: Why = Why.DUE, since: datetime | None = None, silence: tuple[int, ...] = ()) -> Report:
+    digest = replace(DIGEST, wish=replace(DIGEST.wish, silence=frozenset(silence)))
+    return Report(
+        digest=digest, why=why, slot=SATURDAY, now=SATURDAY, summary=summary(*stories), stories=stories, since=since
+    )
+
+
+def words(*messages: OutgoingMessage) -> str:
+    return json.dumps([message.blocks for message in messages], ensure_ascii=False)
+
+
+def test_a_post_has_what_is_new_its_plan_its_cost_and_its_buttons() -> None:
+    (message,) = digest_messages(report(STORY, since=SATURDAY - timedelta(days=4)))
+
+    said = words(message)
+    assert "*Technology: databases* · 1 new story since Tuesday · as of <!date^" in said
+    assert "<https://site.example/1|Parliament passes the budget>" in said
+    assert "$0.0025 · digest 2 · every day at 9:00 · next on Monday, 23 November at 9:00 · visible to everyone" in said
+    assert [button["action_id"] for button in message.blocks[-1]["elements"]] == [
+        "digest_run",
+        "digest_pause",
+        "digest_delete",
+    ]
+    assert {button["value"] for button in message.blocks[-1]["elements"]} == {str(DIGEST.id)}
+    assert "late" not in said
+
+
+def test_the_first_post_does_not_say_since_when_things_are_new() -> None:
+    assert "*Technology: databases* · 2 new stories · as of" in words(*digest_messages(report(STORY, STORY)))
+
+
+def test_a_late_post_says_so() -> None:
+    said = words(*digest_messages(report(STORY, why=Why.LATE)))
+
+    assert "This is late: it was due on Saturday, 21 November at 13:00, when I was not running." in said
+
+
+@pytest.mark.parametrize(
+    ("quiet", "line"),
+    [
+        (report(), None),
+        (report(silence=(4, 6)), None),
+        (report(silence=(5,)), "Nothing new yet."),
+        (report(silence=(5,), since=SATURDAY - timedelta(days=4)), "Nothing new since Tuesday."),
+        (report(why=Why.ASKED, since=SATURDAY - timedelta(days=1)), "Nothing new since yesterday."),
+        (replace(report(why=Why.ASKED), summary=None), "Nothing new yet."),
+    ],
+)
+def test_silence_is_told_only_where_somebody_wants_to_know(quiet: Report, line: str | None) -> None:
+    messages = digest_messages(quiet)
+
+    assert [f"*Technology: databases* · {line}" in words(message) for message in messages] == ([True] if line else [])
+
+
+@pytest.mark.parametrize(
+    ("hours", "said"),
+    [
+        (1, "since 12:00 today"),
+        (13, "since 0:00 today"),
+        (14, "since yesterday"),
+        (38, "since Thursday"),
+        (6 * 24, "since Sunday"),
+        (7 * 24, "since 14 November"),
+    ],
+)
+def test_a_moment_is_said_by_the_owner_s_clock(hours: int, said: str) -> None:
+    berlin = zone_of("Europe/Berlin")
+
+    assert since_in_words(SATURDAY - timedelta(hours=hours), now=SATURDAY, tz=berlin) == said
+
+
+def test_the_first_run_looks_back_a_day__and_so_does_one_after_a_long_day() -> None:
+    assert recency(None, now=SATURDAY) == "day"
+    assert recency(SATURDAY - timedelta(hours=25), now=SATURDAY) == "day"
+    assert recency(SATURDAY - timedelta(hours=27), now=SATURDAY) == "week"
+
+
+PLAN, NEXT = "every day at 9:00 (Europe/Berlin)", "next on Monday, 23 November at 9:00"
+PAUSED = replace(DIGEST, state=State.PAUSED, next_at=None)
+RAN = replace(DIGEST, number=3, runs=12, cost_usd=0.06, channel_id="C2")
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (
+            Added(digest=DIGEST),
+            f"*Digest 2 (Technology: databases) is set up.*\\nI post it here, {PLAN}: {NEXT}. It holds only what is new",
+        ),
+        (
+            Added(digest=replace(DIGEST, wish=wish(silence=(0, 4)))),
+            "since the one before. When nothing is new, it says so (Monday, Friday).",
+        ),
+        (Listed(digests=()), "You have no digests yet."),
+        (
+            Listed(digests=(DIGEST, RAN)),
+            f"{PLAN} · {NEXT} · posted here\\n*3*  Technology: databases\\n{PLAN} · {NEXT} · posted elsewhere · 12 runs in 30 days · $0.06",
+        ),
+        (Listed(digests=(PAUSED,)), "(Europe/Berlin) · paused · posted here"),
+        (Listed(digests=(replace(PAUSED, state=State.STOPPED),)), "(Europe/Berlin) · stopped itself · posted here"),
+        (Changed(verb=Verb.PAUSE, digest=PAUSED), "Digest 2 (Technology: databases) is paused."),
+        (Changed(verb=Verb.PAUSE, digest=PAUSED), "`/pplx watch resume 2` lets it go on."),
+        (
+            Changed(verb=Verb.RESUME, digest=DIGEST),
+            f"goes on, {PLAN}: {NEXT}.",
+        ),
+        (Changed(verb=Verb.DELETE, digest=DIGEST), "Digest 2 (Technology: databases) is deleted."),
+        (Changed(verb=Verb.RUN, digest=DIGEST), "is being made now; I post it where it always is."),
+        (Full(limit=10, channel=False), "You have 10 digests already, and may have no more."),
+        (Full(limit=1, channel=True), "This channel has 1 digest already, and may have no more."),
+        (Full(limit=0, channel=False), "Digests are switched off here."),
+        (AlreadyRunning(digest=DIGEST), "is being made just now."),
+        (NoSuchDigest(number=7, numbers=(1, 2, 5)), "You have no digest 7. There are 1, 2 and 5."),
+        (NoSuchDigest(number=7, numbers=(1,)), "You have no digest 7. There is 1."),
+        (NoSuchDigest(number=7), "You have no digest 7. You have none."),
+        (NoSuchDigest(), "This digest is deleted."),
+        (SomebodyElses(), "Only the person who set up this digest can change it."),
+    ],
+)
+def test_what_came_of_it_is_said(reply: WatchReply, said: str) -> None:
+    assert said in words(watch_message(reply, call="/pplx watch", channel="C1"))
+
+
+def test_only_a_channel_needs_an_invitation() -> None:
+    said = [
+        words(watch_message(Added(digest=replace(DIGEST, channel_id=channel)), call="/pplx watch", channel=channel))
+        for channel in ("C1", "G1", "D1")
+    ]
+
+    assert ["/invite" in one for one in said] == [True, True, False]
+
+
+@given(wild, st.integers(1, 8), st.sampled_from(Why))
+def test_whatever_the_news_say_slack_takes_it_and_nobody_is_mentioned(text: str, count: int, why: Why) -> None:
+    digest = replace(DIGEST, wish=wish(topic=text, silence=range(7)))
+    story = replace(STORY, headline=text, sentence=text)
+    spoken = replace(report(*([story] * count), why=why), digest=digest)
+    messages = [
+        *digest_messages(spoken),
+        *digest_messages(replace(spoken, stories=())),
+        failed_message(subject=text, digest_id=DIGEST.id, sentence=text, reference="abcd-1234"),
+        stopped_message(digest, because=text, call="/pplx watch"),
+        watch_message(Listed(digests=[digest] * 10), call="/pplx watch", channel="C1"),
+        watch_message(Added(digest=digest), call="/pplx watch", channel="C1"),
+    ]
+
+    for message in map(gate.seal, messages):
+        payload = {"text": message.text, "blocks": list(message.blocks)}
+        assert check_message(payload) == []
+        assert mentions(payload) == []
