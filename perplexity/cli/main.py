@@ -11,6 +11,7 @@ from typing import NoReturn
 from perplexity.advice import advise
 from perplexity.cli.ask import ASK
 from perplexity.cli.base import FAILED, INTERRUPTED, PIPE_CLOSED, WELL, WRONG_USE, Command, UsageError, World
+from perplexity.cli.deepdive import DEEPDIVE
 from perplexity.cli.mcp import MCP
 from perplexity.cli.news import NEWS
 from perplexity.cli.options import explain_wrong, joined
@@ -19,7 +20,7 @@ from perplexity.cli.search import SEARCH
 from perplexity.cli.tools import TOOLS_COMMAND
 from perplexity.errors import InvalidRequest, PerplexityError
 
-COMMANDS: tuple[Command, ...] = (SEARCH, ASK, NEWS, TOOLS_COMMAND, MCP)
+COMMANDS: tuple[Command, ...] = (SEARCH, ASK, NEWS, DEEPDIVE, TOOLS_COMMAND, MCP)
 
 PROGRAM = "python -m perplexity"
 

@@ -102,6 +102,10 @@ class Screen:
             self._console.print()
         self._block(text if rest is None else rest)
 
+    def page(self, text: str) -> None:
+        """Show a whole text in Markdown."""
+        self._block(printable(text))
+
     def _block(self, text: str) -> None:
         self._console.print(markdown(text))
         self._console.print()

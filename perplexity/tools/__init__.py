@@ -1,9 +1,18 @@
 """Web search as tools for agents of any kind. A new tool is a file beside this, and a line in `TOOLS`."""
 
-from perplexity.tools import agentic_web_search, duckduckgo, news_summary, perplexity_search, web_search, websearch
+from perplexity.tools import (
+    agentic_web_search,
+    duckduckgo,
+    news_deepdive,
+    news_summary,
+    perplexity_search,
+    web_search,
+    websearch,
+)
 from perplexity.tools.agentic_web_search import create_agentic_web_search_tool
 from perplexity.tools.base import Failure, Tool
 from perplexity.tools.duckduckgo import create_duckduckgo_tool
+from perplexity.tools.news_deepdive import create_news_deepdive_tool
 from perplexity.tools.news_summary import create_news_summary_tool
 from perplexity.tools.perplexity_search import create_perplexity_search_tool
 from perplexity.tools.web_search import create_web_search_tool
@@ -16,6 +25,7 @@ TOOLS: tuple[Tool, ...] = (
     duckduckgo.TOOL,
     websearch.TOOL,
     news_summary.TOOL,
+    news_deepdive.TOOL,
 )
 """Every tool, ready to be called: keys and addresses are looked for in the environment when a call needs them."""
 
@@ -25,6 +35,7 @@ __all__ = [
     "Tool",
     "create_agentic_web_search_tool",
     "create_duckduckgo_tool",
+    "create_news_deepdive_tool",
     "create_news_summary_tool",
     "create_perplexity_search_tool",
     "create_web_search_tool",

@@ -20,7 +20,7 @@ from tests.docs.pages import PATHS, ROOT, blocks, codes, name
 
 PAGE = ROOT / "docs" / "commands.md"
 # Something behind the options, or it is only a way to name them: `/ask --public`.
-EXAMPLE = re.compile(r"/(?:x-)?(?:search|ask|news|pplx)(?!(?: --?\w+)+$) .+", re.DOTALL)
+EXAMPLE = re.compile(r"/(?:x-)?(?:search|ask|news|deepdive|pplx)(?!(?: --?\w+)+$) .+", re.DOTALL)
 EXAMPLES = [
     pytest.param(section, code, id=f"{name(path)} {code}")
     for path in PATHS

@@ -10,7 +10,7 @@ from aiohttp import ClientSession
 from perplexity.errors import BillingError
 from perplexity.models import Limits
 from perplexity.providers import duckduckgo
-from perplexity.tools import TOOLS, Tool, calls, create_web_search_tool, exports, news_summary, websearch
+from perplexity.tools import TOOLS, Tool, calls, create_web_search_tool, exports, news_deepdive, news_summary, websearch
 from perplexity.tools.agentic_web_search import LIMITS
 from perplexity.tools.web_search import SECONDS
 from perplexity.types import Answer, Attempt
@@ -63,6 +63,7 @@ def test_the_time_limits_are_the_tools_own() -> None:
         f"{duckduckgo.SECONDS:g} s",
         f"{websearch.SECONDS:g} s",
         f"{news_summary.SECONDS:g} s",
+        f"{news_deepdive.SECONDS:g} s",
     )
 
 

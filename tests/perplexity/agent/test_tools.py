@@ -54,6 +54,7 @@ EXAMPLE = "https://a.example/1"
         ("perplexity_search", {"query": "so"}, ("Example A", EXAMPLE)),
         ("websearch", {"query": "so"}, ("Example A", EXAMPLE)),
         ("news_summary", {"category": "world"}, ("Example A", EXAMPLE)),
+        ("news_deepdive", {"topic": "so"}, ("Example A", EXAMPLE)),
         ("web_search", {"query": "so"}, ("Python", "https://python.org/")),
     ],
 )

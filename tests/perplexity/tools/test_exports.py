@@ -21,6 +21,7 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "web_search": ({"query": "python"}, "Title: Python\nSnippet: Free threads are here.\nURL: https://python.org/"),
     "websearch": ({"query": "python"}, "<result>\nExample answer"),
     "news_summary": ({"category": "technology", "topic": "python"}, "<result>\n- Example A"),
+    "news_deepdive": ({"topic": "python"}, "<result>\n## THE SITUATION\n\nExample answer"),
 }
 each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=PROTOCOLS)
 each_tool = pytest.mark.parametrize("tool", TOOLS, ids=[tool.name for tool in TOOLS])
@@ -89,7 +90,8 @@ async def test_a_tool_that_there_is_not_is_a_failure(protocol: Protocol) -> None
 
     assert protocol.text(reply) == (
         "[there is no tool 'search_everything'; the tools are "
-        "WebSearch, AgenticWebSearch, perplexity_search, web_search, websearch, news_summary]"
+        "WebSearch, AgenticWebSearch, perplexity_search, web_search, websearch, news_summary, "
+        "news_deepdive]"
     )
     assert protocol.failed(reply) in {True, None}
 
@@ -148,6 +150,7 @@ async def test_a_failure_can_be_sent_whatever_the_model_wrote() -> None:
         ("web_search", True),
         ("websearch", True),
         ("news_summary", True),
+        ("news_deepdive", True),
     ],
 )
 def test_a_tool_is_strict_where_its_schema_can_be(name: str, strict: bool) -> None:

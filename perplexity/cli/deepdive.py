@@ -1,0 +1,77 @@
+"""`deepdive`: the facts of a topic, what people say about it, and an analysis of both."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+
+from perplexity.citations import format_result
+from perplexity.cli.base import Command, World
+from perplexity.cli.data import as_json
+from perplexity.cli.forms import Form, add_forms, form_of
+from perplexity.cli.options import add_providers, read_providers
+from perplexity.cli.printable import on_one_line, printable
+from perplexity.cli.words import read_text
+from perplexity.news.deepdive_report import whole
+from perplexity.news.deepdive_types import DeepDive, NoStore, Stage, Update
+from perplexity.queries import parse_query
+from perplexity.tools.diving import opened_diver
+from perplexity.tools.news_deepdive import as_answer
+
+_DOES = {
+    Stage.SITUATION: "researching the facts …",
+    Stage.PULSE: "listening to what people say …",
+    Stage.ANALYSIS: "writing …",
+}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("topic", nargs="*", metavar="TOPIC", help="what to look into; - or nothing reads it from stdin")
+    add_providers(parser)
+    add_forms(parser)
+
+
+def run(parsed: argparse.Namespace, world: World) -> None:
+    """Dive, say on stderr how far it has come, and write the report. Raises UsageError or PerplexityError."""
+    order = read_providers(parsed)
+    topic = parse_query(read_text(parsed.topic, world.stdin, wanted="topic"))
+    report = asyncio.run(_dive(topic, world, order))
+    form = form_of(parsed, world)
+    if form is Form.SCREEN:
+        from perplexity.cli.screen import Screen
+
+        Screen(world.stdout, color=not parsed.no_color).page(whole(report))
+    else:
+        world.stdout.write(_written(report, form))
+
+
+async def _dive(topic: str, world: World, order: tuple[str, ...]) -> DeepDive:
+    def tell(update: Update) -> None:
+        world.say(_line(update))
+
+    async with opened_diver(world.environ, order=order) as diver:
+        # Nobody knows the run once this process is gone.
+        return await diver.dive(topic, store=NoStore(), on_stage=tell, resumable=False)
+
+
+def _line(update: Update) -> str:
+    if update.finding is None:
+        return f"{update.stage.heading}: {_DOES[update.stage]}"
+    outcome = on_one_line(update.finding.missing or "done")
+    return f"{update.stage.heading}: {outcome} ({update.finding.seconds:.0f} s)"
+
+
+def _written(report: DeepDive, form: Form) -> str:
+    if form is Form.JSON:
+        return as_json(report)
+    return printable(whole(report) if form is Form.PLAIN else f"{format_result(as_answer(report))}\n")
+
+
+DEEPDIVE = Command(
+    name="deepdive",
+    summary="dig into a topic for some minutes: the facts, what people say, an analysis of both",
+    add=add,
+    run=run,
+    cancelled="Cancelled, and a run that had begun at the service with it.",
+)

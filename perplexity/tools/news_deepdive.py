@@ -1,0 +1,66 @@
+"""news_deepdive: the facts of a topic, what people say about it, and an analysis of both."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from perplexity.citations import format_result
+from perplexity.errors import AllProvidersFailed, PerplexityError
+from perplexity.news.deepdive import SECONDS as OF_STAGES
+from perplexity.news.deepdive_report import figures, sections
+from perplexity.news.deepdive_types import DeepDive, NoStore, Stage
+from perplexity.news.diver import Diver
+from perplexity.tools.base import Failure, Tool
+from perplexity.tools.diving import opened_diver
+from perplexity.tools.faults import explain
+from perplexity.tools.websearch import reasons
+from perplexity.types import JSON, Answer
+
+NAME = "news_deepdive"
+DESCRIPTION = """\
+Investigates a topic in the news for some minutes. Returns a report in three sections: THE SITUATION (the facts, from \
+web pages), THE PUBLIC PULSE (what people say in public posts) and MY ANALYSIS (of both), with numbered references.
+Use it where depth is wanted; for a quick answer use another tool."""
+PARAMETERS: Mapping[str, JSON] = {
+    "type": "object",
+    "properties": {"topic": {"type": "string", "description": "What to look into, in a few words"}},
+    "required": ["topic"],
+    "additionalProperties": False,
+}
+SECONDS = max(OF_STAGES[Stage.SITUATION], OF_STAGES[Stage.PULSE]) + OF_STAGES[Stage.ANALYSIS]
+
+
+def create_news_deepdive_tool(diver: Diver) -> Tool:
+    """Return the tool; its handler takes `topic` and returns the report, its references and its figures."""
+
+    async def handler(topic: str) -> str:
+        try:
+            # Nobody knows the run once this call is over.
+            report = await diver.dive(topic, store=NoStore(), on_stage=lambda update: None, resumable=False)
+        except AllProvidersFailed as error:
+            return Failure(f"[{NAME} failed: {reasons(error.attempts) or 'no service is configured'}]")
+        except PerplexityError as error:
+            return explain(NAME, error, seconds=SECONDS)
+        return "\n\n".join([format_result(as_answer(report)), *figures(report)])
+
+    return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)
+
+
+def as_answer(report: DeepDive) -> Answer:
+    """Return the report as an answer, whose text holds the three sections."""
+    providers = dict.fromkeys(finding.provider for finding in report.findings if finding.provider)
+    return Answer(text=sections(report), sources=report.sources, provider=", ".join(providers))
+
+
+async def _dive(topic: str) -> str:
+    """Ask the services whose keys the environment holds now, and close every connection at the end."""
+    try:
+        async with opened_diver(os.environ) as diver:
+            return await create_news_deepdive_tool(diver).handler(topic)
+    except PerplexityError as error:
+        return explain(NAME, error, seconds=SECONDS)
+
+
+TOOL = Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=_dive)
+"""The tool over the services whose keys the environment holds when it is called."""

@@ -1,0 +1,62 @@
+"""`deepdive` as a process: the report on stdout, how far it has come on stderr."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.fakes import grok
+from tests.fakes.command import run, started
+from tests.fakes.grok import FakeGrok
+from tests.fakes.perplexity import FakePerplexity, Fault
+
+
+@pytest.fixture
+async def posts() -> AsyncIterator[FakeGrok]:
+    async with FakeGrok() as fake:
+        yield fake
+
+
+@pytest.fixture
+def settings(settings: dict[str, str], posts: FakeGrok) -> dict[str, str]:
+    return settings | {"XAI_API_KEY": grok.KEY, "XAI_BASE_URL": posts.api_url, "PERSONA_NAME": "Ada"}
+
+
+async def test_the_report_is_written_and_the_progress_told(settings: dict[str, str]) -> None:
+    ended = await run("deepdive", "heat", "pumps", settings=settings)
+    written, said = ended.out, ended.err
+
+    assert ended.code == 0
+    assert [line for line in written.splitlines() if line.startswith("#")] == [
+        "## THE SITUATION",
+        "## THE PUBLIC PULSE",
+        "## MY ANALYSIS",
+    ]
+    assert "Of 3 posts: 2 positive · 0 neutral · 1 negative · 0 mixed" in written
+    assert "5. Bob fears the cost\n   https://x.com/i/status/2222" in written
+    assert "written as Ada" in written
+    assert "THE SITUATION: researching the facts …" in said
+    assert "MY ANALYSIS: done (" in said
+
+
+async def test_as_json_everything_is_there(settings: dict[str, str]) -> None:
+    ended = await run("deepdive", "--json", "heat pumps", settings=settings)
+
+    report = json.loads(ended.out)
+    assert (ended.code, report["topic"], len(report["findings"]), len(report["sources"])) == (0, "heat pumps", 3, 5)
+    assert report["findings"][1]["moods"] == {"positive": 2, "neutral": 0, "negative": 1, "mixed": 0}
+
+
+async def test_ctrl_c_cancels_the_run_at_the_service(fake: FakePerplexity, settings: dict[str, str]) -> None:
+    fake.script("/v1/agent/resp_1", Fault(hang=True))
+    async with started("deepdive", "heat pumps", settings=settings) as process, asyncio.timeout(30):
+        await fake.wait_for(2)
+        process.send_signal(signal.SIGINT)
+        _, said = await process.communicate()
+
+    assert (process.returncode, fake.cancelled) == (130, ["resp_1"])
+    assert b"Cancelled" in said
