@@ -56,7 +56,7 @@ class Told:
 def parse(text: str) -> WatchRequest:
     """Read what follows `watch`. Raises UsageError."""
     arguments = parse_options(text, GRAMMAR)
-    first, *rest = arguments.text.split()
+    first, *rest = arguments.text.split() or [""]
     if first.casefold() == LIST:
         return _list(rest)
     if first.casefold() in set(Verb):

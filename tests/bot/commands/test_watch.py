@@ -1,0 +1,98 @@
+"""`/pplx watch`: what is typed, what is asked of the desk, who sees it."""
+
+from __future__ import annotations
+
+from datetime import time
+from uuid import UUID
+
+import pytest
+
+from bot.blocks.base import Audience
+from bot.commands.base import Work
+from bot.commands.watch import WATCH, Change, ListAll, WatchRequest, parse
+from bot.digests.base import AlreadyRunning, Digest, NoSuchDigest, Owner, Verb, Wish
+from bot.digests.schedule import WEEKDAYS, Schedule
+from bot.errors import UsageError
+from tests.fakes.office import FakeOffice
+from tests.fakes.provider import FakeProvider
+from tests.fakes.watching import FakeWatching
+
+OWNER = Owner(team_id="T1", user_id="U1")
+WISH = Wish(
+    category="technology",
+    topic="open source databases",
+    schedule=Schedule(days=WEEKDAYS, at=time(9), zone=""),
+    silence=frozenset({0, 4}),
+)
+TYPED = '--always mon, fri technology "open source databases" weekdays 9:00'
+
+
+@pytest.mark.parametrize(
+    ("typed", "request_"),
+    [
+        (TYPED, WISH),
+        ("technology “open source databases” weekdays 9:00 —always fri,mon", WISH),
+        ("list", ListAll()),
+        ("LIST", ListAll()),
+        ("pause 2", Change(verb=Verb.PAUSE, number=2)),
+        ("Resume #2", Change(verb=Verb.RESUME, number=2)),
+        ("delete 12", Change(verb=Verb.DELETE, number=12)),
+        ("run 1", Change(verb=Verb.RUN, number=1)),
+    ],
+)
+def test_what_is_typed_is_read_as(typed: str, request_: WatchRequest) -> None:
+    assert parse(typed) == request_
+
+
+@pytest.mark.parametrize(
+    ("typed", "problem"),
+    [
+        ("pause", "Which digest? `pause` takes a number, such as `pause 2`; `list` shows them."),
+        ("pause two", "`two` is no number of a digest. `pause` takes a number, such as `pause 2`; `list` shows them."),
+        ("run 1 2", "`1 2` is no number of a digest. `run` takes a number, such as `run 2`; `list` shows them."),
+        ("delete ²", "`²` is no number of a digest. `delete` takes a number, such as `delete 2`; `list` shows them."),
+        ("list all", "`list` takes nothing behind it."),
+        ("tech 9:00 --public", "`--public` is not for digests: they are posted where you set them up."),
+        ("--always mon", "At what time of day? Put it at the end, such as `9:00`, `17:30` or `9am`."),
+    ],
+)
+def test_what_is_wrong_is_said_with_what_is_allowed(typed: str, problem: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse(typed)
+
+    assert caught.value.problem == problem
+
+
+def work(office: FakeOffice) -> Work:
+    return Work(provider=FakeProvider("P"), office=office, asker="U1", question=UUID(int=9), team="T1", channel="C1")
+
+
+async def said(typed: str, office: FakeOffice) -> str:
+    request = WATCH.parse(typed)
+    (message,) = WATCH.render(await WATCH.answer(request, work(office)), request, WATCH.audience(request))
+    return message.text
+
+
+async def test_a_wish_becomes_a_digest_of_the_asker_where_it_was_typed() -> None:
+    office, watching = FakeOffice(), FakeWatching()
+    office.watching = watching
+    text = await said(TYPED, office)
+
+    assert "Digest 1 (Technology: open source databases) is set up." in text
+    assert watching.digests == [Digest(id=UUID(int=9), number=1, owner=OWNER, channel_id="C1", wish=WISH)]
+    assert "open source databases" in await said("list", office)
+
+
+async def test_a_change_is_asked_for_in_the_asker_s_name() -> None:
+    office, watching = FakeOffice(), FakeWatching(outcome=NoSuchDigest(number=2))
+    office.watching = watching
+
+    assert await said("pause 2", office) == "You have no digest 2. You have none."
+    assert watching.asked == [(Verb.PAUSE, 2, OWNER, str(UUID(int=9)))]
+    watching.outcome = AlreadyRunning(digest=Digest(id=UUID(int=1), number=3, owner=OWNER, channel_id="C1", wish=WISH))
+    assert await said("run 3", office) == "Digest 3 (Technology: open source databases) is being made just now."
+
+
+@pytest.mark.parametrize("typed", [TYPED, "list", "run 1"])
+def test_only_the_asker_sees_it(typed: str) -> None:
+    assert WATCH.audience(WATCH.parse(typed)) is Audience.ASKER
