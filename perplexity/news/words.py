@@ -4,41 +4,157 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from perplexity.addresses import site
+from perplexity.news.stopwords import STOPWORDS
+from perplexity.news.turns import turns_of
 
-_WORD = re.compile(r"\d+(?:[.,:-]\d+)*%?|[^\W\d_]+(?:[’'-][^\W_]+)*|[^\W_]+")
-_SITE = re.compile(r"^(.{12,}\S)\s+[-–—|·»•]\s+([^-–—|·»•]{2,40})$")
+LONGEST = 300
+"""Characters of a text that are looked at."""
+
+_NUMBER = r"\d+(?:[.,:-]\d+)*(?:\s?(?:billions?|bn|millions?|mio|mrd|b|m|k)\b|\s?%)?"
+# Scripts that write no spaces; their runs of characters are compared by pairs.
+_CLOSE = "\u0e00-\u0eff\u3005\u30a0-\u30ff\u3400-\u9fff\uf900-\ufaff"
+_HIRAGANA = "\u3040-\u309f"
+_TOKEN = re.compile(rf"({_NUMBER})|([{_CLOSE}]+)|([^\W_{_CLOSE}{_HIRAGANA}]+)", re.IGNORECASE)
+_SITE = re.compile(r"^(.{8,}\S)(?:\s+[-–—|·»•:]\s+|：|\s*[|｜]\s*|(?<=\w)-)([^-–—|·»•：]{2,40})$")
+_BEHIND = re.compile(r"\s*[（(][^()（）]{1,20}[）)]\s*$")
 _LETTERS = re.compile(r"[\W_]+")
+_POSSESSIVE = re.compile(r"['’]s\b")
+_ELISION = re.compile(r"\b(?:[cdjlmnst]|qu)['’](?=\w)", re.IGNORECASE)
+_DIGITS = re.compile(r"\d+")
+_GROUPED = re.compile(r"(?<=\d)[.,  ](?=\d{3}\b)")
+_ENDINGS = ("ing", "ies", "ed", "es", "s", "en", "e")
+_SHORTEST_NAME = 3
+_UNITS = {"billion": "b", "billions": "b", "bn": "b", "mrd": "b", "million": "m", "millions": "m", "mio": "m"}
+_COUNTED = {
+    word: str(number)
+    for number, words in {
+        2: "two zwei deux dos due",
+        3: "three third drei trois tres tre",
+        4: "four fourth vier quatre cuatro quattro",
+        5: "five fifth funf cinq cinco cinque",
+        6: "six sixth sechs seis sei",
+        7: "seven seventh sieben sept siete sette",
+        8: "eight eighth acht huit ocho otto",
+        9: "nine ninth neun neuf nueve nove",
+        10: "ten tenth zehn dix diez dieci",
+        11: "eleven elf onze once undici",
+        12: "twelve zwolf douze doce dodici",
+        24: "dozens dutzende dizaines decenas",
+        100: "hundreds hunderte centaines cientos centinaia",
+        1000: "thousands tausende milliers miles migliaia",
+        1000000: "millions millionen millones milioni",
+    }.items()
+    for word in words.split()
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Words:
-    """All words as they are compared, and those of them that are numbers."""
+    """What a text is about: its stems, its numbers, those stems that it writes as names, and those in lower case."""
 
-    all: frozenset[str]
+    stems: frozenset[str]
     numbers: frozenset[str]
+    names: frozenset[str]
+    plain: frozenset[str]
 
 
-def words_of(headline: str) -> Words:
-    """Return a headline's words."""
-    text = unicodedata.normalize("NFKC", headline).casefold()
-    found = frozenset(_WORD.findall(text))
-    return Words(all=found, numbers=frozenset(word for word in found if word[0].isdigit()))
+def words_of(text: str) -> Words:
+    """Return a text's words, those that say nothing left out."""
+    stems, numbers, names, plain = set[str](), set[str](), set[str](), set[str]()
+    for number, run, word in _TOKEN.findall(_prepared(text)):
+        if number:
+            numbers.add(_numbered(number))
+        elif run:
+            stems.update(_pairs(run))
+        elif (folded := fold(word)) in _COUNTED:
+            numbers.add(_COUNTED[folded])
+        elif folded not in _SAYING_NOTHING and len(folded) > 1:
+            meant = meaning(folded) if word[1:].islower() else stem(folded)
+            stems.add(meant)
+            (plain if word.islower() else names).add(meant)
+    names = set() if _all_capitals(names, plain) else names - plain
+    return Words(
+        stems=frozenset(stems),
+        numbers=frozenset(numbers),
+        names=frozenset(names),
+        plain=frozenset(plain),
+    )
 
 
 def without_site(title: str, url: str) -> str:
     """Return a title without the name of its site behind it, such as " - BBC News" of bbc.co.uk."""
     title = " ".join(title.split())
-    while (match := _SITE.fullmatch(title)) and _names(match[2], url):
+    while len(title) <= LONGEST and (match := _SITE.fullmatch(title)) and _names(match[2], url):
         title = match[1]
     return title
 
 
+def fold(word: str) -> str:
+    """Return a word as it is compared: without case and accents."""
+    decomposed = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(character for character in decomposed if not unicodedata.combining(character))
+
+
+_SAYING_NOTHING = frozenset(map(fold, STOPWORDS))
+
+
+def stem(folded: str) -> str:
+    """Return a word without its commonest endings."""
+    ending = next((e for e in _ENDINGS if folded.endswith(e) and len(folded) - len(e) >= 3), "")
+    return folded[: len(folded) - len(ending)]
+
+
+def meaning(folded: str) -> str:
+    """Return one stem for all words that tell the same turn, such as "holds" and "keeps", else the word's own."""
+    course, place = next(iter(turns_of(folded)), (None, None))
+    return stem(folded) if course is None else f"{course}>{place}"
+
+
+def matched(one: Iterable[str], other: Iterable[str]) -> frozenset[str]:
+    """Return which stems of one stand in the other too, or are the beginning of one there, or begin with one."""
+    others = tuple(other)
+    return frozenset(mine for mine in one if any(_alike(mine, theirs) for theirs in others))
+
+
+def _alike(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    return one == other or (len(short) >= 4 and len(long) - len(short) <= 4 and long.startswith(short))
+
+
+def _prepared(text: str) -> str:
+    text = unicodedata.normalize("NFKC", _BEHIND.sub("", text[:LONGEST]))
+    return _GROUPED.sub("", _ELISION.sub("", _POSSESSIVE.sub("", text)))
+
+
+def _numbered(number: str) -> str:
+    """Return a number as it is compared: `$2 billion` and `$2B` are one, and so are 2:1 and 2-1."""
+    digits = _DIGITS.findall(number)
+    unit = _DIGITS.sub("", number.casefold()).strip(" .,:-%")
+    return ".".join(digits) + _UNITS.get(unit, unit)
+
+
+def _pairs(run: str) -> Iterator[str]:
+    yield from (run[i : i + 2] for i in range(len(run) - 1)) if len(run) > 1 else (run,)
+
+
+def _all_capitals(names: set[str], plain: set[str]) -> bool:
+    """Tell whether a headline writes every word with a capital, so that none of them is known for a name."""
+    return len(names) > 3 and len(names) > 4 * len(plain)
+
+
 def _names(ending: str, url: str) -> bool:
-    """Tell whether the ending is what the site is called: its letters, or their initials, stand in the host's name."""
+    """Tell whether the ending is what the site is called: its letters, its initials or a word of it are the host's."""
     host = _LETTERS.sub("", site(url).rpartition(".")[0]).casefold()
     words = [_LETTERS.sub("", word).casefold() for word in ending.split()]
     said, initials = "".join(words), "".join(word[:1] for word in words)
-    return bool(host) and (said in host or host in said or (len(initials) > 1 and initials in host) or words[0] in host)
+    telling = [word for word in words if len(word) >= _SHORTEST_NAME and word not in STOPWORDS]
+    return bool(host) and (
+        said in host
+        or host in said
+        or (len(initials) >= _SHORTEST_NAME and initials in host)
+        or any(word in host for word in telling)
+    )

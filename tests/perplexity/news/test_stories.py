@@ -1,0 +1,192 @@
+"""What is one story, and what is new: by the corpus, and by what must hold for any text."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from functools import cache
+from pathlib import Path
+from time import perf_counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perplexity.news.stories import Story, fingerprint, grouped, is_same, new_since
+from perplexity.news.words import without_site
+from perplexity.types import Source
+from tests.fakes.wild_text import short, wild
+
+DATA = Path(__file__).parents[2] / "data" / "stories"
+FILES = ("tuning", "held_out")
+TOLD_AGAIN = {"syndicated", "reworded", "redated"}
+NEW = {"update", "lookalike", "recurring", "other"}
+LEAST = 0.9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """A story that was told already and the one that comes now."""
+
+    kind: str
+    language: str
+    before: Story
+    now: Story
+
+
+def told(headline: str, *, url: str = "https://a.example/1", day: str = "2026-11-20", sentence: str = "") -> Story:
+    return Story(
+        headline=headline,
+        source=Source(number=1, title=headline, url=url),
+        date=date.fromisoformat(day),
+        sentence=sentence,
+    )
+
+
+@cache
+def corpus(name: str) -> tuple[Pair, ...]:
+    rows = map(json.loads, (DATA / f"{name}.jsonl").read_text("utf-8").splitlines())
+    return tuple(
+        Pair(kind=kind, language=language, before=_story(before), now=_story(now))
+        for kind, language, before, now in rows
+    )
+
+
+def _story(row: Sequence[str]) -> Story:
+    day, url, headline, sentence = row
+    return told(headline, url=url, day=day, sentence=sentence)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_precision_and_recall_of_new(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every story that comes now is held against all that were told before, not only against its own."""
+    seen = [fingerprint(pair.before) for pair in corpus(name)]
+    judged = Counter((bool(new_since([pair.now], seen)), pair.kind in NEW) for pair in corpus(name))
+    right = judged[True, True]
+    precision, recall = right / (right + judged[True, False]), right / (right + judged[False, True])
+
+    with capsys.disabled():
+        print(f"\n{name}: {len(seen)} pairs, precision of new {precision:.3f}, recall {recall:.3f}")  # noqa: T201 - the report
+
+    assert min(precision, recall) >= LEAST
+
+
+def test_the_corpus_is_large_and_mixed() -> None:
+    pairs = [pair for name in FILES for pair in corpus(name)]
+
+    assert len(pairs) >= 120
+    assert set(Counter(pair.kind for pair in pairs)) == TOLD_AGAIN | NEW
+    assert len({pair.language for pair in pairs}) >= 8
+    assert not {p.before.headline for p in corpus("tuning")} & {p.before.headline for p in corpus("held_out")}
+
+
+def test_nothing_of_what_was_told_is_new() -> None:
+    stories = [pair.before for name in FILES for pair in corpus(name)]
+
+    assert new_since(stories, map(fingerprint, stories)) == ()
+    assert new_since(stories, []) == tuple(stories)
+
+
+def test_sites_that_tell_one_story_are_one() -> None:
+    first = told("Apple unveils M6 chip - Reuters", url="https://reuters.example/1")
+    second = told("Apple unveils M6 chip", url="https://yahoo.example/1")
+    third = told("Apple Unveils M6 Chip | MSN", url="https://msn.example/1")
+    other = told("Google tests ads in Gemini", url="https://msn.example/2")
+
+    merged, alone = grouped([first, second, other, third])
+
+    assert merged == replace(first, others=(second.source, third.source))
+    assert alone == other
+
+
+def test_a_page_is_named_once_in_a_merged_story() -> None:
+    first, again = told("Rain falls in Spain"), told("Rain falls in Spain")
+    shared = Source(number=3, title="Rain", url="https://b.example/")
+
+    (merged,) = grouped([replace(first, others=(shared,)), replace(again, others=(shared,))])
+
+    assert merged.others == (shared,)
+
+
+def test_a_story_is_known_by_what_its_other_sites_called_it() -> None:
+    other = Source(number=2, title="Lava threatens Grindavik harbour", url="https://b.example/", date="2026-11-20")
+    before = replace(told("Volcano erupts in Iceland"), others=(other,))
+
+    assert new_since([told("Lava threatens Grindavik harbour", url="https://c.example/")], [fingerprint(before)]) == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "same"),
+    [
+        ("Quake kills 12 in Chile", "Quake kills 40 in Chile", False),
+        ("Quake kills twelve in Chile", "Quake kills 12 in Chile", True),
+        ("Stripe raises $2 billion", "Stripe raises $2B", True),
+        ("Spain 2:1 Italy", "Spain 2-1 Italy", True),
+        ("Oil falls on demand fears", "Oil rises on demand fears", False),
+        ("Court suspends finance law", "Court SUSPENDS finance law", True),
+        ("Grève à Paris : métro fermé", "Greve a Paris, metro ferme", True),
+    ],
+)
+def test_figures_and_turns_tell_an_update_from_a_copy(before: str, now: str, same: bool) -> None:
+    assert is_same(told(before), told(now, url="https://b.example/2")) is same
+
+
+@pytest.mark.parametrize(
+    ("title", "url", "headline"),
+    [
+        ("Rain falls in Spain - BBC News", "https://www.bbc.co.uk/1", "Rain falls in Spain"),
+        ("Rain falls in Spain | The New York Times", "https://nytimes.com/1", "Rain falls in Spain"),
+        ("Rain falls in Spain | Weather | AP News", "https://apnews.com/1", "Rain falls in Spain | Weather"),
+        ("Rain falls in Spain - and it stays", "https://www.bbc.co.uk/1", "Rain falls in Spain - and it stays"),
+        ("BBC News", "https://www.bbc.co.uk/", "BBC News"),
+    ],
+)
+def test_a_headline_loses_the_name_of_its_own_site_and_nothing_else(title: str, url: str, headline: str) -> None:
+    assert without_site(title, url) == headline
+
+
+stories = st.builds(
+    lambda headline, sentence, day, url: Story(
+        headline=headline, sentence=sentence, date=day, source=Source(number=1, title=headline, url=url)
+    ),
+    wild,
+    wild,
+    st.none() | st.dates(),
+    st.sampled_from(["https://a.example/1", "https://b.example/1"]) | short,
+)
+
+
+@given(stories, stories)
+@settings(max_examples=150, deadline=None)
+def test_likeness_goes_both_ways_and_outlives_its_keeping(one: Story, other: Story) -> None:
+    assert is_same(one, one)
+    assert is_same(one, other) == is_same(other, one)
+    assert len(fingerprint(one)) < 4_000
+    assert new_since([one], [json.loads(json.dumps(fingerprint(one)))]) == ()
+    assert (new_since([other], [fingerprint(one)]) == ()) == is_same(one, other)
+
+
+@given(st.lists(stories, max_size=6))
+@settings(max_examples=60, deadline=None)
+def test_grouping_loses_no_page(found: list[Story]) -> None:
+    together = grouped(found)
+
+    pages = {source.url for story in together for source in (story.source, *story.others)}
+    assert pages == {story.source.url for story in found}
+    assert list(together) == [story for story in together if story.headline in {one.headline for one in found}]
+
+
+def test_a_month_of_stories_is_looked_through_at_once() -> None:
+    today = [pair.now for pair in corpus("tuning")][:8]
+    seen = [
+        fingerprint(replace(pair.before, date=date(2026, 11, 20) - timedelta(days=n % 30)))
+        for n, pair in enumerate(corpus("held_out") * 3)
+    ]
+
+    started = perf_counter()
+    new_since(today, seen)
+
+    assert perf_counter() - started < 5
