@@ -11,6 +11,7 @@ from typing import Any
 
 from perplexity.errors import InvalidRequest, NothingFound, PerplexityError, TimedOut, Withdrawn
 from perplexity.news import deepdive_prompts as prompts
+from perplexity.news.deepdive_assembly import assembled, numbered
 from perplexity.news.deepdive_numbering import Numbering
 from perplexity.news.deepdive_types import DeepDive, Finding, Persona, Stage, StageStore, Update
 from perplexity.providers.base import Provider
@@ -89,29 +90,14 @@ class _Dive:
     errors: dict[Stage, PerplexityError] = field(default_factory=dict)
 
     async def report(self) -> DeepDive:
-        started = self.clock()
         situation, people = await _side_by_side(
             self._stage(Stage.SITUATION, self._situation), self._stage(Stage.PULSE, self._people)
         )
         if situation.missing and people.missing:
             raise self.errors.get(Stage.SITUATION) or NothingFound("no stage came to anything")
-        numbering, parts = Numbering(), []
-        for part in (situation, people):
-            text, numbering = numbering.text(part.text, part.sources)
-            parts.append(replace(part, text=text))
+        parts, numbering = numbered(situation, people)
         analysis = await self._stage(Stage.ANALYSIS, lambda: self._analysis(parts, numbering))
-        text, numbering = numbering.text(_without_heading(analysis.text), numbering.sources)
-        read = len(situation.sources) + len(people.sources)
-        return DeepDive(
-            topic=self.topic,
-            findings=(*parts, replace(analysis, text=text, sources=numbering.sources)),
-            sources=numbering.sources,
-            others=max(0, read - len(numbering.sources)),
-            orphans=numbering.orphans,
-            persona=self.persona.name,
-            made_at=self.now(),
-            seconds=self.clock() - started,
-        )
+        return assembled(self.topic, situation, people, analysis, persona=self.persona.name)
 
     async def _stage(self, stage: Stage, work: Callable[[], Awaitable[Finding]]) -> Finding:
         """Return what is kept of the stage, or do it and keep what comes of it before anything else begins."""
@@ -121,7 +107,8 @@ class _Dive:
             finding = Finding.of(stage, kept)
         else:
             self.on_stage(Update(stage=stage, started=started))
-            finding = replace(await self._tried(stage, work), seconds=self.clock() - started)
+            done = await self._tried(stage, work)
+            finding = replace(done, seconds=self.clock() - started, at=self.now().isoformat())
             await self.store.put(stage, finding.as_json(), seconds=finding.seconds, cost_usd=finding.cost_usd)
         self.on_stage(Update(stage=stage, started=started, finding=finding))
         return finding
@@ -213,9 +200,3 @@ def _missing(stage: Stage, error: PerplexityError) -> str:
     what = "The situation" if stage is Stage.SITUATION else "The public pulse"
     why = f"{error.provider} {error.summary}" if error.provider else "the services that were asked could not answer"
     return f"{what} is missing: {why}."
-
-
-def _without_heading(text: str) -> str:
-    """Return the text without the heading that stands above it anyway."""
-    first, _, rest = text.lstrip().partition("\n")
-    return rest.lstrip() if first.strip(" #*:_").upper() == Stage.ANALYSIS.heading else text

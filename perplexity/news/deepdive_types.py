@@ -30,7 +30,8 @@ class Stage(StrEnum):
 class Finding:
     """What came of a stage: a text whose markers refer to `sources`, or a sentence on why it is `missing`.
 
-    `moods` are the posts' by number, None where none were counted. `provider` is the display name of who did it.
+    `moods` are the posts' by number, None where none were counted. `provider` is the display name of who did it,
+    `at` the moment when it was done (ISO 8601).
     """
 
     stage: Stage
@@ -42,6 +43,7 @@ class Finding:
     provider: str = ""
     seconds: float = 0.0
     cost_usd: float | None = None
+    at: str = ""
 
     def as_json(self) -> dict[str, JSON]:
         """Return what `of` reads."""
@@ -62,6 +64,7 @@ class Finding:
             provider=text(told.get("provider")),
             seconds=dollars(told.get("seconds")) or 0.0,
             cost_usd=dollars(told.get("cost_usd")),
+            at=text(told.get("at")),
         )
 
 
@@ -89,7 +92,8 @@ class Persona:
 class DeepDive:
     """The report. Every marker in `findings`, which stand in the order of the stages, is a number of `sources`.
 
-    `others` counts the pages and posts that were read and are not referred to. `made_at` is when it was finished.
+    `others` counts the pages and posts that were read and are not referred to. `made_at` is when it was finished,
+    `seconds` how long it was worked on.
     """
 
     topic: str
