@@ -17,6 +17,8 @@ class Scope:
     without: str
 
 
+FILES = "files:write"
+
 SCOPES = (
     Scope(
         name="app_mentions:read",
@@ -39,6 +41,11 @@ SCOPES = (
         without="The slash commands do not exist.",
     ),
     Scope(
+        name=FILES,
+        why="A deep dive is also offered as a file.",
+        without="Deep dives have no button to get them as a file.",
+    ),
+    Scope(
         name="im:history",
         why="Direct messages to the app ask it something; after a lost reply from Slack the app looks there whether "
         "its own message arrived, instead of sending it twice.",
@@ -51,8 +58,9 @@ SCOPES = (
     ),
     Scope(
         name="users:read",
-        why="Whether somebody who asks for /pplx status is an admin of the workspace.",
-        without="Only people in ADMIN_USER_IDS can see /pplx status.",
+        why="Whether somebody who asks for /pplx status is an admin of the workspace; by which clock a digest's owner "
+        "lives, and whether the account is closed.",
+        without="Only people in ADMIN_USER_IDS can see /pplx status, and digests go by UTC.",
     ),
 )
 """In the order of the manifest."""
