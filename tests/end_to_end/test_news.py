@@ -1,0 +1,44 @@
+"""News, end to end: typed, acknowledged, asked, rendered, delivered."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.end_to_end.conftest import World
+from tests.fakes.perplexity import fixture, replied
+
+LINES = """\
+Chip plant opens in Dresden | 2026-11-20 | It opened on Friday. [1][2]
+Rain falls in Spain | 2026-11-21 | It rains & rains. [2]
+"""
+
+
+@pytest.mark.parametrize("typed", ["/news tech chips", "/pplx news tech chips"])
+async def test_news__shows_the_stories_and_when_they_were_asked_for(world: World, typed: str) -> None:
+    answer = json.loads(fixture("agent.200.json"))
+    answer["output"][-1]["content"][0]["text"] = LINES
+    world.perplexity.script("/v1/agent", replied(answer))
+
+    ack = await world.asks(typed)
+    (post,) = await world.slack.wait_for(1)
+
+    header, first, second, note, grey = post.payload["blocks"]
+    assert "Searching" in ack["text"]
+    assert header["elements"][0]["text"].startswith("*Technology news* · chips · past day · as of <!date^")
+    assert first["text"]["text"] == (
+        "*1.  <https://a.example/1|Chip plant opens in Dresden>*\n"
+        "a.example · 1 Nov 2026 · also: <https://b.example/2|b.example>\n"
+        "It opened on Friday."
+    )
+    assert second["text"]["text"].startswith("*2.  <https://b.example/2|Rain falls in Spain>*\n")
+    assert note["elements"][0]["text"] == "Only 2 stories were found."
+    assert grey["elements"][0]["text"].endswith("only visible to you")
+
+
+async def test_news__of_a_category_that_there_is_not_costs_nothing(world: World) -> None:
+    ack = await world.asks("/news technologie")
+
+    assert "Did you mean technology?" in json.dumps(ack)
+    assert world.perplexity.requests == []

@@ -1,0 +1,124 @@
+"""News through the chain, from services on loopback: those with a model and those that only search."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+from ddgs.engines.duckduckgo import Duckduckgo
+
+from perplexity.client import PerplexityClient
+from perplexity.errors import AllProvidersFailed
+from perplexity.fallback import Fallback
+from perplexity.news.summary import AS_FOUND, NewsSummary, news_summary
+from perplexity.providers.base import Provider
+from perplexity.providers.brave import Brave
+from perplexity.providers.duckduckgo import DuckDuckGo
+from perplexity.providers.openrouter import OpenRouter
+from perplexity.providers.perplexity import PerplexityProvider
+from perplexity.retry import RetryPolicy
+from tests.fakes import brave, openrouter, perplexity
+from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit
+from tests.fakes.service import replied
+
+NOW = datetime(2026, 11, 21, 14, 5, tzinfo=UTC)
+LINE = "Chip plant opens | 2026-11-20 | It opened in Dresden. [1]"
+ONCE = RetryPolicy(attempts=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Services:
+    """The servers, and the chain of the providers that ask them."""
+
+    perplexity: perplexity.FakePerplexity
+    openrouter: openrouter.FakeOpenRouter
+    brave: brave.FakeBrave
+    chain: Fallback
+
+
+@pytest.fixture
+async def services(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Services]:
+    async with AsyncExitStack() as stack:
+        first = await stack.enter_async_context(perplexity.FakePerplexity())
+        second = await stack.enter_async_context(openrouter.FakeOpenRouter())
+        third = await stack.enter_async_context(brave.FakeBrave())
+        fourth = await stack.enter_async_context(FakeDuckDuckGo([Hit(title="Duck news", url="https://d.example/")]))
+        # The library has no setting for the address, so this one is turned round.
+        monkeypatch.setattr(Duckduckgo, "search_url", fourth.url)
+        client = PerplexityClient(perplexity.KEY, base_url=first.base_url, retry=ONCE)
+        asked: list[Provider] = [
+            await stack.enter_async_context(PerplexityProvider(client)),
+            await stack.enter_async_context(OpenRouter(openrouter.KEY, base_url=second.base_url, retry=ONCE)),
+            await stack.enter_async_context(Brave(brave.KEY, base_url=third.base_url, retry=ONCE)),
+            DuckDuckGo(),
+        ]
+        yield Services(perplexity=first, openrouter=second, brave=third, chain=Fallback(asked))
+
+
+async def news(services: Services) -> NewsSummary:
+    return await news_summary(services.chain, category="tech", topic="chips", now=NOW)
+
+
+def saying(text: str) -> Any:
+    body = json.loads(perplexity.fixture("agent.200.json"))
+    body["output"][-1]["content"][0]["text"] = text
+    return replied(body)
+
+
+async def test_perplexity_is_asked_in_lines_for_the_past_day(services: Services) -> None:
+    services.perplexity.script("/v1/agent", saying(LINE))
+
+    summary = await news(services)
+
+    assert [(s.headline, s.date, s.source.url) for s in summary.stories] == [
+        ("Chip plant opens", date(2026, 11, 1), "https://a.example/1")
+    ]
+    assert (summary.provider, summary.failed) == ("Perplexity", ())
+    sent = services.perplexity.requests[0].json
+    assert [message["role"] for message in sent["input"]] == ["system", "user"]
+    assert sent["tools"][0]["filters"] == {"search_recency_filter": "day"}
+
+
+async def test_openrouter_is_asked_with_the_model_for_news(services: Services) -> None:
+    services.perplexity.fail("/v1/agent", status=503, body={})
+
+    summary = await news(services)
+
+    assert (summary.provider, [a.provider for a in summary.failed]) == ("OpenRouter", ["Perplexity"])
+    assert summary.stories
+    assert services.openrouter.requests[0].json["model"] == "perplexity/sonar-pro"
+
+
+async def test_brave_gives_its_news_as_they_stand_there(services: Services) -> None:
+    services.perplexity.fail("/v1/agent", status=503, body={})
+    services.openrouter.fail("/chat/completions", status=503, body={})
+
+    summary = await news(services)
+
+    (story,) = summary.stories
+    assert (story.headline, story.sentence, story.date) == ("A", "d", date(2026, 11, 21))
+    assert summary.notes == (AS_FOUND, "Only 1 story was found.")
+    request = services.brave.requests[0]
+    assert request.path.endswith("/news/search")
+    assert (request.query["q"], request.query["freshness"]) == ("chips technology news", "pd")
+
+
+async def test_duckduckgo_stands_in_at_the_end_and_nobody_makes_a_story_up(services: Services) -> None:
+    services.perplexity.fail("/v1/agent", status=503, body={})
+    services.openrouter.fail("/chat/completions", status=503, body={})
+    services.brave.fail("/news/search", status=503, body={})
+
+    summary = await news(services)
+
+    assert (summary.provider, [story.headline for story in summary.stories]) == ("DuckDuckGo", ["Duck news"])
+    assert [attempt.provider for attempt in summary.failed] == ["Perplexity", "OpenRouter", "Brave"]
+
+
+async def test_nobody_who_answers_is_said_of_everyone() -> None:
+    with pytest.raises(AllProvidersFailed):
+        await news_summary(Fallback([]), category="tech", now=NOW)
