@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -14,8 +15,9 @@ from bot.digests.tick import Ticker
 from bot.storage.digests import Digests
 from bot.storage.questions import connection_pool
 from tests.end_to_end.conftest import World
-from tests.fakes.digests import WallClock, no_job
+from tests.fakes.digests import WallClock, kept, no_job, wish
 from tests.fakes.newsroom import BUDGET, PLANT, VOLCANO, told
+from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.slack import Fault, Post
 
 WATCH = '/pplx watch world "europe" weekdays 9:00'
@@ -60,6 +62,26 @@ async def clicks(world: World, verb: str, *, user: str = "U1", token: str = "cli
 async def rows(database: str, query: str) -> list[Any]:
     async with await psycopg.AsyncConnection.connect(database) as connection:
         return await (await connection.execute(query.encode())).fetchall()
+
+
+@pytest.fixture
+async def missed(database: str, perplexity: FakePerplexity) -> None:
+    """Leave a digest that came due two days ago, and nobody was there; the news since then are known."""
+    began = datetime.now(UTC) - timedelta(days=2)
+    at = (began + timedelta(minutes=30)).strftime("%H:%M")
+    async with connection_pool(database) as pool:
+        await kept(Digests(pool, no_job), uuid4(), wish(at, zone="UTC"), now=began)
+    perplexity.script("/v1/agent", told(BUDGET))
+
+
+@pytest.mark.usefixtures("missed")
+async def test_what_was_missed_is_posted_once_and_late_as_soon_as_the_app_is_back(world: World, database: str) -> None:
+    await world.settled(1)
+
+    (post,) = in_channel(world)
+    assert BUDGET in post.words
+    assert "This is late: it was due on " in post.words
+    assert await rows(database, "SELECT count(*), min(next_at) > now() FROM digests, digest_runs") == [(1, True)]
 
 
 async def test_the_confirmation_is_private_and_names_the_schedule_the_zone_and_the_next_time(world: World) -> None:

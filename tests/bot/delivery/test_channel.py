@@ -1,0 +1,73 @@
+"""A digest's way: into its channel, once, and what is told when that is closed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.blocks.base import Audience
+from bot.delivery.channel import ToChannel
+from bot.delivery.chat import Chat
+from bot.delivery.posting import Sent, TryLater, WayClosed
+from bot.delivery.ways import Letter
+from bot.storage.questions import QuestionRow
+from tests.fakes.rows import message, row
+from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[FakeSlack]:
+    async with FakeSlack() as fake:
+        fake.scopes.append("channels:history")
+        yield fake
+
+
+@pytest.fixture
+def closed() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def way(slack: FakeSlack, closed: list[str]) -> ToChannel:
+    async def on_closed(_: QuestionRow, error: str) -> None:
+        closed.append(error)
+
+    client = AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, retry_handlers=[])
+    return ToChannel(chat=Chat(client), surface="digest", on_closed=on_closed)
+
+
+def letter(**changes: Any) -> Letter:
+    digest = row(surface="digest", response_url=None)
+    return replace(Letter(row=digest, part=0, message=message(1), audience=Audience.CHANNEL), **changes)
+
+
+def test_only_what_a_digest_says_to_everyone_goes_there(way: ToChannel) -> None:
+    assert way.takes(letter())
+    assert not way.takes(letter(audience=Audience.ASKER))
+    assert not way.takes(letter(row=row(surface="slash")))
+
+
+async def test_a_letter_in_doubt_is_looked_for_before_it_is_posted_again(way: ToChannel, slack: FakeSlack) -> None:
+    first = await way.post(letter())
+    again = await way.post(letter(in_doubt=True))
+
+    assert isinstance(first, Sent)
+    assert first == again
+    (post,) = slack.posts
+    assert (post.payload["channel"], post.payload.get("thread_ts")) == ("C1", None)
+
+
+async def test_a_channel_that_is_closed_is_told_and_one_that_is_away_is_not(
+    way: ToChannel, slack: FakeSlack, closed: list[str]
+) -> None:
+    slack.fail("chat.postMessage", Fault(status=500, body="oops"))
+    assert isinstance(await way.post(letter()), TryLater)
+    assert closed == []
+    slack.fail("chat.postMessage", Fault(status=200, body=json.dumps({"ok": False, "error": "is_archived"})))
+    assert await way.post(letter()) == WayClosed(error="is_archived")
+    assert closed == ["is_archived"]
