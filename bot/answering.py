@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
@@ -12,7 +12,8 @@ from uuid import UUID
 from bot.agent import NOBODY, Agent
 from bot.blocks.base import Audience
 from bot.blocks.failure import failure_message
-from bot.commands.base import Command, Office, Work
+from bot.commands.base import Command, Office, Work, never
+from bot.commands.deepdive import Dived
 from bot.commands.notices import searching_message
 from bot.commands.progress import SILENT, Progress
 from bot.commands.threads import BY_MENTION, DIRECTLY, notice
@@ -24,7 +25,7 @@ from bot.storage.patience import AWAY, Patience
 from bot.storage.questions import Outcome, QuestionRow, Questions
 from bot.web.metrics import Metrics
 from perplexity.errors import AllProvidersFailed, PerplexityError, Withdrawn
-from perplexity.news.deepdive_types import DeepDive, NoStore, StageStore
+from perplexity.news.deepdive_types import NoStore, StageStore
 from perplexity.news.diver import Diver
 from perplexity.news.summary import NewsSummary
 from perplexity.providers.base import Provider
@@ -63,6 +64,7 @@ class Answering:
     diver: Diver | None = None
     stages: Callable[[QuestionRow], StageStore] = lambda row: NoStore()
     showing: Callable[[QuestionRow], Progress] = lambda row: SILENT
+    sends_files: Callable[[], Awaitable[bool]] = never
     clock: Callable[[], float] = monotonic
 
     async def run(self, question_id: UUID) -> None:
@@ -148,6 +150,7 @@ class Answering:
             diver=self.diver,
             stages=self.stages(row),
             progress=progress,
+            sends_files=self.sends_files,
         )
         reply = await command.answer(request, work)
         return Outcome(
@@ -219,8 +222,8 @@ def _figures(reply: object) -> dict[str, Any]:
             }
         case SearchResults() | NewsSummary():
             return {"provider": reply.provider, "cost_usd": reply.cost_usd}
-        case DeepDive():
-            return {"cost_usd": reply.cost_usd}
+        case Dived():
+            return {"cost_usd": reply.report.cost_usd}
         case Report(summary=NewsSummary() as summary):
             return _figures(summary)
         case _:

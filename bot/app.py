@@ -35,9 +35,10 @@ from bot.digests.runs import COMMAND as DIGEST
 from bot.digests.runs import SURFACE as BY_DIGEST
 from bot.digests.tick import Ticker
 from bot.diving import opened_diver
+from bot.filing import Filing
 from bot.jobs import STALLED_AFTER_SECONDS, Jobs
 from bot.journal import Journal
-from bot.listeners import actions, messages, slash, stops, watching
+from bot.listeners import actions, files, messages, slash, stops, watching
 from bot.listeners.services import Services
 from bot.office import WorkspaceOffice
 from bot.people import People
@@ -71,7 +72,7 @@ log = logging.getLogger(__name__)
 ROOT = Path(__file__).parent.parent
 """The project's root, whose Markdown pages are the handbook."""
 
-SURFACES = (slash, messages, actions, stops, watching)
+SURFACES = (slash, messages, actions, stops, watching, files)
 """Where people ask. A new surface is a module in `bot/listeners` with `register`, and a word here."""
 
 DATABASE_PATIENCE_SECONDS = 120.0
@@ -129,6 +130,9 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
         )
         stages = Stages(pool)
         diver = await stack.enter_async_context(opened_diver(settings, providers, facts=chain, on_attempt=heard))
+        filing = await stack.enter_async_context(
+            Filing(client=client, chat=chat, questions=questions, stages=stages, persona=settings.persona_name)
+        )
         stopping = await stack.enter_async_context(Stopping(stages=stages, providers=providers))
         leaving = Leaving(digests=digests, chat=chat, patience=patience, call=desk.call)
         running = Running(digests=digests, has_left=people.has_left, leaving=leaving)
@@ -146,6 +150,7 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
             ),
             announcing=announcing,
             diver=diver,
+            sends_files=filing.allowed,
             stages=lambda row: StagesOf(stages=stages, row=row, patience=patience),
             showing=lambda row: Showing(
                 row=row, questions=questions, chat=chat, response_urls=response_urls, slack_api_url=slack.api_url
@@ -165,6 +170,7 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
             watching=desk,
             replace=announcing.replace,
             end_runs=stopping.begin,
+            send_file=filing.begin,
         )
         app = bolt(slack, client, services)
         yield App(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from bot.blocks import assembling
 from bot.blocks.base import Audience, Block, OutgoingMessage
 from bot.blocks.charts import bar_chart
-from bot.blocks.elements import context, markdown
+from bot.blocks.elements import context, markdown, plain_button
 from bot.blocks.escaping import clean, escape
 from bot.blocks.grey_line import dollars, duration, grey_line
 from bot.blocks.marks import hold
@@ -20,12 +20,16 @@ from perplexity.news.deepdive_types import DeepDive, Finding, Stage
 from perplexity.types import Source
 
 
-def deepdive_messages(report: DeepDive, *, audience: Audience) -> tuple[OutgoingMessage, ...]:
-    """Render a report as one message, or as several numbered ones; what stands below the text is in the last."""
+def deepdive_messages(report: DeepDive, *, audience: Audience, file: str | None = None) -> tuple[OutgoingMessage, ...]:
+    """Render a report as one message, or as several numbered ones; what stands below the text is in the last.
+
+    `file` is the id behind the button that sends it as a file; None for no button.
+    """
     text = hold(_cited(sections(report), report.sources))
     parts = pages(text, [address_of(source) for source in report.sources])
     blocks = [*map(markdown, parts), *_moods(report), *source_blocks(report.sources, ()), *_others(report)]
     blocks += [context("\n".join(_stage(finding, report) for finding in report.findings)), _grey(report, audience)]
+    blocks += [plain_button("Get as a file", action_id="as_file", value=file)] if file else []
     count = len(report.sources)
     return assembling.messages(blocks, summary=f"{count} source{'' if count == 1 else 's'}")
 

@@ -40,6 +40,12 @@ def button(label: str, *, action_id: str, value: str) -> Block:
     }
 
 
+def plain_button(label: str, *, action_id: str, value: str) -> Block:
+    """Return a row with one button that may be clicked, or not."""
+    text = {"type": "plain_text", "text": label}
+    return {"type": "actions", "elements": [{"type": "button", "text": text, "action_id": action_id, "value": value}]}
+
+
 def link(address: str, label: str) -> str:
     """Return a link in mrkdwn; the label is text from outside. A pipe would end the address, so it is drawn."""
     return f"<{escape(address)}|{escape(label).replace('|', '¦')}>"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bot.blocks.base import Block, OutgoingMessage
-from bot.blocks.elements import context, section
+from bot.blocks.base import OutgoingMessage
+from bot.blocks.elements import context, plain_button, section
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.grey_line import dollars, duration
 from perplexity.news.deepdive_types import Stage, Update
@@ -30,19 +30,17 @@ def progress_message(
     """
     title = f"*Deep dive*  “{escape(shorten(one_line(topic), _TOPIC))}”"
     lines = [f"*{stage.heading}*  {_state(stage, stages.get(stage), clock)}" for stage in Stage]
-    blocks = (section("\n".join([title, *lines])), stop_button(question), context(TAKES))
+    blocks = (
+        section("\n".join([title, *lines])),
+        plain_button("Stop", action_id="stop", value=question),
+        context(TAKES),
+    )
     return OutgoingMessage(text="\n".join([title, *lines]), blocks=blocks)
 
 
 def stopped_message() -> OutgoingMessage:
     """Say that a question was stopped by its asker."""
     return OutgoingMessage(text=STOPPED, blocks=(section(STOPPED),))
-
-
-def stop_button(question: str) -> Block:
-    """Return the row with the button; it is not the thing to do next, so it is not marked as that."""
-    text = {"type": "plain_text", "text": "Stop"}
-    return {"type": "actions", "elements": [{"type": "button", "text": text, "action_id": "stop", "value": question}]}
 
 
 def _state(stage: Stage, update: Update | None, clock: float | None) -> str:

@@ -50,6 +50,11 @@ class Office(Protocol):
         ...
 
 
+async def never() -> bool:
+    """Tell that it is not so."""
+    return False
+
+
 @dataclass(frozen=True, kw_only=True)
 class Work:
     """What a command may use to answer: the provider, the app's office, and the background run to resume or to record.
@@ -57,6 +62,7 @@ class Work:
     `asker` is the id of who asks; `agent` is nobody where none is set up. `now` gives seconds since 1970.
     `question` is the id of what is answered, `team` and `channel` those of where it was asked. `diver` makes deep
     dives, None where the provider does; `stages` keeps what a long answer has come to, `progress` shows it.
+    `sends_files` tells whether an answer can be had as a file.
     """
 
     provider: Provider
@@ -72,6 +78,7 @@ class Work:
     diver: Diver | None = None
     stages: StageStore = field(default_factory=NoStore)
     progress: Progress = SILENT
+    sends_files: Callable[[], Awaitable[bool]] = never
 
 
 @dataclass(frozen=True, kw_only=True)

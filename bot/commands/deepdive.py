@@ -52,6 +52,14 @@ class Board:
             self.milestones += 1
 
 
+@dataclass(frozen=True, kw_only=True)
+class Dived:
+    """The report, and the id by which it can be had as a file; None where it cannot."""
+
+    report: DeepDive
+    file: str | None
+
+
 def parse(text: str) -> DeepDiveRequest:
     """Read what follows `/deepdive`. Raises UsageError."""
     arguments = parse_options(text, GRAMMAR)
@@ -62,7 +70,7 @@ def parse(text: str) -> DeepDiveRequest:
     return DeepDiveRequest(topic=topic, public=PUBLIC.name in arguments.given)
 
 
-async def answer(request: DeepDiveRequest, work: Work) -> DeepDive:
+async def answer(request: DeepDiveRequest, work: Work) -> Dived:
     """Dive, and show how far it has come. Raises PerplexityError; Withdrawn when it is not wanted any more."""
     diver = work.diver or Diver(facts=work.provider, synthesis=work.provider)
     board = Board()
@@ -72,7 +80,7 @@ async def answer(request: DeepDiveRequest, work: Work) -> DeepDive:
     finally:
         diving.cancel()
         await asyncio.gather(diving, return_exceptions=True)
-    return diving.result()
+    return Dived(report=diving.result(), file=str(work.question) if await work.sends_files() else None)
 
 
 async def _watch(diving: asyncio.Task[DeepDive], board: Board, request: DeepDiveRequest, work: Work) -> None:
@@ -93,9 +101,9 @@ def who_sees(request: DeepDiveRequest) -> Audience:
     return audience(public=request.public)
 
 
-def render(reply: DeepDive, _: DeepDiveRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
+def render(reply: Dived, _: DeepDiveRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
     """Render the report."""
-    return deepdive_messages(reply, audience=seen_by)
+    return deepdive_messages(reply.report, audience=seen_by, file=reply.file)
 
 
 DEEPDIVE = Command(

@@ -20,8 +20,8 @@ class Services:
     """The listeners' world. `tell` says something privately to who clicked, by the click's response_url.
 
     `replace` puts something in the place of the clicked message; `end_runs` has what is under way for a question at
-    the services ended. `say` says something in a thread: channel, thread, message. `watching` keeps the digests,
-    `new_id` makes a question's id.
+    the services ended; `send_file` has a report sent to a person as a file. `say` says something in a thread: channel,
+    thread, message. `watching` keeps the digests, `new_id` makes a question's id.
     """
 
     journal: Journal
@@ -33,4 +33,5 @@ class Services:
     replace: Callable[[str | None, OutgoingMessage], Awaitable[None]]
     end_runs: Callable[[UUID], None]
     watching: Watching
+    send_file: Callable[[UUID, str], None]
     new_id: Callable[[], UUID] = uuid4

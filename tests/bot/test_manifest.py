@@ -85,6 +85,7 @@ def test_its_scopes_are_those_that_are_used() -> None:
         "assistant:write",
         "chat:write",
         "commands",
+        "files:write",
         "im:history",
         "im:write",
         "users:read",

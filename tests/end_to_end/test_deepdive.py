@@ -221,3 +221,34 @@ async def test_kill_9_in_each_stage__it_is_finished_after_a_restart_and_no_finis
         {} if stage == "situation" else {stage: 2}
     )
     assert sum(is_report(post) for post in slack.posts) == 1
+
+
+def file_buttons(post: Post) -> list[str]:
+    rows = [block for block in post.payload["blocks"] if block["type"] == "actions"]
+    return [element["value"] for row in rows for element in row["elements"] if element["action_id"] == "as_file"]
+
+
+async def test_the_report_can_be_had_as_a_file_sent_directly(world: World) -> None:
+    await world.asks("/deepdive Heat pumps & more")
+    await world.settled(1)
+    (question,) = file_buttons(world.slack.posts[-1])
+    async with await world.person.clicks("as_file", question, token="file") as response:
+        assert response.status == 200
+    await world.slack.wait_until(lambda: "files.completeUploadExternal" in [method for method, _ in world.slack.calls])
+
+    ((name, text),) = world.slack.files.items()
+    sent_to = [payload for method, payload in world.slack.calls if method == "files.completeUploadExternal"]
+    assert name == "deep-dive-heat-pumps-more.md"
+    assert text.startswith("# Heat pumps &")
+    assert [line for line in text.splitlines() if line.startswith("## ")] == HEADINGS
+    assert "5. Bob fears the cost\n   https://x.com/i/status/2222" in text
+    assert sent_to[0]["channel_id"] == "DU1"
+
+
+async def test_without_the_scope_for_files_there_is_no_button(world: World) -> None:
+    world.slack.scopes.remove("files:write")
+    await world.asks("/deepdive heat pumps")
+    await world.settled(1)
+
+    assert is_report(world.slack.posts[-1])
+    assert file_buttons(world.slack.posts[-1]) == []

@@ -59,6 +59,7 @@ class FakeSlack:
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.refusals: list[str] = []
         self.admins: set[str] = set()
+        self.files: dict[str, str] = {}
         self.zones: dict[str, str] = {}
         self.left: set[str] = set()
         self._faults: defaultdict[str, deque[Fault]] = defaultdict(deque)
@@ -73,6 +74,7 @@ class FakeSlack:
     async def __aenter__(self) -> Self:
         application = web.Application(client_max_size=10_000_000)
         application.router.add_post("/response/{token:.*}", self._response_url)
+        application.router.add_post("/upload/{file}", self._upload)
         application.router.add_route("*", "/api/{method}", self._api)
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
@@ -143,7 +145,8 @@ class FakeSlack:
             return web.json_response({"ok": False, "error": "invalid_auth"})
         if fault := self._next_fault(method):
             return await self._fail_with(fault, request, method, payload)
-        answer = self._about_the_app(method) or await self._methods(method, payload)
+        answer = self._about_the_app(method) or await self._file(method, payload)
+        answer = answer or await self._methods(method, payload)
         # Slack tells the token's scopes with every answer: https://docs.slack.dev/authentication/installing-with-oauth
         headers = {"x-oauth-scopes": ",".join(self.scopes)}
         return web.json_response({"ok": "error" not in answer} | answer, headers=headers)
@@ -168,6 +171,21 @@ class FakeSlack:
         if method in {"chat.update", "chat.delete"}:
             return await self._change(method, payload)
         return {"error": "unknown_method"}
+
+    async def _file(self, method: str, payload: dict[str, Any]) -> dict[str, Any]:
+        if not method.startswith("files."):
+            return {}
+        if "files:write" not in self.scopes:
+            return {"error": "missing_scope", "needed": "files:write", "provided": ",".join(self.scopes)}
+        if method == "files.getUploadURLExternal":
+            return {"file_id": "F1", "upload_url": f"{self.origin}/upload/{payload['filename']}"}
+        async with self._changed:
+            self._changed.notify_all()
+        return {"files": [{"id": "F1"}]}
+
+    async def _upload(self, request: web.Request) -> web.Response:
+        self.files[request.match_info["file"]] = (await request.read()).decode()
+        return web.Response(text="OK")
 
     def _person(self, user: str) -> dict[str, Any]:
         known = {"id": user, "deleted": user in self.left, "is_admin": user in self.admins, "is_owner": False}

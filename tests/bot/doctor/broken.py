@@ -78,6 +78,7 @@ def uninstalled(here: Surroundings) -> None:
 
 def scopes(here: Surroundings) -> None:
     here.slack.scopes = ["chat:write", "commands", "users:read.email", "app_mentions:read", "assistant:write"]
+    here.slack.scopes.append("files:write")
 
 
 def clock_behind(here: Surroundings) -> None:
@@ -90,7 +91,7 @@ def clock_drifts(here: Surroundings) -> None:
 
 def at(*, seconds: int) -> dict[str, str]:
     """Return a `Date` header that many seconds from now, on the second, and the scopes."""
-    names = "app_mentions:read,assistant:write,chat:write,commands,im:history,im:write,users:read"
+    names = "app_mentions:read,assistant:write,chat:write,commands,files:write,im:history,im:write,users:read"
     return {"Date": formatdate(time.time() + seconds, usegmt=True), "x-oauth-scopes": names}
 
 

@@ -1,0 +1,98 @@
+"""Deep dives as files: a report in Markdown, sent to whoever asks for it.
+
+https://docs.slack.dev/reference/methods/files.completeUploadExternal
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+from uuid import UUID
+
+from slack_sdk.errors import SlackClientError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.commands.deepdive import DEEPDIVE
+from bot.delivery.chat import FAILURES, Chat
+from bot.scopes import FILES
+from bot.storage.patience import AWAY
+from bot.storage.questions import Questions
+from bot.storage.stages import Stages
+from perplexity.news.deepdive_assembly import assembled
+from perplexity.news.deepdive_report import whole
+from perplexity.news.deepdive_types import DeepDive, Finding, Stage
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(kw_only=True)
+class Filing:
+    """Sends files in the background, since Slack's three calls for one take longer than a click may; waits at its end.
+
+    `granted` is whether the bot token has the scope, None until Slack was asked. `persona` is who wrote the analyses.
+    """
+
+    client: AsyncWebClient
+    chat: Chat
+    questions: Questions
+    stages: Stages
+    persona: str
+    granted: bool | None = None
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await asyncio.gather(*self.tasks)
+
+    async def allowed(self) -> bool:
+        """Tell whether files can be sent; Slack is asked once, and again where it did not say."""
+        if self.granted is None:
+            try:
+                headers = (await self.client.auth_test()).headers
+            except FAILURES:
+                return False
+            told = next((value for name, value in headers.items() if name.lower() == "x-oauth-scopes"), "")
+            self.granted = FILES in {scope.strip() for scope in str(told).split(",")}
+        return self.granted
+
+    def begin(self, question_id: UUID, user_id: str) -> None:
+        """Have a question's report sent to a person directly; one that cannot be sent is in the log."""
+        task = asyncio.create_task(self._sent(question_id, user_id))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    async def _sent(self, question_id: UUID, user_id: str) -> None:
+        try:
+            report = await self._report(question_id)
+            if report is not None:
+                await self._upload(report, channel=await self.chat.open_direct(user_id))
+        except (*FAILURES, *AWAY) as error:
+            log.warning("file.not_sent", extra={"question": str(question_id), "error": type(error).__name__})
+
+    async def _report(self, question_id: UUID) -> DeepDive | None:
+        row = await self.questions.get(question_id)
+        kept = {stage: await self.stages.get(question_id, stage) for stage in Stage}
+        results = {stage: one["result"] for stage, one in kept.items() if one and one["result"]}
+        if row is None or row.command != DEEPDIVE.name or len(results) < len(Stage):
+            return None
+        found = [Finding.of(stage, results[stage]) for stage in Stage]
+        return assembled(DEEPDIVE.parse(row.text).topic, *found, persona=self.persona)
+
+    async def _upload(self, report: DeepDive, *, channel: str) -> None:
+        name = re.sub(r"\W+", "-", report.topic.lower()).strip("-")[:60] or "report"
+        uploaded = await self.client.files_upload_v2(
+            channel=channel,
+            content=f"# {report.topic}\n\n{whole(report)}",
+            filename=f"deep-dive-{name}.md",
+            title=f"Deep dive: {report.topic[:100]}",
+        )
+        if not uploaded.get("ok"):
+            raise SlackClientError("the upload was not completed")
