@@ -11,17 +11,16 @@ from zoneinfo import ZoneInfo
 
 from bot.digests.schedule import Schedule
 
-_FARTHEST_DAYS = 9
-"""A week, the day that `after` may still be at the schedule's place, and one more for a day that a zone skips."""
+_DAYS_AHEAD = range(8)
+"""A week, and the day that `after` lies on: its slot may be over."""
 
 
 def next_slot(schedule: Schedule, after: datetime) -> datetime:
     """Return the first moment of the schedule that is later than `after`, in UTC. `after` needs a zone of its own."""
     tz = schedule.tz
-    # The day before too: its slot may have been put off past midnight.
-    first = after.astimezone(tz).date() - timedelta(days=1)
-    for offset in range(_FARTHEST_DAYS + 1):
-        day = first + timedelta(days=offset)
+    today = after.astimezone(tz).date()
+    for ahead in _DAYS_AHEAD:
+        day = today + timedelta(days=ahead)
         if day.weekday() in schedule.days and (slot := _moment(day, schedule, tz)) > after:
             return slot
     raise ValueError("a schedule needs a day of the week")

@@ -14,7 +14,7 @@ from bot.digests.slots import latest_slot, next_slot
 
 ZONES = (
     "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Cairo", "America/Santiago", "Asia/Kolkata",
-    "Pacific/Apia", "America/St_Johns", "Asia/Gaza", "UTC",
+    "Pacific/Apia", "America/St_Johns", "America/Nuuk", "Asia/Gaza", "UTC",
 )  # fmt: skip
 
 
@@ -48,6 +48,11 @@ def utc(text: str) -> datetime:
         (schedule("Australia/Lord_Howe", "2:15"), "2026-10-03 12:00", "2026-10-03 15:30"),
         (schedule("Africa/Cairo", "0:30"), "2026-04-23 12:00", "2026-04-23 22:00"),
         (schedule("America/Santiago", "0:00"), "2026-09-05 12:00", "2026-09-06 04:00"),
+        # Nuuk's jump from 23:00 into the next day, and fall back from there.
+        (schedule("America/Nuuk", "23:30", days=frozenset({5})), "2026-03-28 12:00", "2026-03-29 01:00"),
+        (schedule("America/Nuuk", "23:30"), "2026-03-29 01:00", "2026-03-30 00:30"),
+        (schedule("America/Nuuk", "23:30"), "2026-10-24 12:00", "2026-10-25 00:30"),
+        (schedule("America/Nuuk", "23:30"), "2026-10-25 00:30", "2026-10-26 01:30"),
         # Samoa had no 30 December 2011: what belonged there and what belongs to midnight after it are one moment.
         (schedule("Pacific/Apia", "0:00"), "2011-12-29 11:00", "2011-12-30 10:00"),
         (schedule("Pacific/Apia", "0:00"), "2011-12-30 10:00", "2011-12-31 10:00"),

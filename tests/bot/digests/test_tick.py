@@ -22,7 +22,7 @@ from tests.fakes.digests import SATURDAY, WallClock, kept, no_job, wish
 ZONES = (
     "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Cairo", "America/Santiago", "Asia/Kolkata",
 )  # fmt: skip
-TIMES = ("0:00", "0:30", "2:15", "9:00")
+TIMES = ("0:00", "2:15", "9:00")
 MINUTE = timedelta(minutes=1)
 
 
@@ -72,10 +72,9 @@ async def test_in_sixty_days_with_two_processes_no_slot_is_missed_and_none_is_ru
         for at in TIMES:
             digest = await kept(one.digests, uuid4(), wish(at, zone=zone), now=begin)
             expected[digest.id] = list(readings(zone, at, begin=begin, days=60))
-    due = {slot for slots in expected.values() for slot in slots}
 
-    # In every other minute nothing is due, so that a tick there would find nothing either.
-    for moment in sorted(due | {slot - MINUTE for slot in due}):
+    # In every other minute nothing is due, so that a tick there would find nothing.
+    for moment in sorted({slot for slots in expected.values() for slot in slots}):
         clock.now = moment
         await asyncio.gather(one.tick(), other.tick())
 
