@@ -94,6 +94,7 @@ class Away:
             tell=tell,
             replace=tell,
             end_runs=lambda _: None,
+            send_file=lambda question, user: None,
             say=self.say,
             watching=FakeWatching(),
         )

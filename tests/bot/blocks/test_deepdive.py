@@ -1,0 +1,118 @@
+"""A deep dive as messages that Slack takes, whatever was found, and its progress."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+
+from bot.blocks.assembling import texts
+from bot.blocks.base import Audience, OutgoingMessage
+from bot.blocks.deepdive import deepdive_messages
+from bot.blocks.gate import seal
+from bot.blocks.progress import progress_message
+from perplexity.news.deepdive_assembly import assembled
+from perplexity.news.deepdive_types import DeepDive, Finding, Stage, Update
+from perplexity.social.pulse import Moods
+from perplexity.types import Source
+from tests.fakes.slack_limits import check_message
+from tests.fakes.wild_text import short, wild
+
+PAGE = Source(number=1, title="A page", url="https://a.example/")
+POST = Source(number=1, title="Ada is glad", url="https://x.com/ada/status/1")
+SITUATION = Finding(stage=Stage.SITUATION, text="So it is.[1]", sources=(PAGE,), seconds=30.0, cost_usd=0.5)
+PULSE = Finding(stage=Stage.PULSE, text="Glad.[1]", sources=(POST,), moods=Moods(positive=1), seconds=40.0)
+ANALYSIS = Finding(stage=Stage.ANALYSIS, text="Well.[2]", seconds=5.0, cost_usd=0.1, at="2026-11-21T12:00:00+00:00")
+
+
+def report(situation: Finding = SITUATION, pulse: Finding = PULSE, analysis: Finding = ANALYSIS) -> DeepDive:
+    return assembled("heat pumps", situation, pulse, analysis, persona="Nikki")
+
+
+def shown(message: OutgoingMessage) -> str:
+    return "\n".join(text for block in message.blocks for text in texts(block))
+
+
+def refusals(messages: tuple[OutgoingMessage, ...]) -> list[str]:
+    return [fault for one in map(seal, messages) for fault in check_message({"text": one.text, "blocks": one.blocks})]
+
+
+def test_a_short_report_is_one_message_with_the_figures_of_each_stage() -> None:
+    (message,) = deepdive_messages(report(), audience=Audience.ASKER)
+
+    words = shown(message)
+    assert "## THE PUBLIC PULSE\n\nGlad.[[2]](https://x.com/ada/status/1)\n\nOf 1 post: 1 positive" in words
+    assert "Well.[[2]](https://x.com/ada/status/1)" in words
+    assert "THE SITUATION · 30.0 s · $0.50\nTHE PUBLIC PULSE · 40.0 s\nMY ANALYSIS · as Nikki · 5.0 s · $0.10" in words
+    assert "Deep dive · 45.0 s · $0.60 · 21 Nov 2026 12:00 UTC · only visible to you" in words
+    assert refusals((message,)) == []
+
+
+@pytest.mark.parametrize("stage", Stage)
+def test_a_section_that_failed_says_what_is_missing_and_the_others_stand(stage: Stage) -> None:
+    findings = {one.stage: one for one in (SITUATION, PULSE, ANALYSIS)}
+    findings[stage] = Finding(stage=stage, missing="This part is missing: nobody answered.", at=ANALYSIS.at)
+    made = report(findings[Stage.SITUATION], findings[Stage.PULSE], findings[Stage.ANALYSIS])
+
+    (message,) = deepdive_messages(made, audience=Audience.ASKER)
+    assert "This part is missing: nobody answered." in shown(message)
+    assert all(one.heading in shown(message) for one in Stage)
+    assert any(block["type"] == "data_visualization" for block in message.blocks) is (stage is not Stage.PULSE)
+
+
+def test_the_button_for_a_file_is_there_where_files_can_be_sent() -> None:
+    (with_it,) = deepdive_messages(report(), audience=Audience.ASKER, file="7")
+    (without,) = deepdive_messages(report(), audience=Audience.ASKER)
+
+    assert ("Get as a file" in shown(with_it), "Get as a file" in shown(without)) == (True, False)
+    assert refusals((with_it,)) == []
+
+
+@given(first=wild, second=wild, third=wild, title=short)
+def test_whatever_was_found__slack_takes_it(first: str, second: str, third: str, title: str) -> None:
+    made = report(
+        replace(SITUATION, text=first, sources=(replace(PAGE, title=title),), notes=(title,)),
+        replace(PULSE, text=second),
+        replace(ANALYSIS, text=third),
+    )
+
+    assert refusals(deepdive_messages(made, audience=Audience.CHANNEL, file="7")) == []
+
+
+def test_a_long_report_loses_nothing() -> None:
+    paragraphs = "\n\n".join(f"Paragraph {n}. " + "word " * 80 + "[1]" for n in range(80))
+    messages = deepdive_messages(report(replace(SITUATION, text=paragraphs)), audience=Audience.ASKER)
+
+    words = "\n".join(map(shown, messages))
+    assert all(f"Paragraph {n}." in words for n in range(80))
+    assert refusals(messages) == []
+
+
+@pytest.mark.parametrize(
+    ("stages", "clock", "said"),
+    [
+        ([], None, "*THE SITUATION*  researching the facts …\n*THE PUBLIC PULSE*  listening"),
+        ([], None, "*MY ANALYSIS*  waits for the two above"),
+        ([Update(stage=Stage.SITUATION, started=10.0)], 22.5, "researching the facts … · 12.5 s"),
+        ([Update(stage=Stage.SITUATION, started=10.0)], None, "researching the facts …\n"),
+        ([Update(stage=Stage.SITUATION, started=1.0, finding=SITUATION)], 2.0, "done · 30.0 s · $0.50"),
+        ([Update(stage=Stage.PULSE, started=1.0, finding=replace(PULSE, missing="No."))], 2.0, "nothing came · 40.0 s"),
+        ([Update(stage=Stage.ANALYSIS, started=1.0)], 2.0, "writing … · 1.0 s"),
+    ],
+)
+def test_the_progress_says_how_each_stage_stands(stages: list[Update], clock: float | None, said: str) -> None:
+    message = progress_message("heat pumps", {one.stage: one for one in stages}, question="7", clock=clock)
+
+    assert said in shown(message)
+    assert refusals((message,)) == []
+
+
+@given(topic=wild)
+def test_whatever_the_topic__slack_takes_the_progress(topic: str) -> None:
+    assert refusals((progress_message(topic, {}, question="7"),)) == []
+
+
+def test_a_report_is_dated_by_when_it_was_written() -> None:
+    assert report().made_at == datetime(2026, 11, 21, 12, tzinfo=UTC)

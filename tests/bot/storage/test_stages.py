@@ -1,0 +1,98 @@
+"""The stages of a question on a real Postgres: kept for who holds it, and for nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from uuid import uuid4
+
+import pytest
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow
+
+from bot.storage.patience import Patience
+from bot.storage.questions import NewQuestion, QuestionRow, Questions, connection_pool
+from bot.storage.stages import Stages, StagesOf
+from perplexity.errors import Withdrawn
+
+
+@dataclass(frozen=True)
+class Held:
+    """A question in a worker's hands."""
+
+    questions: Questions
+    stages: Stages
+    row: QuestionRow
+
+    @property
+    def store(self) -> StagesOf:
+        return StagesOf(stages=self.stages, row=self.row, patience=Patience(seconds=1))
+
+
+async def no_job(connection: AsyncConnection[DictRow], question_id: object) -> None:
+    """The jobs are not what is looked at here."""
+
+
+@pytest.fixture
+async def held(database: str) -> AsyncIterator[Held]:
+    async with connection_pool(database) as pool:
+        questions = Questions(pool, no_job)
+        question = NewQuestion(
+            id=uuid4(),
+            delivery_key=str(uuid4()),
+            surface="slash",
+            command="deepdive",
+            text="heat pumps",
+            team_id="T1",
+            channel_id="C1",
+            user_id="U1",
+        )
+        await questions.receive(question)
+        row = await questions.claim(question.id)
+        assert row is not None
+        yield Held(questions, Stages(pool), row)
+
+
+async def test_what_is_kept_is_there(held: Held) -> None:
+    assert (await held.store.get("pulse"), await held.store.run("pulse")) == (None, None)
+    await held.store.put_run("pulse", "resp_1")
+    assert (await held.store.get("pulse"), await held.store.run("pulse")) == (None, "resp_1")
+    await held.store.put("pulse", {"text": "ü"}, seconds=1.5, cost_usd=None)
+
+    assert (await held.store.get("pulse"), await held.store.run("pulse")) == ({"text": "ü"}, "resp_1")
+
+
+async def test_a_run_is_under_way_until_its_stage_is_finished(held: Held) -> None:
+    await held.store.put_run("situation", "resp_1")
+    before = await held.stages.runs(held.row.id)
+    await held.store.put("situation", {"text": "x"}, seconds=1.0, cost_usd=0.5)
+
+    assert (before, await held.stages.runs(held.row.id)) == (["resp_1"], [])
+
+
+async def test_a_worker_that_lost_the_question_keeps_nothing(held: Held) -> None:
+    await held.questions.claim(held.row.id)
+
+    with pytest.raises(Withdrawn):
+        await held.store.put("pulse", {"text": "x"}, seconds=1.0, cost_usd=None)
+    with pytest.raises(Withdrawn):
+        await held.store.put_run("pulse", "resp_1")
+    assert await held.store.get("pulse") is None
+
+
+@pytest.mark.parametrize(("user", "stops"), [("U1", True), ("U2", False)])
+async def test_only_its_asker_can_stop_a_question(held: Held, user: str, stops: bool) -> None:
+    stopped = await held.questions.stop(held.row.id, user_id=user)
+
+    row = await held.questions.get(held.row.id)
+    assert row is not None
+    assert (stopped, row.state) == (stops, "stopped" if stops else "working")
+    assert await held.questions.stop(held.row.id, user_id="U1") is not stops
+
+
+async def test_a_stopped_question_is_not_worked_on_again(held: Held) -> None:
+    await held.questions.stop(held.row.id, user_id="U1")
+
+    assert await held.questions.claim(held.row.id) is None
+    with pytest.raises(Withdrawn):
+        await held.store.put("pulse", {"text": "x"}, seconds=1.0, cost_usd=None)
