@@ -1,0 +1,57 @@
+"""A digest in the playground: set up, made and paused by what a visitor types and presses."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+from aiohttp import ClientSession
+from pydantic import SecretStr
+
+from bot.app import compose
+from bot.playground.workspace import GENERAL
+from bot.settings import Settings
+from tests.bot.playground.visitor import Visitor
+from tests.fakes.newsroom import BUDGET, told
+from tests.fakes.perplexity import KEY, FakePerplexity
+from tests.fakes.process import free_port
+
+
+@pytest.fixture
+async def visitor(database: str, perplexity: FakePerplexity, session: ClientSession) -> AsyncIterator[Visitor]:
+    settings = Settings(
+        perplexity_api_key=SecretStr(KEY), perplexity_base_url=perplexity.base_url, port=free_port(), host="127.0.0.1"
+    )
+    stop, ready = asyncio.Event(), asyncio.Event()
+    async with compose(settings, conninfo=database, http=True) as app:
+        serving = asyncio.create_task(app.serve(stop, work=True, ready=ready.set))
+        await ready.wait()
+        yield Visitor(session=session, origin=f"http://127.0.0.1:{settings.port}")
+        stop.set()
+        await serving
+
+
+async def shown(visitor: Visitor, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    """Return the first message of the page that holds, as soon as there is one."""
+    async with asyncio.timeout(20):
+        while True:
+            found = [message for message in await visitor.shown() if holds(message)]
+            if found:
+                return found[0]
+
+
+async def test_a_visitor_sets_up_makes_and_pauses_a_digest(visitor: Visitor, perplexity: FakePerplexity) -> None:
+    perplexity.script("/v1/agent", told(BUDGET))
+    await visitor.say('/pplx watch world "europe" weekdays 9:00')
+    await shown(visitor, lambda message: "Digest 1 (World: europe) is set up." in message["text"])
+    await visitor.say("/pplx watch run 1")
+    post = await shown(visitor, lambda message: BUDGET in message["text"])
+    (row,) = [block for block in post["blocks"] if block["type"] == "actions"]
+    pause = {"channel": GENERAL.id, "ts": post["ts"], "block_id": row["block_id"], "action_id": "digest_pause"}
+
+    assert (post["private"], post["channel"]) == (False, GENERAL.id)
+    assert await visitor.post("click", pause) == 204
+    paused = await shown(visitor, lambda message: "is paused" in message["text"])
+    assert paused["private"]
