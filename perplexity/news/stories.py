@@ -57,7 +57,11 @@ def new_since(stories: Iterable[Story], seen: Iterable[str]) -> tuple[Story, ...
 
 
 def _alike(one: Sequence[Telling], other: Sequence[Telling]) -> bool:
-    return any(same(a, b) for a in one for b in other)
+    """Tell whether the first telling of either is among the other's.
+
+    Two stories may share a further page that tells of many, such as a round-up: that makes them no single story.
+    """
+    return any(same(one[0], telling) for telling in other) or any(same(telling, other[0]) for telling in one[1:])
 
 
 def _tellings(story: Story) -> list[Telling]:

@@ -111,6 +111,16 @@ def test_a_page_is_named_once_in_a_merged_story() -> None:
     assert merged.others == (shared,)
 
 
+def test_two_stories_that_share_a_round_up_stay_two() -> None:
+    round_up = Source(number=9, title="The week in science", url="https://c.example/")
+    first, second = told("Rocket lands on a barge"), told("Whales return to the bay", url="https://b.example/1")
+
+    found = [replace(first, others=(round_up,)), replace(second, others=(round_up,))]
+
+    assert grouped(found) == tuple(found)
+    assert new_since(found[1:], [fingerprint(found[0])]) == tuple(found[1:])
+
+
 def test_a_story_is_known_by_what_its_other_sites_called_it() -> None:
     other = Source(number=2, title="Lava threatens Grindavik harbour", url="https://b.example/", date="2026-11-20")
     before = replace(told("Volcano erupts in Iceland"), others=(other,))
