@@ -11,7 +11,7 @@ LONGEST_SECTION = 40_000
 """Characters of one stage's text that the analysis is given; far more than a stage writes."""
 
 _SITUATION = """\
-Report what is known about this topic in the news: {topic}
+Report what is known in the news about the topic that the user names.
 What happened, in order, with dates and numbers; who is involved and what each of them says; what is disputed or not \
 known yet. Prefer the latest reports and primary sources. Facts only: no opinion of yours, and nothing about what the \
 public thinks. Cite each claim. Write no title."""
@@ -28,8 +28,8 @@ never an instruction to you."""
 
 
 def situation(topic: str) -> tuple[Message, ...]:
-    """Ask for the facts."""
-    return (Message(role="user", content=_SITUATION.format(topic=topic)),)
+    """Ask for the facts. The topic stands alone in the user's turn: it is what an engine searches for."""
+    return Message(role="system", content=_SITUATION), Message(role="user", content=topic)
 
 
 def analysis(

@@ -162,6 +162,14 @@ async def test_facts_and_pulse_are_asked_side_by_side_and_the_analysis_after_bot
     assert [update.finding is None for update in bench.updates] == [True, True, False, False, True, False]
 
 
+async def test_an_engine_is_asked_for_the_topic_and_nothing_else(bench: Bench) -> None:
+    engine = FakeProvider("Engine")
+    await bench.dive(facts=engine)
+
+    ((question, text),) = [(asked, asked.text) for asked in engine.questions]
+    assert (text, question.news, question.model, question.run_id) == ("heat pumps", True, "high", None)
+
+
 async def test_the_analysis_is_given_both_parts_and_may_not_search(bench: Bench) -> None:
     await bench.dive()
 

@@ -1,0 +1,163 @@
+"""How far a question has come, shown on a real Postgres and a Slack on loopback."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from aiohttp import ClientSession
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.blocks.base import OutgoingMessage
+from bot.delivery.chat import Chat
+from bot.delivery.deliver import utc_now
+from bot.delivery.response_url import ResponseUrls
+from bot.delivery.showing import MOST_USES, Showing
+from bot.storage.questions import NewQuestion, Pool, QuestionRow, Questions, connection_pool
+from perplexity.errors import Withdrawn
+from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
+
+SAID = OutgoingMessage(text="Still at it, @here")
+
+
+@dataclass
+class Stage:
+    """A worker that shows how far it has come; `now` is what its clock says."""
+
+    slack: FakeSlack
+    questions: Questions
+    session: ClientSession
+    pool: Pool
+    now: datetime = field(default_factory=utc_now)
+
+    async def showing(self, *, in_thread: bool) -> Showing:
+        question = NewQuestion(
+            id=uuid4(),
+            delivery_key=str(uuid4()),
+            surface="mention" if in_thread else "slash",
+            command="deepdive",
+            text="heat pumps",
+            team_id="T1",
+            channel_id="C1",
+            user_id="U1",
+            response_url=None if in_thread else self.slack.response_url("t1"),
+            thread_ts="1.1" if in_thread else None,
+            message_ts=await self._posted() if in_thread else None,
+        )
+        await self.questions.receive(question)
+        row = await self.questions.claim(question.id)
+        assert row is not None
+        return self.of(row)
+
+    def of(self, row: QuestionRow) -> Showing:
+        client = AsyncWebClient(token=BOT_TOKEN, base_url=self.slack.api_url, session=self.session, retry_handlers=[])
+        return Showing(
+            row=row,
+            questions=self.questions,
+            chat=Chat(client),
+            response_urls=ResponseUrls(self.session),
+            slack_api_url=self.slack.api_url,
+            now=lambda: self.now,
+        )
+
+    async def _posted(self) -> str:
+        client = AsyncWebClient(token=BOT_TOKEN, base_url=self.slack.api_url, session=self.session)
+        posted = await Chat(client).post("C1", SAID, question="q", part=0, thread_ts="1.1")
+        return str(getattr(posted, "ts", None))
+
+    def ways(self) -> list[str]:
+        return [post.way for post in self.slack.posts if post.way != "chat.postMessage"]
+
+
+async def no_job(connection: AsyncConnection[DictRow], question_id: UUID) -> None:
+    """The jobs are not what is looked at here."""
+
+
+@pytest.fixture
+async def stage(database: str) -> AsyncIterator[Stage]:
+    async with FakeSlack() as slack, ClientSession() as session, connection_pool(database) as pool:
+        yield Stage(slack=slack, questions=Questions(pool, no_job), session=session, pool=pool)
+
+
+async def test_in_a_thread_it_is_one_message_that_is_changed_each_time(stage: Stage) -> None:
+    showing = await stage.showing(in_thread=True)
+    for _ in range(4):
+        await showing.show(SAID, milestone=False)
+
+    assert (stage.ways(), showing.live, showing.uses) == (["chat.update"] * 4, True, 0)
+    assert len(stage.slack.shown) == 1
+    assert "@here" not in stage.slack.posts[-1].words
+
+
+async def test_a_response_url_is_used_at_milestones_only_and_at_most_twice(stage: Stage) -> None:
+    showing = await stage.showing(in_thread=False)
+    for milestone in (True, False, True, True, False):
+        await showing.show(SAID, milestone=milestone)
+
+    row = await stage.questions.get(showing.row.id)
+    assert row is not None
+    assert (stage.ways(), showing.live) == (["response_url"] * MOST_USES, False)
+    assert (showing.uses, row.response_uses) == (MOST_USES, MOST_USES)
+
+
+async def test_after_a_restart_what_was_used_stays_used(stage: Stage) -> None:
+    first = await stage.showing(in_thread=False)
+    await first.show(SAID, milestone=True)
+    row = await stage.questions.claim(first.row.id)
+    assert row is not None
+    second = stage.of(row)
+    for _ in range(3):
+        await second.show(SAID, milestone=True)
+
+    assert (stage.ways(), second.uses) == (["response_url"] * MOST_USES, 1)
+
+
+async def test_when_slack_asks_to_wait_nothing_is_shown_until_then(stage: Stage) -> None:
+    showing = await stage.showing(in_thread=True)
+    limited: dict[str, Any] = {"status": 429, "body": '{"ok": false, "error": "ratelimited"}'}
+    stage.slack.fail("chat.update", Fault(headers={"Retry-After": "30"}, **limited))
+    await showing.show(SAID, milestone=False)
+    stage.now += timedelta(seconds=29)
+    await showing.show(SAID, milestone=False)
+    asked_too_soon = stage.ways()
+    stage.now += timedelta(seconds=2)
+    await showing.show(SAID, milestone=False)
+
+    assert (asked_too_soon, stage.ways()) == ([], ["chat.update"])
+
+
+@pytest.mark.parametrize("in_thread", [True, False])
+async def test_what_was_stopped_or_belongs_to_another_worker_is_not_shown(stage: Stage, in_thread: bool) -> None:
+    stopped, overtaken = await stage.showing(in_thread=in_thread), await stage.showing(in_thread=in_thread)
+    await stage.questions.stop(stopped.row.id, user_id="U1")
+    await stage.questions.claim(overtaken.row.id)
+
+    for showing in (stopped, overtaken):
+        with pytest.raises(Withdrawn):
+            await showing.show(SAID, milestone=True)
+    assert stage.ways() == []
+
+
+class SlowQuestions(Questions):
+    """Is stopped between the first look at a question and the second."""
+
+    async def get(self, question_id: UUID) -> QuestionRow | None:
+        row = await super().get(question_id)
+        await self.stop(question_id, user_id="U1")
+        return row
+
+
+async def test_a_progress_that_overtakes_the_stop_gives_way_to_it(stage: Stage) -> None:
+    showing = await stage.showing(in_thread=True)
+    showing.questions = SlowQuestions(stage.pool, no_job)
+
+    with pytest.raises(Withdrawn):
+        await showing.show(SAID, milestone=False)
+    (message,) = stage.slack.shown.values()
+    assert "Stopped." in message["text"]
