@@ -15,7 +15,8 @@ from bot.blocks.base import OutgoingMessage
 from bot.blocks.digests import PREFIX
 from bot.blocks.watching import watch_message
 from bot.commands.notices import notice_message
-from bot.digests.base import NoSuchDigest, Verb, WatchReply
+from bot.digests.base import NoSuchDigest, Verb, Watching, WatchReply
+from bot.journal import Journal
 from bot.listeners.actions import TELL_SECONDS
 from bot.listeners.services import Services
 from bot.storage.patience import AWAY
@@ -31,7 +32,7 @@ def register(app: AsyncApp, services: Services) -> None:
 
     @app.action(_ACTION)
     async def clicked(ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
-        message = await pressed(body, action, services)
+        message = await pressed(body, action, journal=services.journal, watching=services.watching)
         # Said within the three seconds that the click has, or not at all.
         with suppress(TimeoutError):
             async with asyncio.timeout(TELL_SECONDS):
@@ -39,25 +40,27 @@ def register(app: AsyncApp, services: Services) -> None:
         await ack()
 
 
-async def pressed(body: dict[str, Any], action: dict[str, Any], services: Services) -> OutgoingMessage:
+async def pressed(
+    body: dict[str, Any], action: dict[str, Any], *, journal: Journal, watching: Watching
+) -> OutgoingMessage:
     """Do what the button is for, and return what to say about it."""
     try:
-        reply = await services.journal.in_time(_press(body, action, services))
+        reply = await journal.in_time(_press(body, action, watching))
     except (TimeoutError, *AWAY):
         return notice_message(DATABASE_AWAY)
-    log.info("digest.clicked", extra={"digest": str(action.get("value", ""))[:36], "state": type(reply).__name__})
-    channel = str(_part(body, "channel").get("id", ""))
-    return watch_message(reply, call=services.watching.call, channel=channel)
+    return watch_message(reply, call=watching.call, channel=str(_part(body, "channel").get("id", "")))
 
 
-async def _press(body: dict[str, Any], action: dict[str, Any], services: Services) -> WatchReply:
+async def _press(body: dict[str, Any], action: dict[str, Any], watching: Watching) -> WatchReply:
     try:
         digest_id = UUID(str(action.get("value", "")))
     except ValueError:
         return NoSuchDigest()
     verb = Verb(str(action.get("action_id", "")).removeprefix(PREFIX))
-    by = str(action.get("action_ts") or body.get("trigger_id") or "")
-    return await services.watching.press(verb, digest_id, user_id=str(_part(body, "user").get("id", "")), by=by)
+    user_id, by = str(_part(body, "user").get("id", "")), str(action.get("action_ts", ""))
+    reply = await watching.press(verb, digest_id, user_id=user_id, by=by)
+    log.info("digest.clicked", extra={"digest": str(digest_id), "state": type(reply).__name__})
+    return reply
 
 
 def _part(body: dict[str, Any], name: str) -> dict[str, Any]:

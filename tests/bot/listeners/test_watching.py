@@ -1,0 +1,64 @@
+"""Clicks on a digest's buttons: what they ask for, and what is said when that cannot be done."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import cast
+from uuid import UUID
+
+import pytest
+from psycopg import OperationalError
+
+from bot.digests.base import SomebodyElses, Verb, WatchReply
+from bot.journal import Journal
+from bot.listeners.watching import DATABASE_AWAY, pressed
+from bot.storage.questions import Questions
+from tests.fakes.watching import FakeWatching
+
+DIGEST = UUID(int=5)
+BODY = {"user": {"id": "U1"}, "channel": {"id": "C1"}, "response_url": "https://hooks.slack.com/1"}
+
+
+class Away(FakeWatching):
+    """A database that is away, or hangs."""
+
+    hangs = False
+
+    async def press(self, verb: Verb, id: UUID, *, user_id: str, by: str) -> WatchReply:
+        """Fail."""
+        if self.hangs:
+            await asyncio.Event().wait()
+        raise OperationalError("away")
+
+
+class Hanging(Away):
+    hangs = True
+
+
+async def click(verb: str, watching: FakeWatching, *, value: str = str(DIGEST)) -> str:
+    """Click a button and return what is said."""
+    action = {"action_id": f"digest_{verb}", "value": value, "action_ts": "1.3"}
+    journal = Journal(questions=cast("Questions", None), seconds=0.2)
+    return (await pressed(BODY, action, journal=journal, watching=watching)).text
+
+
+@pytest.mark.parametrize("verb", list(Verb))
+async def test_a_click_asks_for_what_its_button_says(verb: Verb) -> None:
+    watching = FakeWatching(outcome=SomebodyElses())
+    said = await click(verb, watching)
+
+    assert watching.asked == [(verb, DIGEST, "U1", "1.3")]
+    assert said == "Only the person who set up this digest can change it."
+
+
+@pytest.mark.parametrize("value", ["", "x", "<!channel>"])
+async def test_a_button_that_names_no_digest_is_an_old_one(value: str) -> None:
+    watching = FakeWatching()
+
+    assert await click("pause", watching, value=value) == "This digest is deleted."
+    assert watching.asked == []
+
+
+@pytest.mark.parametrize("watching", [Away(), Hanging()])
+async def test_a_database_that_is_away_is_said_in_time(watching: FakeWatching) -> None:
+    assert await asyncio.wait_for(click("run", watching), 2) == DATABASE_AWAY
