@@ -41,7 +41,7 @@ CATEGORIES = "world, business, technology, science, health, sports, entertainmen
 def test_a_digest_is_read_as(typed: str, category: str, topic: str, days: set[int], at: time) -> None:
     wish = read_wish(typed)
 
-    assert (wish.category, wish.topic, wish.schedule.days, wish.schedule.at) == (category, topic, days, at)
+    assert (wish.category, wish.topic, wish.schedule.days, wish.schedule.at) == (category, topic, frozenset(days), at)
     assert wish.silence == frozenset()
 
 
