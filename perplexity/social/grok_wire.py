@@ -6,15 +6,15 @@ https://docs.x.ai/docs/guides/tools/overview
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from datetime import date
 
 from perplexity.errors import BillingError, MalformedResponse, RateLimitError, RunFailed
+from perplexity.social.grok_posts import linked, met, post_address, status, with_own_markers
 from perplexity.social.pulse import MOODS, MOST_POSTS, Moods, Pulse
 from perplexity.types import JSON, Source
 from perplexity.wire.errors import Dialect
-from perplexity.wire.reading import mapping, mappings, text, texts, whole
+from perplexity.wire.reading import mapping, mappings, text, whole
 
 PATH = "/responses"
 MODEL = "grok-4.3"
@@ -23,10 +23,11 @@ TICKS_PER_DOLLAR = 10**10
 DIALECT = Dialect(kinds={"insufficient_quota": BillingError, "rate_limit_exceeded": RateLimitError})
 
 NO_POSTS = "No post on X was read for this, so it may be only what the model remembers."
+NOT_CONFIRMED = "Only the model's word stands for these posts, so their moods are not counted."
+MORE_THAN_READ = "More posts are listed than were read on X, so their moods are not counted."
 
 UNKNOWN = "unknown"
 
-_POST = re.compile(r"https://(?:www\.)?(?:x|twitter)\.com/(?:i|\w{1,15})/status/(\d{1,20})\b", re.ASCII)
 _MOST_SEARCHES = 3
 _ASKED = f"""\
 Search X for what people say about the topic. Read at most {MOST_POSTS} posts, in at most {_MOST_SEARCHES} searches. \
@@ -47,6 +48,8 @@ def build(topic: str, *, since: date, until: date) -> dict[str, JSON]:
         "tool_choice": "required",
         "max_turns": _MOST_SEARCHES + 1,
         "text": {"format": {"type": "json_schema", "name": "pulse", "schema": _SCHEMA, "strict": True}},
+        # They would be numbered in another order than ours, and stand inside the JSON.
+        "include": ["no_inline_citations"],
         "store": False,
     }
 
@@ -55,8 +58,9 @@ def read(body: Mapping[str, JSON]) -> Pulse:
     """Return what people say. Raises RunFailed or MalformedResponse.
 
     The posts that the search returned are not in the response, only what the model says of them. So a post counts when
-    its address is that of a post, and the response does not list other ones as all that it came across. Moods are
-    counted here. Where no post was fetched, none counts.
+    its address is that of a post, and the response does not name other ones as all that it came across. Moods are
+    counted here, and only where the service names the posts and has read as many. Where no post was fetched, none
+    counts.
     """
     if text(body.get("status")) not in {"", "completed", "incomplete"}:
         raise RunFailed("the response says that it failed", provider=PROVIDER)
@@ -65,24 +69,31 @@ def read(body: Mapping[str, JSON]) -> Pulse:
         raise MalformedResponse("the response holds no text", provider=PROVIDER)
     usage = mapping(body.get("usage"))
     fetched = whole(mapping(usage.get("server_side_tool_usage_details")).get("x_posts_fetched"))
-    told = _decoded(written) or {"summary": written, "posts": list(_linked(body))}
-    posts = [] if fetched == 0 else list(_posts(told, met=_met(body)))
+    told = _decoded(written) or {"summary": written, "posts": [{"url": url, "mood": UNKNOWN} for url in linked(body)]}
+    summary = text(told.get("summary")).strip()
+    known = met(body, summary)
+    posts = [] if fetched == 0 else list(_posts(told, known=known))
+    sources = tuple(source for source, _ in posts)
+    degraded = _degraded(len(posts), known=known, fetched=fetched)
     return Pulse(
-        text=text(told.get("summary")).strip(),
-        posts=tuple(source for source, _ in posts),
-        moods=Moods(**{mood: sum(one == mood for _, one in posts) for mood in MOODS}),
+        text=with_own_markers(summary, sources),
+        posts=sources,
+        moods=Moods() if degraded else Moods(**{mood: sum(one == mood for _, one in posts) for mood in MOODS}),
         fetched=fetched,
-        degraded=None if posts else NO_POSTS,
+        degraded=degraded,
         provider=PROVIDER,
         model=text(body.get("model")) or None,
         cost_usd=_dollars(usage),
     )
 
 
-def post_address(url: str) -> str | None:
-    """Return a post's address without what follows its number; None for any other page."""
-    match = _POST.match(url.strip())
-    return match[0] if match else None
+def _degraded(posts: int, *, known: frozenset[str], fetched: int | None) -> str | None:
+    """Return why nobody's mood is counted, None where the posts are to be believed."""
+    if not posts:
+        return NO_POSTS
+    if fetched is not None and posts > fetched:
+        return MORE_THAN_READ
+    return None if known else NOT_CONFIRMED
 
 
 def _written(body: Mapping[str, JSON]) -> str:
@@ -104,34 +115,15 @@ def _decoded(written: str) -> Mapping[str, JSON] | None:
     return told
 
 
-def _linked(body: Mapping[str, JSON]) -> Iterator[Mapping[str, JSON]]:
-    """Yield the posts that a text in prose links, which says nothing of their moods."""
-    messages = (item for item in mappings(body.get("output")) if item.get("type") == "message")
-    for part in (part for message in messages for part in mappings(message.get("content"))):
-        for note in mappings(part.get("annotations")):
-            if note.get("type") == "url_citation":
-                yield {"url": note.get("url"), "mood": UNKNOWN}
-
-
-def _posts(told: Mapping[str, JSON], *, met: frozenset[str]) -> Iterator[tuple[Source, str]]:
+def _posts(told: Mapping[str, JSON], *, known: frozenset[str]) -> Iterator[tuple[Source, str]]:
     """Yield each post that counts, once, with its mood; its number is its place in the model's list."""
     seen: set[str] = set()
     for number, post in enumerate(mappings(told.get("posts"))[:MOST_POSTS], 1):
         address, mood = post_address(text(post.get("url"))), text(post.get("mood"))
-        key = _number(address or "")
-        if address and key not in seen and mood in {*MOODS, UNKNOWN} and (not met or key in met):
+        key = status(address or "")
+        if address and key not in seen and mood in {*MOODS, UNKNOWN} and (not known or key in known):
             seen.add(key)
             yield Source(number=number, title=text(post.get("about")).strip() or "Post on X", url=address), mood
-
-
-def _met(body: Mapping[str, JSON]) -> frozenset[str]:
-    """Return the numbers of the posts that the response lists as come across; empty where it lists none."""
-    return frozenset(filter(None, (_number(url) for url in texts(body.get("citations")))))
-
-
-def _number(url: str) -> str:
-    match = _POST.match(url.strip())
-    return match[1] if match else ""
 
 
 def _dollars(usage: Mapping[str, JSON]) -> float | None:

@@ -38,7 +38,8 @@ class Pulse:
     """What people say. `text` has markers that refer to `posts`, whose addresses were checked.
 
     `moods` counts the posts, and nothing that a model says of them. `degraded` is a sentence on why this rests on no
-    post at all, None where it rests on some. `fetched` is how many posts the service read, None where it does not say.
+    post at all, or on posts that nobody confirms and whose moods are not counted; None where it rests on some that are
+    to be believed. `fetched` is how many posts the service read, None where it does not say.
     """
 
     text: str

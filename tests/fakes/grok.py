@@ -42,12 +42,16 @@ def fixture() -> dict[str, Any]:
 
 
 def told(written: str | Mapping[str, Any], *, fetched: int | None = 12, **more: Any) -> dict[str, Any]:
-    """Return the recorded body with another text, JSON by default; `more` stands beside its output."""
+    """Return the recorded body with another text, JSON by default, whose posts the service names as come across.
+
+    `more` stands beside the output.
+    """
     body = fixture()
     text = written if isinstance(written, str) else json.dumps(written)
     body["output"][-1]["content"] = [{"type": "output_text", "text": text, "logprobs": [], "annotations": []}]
     body["usage"]["server_side_tool_usage_details"]["x_posts_fetched"] = fetched
-    return body | more
+    named = [] if isinstance(written, str) else [post["url"] for post in written["posts"]]
+    return body | {"citations": named} | more
 
 
 def sentiment(*posts: Mapping[str, str], summary: str = SUMMARY) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from datetime import date
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from perplexity.errors import (
     AuthenticationError,
@@ -21,7 +23,8 @@ from perplexity.errors import (
     TimedOut,
 )
 from perplexity.social.grok import Grok
-from perplexity.social.grok_wire import NO_POSTS, post_address, read
+from perplexity.social.grok_posts import post_address
+from perplexity.social.grok_wire import MORE_THAN_READ, NO_POSTS, NOT_CONFIRMED, read
 from perplexity.social.pulse import Moods, Pulse
 from tests.fakes.grok import KEY, PATH, FakeGrok, fixture, refused, sentiment, told
 from tests.fakes.service import Fault, replied
@@ -46,6 +49,7 @@ async def test_the_search_of_x_is_forced_and_bounded_in_days_posts_and_turns(fak
     body = fake.requests[0].json
     assert body["tools"] == [{"type": "x_search", "from_date": "2026-11-14", "to_date": "2026-11-21"}]
     assert (body["tool_choice"], body["max_turns"], body["store"]) == ("required", 4, False)
+    assert body["include"] == ["no_inline_citations"]
     assert "at most 20 posts" in body["input"][0]["content"]
     assert "heat pumps" in body["input"][1]["content"]
 
@@ -88,6 +92,10 @@ def test_only_the_address_of_a_post_counts(url: str, address: str | None) -> Non
     assert post_address(url) == address
 
 
+def posts(count: int) -> list[dict[str, str]]:
+    return [post(f"https://x.com/a/status/{number}", "positive") for number in range(count)]
+
+
 @pytest.mark.parametrize(
     ("body", "urls", "degraded"),
     [
@@ -104,7 +112,7 @@ def test_only_the_address_of_a_post_counts(url: str, address: str | None) -> Non
             ["2"],
             None,
         ),
-        (told(sentiment(*(post(f"https://x.com/a/status/{n}") for n in range(30)))), [*map(str, range(20))], None),
+        (told(sentiment(*posts(30)), fetched=40), [*map(str, range(20))], None),
         (fixture(), ["1"], None),
     ],
     ids=[
@@ -124,6 +132,69 @@ def test_what_is_believed(body: dict[str, Any], urls: list[str], degraded: str |
     assert [source.url.rpartition("/")[2] for source in pulse.posts] == urls
     assert pulse.degraded == degraded
     assert pulse.moods.total == (0 if body == fixture() else len(urls))
+
+
+def annotated(body: dict[str, Any], *urls: str) -> dict[str, Any]:
+    body["output"][-1]["content"][0]["annotations"] = [{"type": "url_citation", "url": url} for url in urls]
+    return body
+
+
+LINKED = "Glad.[[1]](https://x.com/i/status/0)"
+
+
+@pytest.mark.parametrize(
+    ("body", "counted", "degraded"),
+    [
+        (told(sentiment(*posts(3)), citations=["https://x.com/i/status/0", "https://x.com/i/status/2"]), 2, None),
+        (annotated(told(sentiment(*posts(3)), citations=[], fetched=2), "https://x.com/i/status/1"), 1, None),
+        (told(sentiment(*posts(3), summary=LINKED), citations=[]), 1, None),
+        (annotated(told(sentiment(*posts(3)), citations=["https://x.com/b/status/2"]), posts(1)[0]["url"]), 2, None),
+        (told(sentiment(*posts(3)), fetched=None), 3, None),
+        (told(sentiment(*posts(3)), citations=[]), 0, NOT_CONFIRMED),
+        (told(sentiment(*posts(3)), citations=["https://example.com/"], fetched=None), 0, NOT_CONFIRMED),
+        (told(sentiment(*posts(3)), citations=[], fetched=2), 0, MORE_THAN_READ),
+        (told(sentiment(*posts(3)), fetched=2), 0, MORE_THAN_READ),
+    ],
+    ids=[
+        "in the citations",
+        "in an annotation",
+        "in a linked marker",
+        "in two of these places",
+        "not said how many were read",
+        "nowhere",
+        "only another page",
+        "nowhere, and too many",
+        "more than were read",
+    ],
+)
+def test_moods_are_counted_only_of_posts_that_the_service_names_and_has_read(
+    body: dict[str, Any], counted: int, degraded: str | None
+) -> None:
+    pulse = read(body)
+
+    assert (pulse.moods.total, pulse.moods.positive, pulse.degraded) == (counted, counted, degraded)
+    assert len(pulse.posts) == (counted or 3)
+
+
+@pytest.mark.parametrize(
+    ("summary", "shown"),
+    [
+        ("Some fear it [[1]](https://x.com/i/status/2222).", "Some fear it [2]."),
+        ("Some fear it.[1](https://twitter.com/bob/status/2222?s=20)", "Some fear it.[2]"),
+        ("Glad.[[2]](https://x.com/i/status/1111)[[9]](<https://x.com/i/status/3333>)", "Glad.[1][3]"),
+        ("Nobody listed said it [[1]](https://x.com/i/status/9999).", "Nobody listed said it."),
+        ("[Bob](https://x.com/i/status/2222) and [Ann](https://x.com/i/status/9999) say so.", "Bob[2] and Ann say so."),
+        ("Known by number.[1][3]", "Known by number.[1][3]"),
+        ("A page.[[1]](https://example.com/1)", "A page.[[1]](https://example.com/1)"),
+    ],
+)
+def test_a_linked_marker_means_the_post_at_its_address_whatever_its_number(summary: str, shown: str) -> None:
+    assert read(told(sentiment(summary=summary))).text == shown
+
+
+@given(st.text(alphabet="[]()<> 12xhttps:/.comiau\n") | st.text())
+def test_any_summary_is_read(summary: str) -> None:
+    assert len(read(told(sentiment(summary=f"So it is. {summary}"))).posts) <= 3
 
 
 @pytest.mark.parametrize(
