@@ -71,10 +71,11 @@ class Running:
             return None
 
     async def _with_new(self, report: Report, work: Work) -> Report:
-        prints = {fingerprint(story): story for story in report.summary.stories} if report.summary else {}
+        stories = report.summary.stories if report.summary else ()
+        prints = {fingerprint(story, among=stories): story for story in stories}
 
         def new(seen: Sequence[str]) -> list[str]:
-            return [fingerprint(story) for story in new_since(prints.values(), seen)]
+            return [fingerprint(story, among=stories) for story in new_since(stories, seen)]
 
         chosen, since = await self.digests.record(
             report.digest.id, question_id=work.question, now=report.now, choose=new

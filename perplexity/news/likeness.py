@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import takewhile
 
 from perplexity.addresses import linkable, site
+from perplexity.news.fronts import is_front
 from perplexity.news.turns import states
 from perplexity.news.words import LONGEST, Words, fold, matched, without_site, words_of
 
@@ -57,6 +58,12 @@ class Telling:
         """The page, without what a link adds to it."""
         return re.split(r"[?#]", linkable(self.url) or self.url, maxsplit=1)[0]
 
+    @property
+    def front(self) -> tuple[str, str, str]:
+        """What tells one day of a section's front from another, as far as `kept` keeps it."""
+        headline, sentence, _, url = self.kept()
+        return headline, sentence, url
+
     def kept(self) -> list[str]:
         """Return it as JSON takes it."""
         day = self.date.isoformat() if self.date else ""
@@ -70,7 +77,12 @@ class Telling:
 
 
 def same(one: Telling, other: Telling) -> bool:
-    """Tell whether both tell the same story, and neither more than the other."""
+    """Tell whether both tell the same story, and neither more than the other.
+
+    What stands on a section's front is another story every day under one title: only the very same text is the same.
+    """
+    if is_front(one.title, one.address) or is_front(other.title, other.address):
+        return one.front == other.front
     if fold(one.title) == fold(other.title):
         return True
     if (

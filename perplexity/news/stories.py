@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -33,10 +34,16 @@ def is_same(one: Story, other: Story) -> bool:
 
 
 def grouped(stories: Iterable[Story]) -> tuple[Story, ...]:
-    """Return each story once, where it stands first; the other sites that tell it become its `others`."""
+    """Return each story once, where it stands first; the other sites that tell it become its `others`.
+
+    The stories are those of one answer: a page that several of them cite, such as a round-up, makes them not one.
+    """
+    stories = tuple(stories)
+    shared = _shared(stories)
     kept: list[Story] = []
     for story in stories:
-        place = next((place for place, known in enumerate(kept) if is_same(known, story)), None)
+        told = _tellings(story, shared)
+        place = next((place for place, known in enumerate(kept) if _alike(_tellings(known, shared), told)), None)
         if place is None:
             kept.append(story)
         else:
@@ -44,15 +51,21 @@ def grouped(stories: Iterable[Story]) -> tuple[Story, ...]:
     return tuple(kept)
 
 
-def fingerprint(story: Story) -> str:
-    """Return what `new_since` needs to know the story again, in a text of at most some 4,000 characters."""
-    return json.dumps([telling.kept() for telling in _tellings(story)], ensure_ascii=False, separators=(",", ":"))
+def fingerprint(story: Story, *, among: Iterable[Story] = ()) -> str:
+    """Return what `new_since` needs to know the story again, in a text of at most some 4,000 characters.
+
+    `among` are all stories of its answer: by a page that several of them cite, none is known again.
+    """
+    tellings = _tellings(story, _shared(among))
+    return json.dumps([telling.kept() for telling in tellings], ensure_ascii=False, separators=(",", ":"))
 
 
 def new_since(stories: Iterable[Story], seen: Iterable[str]) -> tuple[Story, ...]:
-    """Return the stories that are none of those whose fingerprints are `seen`, in order."""
+    """Return the stories of an answer that are none of those whose fingerprints are `seen`, in order."""
+    stories = tuple(stories)
+    shared = _shared(stories)
     known = [[Telling.of_kept(kept) for kept in json.loads(text)] for text in seen]
-    told = ((story, _tellings(story)) for story in stories)
+    told = ((story, _tellings(story, shared)) for story in stories)
     return tuple(story for story, tellings in told if not any(_alike(tellings, before) for before in known))
 
 
@@ -64,11 +77,18 @@ def _alike(one: Sequence[Telling], other: Sequence[Telling]) -> bool:
     return any(same(one[0], telling) for telling in other) or any(same(telling, other[0]) for telling in one[1:])
 
 
-def _tellings(story: Story) -> list[Telling]:
-    """Return the story in each site's words, its own first."""
+def _shared(stories: Iterable[Story]) -> frozenset[str]:
+    """Return the addresses that more than one of the stories cites."""
+    cited = Counter(url for story in stories for url in {story.source.url, *(other.url for other in story.others)})
+    return frozenset(url for url, times in cited.items() if times > 1)
+
+
+def _tellings(story: Story, shared: Collection[str] = ()) -> list[Telling]:
+    """Return the story in each site's words, its own first; pages that are `shared` with other stories say nothing."""
     own = Telling(headline=story.headline, sentence=story.sentence, date=story.date, url=story.source.url)
-    others = (Telling(headline=s.title, sentence="", date=day(s.date), url=s.url) for s in story.others)
-    return [own, *others][:_MOST_TELLINGS]
+    others = (s for s in story.others if s.url not in shared)
+    told = (Telling(headline=s.title, sentence="", date=day(s.date), url=s.url) for s in others)
+    return [own, *told][:_MOST_TELLINGS]
 
 
 def _merged(story: Story, other: Story) -> Story:

@@ -121,6 +121,46 @@ def test_two_stories_that_share_a_round_up_stay_two() -> None:
     assert new_since(found[1:], [fingerprint(found[0])]) == tuple(found[1:])
 
 
+def test_a_page_that_several_stories_cite_makes_none_of_them_known_again() -> None:
+    both = Source(number=9, title="Whales return to the bay", url="https://c.example/9")
+    rocket = replace(told("Rocket lands on a barge", url="https://a.example/1"), others=(both,))
+    whales = replace(told("Whales return to the bay", url="https://b.example/1"), others=(both,))
+
+    assert grouped([rocket, whales]) == (rocket, whales)
+    assert new_since([whales], [fingerprint(rocket)]) == ()
+    assert new_since([whales], [fingerprint(rocket, among=(rocket, whales))]) == (whales,)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "same"),
+    [
+        (
+            ("Technology news | Reuters", "/technology/"),
+            ("Technology news | Reuters", "/technology/2026-11-22/"),
+            False,
+        ),
+        (("World news live: the latest", "/world/"), ("World news live: the latest", "/news/world"), False),
+        (("BBC News", "/"), ("BBC News", "/news"), False),
+        (("BBC News", "/"), ("BBC News", "/"), True),
+        (("Volcano erupts in Iceland", "/world/"), ("Volcano erupts in Iceland", "/news"), True),
+        (("Volcano erupts", "/world/volcano-erupts-in-iceland"), ("Volcano erupts", "/2026/11/20/volcano-1"), True),
+    ],
+)
+def test_a_sections_front_is_known_again_by_more_than_its_title(
+    before: tuple[str, str], now: tuple[str, str], same: bool
+) -> None:
+    one, other = (told(title, url=f"https://www.reuters.com{path}") for title, path in (before, now))
+
+    assert is_same(one, other) is same
+
+
+def test_a_front_that_shows_something_else_is_new() -> None:
+    front = told("Technology news", url="https://a.example/technology", sentence="A chip is out.")
+
+    assert not is_same(front, replace(front, sentence="A phone is out."))
+    assert is_same(front, replace(front, date=date(2026, 11, 22)))
+
+
 def test_a_story_is_known_by_what_its_other_sites_called_it() -> None:
     other = Source(number=2, title="Lava threatens Grindavik harbour", url="https://b.example/", date="2026-11-20")
     before = replace(told("Volcano erupts in Iceland"), others=(other,))
