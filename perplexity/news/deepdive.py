@@ -17,7 +17,7 @@ from perplexity.news.deepdive_types import DeepDive, Finding, Persona, Stage, St
 from perplexity.providers.base import Provider
 from perplexity.queries import parse_query
 from perplexity.social.pulse import PulseSource
-from perplexity.types import AnswerKind, Question
+from perplexity.types import Answer, AnswerKind, Question
 
 EFFORT = "high"
 """The facts are researched for minutes, in a run that a restart resumes."""
@@ -127,20 +127,20 @@ class _Dive:
         self.errors[stage] = error
         return Finding(stage=stage, missing=_missing(stage, error))
 
-    async def _situation(self) -> Finding:
-        async def on_run(run_id: str) -> None:
-            await self.store.put_run(Stage.SITUATION, run_id)
+    async def _asked(self, provider: Provider, stage: Stage, question: Question) -> Answer:
+        """Ask in the stage's time; where that begins a run, it is kept at once, and a kept one is resumed."""
 
-        question = Question(
-            messages=prompts.situation(self.topic),
-            model=EFFORT,
-            news=True,
-            seconds=self.seconds[Stage.SITUATION],
-            run_id=await self.store.run(Stage.SITUATION),
-            resumable=self.resumable,
-            on_run=on_run,
+        async def on_run(run_id: str) -> None:
+            await self.store.put_run(stage, run_id)
+
+        kept, seconds = await self.store.run(stage), self.seconds[stage]
+        return await provider.answer(
+            replace(question, seconds=seconds, run_id=kept, resumable=self.resumable, on_run=on_run)
         )
-        answer = await self.facts.answer(question)
+
+    async def _situation(self) -> Finding:
+        question = Question(messages=prompts.situation(self.topic), model=EFFORT, news=True)
+        answer = await self._asked(self.facts, Stage.SITUATION, question)
         passages = (PASSAGES,) if answer.kind is AnswerKind.PASSAGES else ()
         if not answer.text.strip():
             raise NothingFound("the answer came back empty")
@@ -171,10 +171,9 @@ class _Dive:
 
     async def _analysis(self, parts: list[Finding], numbering: Numbering) -> Finding:
         messages = prompts.analysis(self.topic, parts, numbering.sources, persona=self.persona)
-        seconds = self.seconds[Stage.ANALYSIS]
-        answer = await self.synthesis.answer(
-            Question(messages=messages, reasoning=True, offline=True, seconds=seconds, resumable=self.resumable)
-        )
+        # How hard it thinks is the operator's choice; from "high" on that is a run which outlives us, as the facts' is.
+        question = Question(messages=messages, reasoning=True, offline=True)
+        answer = await self._asked(self.synthesis, Stage.ANALYSIS, question)
         if answer.kind is AnswerKind.PASSAGES or not answer.text.strip():
             return Finding(stage=Stage.ANALYSIS, missing=NO_MODEL, cost_usd=answer.usage.cost_usd)
         return Finding(stage=Stage.ANALYSIS, text=answer.text, provider=answer.provider, cost_usd=answer.usage.cost_usd)

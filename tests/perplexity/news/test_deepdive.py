@@ -337,6 +337,25 @@ async def test_a_run_that_was_begun_is_resumed(bench: Bench) -> None:
     assert (bench.asked()[0], bench.facts.cancelled) == (1, [])
 
 
+async def test_an_analysis_that_runs_in_the_background_is_kept_and_resumed(bench: Bench) -> None:
+    bench.writer.script(f"{AGENT}/resp_1", HANG)
+    once = RetryPolicy(attempts=1)
+    async with PerplexityClient(
+        KEY, base_url=bench.writer.base_url, retry=once, sleep=briefly, reasoning_effort="high"
+    ) as client:
+        diving = asyncio.create_task(bench.dive(synthesis=chain_over(client)))
+        await bench.writer.wait_for(2)
+        kept = dict(bench.store.runs)
+        diving.cancel()
+        with suppress(asyncio.CancelledError):
+            await diving
+        report = await bench.dive(synthesis=chain_over(client))
+
+    assert kept == {Stage.SITUATION: "resp_1", Stage.ANALYSIS: "resp_1"}
+    assert (by_stage(report)[Stage.ANALYSIS].missing, bench.asked()) == (None, (1, 1, 1))
+    assert bench.writer.cancelled == []
+
+
 async def test_a_run_nobody_will_come_back_for_is_cancelled(bench: Bench) -> None:
     bench.facts.script(f"{AGENT}/resp_1", HANG)
     diving = asyncio.create_task(bench.dive(resumable=False))
