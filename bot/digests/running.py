@@ -70,16 +70,24 @@ class Running:
                 raise
             return None
 
-    async def _with_new(self, report: Report, work: Work) -> Report:
+    async def _with_new(self, report: Report, work: Work) -> Report | None:
+        """Return the report of what is new; None where the digest was deleted or paused while it was made."""
         stories = report.summary.stories if report.summary else ()
         prints = {fingerprint(story, among=stories): story for story in stories}
 
         def new(seen: Sequence[str]) -> list[str]:
             return [fingerprint(story, among=stories) for story in new_since(stories, seen)]
 
-        chosen, since = await self.digests.record(
-            report.digest.id, question_id=work.question, now=report.now, choose=new
+        recorded = await self.digests.record(
+            report.digest.id,
+            question_id=work.question,
+            now=report.now,
+            choose=new,
+            asked=report.why is Why.ASKED,
         )
+        if recorded is None:
+            return None
+        chosen, since = recorded
         return report.with_new([prints[one] for one in chosen], since=since)
 
 

@@ -38,7 +38,7 @@ GET = f"{_FIGURES} WHERE d.id = %(id)s"
 OF_OWNER = f"{_FIGURES} WHERE d.team_id = %(team_id)s AND d.user_id = %(user_id)s ORDER BY d.number"
 """Read what somebody has."""
 
-LOCK = "SELECT id FROM digests WHERE id = %(id)s FOR UPDATE"
+LOCK = "SELECT id, state FROM digests WHERE id = %(id)s FOR UPDATE"
 """Hold a digest until the end of the transaction."""
 
 SET_STATE = "UPDATE digests SET state = %(state)s, next_at = %(next_at)s WHERE id = %(id)s RETURNING id"

@@ -110,19 +110,28 @@ class Digests:
             return there and not running and await self._begin(connection, id, now, question)
 
     async def record(
-        self, id: UUID, *, question_id: UUID, now: datetime, choose: Callable[[Sequence[str]], Sequence[str]]
-    ) -> tuple[Sequence[str], datetime | None]:
+        self,
+        id: UUID,
+        *,
+        question_id: UUID,
+        now: datetime,
+        choose: Callable[[Sequence[str]], Sequence[str]],
+        asked: bool,
+    ) -> tuple[Sequence[str], datetime | None] | None:
         """Note which stories a run posts; return them, and when another run last posted some.
 
         `choose` is given the fingerprints of what was posted and returns those that are new; two runs of one digest do
-        so one after the other. A run that is interrupted may do it again.
+        so one after the other. A run that is interrupted may do it again. None, and nothing is noted, for a digest that
+        is deleted meanwhile, or that is paused or stopped, unless the run was `asked` for.
         """
         values = {"id": id, "question_id": question_id, "now": now, "days": SEEN_DAYS, "most": MOST_SEEN}
         async with self._pool.connection() as connection:
-            await connection.execute(sql.LOCK, values)
+            digest = await _one(connection, sql.LOCK, values)
+            await connection.execute(sql.UNSEE, values)
+            if digest is None or not (asked or digest["state"] == State.ACTIVE):
+                return None
             seen = await (await connection.execute(sql.SEEN, values)).fetchall()
             chosen = choose([row["fingerprint"] for row in seen])
-            await connection.execute(sql.UNSEE, values)
             await connection.execute(sql.SEE, values | {"fingerprints": list(map(storable, chosen))})
         return chosen, seen[0]["at"] if seen else None
 

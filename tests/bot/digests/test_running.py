@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import cast
@@ -35,10 +35,13 @@ class Newsroom(FakeProvider):
         super().__init__("Perplexity")
         self.headlines: Sequence[str] = ()
         self.error: Exception | None = None
+        self.meanwhile: Callable[[], Awaitable[object]] | None = None
 
     async def answer(self, question: Question) -> Answer:
-        """Tell them."""
+        """Tell them, after what happens meanwhile."""
         self.questions.append(question)
+        if self.meanwhile:
+            await self.meanwhile()
         if self.error:
             raise self.error
         sources = tuple(
@@ -222,6 +225,23 @@ async def test_a_digest_that_is_gone_or_paused_says_nothing_and_asks_nobody__unl
     await office.digests.delete(office.digest.id)
     assert await office.report(question_id, BUDGET, why=Why.ASKED) is None
     assert len(office.newsroom.questions) == 1
+
+
+@pytest.mark.parametrize("why", [Why.DUE, Why.ASKED])
+async def test_a_digest_that_is_deleted_while_it_is_made_says_nothing(office: Office, why: Why) -> None:
+    question_id = await office.begin(why=why)
+    office.newsroom.meanwhile = lambda: office.digests.delete(office.digest.id)
+
+    assert await office.report(question_id, BUDGET, why=why) is None
+
+
+async def test_a_digest_that_is_paused_while_it_is_made_says_it_when_it_goes_on(office: Office) -> None:
+    question_id = await office.begin()
+    await office.report(question_id, BUDGET)  # a worker that was interrupted after this
+    office.newsroom.meanwhile = lambda: office.digests.set_state(office.digest.id, State.PAUSED, next_at=None)
+    assert await office.report(question_id, BUDGET) is None
+
+    assert await office.told(BUDGET, why=Why.ASKED) == [BUDGET]
 
 
 async def test_a_digest_whose_owner_is_gone_stops_and_asks_nobody(office: Office) -> None:
