@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perplexity.news.deepdive_types import DeepDive, Finding
+from perplexity.prose import blocks
 from perplexity.social.pulse import Moods
 
 
@@ -39,10 +40,16 @@ def counted(moods: Moods) -> str:
 
 def _section(finding: Finding) -> Iterator[str]:
     yield f"## {finding.stage.heading}"
-    yield f"_{finding.missing}_" if finding.missing else finding.text.strip()
+    yield f"_{finding.missing}_" if finding.missing else _closed(finding.text.strip())
     if finding.moods is not None and finding.moods.total:
         yield counted(finding.moods)
     yield from (f"_{note}_" for note in finding.notes)
+
+
+def _closed(text: str) -> str:
+    """Return the text with an end to code that was left open, which would swallow the sections below it."""
+    last = blocks(f"{text}\n\nbelow")[-1]
+    return f"{text}\n{last.markup}" if last.type == "fence" else text
 
 
 def _took(seconds: float, cost_usd: float | None) -> str:

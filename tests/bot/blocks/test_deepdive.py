@@ -14,7 +14,9 @@ from bot.blocks.deepdive import deepdive_messages
 from bot.blocks.gate import seal
 from bot.blocks.progress import progress_message
 from perplexity.news.deepdive_assembly import assembled
+from perplexity.news.deepdive_report import sections
 from perplexity.news.deepdive_types import DeepDive, Finding, Stage, Update
+from perplexity.prose import blocks
 from perplexity.social.pulse import Moods
 from perplexity.types import Source
 from tests.fakes.slack_limits import check_message
@@ -88,6 +90,27 @@ def test_a_long_report_loses_nothing() -> None:
     words = "\n".join(map(shown, messages))
     assert all(f"Paragraph {n}." in words for n in range(80))
     assert refusals(messages) == []
+
+
+@pytest.mark.parametrize(
+    "opened",
+    ["```", "```python", "~~~~", "````\n```", "  ```", "```\nclosed\n```\n\n```"],
+)
+@pytest.mark.parametrize("stage", Stage)
+def test_code_that_one_section_leaves_open_does_not_swallow_the_others(stage: Stage, opened: str) -> None:
+    findings = {one.stage: one for one in (SITUATION, PULSE, ANALYSIS)}
+    findings[stage] = replace(findings[stage], text=f"{findings[stage].text}\n\n{opened}\ncode")
+    made = report(findings[Stage.SITUATION], findings[Stage.PULSE], findings[Stage.ANALYSIS])
+
+    words = "\n".join(shown(message) for message in deepdive_messages(made, audience=Audience.ASKER))
+    assert words.count("[[1]](https://a.example/)") == 1
+    assert words.count("[[2]](https://x.com/ada/status/1)") == 2
+    assert [token.type for token in blocks(sections(made))].count("heading_open") == 3
+
+
+@pytest.mark.parametrize("text", ["So it is.", "```\ncode\n```", "- ```\n  code", "> ```\n> code", "Inline `code", ""])
+def test_a_text_whose_code_is_closed_stays_as_it_is(text: str) -> None:
+    assert f"{text}\n\n## THE PUBLIC PULSE".lstrip() in sections(report(replace(SITUATION, text=text)))
 
 
 @pytest.mark.parametrize(
