@@ -87,7 +87,7 @@ def _since(report: Report) -> str:
 def _late(report: Report) -> Iterator[Block]:
     if report.why is Why.LATE:
         due = moment_in_words(report.slot, tz=report.digest.wish.schedule.tz)
-        yield context(f"This is late: it was due on {due}, when I was not running.")
+        yield context(f"This is late: it was due on {due}.")
 
 
 def _plan(report: Report) -> Iterator[str]:

@@ -55,7 +55,7 @@ class Running:
             await self.leaving.stop(digest, because=OWNER_LEFT)
             return None
         summary = await self._summary(digest, work, now=now)
-        report = Report(digest=digest, why=run.why, slot=run.slot, now=now, summary=summary)
+        report = Report(digest=digest, why=run.why_at(now), slot=run.slot, now=now, summary=summary)
         return await self._with_new(report, work)
 
     async def _summary(self, digest: Digest, work: Work, *, now: datetime) -> NewsSummary | None:

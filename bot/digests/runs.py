@@ -33,6 +33,10 @@ class Run:
     slot: datetime
     title: str
 
+    def why_at(self, now: datetime) -> Why:
+        """Return why it runs, when it does so only now: what was due may be late by then."""
+        return Why.LATE if self.why is Why.DUE and now - self.slot > LATE_AFTER else self.why
+
     @property
     def text(self) -> str:
         """Return it as a question's text, which `read` reads."""
@@ -56,8 +60,7 @@ def plan(digest: Digest, *, now: datetime, new_id: Callable[[], UUID]) -> Planne
     """Return the run of a digest that is due: the last slot that has come, whatever was missed before it."""
     schedule = digest.wish.schedule
     slot = latest_slot(schedule, first=digest.next_at or now, now=now)
-    why = Why.LATE if now - slot > LATE_AFTER else Why.DUE
-    run = Run(digest_id=digest.id, why=why, slot=slot, title=digest.title)
+    run = Run(digest_id=digest.id, why=Why.DUE, slot=slot, title=digest.title)
     question = question_of(run, digest, id=new_id(), key=slot.isoformat())
     return Planned(slot=slot, question=question, next_at=next_slot(schedule, now))
 

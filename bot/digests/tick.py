@@ -46,7 +46,7 @@ class Ticker:
             await self.sleep(seconds_to_next_minute(self.now()))
 
     async def tick(self) -> int:
-        """Begin every run that is due, and return how many this process began."""
+        """Begin every run that is due, and return of how many digests this process did so."""
         begun = 0
         now = self.now()
         while (digest := await self.digests.run_due(partial(plan, now=now, new_id=self.new_id), now=now)) is not None:

@@ -76,6 +76,13 @@ RUNNING = """
 """
 """Whether a digest is being made."""
 
+WAITING = """
+    SELECT 1 FROM digest_runs r JOIN questions q ON q.id = r.question_id
+    WHERE r.digest_id = %(id)s AND q.state = 'received'
+    LIMIT 1
+"""
+"""Whether a run of a digest still waits for a worker."""
+
 SEEN = """
     SELECT s.fingerprint, s.at FROM digest_seen s
     LEFT JOIN questions q ON q.id = s.question_id

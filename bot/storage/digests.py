@@ -91,14 +91,16 @@ class Digests:
     async def run_due(self, plan: Callable[[Digest], Planned], *, now: datetime) -> UUID | None:
         """Begin one run that is due, in one transaction with its question; None when nothing is.
 
-        However many processes ask at once, a slot has one run. Returns the digest's id.
+        However many processes ask at once, a slot has one run; and where a run still waits for a worker, it stands for
+        all that came due since. Returns the digest's id.
         """
         async with self._pool.connection() as connection:
             row = await _one(connection, sql.DUE, {"now": now})
             if row is None:
                 return None
             planned = plan(_digest(row))
-            await self._begin(connection, row["id"], planned.slot, planned.question)
+            if await _one(connection, sql.WAITING, {"id": row["id"]}) is None:
+                await self._begin(connection, row["id"], planned.slot, planned.question)
             await connection.execute(sql.ADVANCE, {"id": row["id"], "next_at": planned.next_at})
         return UUID(str(row["id"]))
 

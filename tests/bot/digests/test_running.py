@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import cast
 from uuid import UUID, uuid4
 
@@ -76,7 +76,9 @@ class Office:
         assert await self.digests.run_now(self.digest.id, question, now=self.clock.now)
         return question_id
 
-    async def report(self, question_id: UUID, *headlines: str, why: Why = Why.DUE) -> Report | None:
+    async def report(
+        self, question_id: UUID, *headlines: str, why: Why = Why.DUE, slot: datetime | None = None
+    ) -> Report | None:
         """Work on a run, with these stories in the news."""
         self.newsroom.headlines = headlines or self.newsroom.headlines
         work = Work(
@@ -86,7 +88,7 @@ class Office:
             now=self.clock.now.timestamp,
             question=question_id,
         )
-        run = Run(digest_id=self.digest.id, why=why, slot=self.clock.now, title="x")
+        run = Run(digest_id=self.digest.id, why=why, slot=slot or self.clock.now, title="x")
         return await self.running().report(run, work)
 
     async def told(self, *headlines: str, why: Why = Why.DUE) -> list[str]:
@@ -252,6 +254,19 @@ async def test_a_digest_whose_owner_is_gone_stops_and_asks_nobody(office: Office
     assert digest is not None
     assert (digest.state, digest.next_at) == (State.STOPPED, None)
     assert office.newsroom.questions == []
+
+
+@pytest.mark.parametrize(
+    ("why", "minutes", "told"),
+    [(Why.DUE, 15, Why.DUE), (Why.DUE, 16, Why.LATE), (Why.ASKED, 16, Why.ASKED)],
+)
+async def test_a_run_that_a_worker_takes_up_late_says_so(office: Office, why: Why, minutes: int, told: Why) -> None:
+    question_id, slot = await office.begin(why=why), office.clock.now
+    office.clock.now += timedelta(minutes=minutes)
+    report = await office.report(question_id, BUDGET, why=why, slot=slot)
+
+    assert report is not None
+    assert (report.why, report.slot) == (told, slot)
 
 
 async def test_a_story_keeps_its_day(office: Office) -> None:
