@@ -9,10 +9,11 @@ from datetime import datetime, timedelta
 
 from bot.blocks import gate
 from bot.blocks.base import Audience, OutgoingMessage
+from bot.blocks.plain import plain
 from bot.blocks.progress import stopped_message
 from bot.delivery.chat import Chat
 from bot.delivery.deliver import utc_now
-from bot.delivery.posting import Posting, TryLater
+from bot.delivery.posting import Posting, Refused, TryLater
 from bot.delivery.response_url import ResponseUrls
 from bot.delivery.ways import is_open
 from bot.storage.patience import AWAY
@@ -45,8 +46,7 @@ class Showing:
 
     async def show(self, message: OutgoingMessage, *, milestone: bool) -> None:
         """Show it. Raises Withdrawn when the question was stopped, or is another worker's."""
-        if await self._lost():
-            raise Withdrawn("the question is not this worker's any more")
+        await self._check()
         if self.silent_until is not None and self.now() < self.silent_until:
             return
         if self.live:
@@ -56,11 +56,7 @@ class Showing:
 
     async def _in_place(self, message: OutgoingMessage) -> None:
         self._heed(await self._update(message))
-        if (lost := await self._lost()) is not None:
-            # Whoever stopped it was told so in this very message, and we may have been the slower one.
-            if lost == "stopped":
-                await self._update(stopped_message())
-            raise Withdrawn("the question is not this worker's any more")
+        await self._check()
 
     async def _update(self, message: OutgoingMessage) -> Posting:
         return await self.chat.update(self.row.channel_id, self.row.message_ts or "", gate.seal(message))
@@ -72,15 +68,26 @@ class Showing:
         url = self.row.response_url or ""
         self._heed(await self.response_urls.post(url, gate.seal(message), audience=Audience.ASKER, replace=True))
 
-    async def _lost(self) -> str | None:
-        """Return the state of a question that is not ours any more; with the database away nobody knows of one."""
+    async def _check(self) -> None:
+        """Raise Withdrawn for a question that is not ours any more; with the database away nobody knows of one."""
         try:
             current = await self.questions.get(self.row.id)
         except AWAY:
-            return None
-        if current is None:
-            return "gone"
-        return None if current.attempt == self.row.attempt else current.state
+            return
+        if current is not None and current.attempt == self.row.attempt:
+            return
+        if current is not None and self.live:
+            await self._make_way(current)
+        raise Withdrawn("the question is not this worker's any more")
+
+    async def _make_way(self, current: QuestionRow) -> None:
+        # What came of the question was put into this very message, and we may have been the slower one.
+        if current.state == "stopped":
+            await self._update(stopped_message())
+        elif current.messages and current.message_ts == self.row.message_ts:
+            answer = gate.seal(current.messages[0])
+            if isinstance(await self._update(answer), Refused):
+                await self._update(plain(answer))
 
     def _response_url_open(self) -> bool:
         row = replace(self.row, response_uses=self.row.response_uses + self.uses)

@@ -15,11 +15,12 @@ from psycopg.rows import DictRow
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.blocks.base import OutgoingMessage
+from bot.blocks.elements import section
 from bot.delivery.chat import Chat
 from bot.delivery.deliver import utc_now
 from bot.delivery.response_url import ResponseUrls
 from bot.delivery.showing import MOST_USES, Showing
-from bot.storage.questions import NewQuestion, Pool, QuestionRow, Questions, connection_pool
+from bot.storage.questions import NewQuestion, Outcome, Pool, QuestionRow, Questions, connection_pool
 from perplexity.errors import Withdrawn
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
 
@@ -141,7 +142,18 @@ async def test_what_was_stopped_or_belongs_to_another_worker_is_not_shown(stage:
     for showing in (stopped, overtaken):
         with pytest.raises(Withdrawn):
             await showing.show(SAID, milestone=True)
-    assert stage.ways() == []
+    assert all("Still at it" not in post.words for post in stage.slack.posts if post.way != "chat.postMessage")
+
+
+async def test_a_stopped_question_s_message_says_so_once_its_worker_looks_again(stage: Stage) -> None:
+    showing = await stage.showing(in_thread=True)
+    await showing.show(SAID, milestone=False)
+    await stage.questions.stop(showing.row.id, user_id="U1")
+    with pytest.raises(Withdrawn):
+        await showing.show(SAID, milestone=False)
+
+    (message,) = stage.slack.shown.values()
+    assert "Stopped." in message["text"]
 
 
 class SlowQuestions(Questions):
@@ -151,6 +163,55 @@ class SlowQuestions(Questions):
         row = await super().get(question_id)
         await self.stop(question_id, user_id="U1")
         return row
+
+
+REPORT = OutgoingMessage(text="2 sources", blocks=(section("The whole report."),))
+ANSWER = Outcome(messages=(REPORT, OutgoingMessage(text="Its end.")), state="answered")
+
+
+class Suspended(Questions):
+    """Sleeps between the first look at a question and the second: another worker recovers it meanwhile.
+
+    That one answers in the same message where it is `answered`, and is at work on it still where not.
+    """
+
+    answered: bool = True
+
+    async def get(self, question_id: UUID) -> QuestionRow | None:
+        row = await super().get(question_id)
+        other = await self.claim(question_id)
+        if other is not None and self.answered:
+            await self.keep_messages(other, ANSWER)
+            recovered = await self.claim(question_id)
+            assert recovered is not None
+            await self.settle(recovered, "answered")
+        return row
+
+
+@pytest.mark.parametrize(("answered", "shown"), [(True, "The whole report."), (False, "Still at it")])
+async def test_the_progress_of_a_suspended_worker_gives_way_to_the_answer(
+    stage: Stage, answered: bool, shown: str
+) -> None:
+    showing = await stage.showing(in_thread=True)
+    showing.questions = Suspended(stage.pool, no_job)
+    showing.questions.answered = answered
+
+    with pytest.raises(Withdrawn):
+        await showing.show(SAID, milestone=False)
+    (message,) = stage.slack.shown.values()
+    assert shown in str(message)
+
+
+async def test_an_answer_whose_blocks_slack_refuses_is_put_back_in_words(stage: Stage) -> None:
+    showing = await stage.showing(in_thread=True)
+    showing.questions = Suspended(stage.pool, no_job)
+    taken = Fault(status=200, body='{"ok": true, "ts": "1.2"}', accept=True)
+    stage.slack.fail("chat.update", taken, Fault(status=200, body='{"ok": false, "error": "invalid_blocks"}'))
+
+    with pytest.raises(Withdrawn):
+        await showing.show(SAID, milestone=False)
+    (message,) = stage.slack.shown.values()
+    assert "The whole report." in message["text"]
 
 
 async def test_a_progress_that_overtakes_the_stop_gives_way_to_it(stage: Stage) -> None:
