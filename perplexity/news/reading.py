@@ -23,7 +23,10 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+|(?<=[。！？])")
 
 @dataclass(frozen=True, kw_only=True)
 class Read:
-    """The stories of an answer; `unsourced` counts those of no page, which are left out."""
+    """The stories of an answer; `unsourced` counts those of no page, which are left out.
+
+    `as_found` says that the pages themselves are the stories.
+    """
 
     stories: tuple[Story, ...]
     unsourced: int = 0
@@ -33,16 +36,22 @@ class Read:
 def read(answer: Answer) -> Read:
     """Return the stories that a model listed; the pages themselves where no model wrote, or it kept to no form.
 
-    `as_found` says which: headlines and sentences are then the pages' own.
+    No form is also a list in which no story names its page. Where the model says that there is no news, there is none.
     """
-    if answer.kind is AnswerKind.PASSAGES:
-        return Read(stories=tuple(_of_pages(answer.sources)), as_found=True)
     lines = [line for line in answer.text.splitlines() if len(_BORDER.findall(line)) >= 2]
-    found = [_of_line(cite(line, answer.sources)) for line in lines]
-    if lines or answer.text.strip(_MARKS + ".").upper() == "NONE":
-        stories = tuple(story for story in found if story is not None)
-        return Read(stories=stories, unsourced=len(found) - len(stories))
+    if answer.kind is AnswerKind.PASSAGES or not (lines or _says_none(answer.text)):
+        return _as_found(answer)
+    told = [_of_line(cite(line, answer.sources)) for line in lines]
+    stories = tuple(story for story in told if story is not None)
+    return _as_found(answer) if lines and not stories else Read(stories=stories, unsourced=len(told) - len(stories))
+
+
+def _as_found(answer: Answer) -> Read:
     return Read(stories=tuple(_of_pages(answer.sources)), as_found=True)
+
+
+def _says_none(text: str) -> bool:
+    return text.strip(_MARKS + ".").upper() == "NONE"
 
 
 def _of_line(cited: Cited) -> Story | None:

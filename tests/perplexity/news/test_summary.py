@@ -134,8 +134,10 @@ async def test_fewer_than_five_are_not_filled_up_and_that_is_said(count: int, no
     [
         Newsroom("Some passage [1]", kind=AnswerKind.PASSAGES),
         Newsroom("Much has happened, such as the budget [1]."),
+        Newsroom("\n".join(f"{headline} | 2026-11-19 | It happened." for headline in HEADLINES[:5])),
+        Newsroom("Rain | 2026-11-20 | It rains. [99]"),
     ],
-    ids=["search only", "a model that keeps to no form"],
+    ids=["search only", "a model that keeps to no form", "a model that names no page", "nor one that was found"],
 )
 async def test_without_lines_the_pages_are_the_stories_in_their_own_words(provider: Newsroom) -> None:
     summary = await news(provider)
@@ -145,7 +147,9 @@ async def test_without_lines_the_pages_are_the_stories_in_their_own_words(provid
     assert summary.notes == (AS_FOUND,)
 
 
-@pytest.mark.parametrize(("text", "sources"), [("NONE", SOURCES), ("**None.**", SOURCES), ("Nothing.", ()), ("", ())])
+@pytest.mark.parametrize(
+    ("text", "sources"), [("NONE", SOURCES), ("**None.**", SOURCES), ("Nothing.", ()), ("", ()), (lines(2), ())]
+)
 async def test_no_story_at_all_is_nothing_found(text: str, sources: tuple[Source, ...]) -> None:
     with pytest.raises(NothingFound):
         await news(Newsroom(text, sources=sources))
