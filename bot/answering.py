@@ -24,7 +24,7 @@ from bot.failures import sentence_for
 from bot.storage.patience import AWAY, Patience
 from bot.storage.questions import Outcome, QuestionRow, Questions
 from bot.web.metrics import Metrics
-from perplexity.errors import AllProvidersFailed, PerplexityError, Withdrawn
+from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, Withdrawn
 from perplexity.news.deepdive_types import NoStore, StageStore
 from perplexity.news.diver import Diver
 from perplexity.news.summary import NewsSummary
@@ -117,9 +117,10 @@ class Answering:
         except PerplexityError as error:
             tried = error.attempts if isinstance(error, AllProvidersFailed) else ()
             log.warning("question.failed", extra=_ids(row) | {"error": type(error).__name__})
-            return self._failed(
+            failed = self._failed(
                 row, sentence_for(error), error=type(error).__name__, seconds=self.clock() - started, tried=tried
             )
+            return replace(failed, cost_usd=error.cost_usd) if isinstance(error, NothingFound) else failed
         except Exception as error:
             log.exception("question.broke", extra=_ids(row))
             return self._failed(
@@ -224,7 +225,7 @@ def _figures(reply: object) -> dict[str, Any]:
             return {"provider": reply.provider, "cost_usd": reply.cost_usd}
         case Dived():
             return {"cost_usd": reply.report.cost_usd}
-        case Report(summary=NewsSummary() as summary):
-            return _figures(summary)
+        case Report():
+            return _figures(reply.summary) | {"cost_usd": reply.cost_usd}
         case _:
             return {}

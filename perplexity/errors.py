@@ -136,9 +136,16 @@ class Withdrawn(PerplexityError):
 
 
 class NothingFound(PerplexityError):
-    """A best-effort service gave no results: there are none, or it refuses to search and does not say so."""
+    """A best-effort service gave no results: there are none, or it refuses to search and does not say so.
+
+    `cost_usd` is what it cost to find nothing, None where it cost nothing or nobody says.
+    """
 
     summary = "gave no results"
+
+    def __init__(self, message: str, *, provider: str | None = None, cost_usd: float | None = None) -> None:
+        super().__init__(message, provider=provider)
+        self.cost_usd = cost_usd
 
 
 class APIError(PerplexityError):

@@ -72,8 +72,7 @@ def _header(report: Report) -> Block:
 
 def _nothing_new(report: Report) -> OutgoingMessage:
     line = f"*{title(report.digest.title)}* · Nothing new {_since(report) or 'yet'}."
-    cost = dollars(report.summary.cost_usd) if report.summary else ""
-    grey = context(" · ".join(filter(None, (*_plan(report), cost))))
+    grey = context(" · ".join(filter(None, (*_plan(report), dollars(report.cost_usd)))))
     blocks = (section(line), *_late(report), grey, buttons(report.digest.id))
     return OutgoingMessage(text=fallback_text(blocks), blocks=blocks)
 

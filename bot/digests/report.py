@@ -22,7 +22,8 @@ _SLACK = timedelta(hours=2)
 class Report:
     """The outcome of a run: `stories` are those of the `summary` that are new, and `since` is the last post's moment.
 
-    `summary` is None where no story at all was found. `slot` is when it was due.
+    `summary` is None where no story at all was found; `cost_usd` is what the search cost in either case, None where
+    nobody says. `slot` is when it was due.
     """
 
     digest: Digest
@@ -30,6 +31,7 @@ class Report:
     slot: datetime
     now: datetime
     summary: NewsSummary | None = None
+    cost_usd: float | None = None
     stories: tuple[Story, ...] = ()
     since: datetime | None = None
 

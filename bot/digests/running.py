@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from bot.blocks.base import Audience, OutgoingMessage
 from bot.blocks.digests import digest_messages, failed_message
 from bot.commands.base import Command, Work
-from bot.digests.base import Digest, State, Why
+from bot.digests.base import State, Why
 from bot.digests.leaving import OWNER_LEFT, Leaving
 from bot.digests.report import Report, recency
 from bot.digests.runs import COMMAND, Run, read
@@ -17,7 +17,7 @@ from bot.storage.digests import Digests
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError
 from perplexity.filters import Filters
 from perplexity.news.stories import fingerprint, new_since
-from perplexity.news.summary import NewsSummary, news_summary
+from perplexity.news.summary import news_summary
 from perplexity.rounds import RESTING
 
 
@@ -54,21 +54,24 @@ class Running:
         if await self.has_left(digest.owner.user_id):
             await self.leaving.stop(digest, because=OWNER_LEFT)
             return None
-        summary = await self._summary(digest, work, now=now)
-        report = Report(digest=digest, why=run.why_at(now), slot=run.slot, now=now, summary=summary)
-        return await self._with_new(report, work)
+        report = Report(digest=digest, why=run.why_at(now), slot=run.slot, now=now)
+        return await self._with_new(await self._with_summary(report, work), work)
 
-    async def _summary(self, digest: Digest, work: Work, *, now: datetime) -> NewsSummary | None:
-        """Ask for everything since the run before this one; None where there is no news at all."""
+    async def _with_summary(self, report: Report, work: Work) -> Report:
+        """Ask for everything since the run before this one; there may be no news at all, which costs as well."""
+        digest, now = report.digest, report.now
         last_run = await self.digests.last_run(digest.id, question_id=work.question)
         filters = Filters(recency=recency(last_run, now=now))
         wish = digest.wish
         try:
-            return await news_summary(work.provider, category=wish.category, topic=wish.topic, filters=filters, now=now)
+            summary = await news_summary(
+                work.provider, category=wish.category, topic=wish.topic, filters=filters, now=now
+            )
         except PerplexityError as error:
             if not _found_nothing(error):
                 raise
-            return None
+            return replace(report, cost_usd=error.cost_usd if isinstance(error, NothingFound) else None)
+        return replace(report, summary=summary, cost_usd=summary.cost_usd)
 
     async def _with_new(self, report: Report, work: Work) -> Report | None:
         """Return the report of what is new; None where the digest was deleted or paused while it was made."""

@@ -62,7 +62,8 @@ async def news_summary(
     found = read(answer)
     stories = grouped(found.stories)[:MOST]
     if not stories:
-        raise NothingFound("no page tells a story of this kind", provider=answer.provider)
+        cost_usd = answer.usage.cost_usd
+        raise NothingFound("no page tells a story of this kind", provider=answer.provider, cost_usd=cost_usd)
     return NewsSummary(
         stories=stories,
         provider=answer.provider,

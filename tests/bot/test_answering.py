@@ -20,7 +20,7 @@ from bot.delivery.deliver import Delivery, Superseded
 from bot.storage.patience import Patience
 from bot.storage.questions import NewQuestion, QuestionRow, Questions, connection_pool
 from bot.web.metrics import Metrics
-from perplexity.errors import PerplexityError, TimedOut
+from perplexity.errors import NothingFound, PerplexityError, TimedOut
 from perplexity.types import Answer, Question
 from tests.fakes.office import FakeOffice
 from tests.fakes.provider import FakeProvider
@@ -121,6 +121,14 @@ async def test_whatever_breaks__the_asker_gets_one_sentence_privately(desk: Desk
     assert await desk.run(await desk.receive("--public why")) == "failed"
     ((text, audience),) = desk.delivery.delivered
     assert (text.startswith("Sorry, "), "secret words" in text, audience) == (True, False, Audience.ASKER)
+
+
+async def test_what_it_cost_to_find_nothing_is_kept(desk: Desk, database: str) -> None:
+    desk.provider = FakeProvider("P", error=NothingFound("x", cost_usd=0.25))
+
+    assert await desk.run(await desk.receive()) == "failed"
+    async with await AsyncConnection.connect(database) as connection:
+        assert await (await connection.execute("SELECT cost_usd FROM questions")).fetchall() == [(0.25,)]
 
 
 async def test_a_settled_question_is_not_worked_on_again(desk: Desk) -> None:

@@ -111,9 +111,10 @@ async def test_a_digest_posts_what_is_new_and_then_only_what_is_newer(world: Wor
     assert world.slack.refusals == []
 
 
-async def test_what_a_run_costs_is_recorded_and_listed(world: World, database: str) -> None:
+@pytest.mark.parametrize("stories", [(BUDGET,), ()], ids=["news", "none"])
+async def test_what_a_run_costs_is_recorded_and_listed(world: World, database: str, stories: tuple[str, ...]) -> None:
     await watched(world)
-    await run(world, BUDGET, settled=3, trigger="t2", cost=0.25)
+    await run(world, *stories, settled=3, trigger="t2", cost=0.25)
     await world.asks("/pplx watch list", trigger="t4")
     await world.settled(4)
 

@@ -28,6 +28,6 @@ def told(*headlines: str, cost: float = 0.0025, site: str = "site.example") -> F
         for number, headline in enumerate(headlines, 1)
     ]
     lines = [f"{headline} | 2026-11-21 | It is so. [{number}]" for number, headline in enumerate(headlines, 1)]
-    message["content"][0]["text"] = "\n".join(lines)
+    message["content"][0]["text"] = "\n".join(lines) or "NONE"
     body["usage"]["cost"]["total_cost"] = cost
     return replied(body)

@@ -84,6 +84,12 @@ def test_a_post_has_what_is_new_its_plan_its_cost_and_its_buttons() -> None:
     assert "late" not in said
 
 
+def test_what_it_cost_to_find_nothing_is_told() -> None:
+    (message,) = digest_messages(replace(report(why=Why.ASKED), summary=None, cost_usd=0.0025))
+
+    assert "at 9:00 · $0.0025" in words(message)
+
+
 def test_the_first_post_does_not_say_since_when_things_are_new() -> None:
     assert "*Technology: databases* · 2 new stories · as of" in words(*digest_messages(report(STORY, STORY)))
 

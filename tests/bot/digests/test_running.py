@@ -191,6 +191,15 @@ async def test_a_run_looks_back_as_far_as_the_one_before(office: Office, days: i
     assert "databases" in office.newsroom.questions[0].text
 
 
+async def test_what_it_costs_to_find_nothing_is_told(office: Office) -> None:
+    found_nothing = await office.report(await office.begin())
+    found = await office.report(await office.begin(), BUDGET)
+
+    assert [report and report.cost_usd for report in (found_nothing, found)] == [0.01, 0.01]
+    assert found_nothing is not None
+    assert found_nothing.summary is None
+
+
 NOTHING = Attempt(provider="P", seconds=1, error_class="NothingFound")
 LATE = Attempt(provider="P", seconds=1, error_class="TimedOut")
 RESTS = Attempt(provider="Q", seconds=0, error_class="Resting")

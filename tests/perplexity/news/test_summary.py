@@ -151,8 +151,10 @@ async def test_without_lines_the_pages_are_the_stories_in_their_own_words(provid
     ("text", "sources"), [("NONE", SOURCES), ("**None.**", SOURCES), ("Nothing.", ()), ("", ()), (lines(2), ())]
 )
 async def test_no_story_at_all_is_nothing_found(text: str, sources: tuple[Source, ...]) -> None:
-    with pytest.raises(NothingFound):
+    with pytest.raises(NothingFound) as caught:
         await news(Newsroom(text, sources=sources))
+
+    assert caught.value.cost_usd == 0.01
 
 
 async def test_a_handbook_tells_no_news() -> None:
