@@ -1,6 +1,7 @@
 """What follows `watch`, read as a digest: a category, a topic, days, a time. Pure.
 
-Days and time stand at the end, in any order; a topic that ends like one of them is kept by quotes.
+Days and time stand at the end, in any order. Once both are known, what stands before them is the topic, unless a comma
+or "and" joins it to them; a topic that ends like one of them is kept by quotes.
 """
 
 from __future__ import annotations
@@ -41,6 +42,10 @@ _BEHIND = re.compile(
 _LONGEST_WORDS = 80
 """Characters from the end on among which one name of days, or a time, begins: so a long text is not read again."""
 
+_JOINED = re.compile(r"[,&]|\band\b", re.IGNORECASE)
+_DOTTED = re.compile(r"\d+\.\d+")
+"""A time such as 17.05, or else a number such as the version 3.14."""
+
 _NAMED_TIMES = {"noon": time(12), "midnight": time(0)}
 
 
@@ -71,19 +76,36 @@ def _schedule(text: str) -> tuple[str, frozenset[int], time]:
     """Return what stands before the schedule, its days and its time."""
     days: frozenset[int] = frozenset()
     times: list[str] = []
+    joined = False
     while match := _BEHIND.search(text, max(0, len(text) - _LONGEST_WORDS)):
+        if not (joined or _belongs(match, days=days, times=times)):
+            break
         if match["time"]:
             times.insert(0, match["time"])
         else:
             days |= read_days(match["days"])
-        text = text[: match.start()].rstrip(" ,")
+        before = text[: match.start()].rstrip(" ,")
+        joined = bool(_JOINED.search(text[len(before) : match.start("time" if match["time"] else "days")]))
+        text = before
     if not times:
         raise UsageError(f"At what time of day? Put it at the end, {TIMES}.")
     if len(times) > 1:
         raise UsageError(
-            f"There are several times: {', '.join(map(quoted, times))}. A digest has one; make one for each."
+            f"There are several times: {', '.join(map(quoted, times))}. A digest has one; make one for each. "
+            "If one of them belongs to the topic, put the topic in quotes."
         )
     return text, days or DAILY, _time(times[0])
+
+
+def _belongs(match: re.Match[str], *, days: frozenset[int], times: list[str]) -> bool:
+    """Tell whether a word is one of the schedule's, whose later words are known; a second time is, to be refused."""
+    if not times:
+        return True
+    if not match["time"]:
+        return not days
+    if _DOTTED.fullmatch(match["time"]):
+        return not days and all(map(_DOTTED.fullmatch, times))
+    return match["time"].casefold() not in _NAMED_TIMES
 
 
 def _time(text: str) -> time:

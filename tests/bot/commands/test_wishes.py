@@ -16,6 +16,11 @@ from bot.errors import UsageError
 
 CATEGORIES = "world, business, technology, science, health, sports, entertainment or politics"
 
+SEVERAL = (
+    "There are several times: {}. A digest has one; make one for each. "
+    "If one of them belongs to the topic, put the topic in quotes."
+)
+
 
 @pytest.mark.parametrize(
     ("typed", "category", "topic", "days", "at"),
@@ -28,13 +33,20 @@ CATEGORIES = "world, business, technology, science, health, sports, entertainmen
         ("world 17:30 on weekends", "world", "", WEEKENDS, time(17, 30)),
         ("world mon, wed, fri 8:15", "world", "", {0, 2, 4}, time(8, 15)),
         ("world every Monday and Thursday at noon", "world", "", {0, 3}, time(12)),
-        ("world saturdays sundays 12am", "world", "", WEEKENDS, time(0)),
+        ("world saturdays, sundays 12am", "world", "", WEEKENDS, time(0)),
         ("world tue-thu 12:05 P.M.", "world", "", {1, 2, 3}, time(12, 5)),
         ("world fri to mon midnight", "world", "", {4, 5, 6, 0}, time(0)),
         ("sports monday night football sundays 20:00", "sports", "monday night football", {6}, time(20)),
         ('sports "super sunday" 20:00', "sports", "super sunday", DAILY, time(20)),
         ("sports “9:00 club” 20:00", "sports", "9:00 club", DAILY, time(20)),
         ('world "europe" and asia 7:00', "world", '"europe" and asia', DAILY, time(7)),
+        ("science the sun weekdays 9:00", "science", "the sun", WEEKDAYS, time(9)),
+        ("science the sun and mars weekdays 9:00", "science", "the sun and mars", WEEKDAYS, time(9)),
+        ("technology python 3.14 weekdays 9:00", "technology", "python 3.14", WEEKDAYS, time(9)),
+        ("technology python 3.14 9am", "technology", "python 3.14", DAILY, time(9)),
+        ("technology python 3.14 weekdays 17.05", "technology", "python 3.14", WEEKDAYS, time(17, 5)),
+        ("entertainment high noon weekdays 9:00", "entertainment", "high noon", WEEKDAYS, time(9)),
+        ("world mon & wed and fri 9:00", "world", "", {0, 2, 4}, time(9)),
         ("world  the   budget, 7:00 ", "world", "the budget", DAILY, time(7)),
     ],
 )
@@ -59,7 +71,10 @@ def test_a_digest_is_read_as(typed: str, category: str, topic: str, days: set[in
             "tech 13pm",
             "`13pm` is no time of day. It takes one from `0:00` to `23:59`, such as `9:00`, `17:30` or `9am`.",
         ),
-        ("tech 9:00 17:00", "There are several times: `9:00`, `17:00`. A digest has one; make one for each."),
+        ("tech 9:00 17:00", SEVERAL.format("`9:00`, `17:00`")),
+        ("tech 9.00 17.00", SEVERAL.format("`9.00`, `17.00`")),
+        ("tech 9:00 weekdays 17:00", SEVERAL.format("`9:00`, `17:00`")),
+        ("tech weekdays at 9am and noon", SEVERAL.format("`9am`, `noon`")),
         (
             "databases 9:00",
             f"`databases` is no category of news. It takes {CATEGORIES}.",
