@@ -90,10 +90,11 @@ class Page:
         return entries
 
     @contextmanager
-    def emulating(self, *, look: str, width: int) -> Iterator[None]:
-        """Show the page in a dark or light window of a width in pixels."""
+    def emulating(self, *, look: str, width: int, height: int = 800) -> Iterator[None]:
+        """Show the page in a dark or light window of a width and a height in pixels."""
         self._command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": look}])
-        self._command("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=False)
+        size = {"width": width, "height": height}
+        self._command("Emulation.setDeviceMetricsOverride", **size, deviceScaleFactor=1, mobile=False)
         try:
             yield
         finally:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from selenium.webdriver.remote.webdriver import WebDriver
 
+from perplexity.news.deepdive_types import Stage
 from tests.browser.page import Page
 from tests.browser.test_whole_app import in_background, running
 from tests.fakes import grok
@@ -64,7 +64,7 @@ class Posts:
     def stop(self) -> None:
         self._call(self._stop.set)
 
-    def _call(self, what: Any) -> None:
+    def _call(self, what: Callable[[], None]) -> None:
         assert self._loop is not None
         self._loop.call_soon_threadsafe(what)
 
@@ -103,17 +103,13 @@ def test_deepdive__its_stages_are_watched_until_the_report_takes_their_place(
         browser.save_screenshot(str(artifacts / "app-deepdive-progress.png"))
         people.release()
         report = page.message_with(" · as Nikki · ")
-        with page.emulating(look="light", width=1100):
+        with page.emulating(look="light", width=1100, height=1280):
             browser.save_screenshot(str(artifacts / "app-deepdive.png"))
 
-        assert [line in watched for line in ("listening to what people say", "waits for the two above", "Stop")] == [
-            True
-        ] * 3
-        assert [h.text for h in report.find_elements("css selector", "h2")] == [
-            "THE SITUATION",
-            "THE PUBLIC PULSE",
-            "MY ANALYSIS",
-        ]
+        told = ("listening to what people say", "waits for the two above", "Stop")
+        assert [line for line in told if line not in watched] == []
+        headings = [heading.text for heading in report.find_elements("css selector", "h2")]
+        assert headings == [stage.heading for stage in Stage]
         assert "Of 3 posts: 2 positive · 0 neutral · 1 negative · 0 mixed" in report.text
         assert {("[1]", "https://a.example/1"), ("[5]", "https://x.com/bob/status/2222")} <= {*page.links(report)}
         assert page.gone("waits for the two above")
