@@ -1,7 +1,8 @@
 """What follows `watch`, read as a digest: a category, a topic, days, a time. Pure.
 
 Days and time stand at the end, in any order. Once both are known, what stands before them is the topic, unless a comma
-or "and" joins it to them; a topic that ends like one of them is kept by quotes.
+or "and" joins it to them, or it goes on with a list such as "saturday sunday"; a topic that ends like one of them is kept
+by quotes.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ _SETS = {
 }  # fmt: skip
 _SHORT = {day[:length].casefold(): place for place, day in enumerate(DAYS) for length in (3, len(day))}
 _NAMES = _SHORT | {"tues": 1, "weds": 2, "thur": 3, "thurs": 3}
+_FULL_NAMES = frozenset(map(str.casefold, DAYS))
 
 _DAY = rf"(?:{'|'.join(sorted(_NAMES, key=len, reverse=True))})s?"
 _RANGE = rf"(?P<first>{_DAY}) ?(?:[-–—]| to ) ?(?P<last>{_DAY})"
@@ -76,15 +78,16 @@ def _schedule(text: str) -> tuple[str, frozenset[int], time]:
     """Return what stands before the schedule, its days and its time."""
     days: frozenset[int] = frozenset()
     times: list[str] = []
-    joined = False
+    joined = listed = False
     while match := _BEHIND.search(text, max(0, len(text) - _LONGEST_WORDS)):
-        if not (joined or _belongs(match, days=days, times=times)):
+        if not (joined or (listed and _is_full_name(match)) or _belongs(match, days=days, times=times)):
             break
         if match["time"]:
             times.insert(0, match["time"])
         else:
             days |= read_days(match["days"])
         before = text[: match.start()].rstrip(" ,")
+        listed = _is_full_name(match)
         joined = bool(_JOINED.search(text[len(before) : match.start("time" if match["time"] else "days")]))
         text = before
     if not times:
@@ -106,6 +109,10 @@ def _belongs(match: re.Match[str], *, days: frozenset[int], times: list[str]) ->
     if _DOTTED.fullmatch(match["time"]):
         return not days and all(map(_DOTTED.fullmatch, times))
     return match["time"].casefold() not in _NAMED_TIMES
+
+
+def _is_full_name(match: re.Match[str]) -> bool:
+    return bool(match["day"]) and match["day"].casefold().removesuffix("s") in _FULL_NAMES
 
 
 def _time(text: str) -> time:
