@@ -5,32 +5,45 @@ https://docs.slack.dev/reference/methods/users.info
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.delivery.chat import FAILURES, meaning
-from bot.delivery.posting import WayClosed
+from bot.delivery.posting import TryLater, WayClosed
 
 log = logging.getLogger(__name__)
 
 GONE = frozenset({"user_not_found", "user_not_visible"})
 
+PAUSES = (1.0, 3.0)
+"""Seconds between the tries to learn a zone, which is asked for once in a digest's life."""
+
 
 class People:
-    """Asks Slack about one person at a time."""
+    """Asks Slack about one person at a time. `sleep` pauses."""
 
-    def __init__(self, client: AsyncWebClient) -> None:
+    def __init__(self, client: AsyncWebClient, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         self._client = client
+        self._sleep = sleep
 
     async def zone(self, user_id: str) -> str | None:
-        """Return the time zone of somebody's profile, such as Europe/Berlin; None where Slack does not say."""
-        try:
-            return str((await self._user(user_id)).get("tz") or "") or None
-        except FAILURES as error:
-            log.warning("people.unknown", extra={"error": type(error).__name__})
-            return None
+        """Return the time zone of somebody's profile, such as Europe/Berlin; None where Slack does not say.
+
+        A failure that may pass is tried again, for some seconds.
+        """
+        for pause in (*PAUSES, None):
+            try:
+                return str((await self._user(user_id)).get("tz") or "") or None
+            except FAILURES as error:
+                log.warning("people.unknown", extra={"error": type(error).__name__})
+                if pause is None or not isinstance(meaning(error), TryLater):
+                    break
+                await self._sleep(pause)
+        return None
 
     async def has_left(self, user_id: str) -> bool:
         """Tell whether somebody's account is closed; False where Slack cannot be asked."""

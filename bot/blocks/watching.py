@@ -26,6 +26,11 @@ from bot.digests.schedule import days_in_words, moment_in_words
 _TITLE = 200
 _EXAMPLE = 'technology "open source databases" weekdays 9:00'
 _STATES = {State.PAUSED: "paused", State.STOPPED: "stopped itself"}
+NO_ZONE = (
+    "I could not find out your time zone, so it goes by UTC. To change that, set your time zone in Slack, "
+    "delete the digest and set it up again."
+)
+DIRECT = "I can post in a direct message only if it is the one with me."
 INVITE = "In a channel I must be a member: invite me with `/invite` if I am not one yet."
 
 
@@ -62,8 +67,8 @@ def next_time(digest: Digest) -> str:
 
 def _said(reply: WatchReply, *, call: str, channel: str) -> list[str]:
     match reply:
-        case Added(digest=digest):
-            return [_added(digest)]
+        case Added(digest=digest, zone_known=known):
+            return [_added(digest), *([] if known else [NO_ZONE])]
         case Changed(verb=verb, digest=digest):
             return [_changed(verb, digest)]
         case Listed(digests=digests) if digests:
@@ -135,9 +140,10 @@ def _numbers(numbers: Sequence[int]) -> str:
 
 def _hint(reply: WatchReply, *, call: str) -> str:
     match reply:
-        case Added(digest=digest) if not digest.channel_id.startswith("D"):
-            return f"{INVITE} {code(f'{call} list')} shows your digests."
-        case Added() | Full(channel=False):
+        case Added(digest=digest):
+            where = DIRECT if digest.channel_id.startswith("D") else INVITE
+            return f"{where} {code(f'{call} list')} shows your digests."
+        case Full(channel=False):
             return f"{code(f'{call} list')} shows your digests."
         case Changed(verb=Verb.PAUSE, digest=digest):
             return f"{code(f'{call} resume {digest.number}')} lets it go on."

@@ -1,8 +1,7 @@
 """What follows `watch`, read as a digest: a category, a topic, days, a time. Pure.
 
 Days and time stand at the end, in any order. Once both are known, what stands before them is the topic, unless a comma
-or "and" joins it to them, or it goes on with a list such as "saturday sunday"; a topic that ends like one of them is kept
-by quotes.
+or "and" joins it to them, or it belongs to a list such as "saturday sunday". Quotes keep a topic that ends like one.
 """
 
 from __future__ import annotations

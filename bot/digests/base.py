@@ -84,9 +84,10 @@ class Digest:
 
 @dataclass(frozen=True, kw_only=True)
 class Added:
-    """There is a new digest."""
+    """There is a new digest. It goes by UTC where `zone_known` is false: nobody could tell its owner's zone."""
 
     digest: Digest
+    zone_known: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

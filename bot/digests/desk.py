@@ -46,7 +46,8 @@ class Desk:
 
     async def add(self, wish: Wish, *, id: UUID, owner: Owner, channel_id: str) -> Added | Full:
         """Keep a new digest that posts to a channel, by the owner's clock; the same `id` again is the same digest."""
-        zone = zone_of(await self.zone(owner.user_id) or "").key
+        named = await self.zone(owner.user_id)
+        zone = zone_of(named or "").key
         wish = replace(wish, schedule=replace(wish.schedule, zone=zone))
         next_at = next_slot(wish.schedule, self.now())
         full = await self.digests.add(
@@ -55,7 +56,7 @@ class Desk:
         digest = await self.digests.get(id, now=self.now())
         if full is not None or digest is None:
             return full or Full(limit=self.limits.per_user, channel=False)
-        return Added(digest=digest)
+        return Added(digest=digest, zone_known=zone == named)
 
     async def listed(self, owner: Owner) -> Listed:
         """Return what somebody has."""

@@ -21,10 +21,16 @@ log = logging.getLogger(__name__)
 
 OWNER_LEFT = "The account of whoever set it up is closed."
 NOT_A_MEMBER = "I am not a member of its channel, so I cannot post there. Invite me there with /invite first."
+NOT_ALLOWED = "The settings of this workspace do not let me post in its channel. An admin can change that."
 REASONS = {
     "not_in_channel": NOT_A_MEMBER,
     "channel_not_found": NOT_A_MEMBER,
     "is_archived": "Its channel is archived.",
+    "no_permission": NOT_ALLOWED,
+    "restricted_action": NOT_ALLOWED,
+    "restricted_action_read_only_channel": NOT_ALLOWED,
+    "restricted_action_thread_only_channel": NOT_ALLOWED,
+    "restricted_action_non_threadable_channel": NOT_ALLOWED,
 }
 """What Slack says when a digest can be posted no more, for the owner.
 

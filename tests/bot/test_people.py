@@ -9,6 +9,7 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.people import People
+from tests.fakes.digests import WallClock
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
 
 
@@ -20,7 +21,7 @@ async def slack() -> AsyncIterator[FakeSlack]:
 
 @pytest.fixture
 def people(slack: FakeSlack) -> People:
-    return People(AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, retry_handlers=[]))
+    return People(AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, retry_handlers=[]), sleep=WallClock().sleep)
 
 
 def refusal(error: str) -> Fault:
@@ -32,8 +33,18 @@ async def test_a_zone_is_the_profile_s__or_unknown(slack: FakeSlack, people: Peo
 
     assert await people.zone("U1") == "Asia/Kolkata"
     assert await people.zone("U2") is None
-    slack.fail("users.info", refusal("missing_scope"), Fault(status=500, body="oops"))
-    assert [await people.zone("U1") for _ in range(2)] == [None, None]
+    slack.fail("users.info", refusal("missing_scope"))
+    assert await people.zone("U1") is None
+
+
+@pytest.mark.parametrize("fault", [Fault(status=500, body="oops"), refusal("ratelimited"), refusal("internal_error")])
+async def test_a_failure_that_passes_hides_no_zone(slack: FakeSlack, people: People, fault: Fault) -> None:
+    slack.zones["U1"] = "Asia/Kolkata"
+    slack.fail("users.info", fault, fault)
+    assert await people.zone("U1") == "Asia/Kolkata"
+
+    slack.fail("users.info", fault, fault, fault)
+    assert await people.zone("U1") is None
 
 
 async def test_whose_account_is_closed_or_unknown_has_left(slack: FakeSlack, people: People) -> None:

@@ -187,6 +187,7 @@ async def test_a_click_makes_a_digest_now__and_a_second_click_not_one_more(world
         ("not_in_channel", "I am not a member of its channel"),
         ("channel_not_found", "I am not a member of its channel"),
         ("is_archived", "Its channel is archived."),
+        ("restricted_action_read_only_channel", "do not let me post in its channel"),
     ],
 )
 async def test_a_digest_whose_channel_is_closed_stops_and_its_owner_is_told(

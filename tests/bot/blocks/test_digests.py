@@ -149,6 +149,7 @@ RAN = replace(DIGEST, number=3, runs=12, cost_usd=0.06, channel_id="C2")
     ("reply", "said"),
     [
         (Added(digest=DIGEST), f"is set up.*\\nI post it here, {PLAN}: {NEXT}. It holds only what is new since"),
+        (Added(digest=DIGEST, zone_known=False), "I could not find out your time zone, so it goes by UTC. To change"),
         (
             Added(digest=replace(DIGEST, wish=wish(silence=(0, 4)))),
             "since the one before. When nothing is new, it says so (Monday, Friday).",
@@ -181,13 +182,14 @@ def test_what_came_of_it_is_said(reply: WatchReply, said: str) -> None:
     assert said in words(watch_message(reply, call="/pplx watch", channel="C1"))
 
 
-def test_only_a_channel_needs_an_invitation() -> None:
+def test_a_channel_needs_an_invitation_and_a_direct_message_the_app_itself() -> None:
     said = [
         words(watch_message(Added(digest=replace(DIGEST, channel_id=channel)), call="/pplx watch", channel=channel))
         for channel in ("C1", "G1", "D1")
     ]
 
     assert ["/invite" in one for one in said] == [True, True, False]
+    assert ["only if it is the one with me" in one for one in said] == [False, False, True]
 
 
 @given(wild, st.integers(1, 8), st.sampled_from(Why))

@@ -75,6 +75,14 @@ async def test_a_digest_goes_by_its_owner_s_clock(desk: Desk, user: str, known: 
     assert (digest.state, digest.title, digest.channel_id) == (State.ACTIVE, "Technology: databases", "C1")
 
 
+@pytest.mark.parametrize(("user", "known"), [("U1", True), ("U2", False), ("U3", False)])
+async def test_a_zone_that_nobody_knows_is_said(desk: Desk, user: str, known: bool) -> None:
+    reply = await desk.add(wish(zone=""), id=uuid4(), owner=Owner(team_id="T1", user_id=user), channel_id="C1")
+
+    assert isinstance(reply, Added)
+    assert reply.zone_known is known
+
+
 async def test_asking_again_for_the_same_one_is_no_second_digest(desk: Desk) -> None:
     asked = uuid4()
 
