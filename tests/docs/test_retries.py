@@ -20,8 +20,11 @@ TRIED = rows(PAGE, section="What is tried again")
 ALL = {kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, PerplexityError)}
 
 
-def _statuses(happened: str) -> Iterator[int | None]:
-    yield from map(int, re.findall(r"\d{3}", happened)) if re.search(r"\d{3}", happened) else [None]
+def _raised(error: type[PerplexityError], happened: str) -> Iterator[PerplexityError]:
+    statuses = [int(status) for status in re.findall(r"\d{3}", happened)]
+    yield from (error("", status=status) for status in statuses)
+    if not statuses:
+        yield error("")
 
 
 @pytest.mark.parametrize("row", TRIED, ids=lambda row: row[0])
@@ -29,7 +32,7 @@ def test_an_error_is_tried_again_as_the_page_says(row: tuple[str, ...]) -> None:
     happened, kind, again, next_asked = row
     error = getattr(errors, kind.strip("`"))
 
-    assert {worth_retrying(error("", status=status)) for status in _statuses(happened)} == {again == "yes"}
+    assert {worth_retrying(raised) for raised in _raised(error, happened)} == {again == "yes"}
     assert (next_asked == "no") == issubclass(error, (errors.InvalidRequest, errors.Withdrawn))
 
 
