@@ -10,6 +10,8 @@ from typing import NoReturn
 
 from perplexity.cli.base import INTERRUPTED, Command, UsageError, World
 from perplexity.cli.chain import chain
+from perplexity.providers import configured
+from perplexity.tools.access import setup_from
 
 PERPLEXITYS = ("perplexity", "openrouter")
 """The tools bear Perplexity's name, so its own models answer: by itself, or through OpenRouter."""
@@ -29,6 +31,8 @@ def run(parsed: argparse.Namespace, world: World) -> None:
     """Serve until the client or a signal ends it. Raises UsageError, or InvalidRequest for an impossible key."""
     from perplexity.mcp_server.serving import CannotListen, over_http, over_stdio
 
+    # A key that cannot be right is said before stdin is read: the thread that reads it could not be called off.
+    configured(setup_from(world.environ), order=PERPLEXITYS)
     opening = chain(world, PERPLEXITYS)
     try:
         if parsed.transport == "stdio":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import signal
 from dataclasses import dataclass
@@ -242,6 +243,16 @@ async def test_a_reader_that_goes_early_is_no_failure_to_talk_about(settings: di
         code = await asyncio.wait_for(process.wait(), 20)
 
     assert (code, err) == (141, b"")
+
+
+async def test_a_full_disk_is_said_on_one_line(settings: dict[str, str]) -> None:
+    descriptor = os.open("/dev/full", os.O_WRONLY)
+    async with started("search", "why", stdout=descriptor, settings=settings) as process:
+        os.close(descriptor)
+        _, err = await asyncio.wait_for(process.communicate(), 20)
+
+    assert process.returncode == 1
+    assert err.decode() == "python -m perplexity search: nothing more can be written (No space left on device)\n"
 
 
 @pytest.mark.parametrize(
