@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.command import run, started
-from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, replied
+from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, replied, sse, streamed
 
 ANSWER = """\
 Example answer with a claim.[1] Another claim — ü.[2]
@@ -132,7 +132,7 @@ async def test_a_schema_is_sent_and_stdout_holds_the_json_alone(
     (tmp_path / "schema.json").write_text(json.dumps(schema))
     answer = json.loads(fixture("agent.200.json"))
     answer["output"][-1]["content"][0]["text"] = '{"year": 2026}'
-    fake.script("/v1/agent", replied(answer))
+    fake.script("/v1/agent", streamed(sse({"type": "response.completed", "response": answer})))
 
     ended = await run("ask", "--schema", str(tmp_path / "schema.json"), "which year?", settings=settings)
 
@@ -257,7 +257,10 @@ async def test_a_full_disk_is_said_on_one_line(settings: dict[str, str]) -> None
 
 @pytest.mark.parametrize(
     ("arguments", "path"),
-    [(["ask", "--model", "high", "--json", "why"], "/v1/agent/resp_1"), (["search", "why"], "/search")],
+    [
+        (["ask", "--model", "high", "--json", "why"], "/v1/agent/resp_1"),
+        (["search", "why"], "/search"),
+    ],
 )
 async def test_ctrl_c_cancels_and_says_so(
     arguments: list[str], path: str, fake: FakePerplexity, settings: dict[str, str]
