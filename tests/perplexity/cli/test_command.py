@@ -165,7 +165,7 @@ async def test_a_schema_is_sent_and_stdout_holds_the_json_alone(
         (["search", "--reco", "day", "q"], "unrecognized arguments: --reco"),
         (["tools", "hammer"], "there is no tool 'hammer'"),
         (["mcp", "--port", "0"], "it takes a port from 1 to 65535"),
-        (["mcp", "--host", "0.0.0.0"], "it takes the one address that clients use"),
+        (["mcp", "--host", "::"], "it takes the one address that clients use"),
         (["news"], "invalid choice: 'news'"),
         ([], "COMMAND"),
     ],
