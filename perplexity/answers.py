@@ -32,7 +32,8 @@ class Answers:
         """Return the answer. Raises any PerplexityError."""
         if self._outlives_us(question, target):
             return await self._background(question, target, deadline=deadline)
-        if not self.wire.streamed(target, seconds=deadline.left()):
+        # Only a stream tells the run's id before its end, by which a run is cancelled that nobody comes back for.
+        if question.resumable and not self.wire.streamed(target, seconds=deadline.left()):
             body = self.wire.build(question, target, stream=False)
             return self.wire.read(await self.calls.json("POST", self.wire.path, body, deadline=deadline))
         return await self._collected(question, target, deadline=deadline)

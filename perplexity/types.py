@@ -54,7 +54,7 @@ class Question:
     `run_id` resumes a background run that was paid for already; `on_run` is awaited with the id of a new one, before
     its result is waited for. A run that is given up, because its time is over or `on_run` raised (`Withdrawn`, say), is
     cancelled at the service; one whose task is cancelled goes on and can be resumed, unless it is not `resumable`:
-    nobody will come back for it.
+    nobody will come back for it, and a quick answer's run is cancelled then, too.
     """
 
     messages: tuple[Message, ...]

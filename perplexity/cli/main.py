@@ -32,18 +32,14 @@ def main(arguments: Sequence[str], world: World) -> int:
     try:
         command.run(parsed, world)
         world.stdout.flush()
-        return WELL
-    except BrokenPipeError:
-        return _without_stdout(world)
+    except OSError as error:
+        return _cannot_write(command, error, world)
     except KeyboardInterrupt:
         world.say(f"\n{command.cancelled}")
         return INTERRUPTED
-    except UsageError as error:
-        return _fail(command, str(error), world, code=WRONG_USE)
-    except InvalidRequest as error:
-        return _fail(command, explain_wrong(error), world, code=WRONG_USE)
-    except PerplexityError as error:
-        return _fail(command, advise(error), world, code=FAILED)
+    except (UsageError, PerplexityError) as error:
+        return _failed(command, error, world)
+    return WELL
 
 
 class _Parser(argparse.ArgumentParser):
@@ -67,15 +63,25 @@ def parser() -> argparse.ArgumentParser:
     return reading
 
 
-def _fail(command: Command, text: str, world: World, *, code: int) -> int:
-    world.say(f"{PROGRAM} {command.name}: {on_one_line(text)}")
+def _failed(command: Command, error: UsageError | PerplexityError, world: World) -> int:
+    if isinstance(error, UsageError):
+        code, told = WRONG_USE, str(error)
+    elif isinstance(error, InvalidRequest):
+        code, told = WRONG_USE, explain_wrong(error)
+    else:
+        code, told = FAILED, advise(error)
+    world.say(f"{PROGRAM} {command.name}: {on_one_line(told)}")
     return code
 
 
-def _without_stdout(world: World) -> int:
-    """End quietly when the reader of a pipe has gone; without this Python complains when it flushes at its end.
+def _cannot_write(command: Command, error: OSError, world: World) -> int:
+    """Say why nothing more can be written, unless the reader of a pipe has gone, and write to nowhere from now on.
 
+    Python would otherwise complain when it flushes at its end:
     https://docs.python.org/3/library/signal.html#note-on-sigpipe
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), world.stdout.fileno())
-    return PIPE_CLOSED
+    if isinstance(error, BrokenPipeError):
+        return PIPE_CLOSED
+    world.say(f"{PROGRAM} {command.name}: nothing more can be written ({error.strerror or type(error).__name__})")
+    return FAILED

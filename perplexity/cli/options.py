@@ -45,7 +45,8 @@ def add_mode(parser: argparse.ArgumentParser) -> None:
 
 def add_providers(parser: argparse.ArgumentParser) -> None:
     """Declare who is asked, and in which order."""
-    names = ",".join(PROVIDERS)
+    # The handbook is the playground's: it answers from this project's own pages.
+    names = ",".join(name for name in PROVIDERS if name != "handbook")
     parser.add_argument("--providers", default="", metavar="a,b", help=f"who is asked, in this order, of {names}")
 
 

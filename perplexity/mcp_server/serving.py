@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from socket import socket
 
 PATH = "/mcp"
+_OVER_SECONDS = 3
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 class Ready(Protocol):
@@ -28,10 +30,6 @@ class Ready(Protocol):
     def __call__(self, address: str, *, alone: bool) -> None:
         """Take note."""
         ...
-
-
-_OVER_SECONDS = 3
-_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 async def over_stdio(opening: AbstractAsyncContextManager[Fallback], *, stopped: Callable[[], NoReturn]) -> None:

@@ -1,9 +1,10 @@
-"""The command as a process, with its output in a pipe."""
+"""The command with its output in a pipe."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import signal
 from dataclasses import dataclass
@@ -12,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.command import run, started
-from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, replied
+from tests.fakes.command import here, run, started
+from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, replied, sse, streamed
 
 ANSWER = """\
 Example answer with a claim.[1] Another claim — ü.[2]
@@ -112,8 +113,8 @@ async def test_a_pipe_is_given_plain_text_and_the_service_what_was_typed(
 
 
 async def test_json_is_one_object_with_everything(fake: FakePerplexity, settings: dict[str, str]) -> None:
-    answer = json.loads((await run("ask", "--json", "why", settings=settings)).out)
-    results = json.loads((await run("search", "--json", "why", settings=settings)).out)
+    answer = json.loads((await here("ask", "--json", "why", settings=settings)).out)
+    results = json.loads((await here("search", "--json", "why", settings=settings)).out)
 
     assert answer["text"] == "Example answer with a claim.[1] Another claim — ü.[2]"
     assert [source["url"] for source in answer["sources"]] == ["https://a.example/1", "https://b.example/2"]
@@ -131,9 +132,9 @@ async def test_a_schema_is_sent_and_stdout_holds_the_json_alone(
     (tmp_path / "schema.json").write_text(json.dumps(schema))
     answer = json.loads(fixture("agent.200.json"))
     answer["output"][-1]["content"][0]["text"] = '{"year": 2026}'
-    fake.script("/v1/agent", replied(answer))
+    fake.script("/v1/agent", streamed(sse({"type": "response.completed", "response": answer})))
 
-    ended = await run("ask", "--schema", str(tmp_path / "schema.json"), "which year?", settings=settings)
+    ended = await here("ask", "--schema", str(tmp_path / "schema.json"), "which year?", settings=settings)
 
     assert (ended.code, ended.out) == (0, '{"year": 2026}\n')
     assert "Perplexity · " in ended.err
@@ -164,6 +165,7 @@ async def test_a_schema_is_sent_and_stdout_holds_the_json_alone(
         (["search", "--reco", "day", "q"], "unrecognized arguments: --reco"),
         (["tools", "hammer"], "there is no tool 'hammer'"),
         (["mcp", "--port", "0"], "it takes a port from 1 to 65535"),
+        (["mcp", "--host", "::"], "it takes the one address that clients use"),
         (["news"], "invalid choice: 'news'"),
         ([], "COMMAND"),
     ],
@@ -171,7 +173,7 @@ async def test_a_schema_is_sent_and_stdout_holds_the_json_alone(
 async def test_what_cannot_be_used_is_said_on_one_line(
     arguments: list[str], told: str, fake: FakePerplexity, settings: dict[str, str]
 ) -> None:
-    ended = await run(*arguments, settings=settings)
+    ended = await here(*arguments, settings=settings)
 
     assert (ended.code, ended.out) == (2, "")
     assert told in ended.err
@@ -203,14 +205,14 @@ async def test_a_failure_names_everyone_who_was_asked_and_what_to_do(
 
 
 async def test_without_a_service_that_could_answer_the_key_to_set_is_named() -> None:
-    ended = await run("ask", "--providers", "perplexity", "why")
+    ended = await here("ask", "--providers", "perplexity", "why")
 
     assert (ended.code, ended.out) == (1, "")
     assert ended.err.endswith("Set PERPLEXITY_API_KEY.\n")
 
 
 async def test_a_key_that_cannot_be_right_is_said_and_not_shown() -> None:
-    ended = await run("ask", "why", settings={"PERPLEXITY_API_KEY": "two words"})
+    ended = await here("ask", "why", settings={"PERPLEXITY_API_KEY": "two words"})
 
     assert (ended.code, ended.out) == (2, "")
     assert "api_key: it must be ASCII" in ended.err
@@ -224,7 +226,7 @@ async def test_what_tries_to_command_the_terminal_is_shown_and_does_nothing(
     found = {"results": [{"title": attack, "url": "https://a.example/" + attack, "snippet": attack, "date": attack}]}
     fake.script("/search", *[replied(found)] * 3)
 
-    written = [(await run("search", *form, "why", settings=settings)).out for form in ([], ["--raw"], ["--json"])]
+    written = [(await here("search", *form, "why", settings=settings)).out for form in ([], ["--raw"], ["--json"])]
 
     for text in written:
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
@@ -244,9 +246,22 @@ async def test_a_reader_that_goes_early_is_no_failure_to_talk_about(settings: di
     assert (code, err) == (141, b"")
 
 
+async def test_a_full_disk_is_said_on_one_line(settings: dict[str, str]) -> None:
+    descriptor = os.open("/dev/full", os.O_WRONLY)
+    async with started("search", "why", stdout=descriptor, settings=settings) as process:
+        os.close(descriptor)
+        _, err = await asyncio.wait_for(process.communicate(), 20)
+
+    assert process.returncode == 1
+    assert err.decode() == "python -m perplexity search: nothing more can be written (No space left on device)\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "path"),
-    [(["ask", "--model", "high", "--json", "why"], "/v1/agent/resp_1"), (["search", "why"], "/search")],
+    [
+        (["ask", "--model", "high", "--json", "why"], "/v1/agent/resp_1"),
+        (["search", "why"], "/search"),
+    ],
 )
 async def test_ctrl_c_cancels_and_says_so(
     arguments: list[str], path: str, fake: FakePerplexity, settings: dict[str, str]

@@ -7,6 +7,9 @@ import signal
 
 import pytest
 
+from tests.fakes import brave, openrouter
+from tests.fakes.brave import FakeBrave
+from tests.fakes.openrouter import FakeOpenRouter
 from tests.fakes.perplexity import FakePerplexity, fixture, sse, streamed
 from tests.fakes.terminal import Terminal, terminal
 
@@ -175,3 +178,35 @@ async def test_a_terminal_that_can_do_nothing_is_shown_the_whole(
 
     assert words(screen).count("Example answer with a claim.[1] Another claim — ü.[2]") == 1
     assert "\x1b" not in screen.shown
+
+
+async def test_an_answer_whose_sources_come_last_is_shown_once() -> None:
+    async with FakeOpenRouter() as routed:
+        settings = {"OPENROUTER_API_KEY": openrouter.KEY, "OPENROUTER_BASE_URL": routed.base_url}
+        chunks = ["One [1].\n\n", "Two [2].\n\n", "Three [1]."]
+        notes = [
+            {"type": "url_citation", "url_citation": {"url": f"https://{n}.example/", "title": n}} for n in ("a", "b")
+        ]
+        told = [openrouter.chunk(text) for text in chunks]
+        told += [openrouter.chunk("", annotations=notes), openrouter.chunk(finish="stop")]
+        stream = [sse(chunk) for chunk in told]
+        routed.script("/chat/completions", streamed(*stream, openrouter.END, pause=0.15))
+        async with terminal("ask", "why", settings=settings) as screen:
+            code, err = await screen.ended()
+
+    lines = [line for line in _final(screen.shown).splitlines() if line]
+    assert (code, err) == (0, "")
+    assert lines[:4] == ["One [1].", "Two [2].", "Three [1].", "Sources"]
+    assert "OpenRouter served, because PERPLEXITY_API_KEY is not set." in lines
+
+
+async def test_passages_are_quoted_and_never_taken_for_markdown(fake: FakePerplexity, settings: dict[str, str]) -> None:
+    async with FakeBrave() as searched:
+        keys = {"BRAVE_API_KEY": brave.KEY, "BRAVE_BASE_URL": searched.base_url}
+        grounding = {"generic": [{"url": "https://a.example/", "title": "A", "snippets": ["Why **this** is # so."]}]}
+        searched.fail("/llm/context", status=200, body={"grounding": grounding, "sources": {}})
+        async with terminal("ask", "--providers", "brave", "why", settings=settings | keys) as screen:
+            await screen.ended()
+
+    assert "“Why **this** is # so.” [1]" in words(screen)
+    assert "No model wrote this" in words(screen)

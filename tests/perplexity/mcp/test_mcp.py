@@ -303,6 +303,17 @@ async def _call(stdin: asyncio.StreamWriter, port: int, transport: str, stderr: 
             await client.call_tool("perplexity_ask", ASKED)
 
 
+async def test_a_key_that_cannot_be_right_ends_it_at_once() -> None:
+    wrong = {"PERPLEXITY_API_KEY": "two words"}
+    async with started("mcp", stdin=asyncio.subprocess.PIPE, settings=wrong) as process, asyncio.timeout(20):
+        assert process.stderr is not None
+        err = await process.stderr.read()
+
+        assert await process.wait() == 2
+    assert err.startswith(b"python -m perplexity mcp: api_key: ")
+    assert b"two words" not in err
+
+
 async def test_a_port_that_is_taken_is_said_in_one_line(fake: FakePerplexity) -> None:
     port = fake.base_url.rpartition(":")[2]
 
