@@ -110,7 +110,8 @@ class Attempt:
     """What one provider did: `error_class` and `summary` are None when it answered.
 
     `kind` is what was asked for; `cost_usd` what the answer cost, None where the provider does not say. One that was
-    left alone, since it had failed again and again, has the error class `Resting` and took no time.
+    left alone, since it had failed again and again, has the error class `Resting` and took no time. A provider that is
+    `search_only` has no model that could write an answer.
     """
 
     provider: str
@@ -119,6 +120,7 @@ class Attempt:
     error_class: str | None = None
     summary: str | None = None
     cost_usd: float | None = None
+    search_only: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

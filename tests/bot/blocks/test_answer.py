@@ -9,10 +9,7 @@ import pytest
 from bot.blocks.answer import answer_messages
 from bot.blocks.base import Audience, Block
 from bot.blocks.grey_line import dollars, duration
-from bot.blocks.passages import SEARCH_ONLY
 from bot.blocks.sources import day
-from perplexity.providers.duckduckgo import DuckDuckGo
-from perplexity.providers.handbook import Handbook
 from perplexity.types import Answer, AnswerKind, Attempt, Passage, Source, Usage
 from tests.fakes.slack_limits import check_message
 
@@ -146,10 +143,6 @@ def test_the_notice_says_whether_a_model_was_there(provider: str, notice: str) -
     answer = replace(PASSAGES, failed=(Attempt(provider=provider, seconds=1, error_class="X", summary="x"),))
 
     assert notice in small(answer)[0]
-
-
-def test_the_providers_without_a_model_are_known_by_name() -> None:
-    assert {DuckDuckGo.name, Handbook.name} == SEARCH_ONLY
 
 
 def test_a_passage_longer_than_a_quote_is_split() -> None:
