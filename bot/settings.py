@@ -127,7 +127,8 @@ class Settings(BaseSettings):
     @classmethod
     def _one_word(cls, secret: SecretStr | None) -> SecretStr | None:
         # Of any service: how its keys begin is not known.
-        return None if secret is None else SecretStr(one_word(secret.get_secret_value()))
+        word = one_word(secret.get_secret_value()) if secret is not None else ""
+        return SecretStr(word) if word else None
 
     @field_validator("command_prefix")
     @classmethod

@@ -82,7 +82,7 @@ def resolve(model: str | None, *, reasoning: bool = False, reasoning_effort: Eff
     name = model.strip().lower()
     sonar = _GONE.sub("sonar", name.removeprefix("perplexity/"))
     # Of the Sonar models only `perplexity/sonar` can be pinned.
-    name = sonar if sonar in SONAR and sonar != "sonar" else name
+    name = sonar if sonar in SONAR and name != "perplexity/sonar" else name
     if name in SONAR:
         return Target(effort=SONAR[name] or reasoning_effort, name=name)
     for effort in EFFORTS:

@@ -95,7 +95,7 @@ class Round:
             summary=_summary(told),
             search_only=not writes(tier.provider),
         )
-        asked_before = any(one.error_class != RESTING for one in self.failed)
+        before = bool(self.failed)
         self.failed.append(attempt)
         self.on_attempt(attempt)
         if isinstance(told, Withdrawn):
@@ -103,7 +103,7 @@ class Round:
             raise told
         if isinstance(told, InvalidRequest):
             tier.permit.abandoned()
-            if not asked_before:
+            if not before:
                 raise told
             # What a stand-in cannot do by its own rules, the next one may; what its service refuses is wrong.
             if told.status is not None:

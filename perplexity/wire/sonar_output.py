@@ -64,7 +64,7 @@ def sources_of(body: Mapping[str, JSON], annotations: Sequence[Mapping[str, JSON
         return merge(found)
     cited = {text(page.get("url")): page for page in map(_cited, annotations)}
     citations = body.get("citations")
-    listed = citations if isinstance(citations, list) and citations else [_cited(one).get("url") for one in annotations]
+    listed = citations if isinstance(citations, list) and citations else list(cited)
     return merge(_numbered([{**cited.get(url, {}), "url": url} for url in map(text, listed)]))
 
 

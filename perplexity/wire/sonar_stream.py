@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from perplexity.types import JSON, Done, Event, Source, Sources, TextDelta
@@ -54,15 +54,8 @@ class SonarStream:
         self._seen.update({name: chunk[name] for name in _REPEATED if chunk.get(name)})
         self._finish = text(choice.get("finish_reason")) or self._finish
         for part in ("message", "delta"):
-            self._cite(mappings(mapping(choice.get(part)).get("annotations")))
+            self._annotations += mappings(mapping(choice.get(part)).get("annotations"))
         return [*self._found(), *self._delta(_content(choice, "delta"))]
-
-    def _cite(self, annotations: Sequence[Mapping[str, JSON]]) -> None:
-        """Add a chunk's annotations: some services send the new ones, some all so far. Their places are the markers."""
-        if list(annotations[: len(self._annotations)]) == self._annotations:
-            self._annotations = list(annotations)
-        elif any(one not in self._annotations for one in annotations):
-            self._annotations += annotations
 
     def _found(self) -> list[Event]:
         before, self._sources = self._sources, sources_of(self._seen, self._annotations)

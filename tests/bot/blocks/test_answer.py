@@ -136,11 +136,11 @@ def test_passages_are_quoted_word_for_word_under_a_plain_notice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("provider", "notice"),
-    [("Perplexity", "No answer model could answer,"), ("DuckDuckGo", "No answer model is configured,")],
+    ("search_only", "notice"), [(False, "No answer model could answer,"), (True, "No answer model is configured,")]
 )
-def test_the_notice_says_whether_a_model_was_there(provider: str, notice: str) -> None:
-    answer = replace(PASSAGES, failed=(Attempt(provider=provider, seconds=1, error_class="X", summary="x"),))
+def test_the_notice_says_whether_a_model_was_there(search_only: bool, notice: str) -> None:
+    failed = Attempt(provider="P", seconds=1, error_class="X", summary="x", search_only=search_only)
+    answer = replace(PASSAGES, failed=(failed,))
 
     assert notice in small(answer)[0]
 
