@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -49,7 +48,7 @@ def run(parsed: argparse.Namespace, world: World) -> None:
     if form is Form.SCREEN and question.schema is None:
         _on_screen(question, parsed, world, order)
         return
-    answer = asyncio.run(_answered(question, world, order))
+    answer = world.signals.run(_answered(question, world, order))
     said = remarks(answer, unset=unset(world, order))
     if question.schema is not None and form in {Form.SCREEN, Form.PLAIN}:
         world.stdout.write(printable(answer.text) + "\n")
@@ -103,7 +102,7 @@ def _on_screen(question: Question, parsed: argparse.Namespace, world: World, ord
             return await screen.follow(provider.stream(question))
 
     screen = Screen(world.stdout, color=not parsed.no_color)
-    answer = asyncio.run(followed())
+    answer = world.signals.run(followed())
     screen.below(answer, remarks(answer, unset=unset(world, order)))
 
 
@@ -117,10 +116,4 @@ def _json(answer: Answer, _: list[str]) -> str:
 
 _FORMS: dict[Form, Callable[[Answer, list[str]], str]] = {Form.PLAIN: answer_text, Form.JSON: _json, Form.RAW: _raw}
 
-ASK = Command(
-    name="ask",
-    summary="answer a question from the web, with sources",
-    add=add,
-    run=run,
-    cancelled="Cancelled, and a run that had begun at the service with it.",
-)
+ASK = Command(name="ask", summary="answer a question from the web, with sources", add=add, run=run)

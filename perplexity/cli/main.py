@@ -5,18 +5,22 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from perplexity.advice import advise
 from perplexity.cli.ask import ASK
-from perplexity.cli.base import FAILED, INTERRUPTED, PIPE_CLOSED, WELL, WRONG_USE, Command, UsageError, World
+from perplexity.cli.base import FAILED, PIPE_CLOSED, WELL, WRONG_USE, Command, UsageError, World
 from perplexity.cli.mcp import MCP
 from perplexity.cli.options import explain_wrong, joined
 from perplexity.cli.printable import on_one_line
 from perplexity.cli.search import SEARCH
 from perplexity.cli.tools import TOOLS_COMMAND
 from perplexity.errors import InvalidRequest, PerplexityError
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 COMMANDS: tuple[Command, ...] = (SEARCH, ASK, TOOLS_COMMAND, MCP)
 
@@ -27,23 +31,34 @@ def main(arguments: Sequence[str], world: World) -> int:
     """Run one command and return the process's exit code."""
     # What a provider logs is for services, whose logs are kept; here it would stand between the lines.
     logging.getLogger("perplexity").addHandler(logging.NullHandler())
-    parsed = parser().parse_args(joined(arguments))
-    command: Command = parsed.command
+    try:
+        parsed = parser().parse_args(joined(arguments))
+    except OSError as error:
+        return _cannot_write(PROGRAM, error, world)
+    return _run(parsed.command, parsed, world)
+
+
+def _run(command: Command, parsed: argparse.Namespace, world: World) -> int:
     try:
         command.run(parsed, world)
         world.stdout.flush()
     except OSError as error:
-        return _cannot_write(command, error, world)
+        return _cannot_write(f"{PROGRAM} {command.name}", error, world)
     except KeyboardInterrupt:
         world.say(f"\n{command.cancelled}")
-        return INTERRUPTED
+        return world.signals.code
     except (UsageError, PerplexityError) as error:
         return _failed(command, error, world)
     return WELL
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong on one line."""
+    """Says what is wrong on one line, and raises OSError for a help that nobody can read."""
+
+    def print_help(self, file: SupportsWrite[str] | None = None) -> None:
+        # argparse itself passes over the error, and leaves a part to be written when Python ends.
+        (file or sys.stdout).write(self.format_help())
+        sys.stdout.flush()
 
     def error(self, message: str) -> NoReturn:
         self.exit(WRONG_USE, f"{self.prog}: {on_one_line(message)}; --help lists what there is\n")
@@ -74,14 +89,17 @@ def _failed(command: Command, error: UsageError | PerplexityError, world: World)
     return code
 
 
-def _cannot_write(command: Command, error: OSError, world: World) -> int:
+def _cannot_write(program: str, error: OSError, world: World) -> int:
     """Say why nothing more can be written, unless the reader of a pipe has gone, and write to nowhere from now on.
 
     Python would otherwise complain when it flushes at its end:
     https://docs.python.org/3/library/signal.html#note-on-sigpipe
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), world.stdout.fileno())
+    if world.signals.stopped:
+        # A terminal that was closed cannot be tidied up.
+        return world.signals.code
     if isinstance(error, BrokenPipeError):
         return PIPE_CLOSED
-    world.say(f"{PROGRAM} {command.name}: nothing more can be written ({error.strerror or type(error).__name__})")
+    world.say(f"{program}: nothing more can be written ({error.strerror or type(error).__name__})")
     return FAILED

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 from functools import partial
 from ipaddress import ip_address
 from typing import NoReturn
 
-from perplexity.cli.base import INTERRUPTED, Command, UsageError, World
+from perplexity.cli.base import Command, UsageError, World
 from perplexity.cli.chain import chain
 from perplexity.providers import configured
 from perplexity.tools.access import setup_from
@@ -32,6 +31,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(parsed: argparse.Namespace, world: World) -> None:
     """Serve until the client or a signal ends it. Raises UsageError, or InvalidRequest for an impossible key."""
+    if parsed.transport == "stdio" and (closed := sorted(world.closed & {"stdin", "stdout"})):
+        told = " and ".join(f"{name} is closed" for name in closed)
+        raise UsageError(f"{told}, where the client should be; --transport http needs neither")
     from perplexity.mcp_server.serving import CannotListen, over_http, over_stdio
 
     # A key that cannot be right is said before stdin is read: the thread that reads it could not be called off.
@@ -39,9 +41,9 @@ def run(parsed: argparse.Namespace, world: World) -> None:
     opening = chain(world, PERPLEXITYS)
     try:
         if parsed.transport == "stdio":
-            asyncio.run(over_stdio(opening, stopped=partial(_stopped, world)))
+            world.signals.run(over_stdio(opening, stopped=partial(_stopped, world)))
         else:
-            asyncio.run(over_http(opening, host=parsed.host, port=parsed.port, ready=partial(_ready, world)))
+            world.signals.run(over_http(opening, host=parsed.host, port=parsed.port, ready=partial(_ready, world)))
     except CannotListen:
         raise UsageError(f"{parsed.host} port {parsed.port} cannot be listened on; --port takes another") from None
 
@@ -54,7 +56,7 @@ def _ready(world: World, address: str, *, alone: bool) -> None:
 
 def _stopped(world: World) -> NoReturn:
     world.say(f"\n{_STOPPED}")
-    os._exit(INTERRUPTED)
+    os._exit(world.signals.code)
 
 
 def _host(text: str) -> str:

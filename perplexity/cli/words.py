@@ -17,7 +17,14 @@ def read_text(words: Sequence[str], stdin: TextIO, *, wanted: str) -> str:
     """
     text = " ".join(words)
     if text == STDIN or (not text and not stdin.isatty()):
-        text = stdin.buffer.read().decode("utf-8", errors="replace")
+        text = _all_of(stdin)
     if not text.strip():
         raise UsageError(f"there is no {wanted}; write it behind the options, or pipe it in")
     return text
+
+
+def _all_of(stdin: TextIO) -> str:
+    try:
+        return stdin.buffer.read().decode("utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(f"stdin cannot be read ({error.strerror})") from None

@@ -59,7 +59,19 @@ async def over_http(opening: AbstractAsyncContextManager[Fallback], *, host: str
         config = uvicorn.Config(
             app, host=host, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=1
         )
-        await _Announced(config, ready).serve()
+        await _served(_Announced(config, ready))
+
+
+async def _served(server: uvicorn.Server) -> None:
+    """Serve until a signal ends it; when this is cancelled it ends as well as by a signal that uvicorn knows."""
+    serving = asyncio.create_task(server.serve())
+    try:
+        await asyncio.shield(serving)
+    except asyncio.CancelledError:
+        server.should_exit = True
+        await serving
+        raise
+    finally:
         await _calls_over()
 
 

@@ -6,14 +6,16 @@ import asyncio
 import json
 import os
 import re
+import shlex
 import signal
+from asyncio.subprocess import DEVNULL, PIPE
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.fakes.command import here, run, started
+from tests.fakes.command import COMMAND, ROOT, environment, here, run, started
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, replied, sse, streamed
 
 ANSWER = """\
@@ -256,22 +258,86 @@ async def test_a_full_disk_is_said_on_one_line(settings: dict[str, str]) -> None
     assert err.decode() == "python -m perplexity search: nothing more can be written (No space left on device)\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "path"),
-    [
-        (["ask", "--model", "high", "--json", "why"], "/v1/agent/resp_1"),
-        (["search", "why"], "/search"),
-    ],
-)
-async def test_ctrl_c_cancels_and_says_so(
-    arguments: list[str], path: str, fake: FakePerplexity, settings: dict[str, str]
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize("arguments", [["ask", "--model", "high", "--json", "why"], ["search", "why"]])
+async def test_a_signal_cancels_and_says_so(
+    arguments: list[str], number: signal.Signals, code: int, fake: FakePerplexity, settings: dict[str, str]
 ) -> None:
-    fake.script(path, Fault(hang=True))
+    fake.script("/v1/agent/resp_1" if arguments[0] == "ask" else "/search", Fault(hang=True))
     async with started(*arguments, settings=settings) as process, asyncio.timeout(30):
         await fake.wait_for(2 if arguments[0] == "ask" else 1)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, err = await process.communicate()
 
-    assert (process.returncode, out) == (130, b"")
-    assert err.decode().strip().startswith("Cancelled")
+    assert (process.returncode, out) == (code, b"")
+    assert err.decode().strip() == "Cancelled."
     assert fake.cancelled == (["resp_1"] if arguments[0] == "ask" else [])
+
+
+async def test_a_signal_that_is_to_be_ignored_is_ignored(fake: FakePerplexity, settings: dict[str, str]) -> None:
+    fake.script("/search", Fault(hang=True))
+    heard = [signal.signal(number, signal.SIG_IGN) for number in (signal.SIGHUP, signal.SIGINT)]
+    try:
+        async with started("search", "why", settings=settings) as process, asyncio.timeout(30):
+            await fake.wait_for(1)
+            process.send_signal(signal.SIGHUP)
+            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGTERM)
+            await process.communicate()
+    finally:
+        for number, handler in zip((signal.SIGHUP, signal.SIGINT), heard, strict=True):
+            signal.signal(number, handler)
+
+    assert process.returncode == 143
+
+
+async def test_ctrl_c_while_it_is_loaded_is_quiet(tmp_path: Path) -> None:
+    # Something that is loaded on the way asks for the signal.
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'perplexity.advice': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+    )
+
+    ended = await run("tools", settings={"PYTHONPATH": str(tmp_path)})
+
+    assert (ended.code, ended.out, ended.err) == (130, "", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        ("ask why >&-", 0, ""),
+        ("ask why >&- 2>&-", 0, ""),
+        ("ask why <&-", 0, ""),
+        ("ask <&-", 2, "python -m perplexity ask: there is no question;"),
+        ("ask <&- >&- 2>&-", 2, ""),
+        ("ask 0>/dev/null", 2, "python -m perplexity ask: stdin cannot be read (Bad file descriptor)"),
+        ("ask --wrong >&-", 2, "python -m perplexity"),
+        ("ask --wrong 2>&-", 2, ""),
+        ("mcp <&-", 2, "python -m perplexity mcp: stdin is closed,"),
+        ("mcp >&-", 2, "python -m perplexity mcp: stdout is closed,"),
+        ("mcp <&- >&- 2>&-", 2, ""),
+        ("--help >&-", 0, ""),
+        ("--help >/dev/full", 1, "python -m perplexity: nothing more can be written (No space left on device)"),
+        ("--help | true", 141, ""),
+        ("ask --help | true", 141, ""),
+    ],
+)
+async def test_streams_that_are_closed_or_full_end_without_a_traceback(
+    words: str, code: int, told: str, settings: dict[str, str]
+) -> None:
+    # Python is slower than `true`, whose pipe is closed by the time anything is written.
+    line = f"set -o pipefail; {shlex.join(COMMAND)} {words}"
+    process = await asyncio.create_subprocess_exec(
+        "bash", "-c", line,
+        env=environment(settings), cwd=ROOT, stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE,
+    )  # fmt: skip
+    async with asyncio.timeout(30):
+        _, err = await process.communicate()
+
+    assert process.returncode == code
+    assert err.decode().startswith(told)
+    assert err.count(b"\n") == bool(told)

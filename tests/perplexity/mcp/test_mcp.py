@@ -267,8 +267,11 @@ async def test_stdout_holds_the_protocol_and_nothing_else(fake: FakePerplexity) 
     assert KEY.encode() not in err
 
 
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 @pytest.mark.parametrize("arguments", [("mcp",), ("mcp", "--transport", "http", "--port")])
-async def test_ctrl_c_stops_it_and_cancels_what_it_was_doing(arguments: tuple[str, ...], fake: FakePerplexity) -> None:
+async def test_a_signal_stops_it_and_cancels_what_it_was_doing(
+    arguments: tuple[str, ...], number: signal.Signals, code: int, fake: FakePerplexity
+) -> None:
     transport = "http" if len(arguments) > 1 else "stdio"
     fake.script("/v1/agent", streamed(BEGUN, hang=True))
     port = free_port()
@@ -279,12 +282,12 @@ async def test_ctrl_c_stops_it_and_cancels_what_it_was_doing(arguments: tuple[st
         call = asyncio.create_task(_call(process.stdin, port, transport, process.stderr))
         await fake.wait_for(1)
         await asyncio.sleep(0.1)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         async with asyncio.timeout(20):
             _, err = await asyncio.gather(process.wait(), process.stderr.read())
         await asyncio.gather(call, return_exceptions=True)
 
-    assert process.returncode == 130
+    assert process.returncode == code
     assert err.decode().strip().splitlines()[-1] == "Stopped."
     assert fake.cancelled == [RUN]
 
