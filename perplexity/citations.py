@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from perplexity.addresses import linkable
 from perplexity.prose import Kind, regions
+from perplexity.quoting import quoted, quoted_address, told
 from perplexity.types import Answer, Source
 
 _NUMBERS = r"[ \t]{0,8}(?:web:)?[0-9]{1,3}(?:[ \t]{0,8}[,;][ \t]{0,8}(?:web:)?[0-9]{1,3})*[ \t]{0,8}"
@@ -110,11 +111,13 @@ def without_orphans(text: str, sources: Sequence[Source]) -> tuple[str, int]:
 def format_result(answer: Answer) -> str:
     """Return an answer as the text that a tool hands to a model: the result, then every source in the service's order.
 
-    Markers keep the service's numbers; those of no source are left out, so that no model goes looking for it.
+    Markers keep the service's numbers; those of no source are left out, so that no model goes looking for it. What
+    pages say is `quoted`.
     """
-    text, _ = without_orphans(answer.text, answer.sources)
+    text, _ = without_orphans(told(answer), answer.sources)
     listed = [
-        f"- [{source.number}] {source.title} ({source.date or 'N/A'}) [{source.url}]" for source in answer.sources
+        f"- [{s.number}] {quoted(s.title)} ({quoted(s.date or 'N/A')}) [{quoted_address(s.url)}]"
+        for s in answer.sources
     ]
     return "\n".join(["<result>", text, "</result>", "", "<references>", *listed, "</references>"])
 
