@@ -63,8 +63,8 @@ class World:
 class Command:
     """One command: `add` declares its arguments, `run` does it with those that were read.
 
-    `run` raises UsageError, InvalidRequest or another PerplexityError, and KeyboardInterrupt; `cancelled` is what is
-    said then.
+    `run` raises UsageError, Failure, InvalidRequest or another PerplexityError, and KeyboardInterrupt; `cancelled` is
+    what is said then.
     """
 
     name: str
@@ -76,3 +76,7 @@ class Command:
 
 class UsageError(Exception):
     """The arguments cannot be used; its text is one line that says what is right."""
+
+
+class Failure(Exception):
+    """What came is not what was asked for; its text is one line that says why."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from perplexity.advice import advise
 from perplexity.cli.ask import ASK
-from perplexity.cli.base import FAILED, PIPE_CLOSED, WELL, WRONG_USE, Command, UsageError, World
+from perplexity.cli.base import FAILED, PIPE_CLOSED, WELL, WRONG_USE, Command, Failure, UsageError, World
 from perplexity.cli.mcp import MCP
 from perplexity.cli.options import explain_wrong, joined
 from perplexity.cli.printable import on_one_line
@@ -47,7 +47,7 @@ def _run(command: Command, parsed: argparse.Namespace, world: World) -> int:
     except KeyboardInterrupt:
         world.say(f"\n{command.cancelled}")
         return world.signals.code
-    except (UsageError, PerplexityError) as error:
+    except (UsageError, Failure, PerplexityError) as error:
         return _failed(command, error, world)
     return WELL
 
@@ -78,9 +78,11 @@ def parser() -> argparse.ArgumentParser:
     return reading
 
 
-def _failed(command: Command, error: UsageError | PerplexityError, world: World) -> int:
+def _failed(command: Command, error: UsageError | Failure | PerplexityError, world: World) -> int:
     if isinstance(error, UsageError):
         code, told = WRONG_USE, str(error)
+    elif isinstance(error, Failure):
+        code, told = FAILED, str(error)
     elif isinstance(error, InvalidRequest):
         code, told = WRONG_USE, explain_wrong(error)
     else:

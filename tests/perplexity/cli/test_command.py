@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.command import COMMAND, ROOT, environment, here, run, started
-from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, replied, sse, streamed
+from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, replied
 
 ANSWER = """\
 Example answer with a claim.[1] Another claim — ü.[2]
@@ -125,22 +125,6 @@ async def test_json_is_one_object_with_everything(fake: FakePerplexity, settings
         "Perplexity Search",
         ["https://a.example/1", "https://b.example/2"],
     )
-
-
-async def test_a_schema_is_sent_and_stdout_holds_the_json_alone(
-    tmp_path: Path, fake: FakePerplexity, settings: dict[str, str]
-) -> None:
-    schema = {"type": "object", "properties": {"year": {"type": "integer"}}}
-    (tmp_path / "schema.json").write_text(json.dumps(schema))
-    answer = json.loads(fixture("agent.200.json"))
-    answer["output"][-1]["content"][0]["text"] = '{"year": 2026}'
-    fake.script("/v1/agent", streamed(sse({"type": "response.completed", "response": answer})))
-
-    ended = await here("ask", "--schema", str(tmp_path / "schema.json"), "which year?", settings=settings)
-
-    assert (ended.code, ended.out) == (0, '{"year": 2026}\n')
-    assert "Perplexity · " in ended.err
-    assert fake.requests[0].json["response_format"]["json_schema"]["schema"] == schema
 
 
 @pytest.mark.parametrize(
