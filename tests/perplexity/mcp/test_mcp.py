@@ -14,6 +14,7 @@ from mcp.types import CallToolResult, TextContent
 
 from perplexity.fallback import Fallback
 from perplexity.mcp_server.server import build
+from perplexity.mcp_server.serving import security
 from perplexity.providers import opened
 from perplexity.providers.setup import Setup
 from perplexity.retry import RetryPolicy
@@ -233,28 +234,57 @@ async def test_a_tool_that_it_has_not_is_an_error_of_the_protocol(fake: FakePerp
             await client.call_tool("perplexity_guess", {})
 
 
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+}
+
+
 async def test_a_page_elsewhere_cannot_reach_it_through_a_browser() -> None:
-    expected = {
-        (): 200,
-        (("Host", "evil.example"),): 421,
-        (("Host", "127.0.0.1.evil.example:80"),): 421,
-        (("Origin", "https://evil.example"),): 403,
-        (("Origin", "http://127.0.0.1:3000"),): 200,
-    }
-    initialize = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
-    }
     accepted = {"Accept": "application/json, text/event-stream"}
     async with listening() as address, aiohttp.ClientSession() as session:
+        port = address.removesuffix("/mcp").rpartition(":")[2]
+        expected = {
+            (): 200,
+            ("Host", "localhost"): 200,
+            ("Host", f"LocalHost:{port}"): 200,
+            ("Host", f"[::1]:{port}"): 200,
+            ("Host", "localhost:1"): 421,
+            ("Host", "localhost:.evil.example"): 421,
+            ("Host", "evil.example"): 421,
+            ("Host", "127.0.0.1.evil.example:80"): 421,
+            ("Origin", f"http://LOCALHOST:{port}"): 200,
+            ("Origin", "http://localhost"): 403,
+            ("Origin", "http://127.0.0.1:3000"): 403,
+            ("Origin", f"https://127.0.0.1:{port}"): 403,
+            ("Origin", "https://evil.example"): 403,
+            ("Origin", "null"): 403,
+        }
         got = {}
-        for headers in expected:
-            async with session.post(address, json=initialize, headers=accepted | dict(headers)) as response:
-                got[headers] = response.status
+        for header in expected:
+            headers = accepted | ({header[0]: header[1]} if header else {})
+            async with session.post(address, json=INITIALIZE, headers=headers) as response:
+                got[header] = response.status
 
     assert expected == got
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "hosts", "origins"),
+    [
+        ("127.0.0.2", 8765, {"127.0.0.2", "127.0.0.2:8765"}, {"http://127.0.0.2:8765"}),
+        ("Search.Example", 80, {"search.example", "search.example:80"}, {"http://search.example"}),
+        ("FD00::1", 8765, {"[fd00::1]", "[fd00::1]:8765"}, {"http://[fd00::1]:8765"}),
+    ],
+)
+def test_the_host_that_it_listens_on_may_be_named(host: str, port: int, hosts: set[str], origins: set[str]) -> None:
+    allowed = security(host, port)
+
+    assert hosts <= set(allowed.allowed_hosts)
+    assert origins <= set(allowed.allowed_origins)
+    assert not [place for place in (*allowed.allowed_hosts, *allowed.allowed_origins) if "*" in place]
 
 
 async def test_stdout_holds_the_protocol_and_nothing_else(fake: FakePerplexity) -> None:
