@@ -184,6 +184,22 @@ async def test_a_tool_that_fails_is_told_to_the_model_which_goes_on() -> None:
             "[Far](https://moon.example/).",
             (),
         ),
+        (
+            [
+                calls("WebSearch", query="moon"),
+                Says(text="Far [1], https://e.example [so](https://e.example/) [[3]](https://e.example/3)."),
+            ],
+            "Far [1], so.",
+            (
+                "1 reference was removed: no page that the agent found has that number.",
+                "2 addresses were removed: no page that the agent found is there.",
+            ),
+        ),
+        (
+            [Says(text="See [this](https://e.example/).")],
+            "See this.",
+            (UNSEARCHED, "1 address was removed: no page that the agent found is there."),
+        ),
     ],
 )
 async def test_only_pages_that_a_tool_returned_are_cited_and_the_rest_is_labelled(
