@@ -9,9 +9,7 @@ from ipaddress import ip_address
 from typing import NoReturn
 
 from perplexity.cli.base import Command, UsageError, World
-from perplexity.cli.chain import chain
-from perplexity.providers import configured
-from perplexity.tools.access import setup_from
+from perplexity.cli.chain import chain, checked_setup
 
 PERPLEXITYS = ("perplexity", "openrouter")
 """The tools bear Perplexity's name, so its own models answer: by itself, or through OpenRouter."""
@@ -30,14 +28,14 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(parsed: argparse.Namespace, world: World) -> None:
-    """Serve until the client or a signal ends it. Raises UsageError, or InvalidRequest for an impossible key."""
+    """Serve until the client or a signal ends it. Raises UsageError, for a key that cannot be right too."""
     if parsed.transport == "stdio" and (closed := sorted(world.closed & {"stdin", "stdout"})):
         told = " and ".join(f"{name} is closed" for name in closed)
         raise UsageError(f"{told}, where the client should be; --transport http needs neither")
     from perplexity.mcp_server.serving import CannotListen, over_http, over_stdio
 
     # A key that cannot be right is said before stdin is read: the thread that reads it could not be called off.
-    configured(setup_from(world.environ), order=PERPLEXITYS)
+    checked_setup(world, PERPLEXITYS)
     opening = chain(world, PERPLEXITYS)
     try:
         if parsed.transport == "stdio":

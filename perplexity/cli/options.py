@@ -84,8 +84,9 @@ def joined(arguments: Iterable[str]) -> list[str]:
 
 def explain_wrong(error: InvalidRequest) -> str:
     """Return one line on a value that is not allowed; fields are named as the options are."""
-    dashes = "" if error.field in {None, "query", "prompt", "api_key", "base_url"} else "--"
-    return f"{dashes}{error}"
+    # What a service says of its own accord is about its own fields.
+    typed = error.allowed is not None and error.field not in {"query", "prompt"}
+    return f"--{error}" if typed else str(error)
 
 
 def _listed(values: Sequence[str]) -> list[str]:

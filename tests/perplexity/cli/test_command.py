@@ -190,19 +190,69 @@ async def test_a_failure_names_everyone_who_was_asked_and_what_to_do(
     assert KEY not in ended.err
 
 
-async def test_without_a_service_that_could_answer_the_key_to_set_is_named() -> None:
-    ended = await here("ask", "--providers", "perplexity", "why")
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["ask", "--providers", "perplexity"], "PERPLEXITY_API_KEY is not set."),
+        (["search", "--providers", "brave"], "BRAVE_API_KEY is not set."),
+        (["ask", "--providers", "openrouter,brave"], "OPENROUTER_API_KEY and BRAVE_API_KEY are not set."),
+        (
+            ["ask", "--schema", "tests/data/cli/schema.json"],
+            "PERPLEXITY_API_KEY and OPENROUTER_API_KEY are not set.",
+        ),
+    ],
+    ids=lambda value: str(value)[-30:],
+)
+async def test_without_a_service_that_was_asked_for_its_key_is_named(arguments: list[str], told: str) -> None:
+    ended = await here(*arguments, "why")
 
     assert (ended.code, ended.out) == (1, "")
-    assert ended.err.endswith("Set PERPLEXITY_API_KEY.\n")
+    assert ended.err == f"python -m perplexity {arguments[0]}: Nobody can be asked: {told}\n"
 
 
-async def test_a_key_that_cannot_be_right_is_said_and_not_shown() -> None:
-    ended = await here("ask", "why", settings={"PERPLEXITY_API_KEY": "two words"})
+async def test_a_service_that_only_answers_is_not_asked_to_search() -> None:
+    ended = await here("search", "--providers", "openrouter", "why", settings={"OPENROUTER_API_KEY": "sk-x"})
+
+    assert (ended.code, ended.out) == (1, "")
+    assert "openrouter cannot do this; choose others with --providers." in ended.err
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"PERPLEXITY_API_KEY": "two words"}, "PERPLEXITY_API_KEY: it must be ASCII"),
+        ({"PPLX_API_KEY": "two words"}, "PPLX_API_KEY: it must be ASCII"),
+        ({"BRAVE_API_KEY": "two words"}, "BRAVE_API_KEY: it must be ASCII"),
+        (
+            {"PERPLEXITY_API_KEY": KEY, "PERPLEXITY_BASE_URL": "foo"},
+            "PERPLEXITY_BASE_URL: 'foo' is not allowed; it must be an https address",
+        ),
+        (
+            {"BRAVE_API_KEY": KEY, "BRAVE_BASE_URL": "http://me:two words@a.example/x?two words"},
+            "BRAVE_BASE_URL: 'http://a.example/x' is not allowed; it must be an https address",
+        ),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+@pytest.mark.parametrize("command", ["ask", "search"])
+async def test_a_variable_that_cannot_be_right_is_named_and_no_secret_shown(
+    command: str, settings: dict[str, str], told: str
+) -> None:
+    ended = await here(command, "why", settings=settings)
 
     assert (ended.code, ended.out) == (2, "")
-    assert "api_key: it must be ASCII" in ended.err
+    assert ended.err.startswith(f"python -m perplexity {command}: {told}")
     assert "two words" not in ended.err
+
+
+async def test_what_the_service_says_of_its_own_fields_is_not_taken_for_an_option(
+    fake: FakePerplexity, settings: dict[str, str]
+) -> None:
+    fake.fail("/v1/agent", status=400, body={"error": {"type": "invalid_request", "message": "bad", "param": "input"}})
+
+    ended = await here("ask", "why", settings=settings)
+
+    assert (ended.code, ended.err) == (2, "python -m perplexity ask: bad\n")
 
 
 async def test_what_tries_to_command_the_terminal_is_shown_and_does_nothing(

@@ -191,10 +191,15 @@ async def test_a_missing_key_is_a_result_and_no_crash(transport: str) -> None:
         ("perplexity_search", {}, "query is missing"),
         ("perplexity_search", {"query": "q", "max_results": 21}, "max_results must be a whole number from 1 to 20"),
         ("perplexity_search", {"query": "q", "country": "Mars"}, "two-letter country code"),
-        ("perplexity_search", {"query": " "}, "it must hold some text"),
-        ("perplexity_ask", {"messages": []}, "the last message must be the user's"),
+        ("perplexity_search", {"query": " "}, "query: '' is not allowed; it must hold some text"),
+        ("perplexity_search", {"query": None}, "query must be a string, not null"),
+        ("perplexity_ask", {"messages": []}, "messages: '' is not allowed; the last message must be the user's"),
         ("perplexity_ask", {"messages": [{"role": "robot", "content": "x"}]}, "system, user or assistant"),
-        ("perplexity_ask", ASKED | {"search_domain_filter": ["http://a.com/"]}, "host name"),
+        (
+            "perplexity_ask",
+            ASKED | {"search_domain_filter": ["http://a.com/"]},
+            "search_domain_filter: 'http://a.com/' is not",
+        ),
     ],
 )
 async def test_a_wrong_argument_is_said_so_that_a_model_can_put_it_right(
@@ -226,6 +231,19 @@ async def test_a_failure_of_the_service_is_a_result(
     assert result.is_error
     assert told in text(result)
     assert KEY not in text(result)
+
+
+async def test_an_optional_argument_that_is_null_counts_as_left_out(fake: FakePerplexity) -> None:
+    async with beside(fake) as client:
+        (found, asked) = (
+            await client.call_tool("perplexity_search", {"query": "q", "max_results": None, "country": None}),
+            await client.call_tool(
+                "perplexity_ask", ASKED | {"search_recency_filter": None, "search_domain_filter": None}
+            ),
+        )
+
+    assert (found.is_error, asked.is_error) == (False, False)
+    assert fake.requests[0].json == {"query": "q", "max_results": 10, "max_tokens_per_page": 1024}
 
 
 async def test_a_tool_that_it_has_not_is_an_error_of_the_protocol(fake: FakePerplexity) -> None:
@@ -343,7 +361,7 @@ async def test_a_key_that_cannot_be_right_ends_it_at_once() -> None:
         err = await process.stderr.read()
 
         assert await process.wait() == 2
-    assert err.startswith(b"python -m perplexity mcp: api_key: ")
+    assert err.startswith(b"python -m perplexity mcp: PERPLEXITY_API_KEY: it must be ASCII ")
     assert b"two words" not in err
 
 
