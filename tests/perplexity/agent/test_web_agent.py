@@ -531,6 +531,17 @@ def test_openrouter_wants_a_key() -> None:
         model_at("https://openrouter.ai/api/v1", name=MODEL, api_key=None)
 
 
+@pytest.mark.parametrize("proxy", ["foo://x", "socks5://127.0.0.1:9"])
+def test_a_proxy_that_cannot_be_used_is_named_when_the_model_is_made(
+    proxy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("all_proxy", proxy)
+    monkeypatch.setenv("no_proxy", "")
+
+    with pytest.raises(ConnectionFailed, match="ALL_PROXY"):
+        model_at("https://openrouter.ai/api/v1", name=MODEL, api_key=KEY)
+
+
 def test_an_empty_question_is_refused_before_anything_is_sent() -> None:
     with pytest.raises(InvalidRequest):
         asyncio.run(run(Says(text="no"), question=asked(" ")))
