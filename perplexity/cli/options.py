@@ -19,6 +19,8 @@ from perplexity.filters import (
 from perplexity.providers import PROVIDERS, checked_order
 
 _MAY_BEGIN_WITH_A_DASH = ("--domain",)
+# The handbook is the playground's: it answers from this project's own pages.
+_PROVIDERS = ",".join(name for name in PROVIDERS if name != "handbook")
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
@@ -45,9 +47,7 @@ def add_mode(parser: argparse.ArgumentParser) -> None:
 
 def add_providers(parser: argparse.ArgumentParser) -> None:
     """Declare who is asked, and in which order."""
-    # The handbook is the playground's: it answers from this project's own pages.
-    names = ",".join(name for name in PROVIDERS if name != "handbook")
-    parser.add_argument("--providers", default="", metavar="a,b", help=f"who is asked, in this order, of {names}")
+    parser.add_argument("--providers", metavar="a,b", help=f"who is asked, in this order, of {_PROVIDERS}")
 
 
 def read_filters(parsed: argparse.Namespace) -> Filters:
@@ -68,6 +68,10 @@ def read_filters(parsed: argparse.Namespace) -> Filters:
 
 def read_providers(parsed: argparse.Namespace) -> tuple[str, ...]:
     """Return who is asked; nobody stands for all of them. Raises InvalidRequest for a name that is none."""
+    if parsed.providers is None:
+        return ()
+    if not parsed.providers.strip(", "):
+        raise InvalidRequest.of("providers", parsed.providers, f"it takes some of {_PROVIDERS}")
     return checked_order(parsed.providers.split(","))
 
 
@@ -90,4 +94,5 @@ def explain_wrong(error: InvalidRequest) -> str:
 
 
 def _listed(values: Sequence[str]) -> list[str]:
-    return [part for value in values for part in value.split(",") if part.strip()]
+    # A value without any part, such as of a variable that is not set, is wrong and not nothing.
+    return [part for value in values for part in [part for part in value.split(",") if part.strip()] or [value]]

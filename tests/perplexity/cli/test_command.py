@@ -133,6 +133,10 @@ async def test_json_is_one_object_with_everything(fake: FakePerplexity, settings
         (["ask", "--recency", "hours", "q"], "--recency: 'hours' is not allowed; did you mean hour?"),
         (["ask", "--recency", "day", "--after", "2026-01-01", "q"], "cannot be combined with after or before"),
         (["ask", "--domain", "https://a.com", "q"], "--domain: 'https://a.com' is not allowed"),
+        (["ask", "--domain", "", "q"], "--domain: '' is not allowed"),
+        (["ask", "--domain=a.com", "--domain", " , ", "q"], "--domain: ' , ' is not allowed"),
+        (["ask", "--lang", "", "q"], "--lang: '' is not allowed"),
+        (["ask", "--providers", "", "q"], "--providers: '' is not allowed"),
         (["ask", "--lang", "xx", "q"], "--lang: 'xx' is not allowed"),
         (["ask", "--country", "Mars", "q"], "--country: 'Mars' is not allowed"),
         (["ask", "--before", "2026-13-01", "q"], "--before: '2026-13-01' is not allowed"),
@@ -375,3 +379,12 @@ async def test_streams_that_are_closed_or_full_end_without_a_traceback(
     assert process.returncode == code
     assert err.decode().startswith(told)
     assert err.count(b"\n") == bool(told)
+
+
+@pytest.mark.parametrize("words", [["a", "b\udcffc"], ["a b\udcffc"]])
+async def test_bytes_that_are_no_text_are_shown_to_be_missing(
+    words: list[str], fake: FakePerplexity, settings: dict[str, str]
+) -> None:
+    await here("search", *words, settings=settings)
+
+    assert fake.requests[0].json["query"] == "a b\ufffdc"

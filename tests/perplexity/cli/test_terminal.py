@@ -132,12 +132,20 @@ async def test_text_that_looks_like_html_or_a_link_definition_is_not_hidden(
     fake: FakePerplexity, settings: dict[str, str]
 ) -> None:
     text = "A List<int> and <b>more</b>.\n\n[label]: https://hidden.example\n\n[words](https://shown.example/x)"
+    text += "\n\n![picture](https://image.example/i.png) ![](https://image.example/j.png)"
     fake.script("/v1/agent", streamed(CREATED, delta(text), answered(text)))
 
     async with terminal("ask", "why", settings=settings) as screen:
         await screen.ended()
 
-    for shown in ("List<int>", "<b>more</b>", "https://hidden.example", "words (https://shown.example/x)"):
+    for shown in (
+        "List<int>",
+        "<b>more</b>",
+        "https://hidden.example",
+        "words (https://shown.example/x)",
+        "picture (https://image.example/i.png)",
+        "(https://image.example/j.png)",
+    ):
         assert shown in words(screen)
 
 
@@ -154,16 +162,19 @@ async def test_a_signal_while_it_writes_cancels_the_run_and_says_so(
 
     assert (code, err) == (ends, "\nCancelled.\n")
     assert fake.cancelled == [RUN]
+    assert "Half an answer".startswith(_final(screen.shown).strip() or "nothing")
     assert screen.shown.count("\x1b[?25l") == screen.shown.count("\x1b[?25h")
 
 
 async def test_an_answer_that_breaks_off_is_a_failure(fake: FakePerplexity, settings: dict[str, str]) -> None:
-    fake.script("/v1/agent", streamed(CREATED, delta("Half"), reset=True))
+    pieces = [delta("Half **an** "), delta("answer"), delta(", it"), delta(" seems")]
+    fake.script("/v1/agent", streamed(CREATED, *pieces, reset=True, pause=0.15))
 
     async with terminal("ask", "--providers", "perplexity", "why", settings=settings) as screen:
         code, err = await screen.ended()
 
     assert code == 1
+    assert [line for line in _final(screen.shown).splitlines() if line] == ["Half an answer, it seems"]
     assert err.startswith("python -m perplexity ask: Perplexity ")
     assert "Sources" not in screen.shown
 
