@@ -21,7 +21,7 @@ _SECRET = re.compile(r"[^/@]*@|[?#].*")
 async def chain(world: World, order: Sequence[str] = ()) -> AsyncIterator[Fallback]:
     """Give the chain, in this order or the usual one, and close its connections at the end.
 
-    Raises UsageError or InvalidRequest for a variable that cannot be right, and Failure where nobody of the order can be asked.
+    Raises UsageError or InvalidRequest for a variable that cannot be right, and Failure where nobody can be asked.
     """
     setup = checked_setup(world, order)
     async with opened(setup, order=order) as providers:
@@ -34,7 +34,7 @@ async def chain(world: World, order: Sequence[str] = ()) -> AsyncIterator[Fallba
 
 
 def checked_setup(world: World, order: Sequence[str] = ()) -> Setup:
-    """Return what the providers of the order need. Raises UsageError, or InvalidRequest, that names what cannot be right."""
+    """Return what the providers of the order need. Raises UsageError or InvalidRequest for what cannot be right."""
     setup = setup_from(world.environ)
     for name in order or PROVIDERS:
         try:
