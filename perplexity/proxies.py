@@ -6,7 +6,6 @@ makes it refuse our own Authorization header.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -38,7 +37,7 @@ def check_proxies() -> None:
         checked_proxy(f"{name.upper()}_PROXY", proxies.get(name))
 
 
-def checked_proxy(variable: str, proxy: str | None, *, kinds: Sequence[str] = HTTP) -> str | None:
+def checked_proxy(variable: str, proxy: str | None) -> str | None:
     """Return a proxy's address; an empty one is none, one without a kind is http's.
 
     Raises ConnectionFailed, which holds no part of the address: a password may stand in it.
@@ -46,17 +45,17 @@ def checked_proxy(variable: str, proxy: str | None, *, kinds: Sequence[str] = HT
     if proxy is None or not proxy.strip():
         return None
     address = proxy.strip() if "://" in proxy else f"http://{proxy.strip()}"
-    if not _is_of(address, kinds):
-        allowed = ", ".join(f"{kind}://host:port" for kind in kinds)
+    if not _can_be_used(address):
+        allowed = ", ".join(f"{kind}://host:port" for kind in HTTP)
         failed = ConnectionFailed(f"{variable}: its value is not allowed; it takes {allowed}, or nothing")
         failed.sent = False
         raise failed
     return address
 
 
-def _is_of(proxy: str, kinds: Sequence[str]) -> bool:
+def _can_be_used(proxy: str) -> bool:
     try:
         parts = urlsplit(proxy)
-        return parts.scheme in kinds and bool(parts.hostname) and parts.port != 0
+        return parts.scheme in HTTP and bool(parts.hostname) and parts.port != 0
     except ValueError:  # a port that is none, a bracket that is not closed
         return False

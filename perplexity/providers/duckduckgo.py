@@ -7,7 +7,6 @@ the same to it, so no results is never taken for a fact about the web.
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import AsyncGenerator, Callable
 from math import ceil
@@ -19,7 +18,6 @@ from perplexity.providers.base import BOTH
 from perplexity.providers.duckduckgo_pages import TIMELIMIT, Page, check, not_applied, numbered, read
 from perplexity.providers.duckduckgo_regions import region
 from perplexity.providers.setup import Setup
-from perplexity.proxies import checked_proxy
 from perplexity.queries import LONGEST_QUERY, checked_query
 from perplexity.sites import with_sites
 from perplexity.threads import Threads
@@ -28,8 +26,6 @@ from perplexity.types import Answer, Event, Query, Question, SearchResults, Sour
 SECONDS = 10.0
 """The time one search may take when its query names none."""
 _PER_PAGE = 10
-PROXY = "DDGS_PROXY"
-_KINDS_OF_PROXY = ("http", "https", "socks4", "socks5", "socks5h")
 
 
 class Find(Protocol):
@@ -127,7 +123,7 @@ def through_ddgs(query: str, *, region: str, timelimit: str | None, page: int, t
 
     try:
         # One instance a call: it caches engines and is not documented as safe to share between threads.
-        results = DDGS(proxy=_proxy(), timeout=timeout).text(
+        results = DDGS(timeout=timeout).text(
             query, region=region, timelimit=timelimit, page=page, max_results=None, backend="duckduckgo"
         )
     except TimeoutException:
@@ -136,15 +132,6 @@ def through_ddgs(query: str, *, region: str, timelimit: str | None, page: int, t
         kind = NothingFound if "No results" in str(error) else ConnectionFailed
         raise kind("the search failed", provider=DuckDuckGo.name) from None
     return results
-
-
-def _proxy() -> str | None:
-    """Return the proxy that the library's own variable names. Raises ConnectionFailed for one that cannot be used."""
-    proxy = checked_proxy(PROXY, os.environ.get(PROXY), kinds=_KINDS_OF_PROXY)
-    if proxy is None:
-        # The library takes what is set to nothing for an address, and fails.
-        os.environ.pop(PROXY, None)
-    return proxy
 
 
 def _own(error: PerplexityError | TimeoutError) -> PerplexityError:

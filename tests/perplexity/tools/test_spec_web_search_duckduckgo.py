@@ -59,24 +59,6 @@ async def test_three_results_are_told_with_title_snippet_and_address(point_at: P
     assert [form["q"] for form in fake.forms] == ["python"]
 
 
-async def test_an_empty_proxy_is_none(point_at: PointAt, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DDGS_PROXY", "")
-    async with FakeDuckDuckGo(HITS) as fake:
-        point_at(fake)
-
-        assert (await TOOL(query="python")).startswith("Title: Python\n")
-
-
-async def test_a_proxy_that_cannot_be_used_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DDGS_PROXY", "foo://private")
-
-    told = await TOOL(query="python")
-
-    assert isinstance(told, Failure)
-    assert "DDGS_PROXY: its value is not allowed; it takes http://host:port" in told
-    assert "private" not in told
-
-
 async def test_no_results_are_a_clear_line_and_no_failure(point_at: PointAt) -> None:
     async with FakeDuckDuckGo([]) as fake:
         point_at(fake)
