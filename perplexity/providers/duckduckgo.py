@@ -120,6 +120,7 @@ def through_ddgs(query: str, *, region: str, timelimit: str | None, page: int, t
     """
     from ddgs import DDGS
     from ddgs.exceptions import DDGSException, TimeoutException
+    from primp import BuilderError
 
     try:
         # One instance a call: it caches engines and is not documented as safe to share between threads.
@@ -128,6 +129,11 @@ def through_ddgs(query: str, *, region: str, timelimit: str | None, page: int, t
         )
     except TimeoutException:
         raise TimedOut("DuckDuckGo timed out", provider=DuckDuckGo.name) from None
+    except BuilderError:  # the library reads its variable itself, and hands on what it makes of it
+        allowed = "it takes http://host:port or socks5://host:port; unset it for none"
+        failed = ConnectionFailed(f"DDGS_PROXY: its value is not allowed; {allowed}", provider=DuckDuckGo.name)
+        failed.sent = False
+        raise failed from None
     except DDGSException as error:
         kind = NothingFound if "No results" in str(error) else ConnectionFailed
         raise kind("the search failed", provider=DuckDuckGo.name) from None
