@@ -22,6 +22,7 @@ from bot.manifest import EXAMPLE, as_json, as_yaml
 from bot.settings import Settings
 from bot.storage.embedded import NoEmbeddedServer, embedded_server, require
 from bot.storage.migrations import migrate
+from perplexity.errors import ConnectionFailed
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -98,7 +99,10 @@ def _run(settings: Settings, parsed: argparse.Namespace) -> int:
         if parsed.command == "migrate":
             _say(f"Database  {described}\nMigrated  {applied} applied")
             return 0
-        asyncio.run(_serve(settings, parsed, conninfo=conninfo, described=described))
+        try:
+            asyncio.run(_serve(settings, parsed, conninfo=conninfo, described=described))
+        except ConnectionFailed as error:  # a proxy in the environment that nothing can be reached by
+            raise SettingsError(error.message) from None
     return 0
 
 

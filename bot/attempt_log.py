@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from psycopg import Error
+
 from bot.storage.attempts import Attempts, TimedAttempt
 from bot.storage.patience import AWAY
 from perplexity.types import Attempt
@@ -55,15 +57,18 @@ class AttemptLog:
 
     async def flush(self) -> None:
         """Write what waits; it goes on waiting while the database is away."""
-        batch = list(self.waiting)
-        if batch and await self._kept(self.attempts.write(batch)):
-            for _ in batch:
-                self.waiting.popleft()
+        batch = [self.waiting.popleft() for _ in range(len(self.waiting))]
+        if batch and not await self._kept(self.attempts.write(batch)):
+            room = MOST_WAITING - len(self.waiting)
+            self.waiting.extendleft(reversed(batch[max(0, len(batch) - room) :]))
 
     async def _kept(self, work: Awaitable[None]) -> bool:
+        """Tell whether it was done, or can never be: figures are not worth more than a warning."""
         try:
             await work
         except AWAY as error:
             log.warning("attempts.away", extra={"error": type(error).__name__})
             return False
+        except Error as error:
+            log.error("attempts.lost", extra={"error": type(error).__name__})
         return True

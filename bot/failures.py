@@ -29,7 +29,10 @@ def _nobody(error: AllProvidersFailed) -> str:
     kinds = {attempt.error_class for attempt in error.attempts}
     if kinds == {TimedOut.__name__}:
         return IN_TIME
-    return NOTHING if kinds == {NothingFound.__name__} else AT_ALL
+    if kinds == {NothingFound.__name__}:
+        return NOTHING
+    refused = [one for one in error.attempts if one.error_class == InvalidRequest.__name__ and one.summary]
+    return " ".join([AT_ALL, *(f"{one.provider} {one.summary}." for one in refused)])
 
 
 def _refused(error: InvalidRequest) -> str:

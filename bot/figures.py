@@ -19,7 +19,7 @@ class ProviderFigures:
     answered: int
     p50: float | None = None
     p95: float | None = None
-    cost_usd: float = 0.0
+    cost_usd: float | None = None
     trouble: str | None = None
 
     @property

@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+from types import FrameType
 
-from perplexity.cli.base import World
-from perplexity.cli.main import main
+
+def _run() -> int:
+    heard = signal.getsignal(signal.SIGINT)
+    if heard is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _leave)
+    # Loading takes a moment, in which Ctrl-C has nothing to cancel and would show where it struck.
+    from perplexity.cli.base import World
+    from perplexity.cli.main import main
+
+    world = World.of_this_process()
+    signal.signal(signal.SIGINT, heard)
+    return main(sys.argv[1:], world)
+
+
+def _leave(number: int, _: FrameType | None) -> None:
+    os._exit(128 + number)
+
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:], World.of_this_process()))
+    sys.exit(_run())

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 
 from perplexity.calls import Calls
 from perplexity.errors import MalformedResponse, PerplexityError, RunFailed, StreamTruncated
 from perplexity.models import Target
-from perplexity.retry import Clock, Deadline, worth_retrying
+from perplexity.retry import Clock, Deadline, surely_not_begun, worth_retrying
 from perplexity.runs import Runs
 from perplexity.types import JSON, Answer, Done, Event, Question, RunStarted, SearchQueries, Sources, TextDelta
 from perplexity.wire.base import StreamReader, Wire
@@ -32,9 +32,11 @@ class Answers:
         """Return the answer. Raises any PerplexityError."""
         if self._outlives_us(question, target):
             return await self._background(question, target, deadline=deadline)
-        if not self.wire.streamed(target, seconds=deadline.left()):
+        # Only a stream tells the run's id before its end, by which a run is cancelled that nobody comes back for.
+        if question.resumable and not self.wire.streamed(target, seconds=deadline.left()):
             body = self.wire.build(question, target, stream=False)
-            return self.wire.read(await self.calls.json("POST", self.wire.path, body, deadline=deadline))
+            again = _again(target)
+            return self.wire.read(await self.calls.json("POST", self.wire.path, body, deadline=deadline, again=again))
         return await self._collected(question, target, deadline=deadline)
 
     async def stream(self, question: Question, target: Target, *, deadline: Deadline) -> AsyncGenerator[Event, None]:
@@ -53,7 +55,7 @@ class Answers:
                         yield event
                 return
             except PerplexityError as error:
-                if handed_on or not worth_retrying(error):
+                if handed_on or not _again(target)(error):
                     raise
                 await self.calls.retries.pause(error, made=made, deadline=deadline)
 
@@ -71,7 +73,7 @@ class Answers:
             async with aclosing(self._once(question, target, deadline=deadline)) as events:
                 return await anext(event.answer async for event in events if isinstance(event, Done))
 
-        return await self.calls.retries.run(attempt, deadline=deadline)
+        return await self.calls.retries.run(attempt, deadline=deadline, again=_again(target))
 
     async def _once(self, question: Question, target: Target, *, deadline: Deadline) -> AsyncGenerator[Event, None]:
         reader = self.wire.reader()
@@ -148,3 +150,8 @@ def _told_at_once(answer: Answer) -> list[Event]:
     if answer.sources:
         told.append(Sources(sources=answer.sources))
     return [*told, TextDelta(text=answer.text), Done(answer=answer)]
+
+
+def _again(target: Target) -> Callable[[PerplexityError], bool]:
+    """Return which errors are worth a retry: deep research costs too much to be begun twice."""
+    return surely_not_begun if target.background else worth_retrying

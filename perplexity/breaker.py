@@ -36,15 +36,15 @@ class Breaker:
     def admit(self, *, seconds: float) -> Permit | None:
         """Let a request of at most so many seconds go out, or none.
 
-        One that goes out while it is open is the probe. There is one at a time; one that never ends, since whoever sent
-        it never came back, is given up when its seconds and the breaker's own are over.
+        One that goes out while it is open is the probe. There is one at a time; one that takes longer than the
+        breaker's own seconds, or never ends, since whoever sent it never came back, makes room for another.
         """
         if not self.is_open:
             return self.insist()
         now = self._clock()
         if now < self._rests_until or (self._probe is not None and now < self._probe_ends):
             return None
-        self._probe, self._probe_ends = self.insist(), now + seconds + self._policy.seconds
+        self._probe, self._probe_ends = self.insist(), now + min(seconds, self._policy.seconds)
         return self._probe
 
     def insist(self) -> Permit:

@@ -23,7 +23,8 @@ class Fallback:
     """The providers in order. The first that answers is taken; what came before stands in `failed`.
 
     A request that is refused by the first provider asked is the caller's fault: InvalidRequest is raised and nobody
-    else is asked. Where a stand-in refuses it, or all fail, it is AllProvidersFailed. A provider that failed
+    else is asked. Where a stand-in's service refuses it, or all fail, it is AllProvidersFailed; what a stand-in cannot
+    do by its own rules, the next one is asked for. A provider that failed
     `breaker.failures` times in a row is left alone for `breaker.seconds`. `on_attempt` hears of every attempt, the
     successful one too.
     """
@@ -58,7 +59,7 @@ class Fallback:
 
     async def search(self, query: Query) -> SearchResults:
         """Return the first provider's pages that come. Raises InvalidRequest or AllProvidersFailed."""
-        this = self._round("search", _least(query.seconds, self._deadlines.search))
+        this = self._round("search", query.seconds, self._deadlines.search)
         return await _first(this, lambda tier: tier.provider.search(replace(query, seconds=tier.seconds)))
 
     async def answer(self, question: Question) -> Answer:
@@ -94,16 +95,16 @@ class Fallback:
         raise AllProvidersFailed(this.failed)
 
     def _round_for(self, question: Question) -> Round:
-        total = _least(question.seconds, self._budget(question))
-        return self._round("answer", total, resumes=question.run_id is not None)
+        return self._round("answer", question.seconds, self._budget(question), resumes=question.run_id is not None)
 
-    def _round(self, kind: Kind, total: float, *, resumes: bool = False) -> Round:
+    def _round(self, kind: Kind, asked: float | None, usual: float, *, resumes: bool = False) -> Round:
         return Round(
             kind=kind,
             providers=self._providers,
             breakers=self._breakers,
             deadlines=self._deadlines,
-            total=total,
+            total=_least(asked, usual),
+            hasty=asked is not None and asked < usual,
             clock=self._clock,
             on_attempt=self._on_attempt,
             resumes=resumes,

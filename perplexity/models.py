@@ -29,6 +29,9 @@ WITHOUT_SCHEMA = frozenset({"sonar", "sonar-reasoning", "sonar-deep-research"})
 
 ALLOWED = f"it takes {', '.join([*SONAR, *EFFORTS])} or vendor/model, such as openai/gpt-6-luna"
 
+_GONE = re.compile(r"llama-3\.1-sonar-\w+-128k-(?:online|chat)")
+"""The names of Sonar's first models, which people still write."""
+
 _DIRECT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}/[a-z0-9][a-z0-9._:-]{0,126}")
 
 
@@ -77,9 +80,9 @@ def resolve(model: str | None, *, reasoning: bool = False, reasoning_effort: Eff
     if model is None:
         return Target(effort=reasoning_effort if reasoning else "fast")
     name = model.strip().lower()
-    sonar = name.removeprefix("perplexity/")
+    sonar = _GONE.sub("sonar", name.removeprefix("perplexity/"))
     # Of the Sonar models only `perplexity/sonar` can be pinned.
-    name = sonar if sonar in SONAR and sonar != "sonar" else name
+    name = sonar if sonar in SONAR and name != "perplexity/sonar" else name
     if name in SONAR:
         return Target(effort=SONAR[name] or reasoning_effort, name=name)
     for effort in EFFORTS:

@@ -9,8 +9,16 @@ from typing import TypeVar
 
 from perplexity.breaker import Breaker, Permit
 from perplexity.deadlines import Deadlines
-from perplexity.errors import AllProvidersFailed, InvalidRequest, PerplexityError, RunFailed, TimedOut, Withdrawn
-from perplexity.providers.base import Provider, waits
+from perplexity.errors import (
+    AllProvidersFailed,
+    InvalidRequest,
+    NothingFound,
+    PerplexityError,
+    RunFailed,
+    TimedOut,
+    Withdrawn,
+)
+from perplexity.providers.base import Provider, takes_up_runs, waits, writes
 from perplexity.types import Answer, Attempt, Kind, SearchResults
 
 log = logging.getLogger(__name__)
@@ -35,8 +43,8 @@ class Tier:
 class Round:
     """One request. `failed` grows by those that did not answer; `on_attempt` hears of every attempt.
 
-    `resumes` says that it is for a run that is paid for already: nobody rests then, since another provider would be
-    paid anew.
+    `resumes` says that it is for a run that is paid for already: who can take it up is asked first, and nobody rests,
+    since another provider would be paid anew. `hasty` says that the caller gave less time than is usual.
     """
 
     kind: Kind
@@ -47,6 +55,7 @@ class Round:
     clock: Callable[[], float]
     on_attempt: Callable[[Attempt], None]
     resumes: bool = False
+    hasty: bool = False
     failed: list[Attempt] = field(default_factory=list)
 
     def tiers(self) -> Iterator[Tier]:
@@ -84,8 +93,9 @@ class Round:
             kind=self.kind,
             error_class=type(told).__name__,
             summary=_summary(told),
+            search_only=not writes(tier.provider),
         )
-        before = [*self.failed]
+        before = bool(self.failed)
         self.failed.append(attempt)
         self.on_attempt(attempt)
         if isinstance(told, Withdrawn):
@@ -93,17 +103,31 @@ class Round:
             raise told
         if isinstance(told, InvalidRequest):
             tier.permit.abandoned()
-            raise AllProvidersFailed(self.failed) if before else told
-        tier.permit.failed()
+            if not before:
+                raise told
+            # What a stand-in cannot do by its own rules, the next one may; what its service refuses is wrong.
+            if told.status is not None:
+                raise AllProvidersFailed(self.failed)
+            return told
+        (tier.permit.failed if self._tells_of_the_provider(told, tier) else tier.permit.abandoned)()
         return told
+
+    def _tells_of_the_provider(self, error: PerplexityError, tier: Tier) -> bool:
+        """Tell whether a failure is the provider's: an empty web is not, nor a time-out for want of time."""
+        if isinstance(error, TimedOut):
+            return not self.hasty and tier.seconds > self.deadlines.least
+        return not isinstance(error, NothingFound)
 
     def _turns(self, end: float) -> Iterator[Tier]:
         offering = [provider for provider in self.providers if self.kind in provider.offers]
+        if self.resumes:
+            offering.sort(key=takes_up_runs, reverse=True)
         for place, provider in enumerate(offering, start=1):
             now = self.clock()
-            if now < end:
+            if now < end or not waits(provider):
                 behind = sum(waits(other) for other in offering[place:])
-                seconds = self.deadlines.share(end - now, behind=behind)
+                left = end - now if waits(provider) else max(end - now, self.deadlines.least)
+                seconds = self.deadlines.share(left, behind=behind)
                 permit = self.breakers[provider.name].insist()
                 yield Tier(provider=provider, permit=permit, seconds=seconds, started=now)
 
@@ -116,6 +140,7 @@ class Round:
                 kind=self.kind,
                 error_class=RESTING,
                 summary="is left alone for a moment after several failures",
+                search_only=not writes(provider),
             )
             self.failed.append(attempt)
             self.on_attempt(attempt)

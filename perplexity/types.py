@@ -54,7 +54,7 @@ class Question:
     `run_id` resumes a background run that was paid for already; `on_run` is awaited with the id of a new one, before
     its result is waited for. A run that is given up, because its time is over or `on_run` raised (`Withdrawn`, say), is
     cancelled at the service; one whose task is cancelled goes on and can be resumed, unless it is not `resumable`:
-    nobody will come back for it.
+    nobody will come back for it, and a quick answer's run is cancelled then, too.
     """
 
     messages: tuple[Message, ...]
@@ -111,7 +111,8 @@ class Attempt:
     """What one provider did: `error_class` and `summary` are None when it answered.
 
     `kind` is what was asked for; `cost_usd` what the answer cost, None where the provider does not say. One that was
-    left alone, since it had failed again and again, has the error class `Resting` and took no time.
+    left alone, since it had failed again and again, has the error class `Resting` and took no time. A provider that is
+    `search_only` has no model that could write an answer.
     """
 
     provider: str
@@ -120,6 +121,7 @@ class Attempt:
     error_class: str | None = None
     summary: str | None = None
     cost_usd: float | None = None
+    search_only: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

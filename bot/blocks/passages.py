@@ -10,9 +10,6 @@ from bot.blocks.escaping import clean
 from bot.blocks.sources import address_of, source_blocks
 from perplexity.types import Answer, Attempt, Passage, Source
 
-SEARCH_ONLY = frozenset({"DuckDuckGo", "Handbook"})
-"""Display names of the providers that have no answer model: their failure is not a model's."""
-
 _WHAT = "so these are the passages that fit best, word for word."
 
 
@@ -31,7 +28,7 @@ def passage_blocks(answer: Answer) -> tuple[list[Block], list[Block]]:
 
 def notice(failed: Sequence[Attempt]) -> str:
     """Say why there are only passages: no answer model is there, or those that are did not answer."""
-    if any(attempt.provider not in SEARCH_ONLY for attempt in failed):
+    if not all(attempt.search_only for attempt in failed):
         return f":warning: No answer model could answer, {_WHAT}"
     return f":warning: No answer model is configured, {_WHAT}"
 

@@ -43,7 +43,7 @@ def _charts(figures: Sequence[ProviderFigures]) -> list[Block]:
 def _table(figures: Sequence[ProviderFigures]) -> str:
     rows = [
         f"| {one.provider} | {one.answered} of {one.asked} ({one.rate:.0%}) | {_seconds(one.p50)} | "
-        f"{_seconds(one.p95)} | {dollars(one.cost_usd)} |"
+        f"{_seconds(one.p95)} | {_cost(one)} |"
         for one in figures
     ]
     return "\n".join(["| Service | Answered | p50 | p95 | Cost |", "|---|---|---|---|---|", *rows])
@@ -53,12 +53,16 @@ def _sentence(one: ProviderFigures) -> str:
     trouble = f", {_trouble(one)}" if one.trouble else ""
     return (
         f"{escape(one.provider)} answered {one.answered} of {one.asked}, p50 {_seconds(one.p50)}, "
-        f"p95 {_seconds(one.p95)}, {dollars(one.cost_usd)}{trouble}"
+        f"p95 {_seconds(one.p95)}, {_cost(one)}{trouble}"
     )
 
 
 def _seconds(seconds: float | None) -> str:
     return "–" if seconds is None else duration(seconds)
+
+
+def _cost(one: ProviderFigures) -> str:
+    return "–" if one.cost_usd is None else dollars(one.cost_usd)
 
 
 def _trouble(one: ProviderFigures) -> str:

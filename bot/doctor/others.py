@@ -8,9 +8,16 @@ from bot.doctor.examining import Case
 from bot.doctor.report import Finding, warning, well
 from perplexity.errors import PerplexityError
 from perplexity.providers.openrouter import OpenRouter
+from perplexity.providers.openrouter_models import DEFAULT
 from perplexity.retry import RetryPolicy
 
 ABOUT = "Fallback"
+
+_AFTER = {
+    False: f"Nothing is to be done: {DEFAULT} answers in its place.",
+    True: "Nothing answers in its place there: take openrouter out of PROVIDERS, or update the app.",
+}
+"""What to do about a model that is gone, by whether it was the stand-in for the others."""
 
 
 async def check(case: Case) -> Sequence[Finding]:
@@ -35,6 +42,5 @@ async def _openrouter(case: Case) -> AsyncIterator[Finding]:
         yield warning(ABOUT, text, fix="Check the network, a proxy (HTTPS_PROXY) and OPENROUTER_BASE_URL.")
         return
     for model in gone:
-        text = f"OpenRouter no longer serves {model}."
-        yield warning(ABOUT, text, fix="Nothing is to be done: perplexity/sonar answers in its place.")
+        yield warning(ABOUT, f"OpenRouter no longer serves {model}.", fix=_AFTER[model == DEFAULT])
     yield well(ABOUT, "OpenRouter answers. Its key was not tried, since that costs.")

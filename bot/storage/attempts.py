@@ -11,7 +11,7 @@ from psycopg.rows import DictRow
 
 from bot.figures import ProviderFigures
 from bot.storage.questions import Pool
-from perplexity.errors import AuthenticationError, BillingError
+from perplexity.errors import AuthenticationError, BillingError, InvalidRequest, Withdrawn
 from perplexity.rounds import RESTING
 from perplexity.types import Attempt
 
@@ -19,6 +19,9 @@ KEPT_DAYS = 30
 
 ADMINS_OWN = (AuthenticationError.__name__, BillingError.__name__)
 """Failures that stay until an admin does something: another key, more credit."""
+
+NOT_ITS_OWN = (RESTING, InvalidRequest.__name__, Withdrawn.__name__)
+"""Attempts that were not made, or say nothing of the provider: the request was wrong, or nobody wanted it any more."""
 
 _WRITE = """
     INSERT INTO attempts (at, provider, kind, seconds, error_class, cost_usd)
@@ -31,9 +34,9 @@ _FIGURES = """
         count(*) FILTER (WHERE error_class IS NULL) AS answered,
         percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) FILTER (WHERE error_class IS NULL) AS p50,
         percentile_cont(0.95) WITHIN GROUP (ORDER BY seconds) FILTER (WHERE error_class IS NULL) AS p95,
-        coalesce(sum(cost_usd), 0) AS cost_usd
+        sum(cost_usd) AS cost_usd
     FROM attempts
-    WHERE at > now() - %(hours)s * interval '1 hour' AND error_class IS DISTINCT FROM %(resting)s
+    WHERE at > now() - %(hours)s * interval '1 hour' AND (error_class IS NULL OR error_class <> ALL(%(apart)s))
     GROUP BY provider
     ORDER BY asked DESC, provider
 """
@@ -75,7 +78,7 @@ class Attempts:
         """Return the figures of every provider that was asked in the last hours, the most asked first."""
         troubles = await self.troubles(hours=hours)
         async with self._pool.connection() as connection:
-            rows = await (await connection.execute(_FIGURES, {"hours": hours, "resting": RESTING})).fetchall()
+            rows = await (await connection.execute(_FIGURES, {"hours": hours, "apart": list(NOT_ITS_OWN)})).fetchall()
         return tuple(ProviderFigures(**row, trouble=troubles.get(row["provider"])) for row in rows)
 
     async def troubles(self, *, hours: float = 24) -> dict[str, str]:

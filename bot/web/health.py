@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 from aiohttp import web
@@ -32,6 +33,10 @@ def routes(*, workers_alive: Check, troubles: Troubles, metrics: Metrics) -> lis
         return web.json_response(checks, status=200 if checks["database"] and checks["worker"] else 503)
 
     async def metrics_page(request: web.Request) -> web.Response:
+        # While the database is away, what it said last stands.
+        with suppress(*AWAY, TimeoutError):
+            async with asyncio.timeout(2):
+                metrics.needing(await troubles())
         return web.Response(body=metrics.page(), headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
 
     return [web.get("/healthz", healthz), web.get("/readyz", readyz), web.get("/metrics", metrics_page)]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from bot.storage.attempts import ADMINS_OWN
-from perplexity.rounds import RESTING
+from bot.storage.attempts import NOT_ITS_OWN
 from perplexity.types import Attempt
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 600.0)
@@ -59,12 +60,16 @@ class Metrics:
     def attempted(self, attempt: Attempt) -> None:
         """Record one provider's attempt: the chain's hook."""
         self._attempts.labels(attempt.provider, attempt.error_class or "ok").inc()
-        if attempt.error_class != RESTING:
+        if attempt.error_class not in NOT_ITS_OWN:
             self._provider.labels(attempt.provider).observe(attempt.seconds)
         if attempt.cost_usd:
             self._cost.labels(attempt.provider).inc(attempt.cost_usd)
-        if attempt.error_class is None or attempt.error_class in ADMINS_OWN:
-            self._refuses.labels(attempt.provider).set(attempt.error_class is not None)
+
+    def needing(self, providers: Collection[str]) -> None:
+        """Say which providers need an admin now; the process that asked them may be another than this."""
+        self._refuses.clear()
+        for provider in providers:
+            self._refuses.labels(provider).set(1)
 
     def page(self) -> bytes:
         """Return the page in Prometheus' text format."""

@@ -9,6 +9,7 @@ from perplexity.agent.web_agent import Toolbox
 from perplexity.errors import PerplexityError
 from perplexity.filters import Filters
 from perplexity.providers.base import Provider
+from perplexity.quoting import told
 from perplexity.tools.base import Failure, Tool
 from perplexity.types import JSON, Message, Query, Question, Source
 
@@ -57,12 +58,12 @@ def _search(provider: Provider, filters: Filters) -> Tool:
 
 
 def _ask(provider: Provider, filters: Filters) -> Tool:
-    async def told(prompt: str, reasoning: bool) -> str:
+    async def answered(prompt: str, reasoning: bool) -> str:
         messages = (Message(role="user", content=prompt),)
         answer = await provider.answer(Question(messages=messages, reasoning=reasoning, filters=filters))
-        return _told(content=answer.text, sources=answer.sources, notes=answer.notes, cost_usd=answer.usage.cost_usd)
+        return _told(content=told(answer), sources=answer.sources, notes=answer.notes, cost_usd=answer.usage.cost_usd)
 
-    return Tool(name=ASK, description=_ASKS, parameters=_PROMPT, handler=_safe(ASK, told))
+    return Tool(name=ASK, description=_ASKS, parameters=_PROMPT, handler=_safe(ASK, answered))
 
 
 def _safe(name: str, handler: Callable[..., Awaitable[str]]) -> Callable[..., Awaitable[str]]:

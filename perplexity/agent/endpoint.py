@@ -10,6 +10,7 @@ from pydantic_ai.providers.openrouter import OpenRouterProvider
 
 from perplexity.addresses import site
 from perplexity.errors import InvalidRequest
+from perplexity.proxies import check_proxies
 
 OPENROUTER = "openrouter.ai"
 
@@ -18,8 +19,9 @@ def model_at(base_url: str, *, name: str, api_key: str | None) -> Model:
     """Return the model of that name, such as `vendor/model`; an endpoint of one's own may want no key.
 
     OpenRouter tells its cost, and some of its errors, in a way of its own, which pydantic-ai knows. Raises
-    InvalidRequest for an OpenRouter without a key.
+    InvalidRequest for an OpenRouter without a key, ConnectionFailed for a proxy in the environment that cannot be used.
     """
+    check_proxies()
     if site(base_url) != OPENROUTER:
         provider = OpenAICompatibleProvider("agent", base_url=base_url, api_key=api_key)
         return OpenAIChatModel(name, provider=provider)

@@ -19,23 +19,23 @@ from perplexity.errors import ConnectionFailed, MalformedResponse, PerplexityErr
 from perplexity.providers.openrouter import DIALECT
 from perplexity.wire.errors import error_for
 
-_KINDS: Sequence[tuple[type[RuntimeError], type[PerplexityError], str]] = (
+_KINDS: Sequence[tuple[type[Exception], type[PerplexityError], str]] = (
     (ModelTimeoutError, TimedOut, "the model did not answer in time"),
     (ModelRequestTimeout, TimedOut, "the model did not answer in time"),
     (ModelConnectionError, ConnectionFailed, "no connection to the model"),
     (ContentFilterError, RunFailed, "the model's answer was held back"),
     (UnexpectedModelBehavior, MalformedResponse, "the model's answer cannot be read"),
     (UsageLimitExceeded, RunFailed, "the run took all its steps without an answer"),
-    (RuntimeError, RunFailed, "the run did not come to an end"),
+    (Exception, RunFailed, "the run did not come to an end"),
 )
 """The first that fits holds; a class stands before those that it inherits from."""
 
 
-def explained(error: RuntimeError, *, provider: str, now: float) -> PerplexityError:
+def explained(error: Exception, *, provider: str, now: float) -> PerplexityError:
     """Return the failure of a run as one of ours. `now` is in seconds since 1970.
 
-    The library's own failures are AgentRunError; what else it raises, such as for a response that it does not know, is
-    a RuntimeError too.
+    The library's own failures are AgentRunError; what else it raises, such as an IndexError for a response without a
+    choice, and what a tool of somebody else's raises, is a run that did not come to an end.
     """
     if isinstance(error, ModelHTTPError):
         return _of_status(error, provider=provider, now=now)

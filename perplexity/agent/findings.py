@@ -19,7 +19,7 @@ from perplexity.wire.sources import merge
 _RESULT = re.compile(
     r"(?:[^\n]*\n\s*)?<result>\n(?P<text>.*)\n</result>\s*<references>\n?(?P<references>.*?)\n?</references>", re.DOTALL
 )
-_REFERENCE = re.compile(r"- \[(?P<id>\d+)\] (?P<title>.*) \((?P<date>[^()]*)\) \[(?P<url>\S+)\]")
+_REFERENCE = re.compile(r"^- \[(?P<id>\d+)\] (?P<title>.*) \((?P<date>[^()\n]*)\) \[(?P<url>\S+)\]$", re.MULTILINE)
 _BETWEEN = re.compile(r"\n[ \t]*\n")
 _LABEL = re.compile(r"^(?:\d+[.)]\s+)?(?:(?i:title|snippet|description|url|link|source):\s*)?")
 _ADDRESS = re.compile(rf"(?:{_LABEL.pattern})<?(?P<url>https?://[^\s<>]+)>?")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from perplexity.addresses import linkable
 from perplexity.agent.findings import Finding
 from perplexity.citations import cite
+from perplexity.quoting import quoted, quoted_address, untagged
 from perplexity.types import Source
 
 LONGEST_TEXT = 20_000
@@ -38,7 +39,7 @@ class Notebook:
         numbered = {source: self._numbered(source) for source in finding.sources if linkable(source.url)}
         cited = cite(finding.text, tuple(numbered))
         text = "".join(p if isinstance(p, str) else f"[{numbered[p.source].number}]" for p in cited.pieces)
-        return "\n\n".join(filter(None, (text[:LONGEST_TEXT], _listed(list(numbered.values()))))) or NOTHING
+        return "\n\n".join(filter(None, (untagged(text[:LONGEST_TEXT]), _listed(list(numbered.values()))))) or NOTHING
 
     def _numbered(self, source: Source) -> Source:
         """Return the page under its number; what it did not say the first time, it may say now."""
@@ -60,5 +61,5 @@ def _listed(pages: Sequence[Source]) -> str:
 
 
 def _page(page: Source) -> str:
-    head = f"[{page.number}] {page.title} ({page.date or 'no date'}) {page.url}"
-    return "\n".join(filter(None, (head, page.snippet[:LONGEST_SNIPPET])))
+    head = f"[{page.number}] {quoted(page.title)} ({quoted(page.date or 'no date')}) {quoted_address(page.url)}"
+    return "\n".join(filter(None, (head, quoted(page.snippet)[:LONGEST_SNIPPET])))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pydantic_ai.messages import ModelMessage, ModelResponse
 
 from perplexity.agent.notebook import Notebook
-from perplexity.citations import cite, without_orphans
-from perplexity.errors import NothingFound, PerplexityError
+from perplexity.citations import cite, without_orphans, without_strangers
+from perplexity.errors import MalformedResponse, NothingFound, PerplexityError
 from perplexity.passages import passages_answer
 from perplexity.types import Answer, SearchResults, Usage
 from perplexity.wire import reading
@@ -20,8 +20,14 @@ UNCITED = "The agent cites none of the pages that it found, so it does not say w
 
 
 def answered(text: str, messages: Sequence[ModelMessage], notebook: Notebook, *, provider: str) -> Answer:
-    """Return the answer; references to no page of this run are removed, and what is left without one is labelled."""
-    kept, removed = without_orphans(reading.text(text), notebook.sources)
+    """Return the answer; what refers to no page of this run is removed, and what is left without a page is labelled.
+
+    Raises MalformedResponse where no text is left.
+    """
+    kept, addresses = without_strangers(reading.text(text), notebook.sources)
+    kept, numbers = without_orphans(kept, notebook.sources)
+    if not kept.strip():
+        raise MalformedResponse("the model's answer is empty", provider=provider)
     return Answer(
         text=kept,
         sources=notebook.sources,
@@ -30,7 +36,7 @@ def answered(text: str, messages: Sequence[ModelMessage], notebook: Notebook, *,
         queries=tuple(notebook.queries),
         incomplete="length" if any(r.finish_reason == "length" for r in _responses(messages)[-1:]) else None,
         usage=_usage(messages, notebook),
-        notes=tuple(filter(None, (_label(kept, notebook), _removed(removed), *notebook.notes))),
+        notes=tuple(filter(None, (_label(kept, notebook), *_removed(numbers, addresses), *notebook.notes))),
     )
 
 
@@ -51,15 +57,26 @@ def stopped(
     )
 
 
+def model_cost(messages: Sequence[ModelMessage]) -> float | None:
+    """Return what the model's part of a run cost, in US dollars; None where one response or more does not tell."""
+    costs = [_cost(response) for response in _responses(messages)]
+    told = [cost for cost in costs if cost is not None]
+    return sum(told) if costs and len(told) == len(costs) else None
+
+
 def _label(text: str, notebook: Notebook) -> str | None:
     if not notebook.sources:
         return EMPTY_HANDED if notebook.calls else UNSEARCHED
     return None if cite(text, notebook.sources).sources else UNCITED
 
 
-def _removed(count: int) -> str | None:
-    references = "1 reference was" if count == 1 else f"{count} references were"
-    return f"{references} removed: no page that the agent found has that number." if count else None
+def _removed(numbers: int, addresses: int) -> Iterator[str]:
+    if numbers:
+        references = "1 reference was" if numbers == 1 else f"{numbers} references were"
+        yield f"{references} removed: no page that the agent found has that number."
+    if addresses:
+        places = "1 address was" if addresses == 1 else f"{addresses} addresses were"
+        yield f"{places} removed: no page that the agent found is there."
 
 
 def _responses(messages: Sequence[ModelMessage]) -> list[ModelResponse]:
@@ -75,14 +92,13 @@ def _model(messages: Sequence[ModelMessage]) -> str | None:
 def _usage(messages: Sequence[ModelMessage], notebook: Notebook) -> Usage:
     """Sum up the run; its cost is unknown where the model's is, and holds the tools' as far as they tell it."""
     made = [response.usage for response in _responses(messages)]
-    costs = [_cost(response) for response in _responses(messages)]
-    told = [cost for cost in costs if cost is not None]
+    cost = model_cost(messages)
     return Usage(
         input_tokens=sum(usage.input_tokens for usage in made),
         output_tokens=sum(usage.output_tokens for usage in made),
         reasoning_tokens=sum(usage.output_reasoning_tokens for usage in made),
         searches=notebook.calls,
-        cost_usd=sum([*told, *notebook.costs]) if costs and len(told) == len(costs) else None,
+        cost_usd=None if cost is None else sum([cost, *notebook.costs]),
     )
 
 

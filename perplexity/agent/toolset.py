@@ -7,6 +7,7 @@ from pydantic_core import SchemaValidator, core_schema
 
 from perplexity.agent.findings import read
 from perplexity.agent.notebook import Notebook
+from perplexity.agent.prompt import NO_CALLS
 from perplexity.tools.base import Failure, Tool
 from perplexity.types import JSON
 
@@ -14,10 +15,15 @@ _OBJECT = SchemaValidator(core_schema.dict_schema(core_schema.str_schema()))
 _ASKED = ("query", "prompt")
 
 
-def adapted(tool: Tool, notebook: Notebook) -> AgentTool[None]:
-    """Return the tool for an agent; what it returns is noted, and given to the model with this run's numbers."""
+def adapted(tool: Tool, notebook: Notebook, *, most: int) -> AgentTool[None]:
+    """Return the tool for an agent; what it returns is noted, and given to the model with this run's numbers.
+
+    After `most` calls in the run, of whichever tool, a call is not made, and the model is told to answer.
+    """
 
     async def call(**arguments: JSON) -> str:
+        if notebook.calls >= most:
+            return Failure(NO_CALLS)
         notebook.calls += 1
         asked = next((arguments[name] for name in _ASKED if isinstance(arguments.get(name), str)), None)
         if asked is not None and asked not in notebook.queries:

@@ -13,6 +13,7 @@ from typing import Self
 
 from pydantic_ai import Agent, RunContext, capture_run_messages
 from pydantic_ai.exceptions import AgentRunError
+from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import UsageLimits
@@ -20,7 +21,7 @@ from pydantic_ai.usage import UsageLimits
 from perplexity.agent.conversation import history
 from perplexity.agent.faults import explained
 from perplexity.agent.notebook import Notebook
-from perplexity.agent.outcome import answered, stopped
+from perplexity.agent.outcome import answered, model_cost, stopped
 from perplexity.agent.prompt import LAST, instructions
 from perplexity.agent.toolset import adapted
 from perplexity.errors import PerplexityError, TimedOut
@@ -93,28 +94,31 @@ class WebAgent:
         """
         started, notebook = self._clock(), Notebook()
         question = replace(question, messages=checked_messages(question.messages))
-        try:
-            answer = await self._answered(question, notebook, started)
-        except PerplexityError as error:
-            self._on_attempt(self._attempt(started, error))
-            raise
-        cost = None if answer.usage.cost_usd is None else answer.usage.cost_usd - sum(notebook.costs)
-        self._on_attempt(answer.failed[0] if answer.failed else replace(self._attempt(started), cost_usd=cost))
-        return replace(answer, seconds=self._clock() - started)
-
-    async def _answered(self, question: Question, notebook: Notebook, started: float) -> Answer:
         with capture_run_messages() as messages:
-            try:
-                text = await self._deadline(question).within(self._run(question, notebook))
-                return answered(text, messages, notebook, provider=NAME)
-            except TimedOut:
-                over: PerplexityError = TimedOut("the time for the run is over", provider=NAME)
-            except RuntimeError as error:
-                if not isinstance(error, AgentRunError):
-                    log.error("agent.broke", extra={"error": type(error).__name__})
-                over = explained(error, provider=NAME, now=self._now())
-        answer = stopped(over, messages, notebook, question.text, provider=NAME)
-        return replace(answer, failed=(self._attempt(started, over),))
+            ended = await self._ended(question, messages, notebook)
+        error = ended if isinstance(ended, PerplexityError) else None
+        attempt = self._attempt(started, error, cost_usd=model_cost(messages))
+        self._on_attempt(attempt)
+        if isinstance(ended, Answer):
+            return replace(ended, seconds=self._clock() - started)
+        answer = stopped(ended, messages, notebook, question.text, provider=NAME)
+        return replace(answer, failed=(attempt,), seconds=self._clock() - started)
+
+    async def _ended(
+        self, question: Question, messages: Sequence[ModelMessage], notebook: Notebook
+    ) -> Answer | PerplexityError:
+        """Return the answer, or what the run failed with: a fault of the model, of a tool, or of ours."""
+        try:
+            text = await self._deadline(question).within(self._run(question, notebook))
+            return answered(text, messages, notebook, provider=NAME)
+        except TimedOut:
+            return TimedOut("the time for the run is over", provider=NAME)
+        except PerplexityError as error:
+            return error
+        except Exception as error:  # noqa: BLE001 - whatever breaks, what was found by then is worth an answer
+            if not isinstance(error, AgentRunError):
+                log.error("agent.broke", extra={"error": type(error).__name__})
+            return explained(error, provider=NAME, now=self._now())
 
     async def _run(self, question: Question, notebook: Notebook) -> str:
         tools = self._toolbox(question)
@@ -122,17 +126,18 @@ class WebAgent:
             self._model,
             instructions=[self._instructions(tools), self._nudge],
             model_settings=self._settings,
-            tools=[adapted(tool, notebook) for tool in tools],
+            tools=[adapted(tool, notebook, most=self._limits.calls) for tool in tools],
             # A call that cannot be read is answered with why; how often is for the steps to bound.
             retries={"tools": self._limits.steps, "output": 1},
         )
-        limits = UsageLimits(request_limit=self._limits.steps, tool_calls_limit=self._limits.calls)
+        limits = UsageLimits(request_limit=self._limits.steps)
         return (await agent.run(message_history=history(question.messages), usage_limits=limits)).output
 
-    def _attempt(self, started: float, error: PerplexityError | None = None) -> Attempt:
+    def _attempt(self, started: float, error: PerplexityError | None, *, cost_usd: float | None) -> Attempt:
         return Attempt(
             provider=NAME,
             seconds=self._clock() - started,
+            cost_usd=cost_usd,
             error_class=None if error is None else type(error).__name__,
             summary=None if error is None else error.summary,
         )

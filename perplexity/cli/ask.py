@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,10 +15,11 @@ from perplexity.cli.lines import last_line, remarks
 from perplexity.cli.options import add_filters, add_providers, read_filters, read_providers
 from perplexity.cli.plain import answer_text
 from perplexity.cli.printable import printable
+from perplexity.cli.schema import hold, read_schema
 from perplexity.cli.words import read_text
 from perplexity.models import check_schema, resolve
 from perplexity.queries import checked_messages
-from perplexity.types import JSON, Answer, Message, Question
+from perplexity.types import Answer, Message, Question
 
 _WRITE_JSON = ("perplexity", "openrouter")
 """The providers whose models keep to a schema; a search engine's passages do not."""
@@ -42,14 +41,16 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(parsed: argparse.Namespace, world: World) -> None:
-    """Ask and write the answer. Raises UsageError or PerplexityError."""
+    """Ask and write the answer. Raises UsageError, Failure or PerplexityError."""
     order = read_providers(parsed) or (_WRITE_JSON if parsed.schema else ())
     question = _question(parsed, world)
     form = form_of(parsed, world)
     if form is Form.SCREEN and question.schema is None:
         _on_screen(question, parsed, world, order)
         return
-    answer = asyncio.run(_answered(question, world, order))
+    answer = world.signals.run(_answered(question, world, order))
+    if question.schema is not None:
+        hold(answer, question.schema)
     said = remarks(answer, unset=unset(world, order))
     if question.schema is not None and form in {Form.SCREEN, Form.PLAIN}:
         world.stdout.write(printable(answer.text) + "\n")
@@ -60,7 +61,7 @@ def run(parsed: argparse.Namespace, world: World) -> None:
 
 def _question(parsed: argparse.Namespace, world: World) -> Question:
     target = resolve(parsed.model, reasoning=parsed.reasoning)
-    schema = None if parsed.schema is None else _schema(Path(parsed.schema))
+    schema = None if parsed.schema is None else read_schema(Path(parsed.schema))
     if schema is not None:
         check_schema(target)
     if parsed.reasoning and not target.slow:
@@ -78,18 +79,6 @@ def _question(parsed: argparse.Namespace, world: World) -> Question:
     )
 
 
-def _schema(path: Path) -> dict[str, JSON]:
-    try:
-        schema = json.loads(path.read_bytes())
-    except OSError as error:
-        raise UsageError(f"--schema: {path} cannot be read ({error.strerror})") from None
-    except ValueError:
-        raise UsageError(f"--schema: {path} is not JSON") from None
-    if not isinstance(schema, dict):
-        raise UsageError(f"--schema: {path} holds no JSON object; a JSON Schema is one")
-    return schema
-
-
 async def _answered(question: Question, world: World, order: tuple[str, ...]) -> Answer:
     async with chain(world, order) as provider:
         return await provider.answer(question)
@@ -103,7 +92,7 @@ def _on_screen(question: Question, parsed: argparse.Namespace, world: World, ord
             return await screen.follow(provider.stream(question))
 
     screen = Screen(world.stdout, color=not parsed.no_color)
-    answer = asyncio.run(followed())
+    answer = world.signals.run(followed())
     screen.below(answer, remarks(answer, unset=unset(world, order)))
 
 
@@ -117,10 +106,4 @@ def _json(answer: Answer, _: list[str]) -> str:
 
 _FORMS: dict[Form, Callable[[Answer, list[str]], str]] = {Form.PLAIN: answer_text, Form.JSON: _json, Form.RAW: _raw}
 
-ASK = Command(
-    name="ask",
-    summary="answer a question from the web, with sources",
-    add=add,
-    run=run,
-    cancelled="Cancelled, and a run that had begun at the service with it.",
-)
+ASK = Command(name="ask", summary="answer a question from the web, with sources", add=add, run=run)

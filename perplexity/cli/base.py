@@ -6,42 +6,65 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TextIO
 
-WELL, FAILED, WRONG_USE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
-"""The exit codes; the last two are what a shell gives a program that a signal ended."""
+from perplexity.cli.signals import Signals
+
+WELL, FAILED, WRONG_USE, PIPE_CLOSED = 0, 1, 2, 141
+"""The exit codes; the last is what a shell gives a program that SIGPIPE ended. `Signals.code` is for other signals."""
+
+
+_STREAMS = {"stdin": "r", "stdout": "w", "stderr": "w"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """The environment and the three streams of a process."""
+    """The environment, the three streams and the signals of a process; `closed` names the streams it was not given."""
 
     environ: Mapping[str, str] = field(repr=False)
     stdin: TextIO
     stdout: TextIO
     stderr: TextIO
+    signals: Signals = field(default_factory=Signals)
+    closed: frozenset[str] = frozenset()
 
     @classmethod
     def of_this_process(cls) -> World:
         """Return the process's own."""
+        closed = frozenset(name for name in _STREAMS if getattr(sys, name) is None)
+        for name, mode in _STREAMS.items():
+            if name in closed:
+                # In this order each takes the descriptor of its own, which a file of ours would take otherwise.
+                setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
         for stream in (sys.stdout, sys.stderr):
             # An answer holds letters that the terminal's encoding may not have.
             getattr(stream, "reconfigure", lambda **_: None)(errors="replace")
-        return cls(environ=os.environ, stdin=sys.stdin, stdout=sys.stdout, stderr=sys.stderr)
+        signals = Signals()
+        signals.listen()
+        return cls(
+            environ=os.environ,
+            stdin=sys.stdin,
+            stdout=sys.stdout,
+            stderr=sys.stderr,
+            signals=signals,
+            closed=closed,
+        )
 
     def say(self, text: str) -> None:
-        """Write a line to stderr."""
-        self.stderr.write(text + "\n")
-        self.stderr.flush()
+        """Write a line to stderr, unless nobody can read it any more."""
+        with suppress(OSError):
+            self.stderr.write(text + "\n")
+            self.stderr.flush()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
     """One command: `add` declares its arguments, `run` does it with those that were read.
 
-    `run` raises UsageError, InvalidRequest or another PerplexityError, and KeyboardInterrupt; `cancelled` is what is
-    said then.
+    `run` raises UsageError, Failure, InvalidRequest or another PerplexityError, and KeyboardInterrupt; `cancelled` is
+    what is said then.
     """
 
     name: str
@@ -53,3 +76,7 @@ class Command:
 
 class UsageError(Exception):
     """The arguments cannot be used; its text is one line that says what is right."""
+
+
+class Failure(Exception):
+    """What came is not what was asked for; its text is one line that says why."""

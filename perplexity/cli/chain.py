@@ -2,23 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
-from perplexity.cli.base import World
+from perplexity.cli.base import Failure, UsageError, World
 from perplexity.cli.lines import unset_variable
+from perplexity.errors import AllProvidersFailed, InvalidRequest
 from perplexity.fallback import Fallback
-from perplexity.providers import PROVIDERS, opened
-from perplexity.tools.access import setup_from
+from perplexity.providers import PROVIDERS, configured, opened
+from perplexity.providers.setup import Setup
+from perplexity.tools.access import VARIABLES, setup_from
+
+_SECRET = re.compile(r"[^/@]*@|[?#].*")
 
 
 @asynccontextmanager
 async def chain(world: World, order: Sequence[str] = ()) -> AsyncIterator[Fallback]:
-    """Give the chain, in this order or the usual one, and close its connections at the end. Raises InvalidRequest."""
-    async with opened(setup_from(world.environ), order=order) as providers:
-        yield Fallback(providers)
+    """Give the chain, in this order or the usual one, and close its connections at the end.
+
+    Raises UsageError or InvalidRequest for a variable that cannot be right, and Failure where nobody can be asked.
+    """
+    setup = checked_setup(world, order)
+    async with opened(setup, order=order) as providers:
+        try:
+            yield Fallback(providers)
+        except AllProvidersFailed as error:
+            if error.attempts:
+                raise
+            raise Failure(_nobody(tuple(order) or tuple(PROVIDERS), setup)) from None
+
+
+def checked_setup(world: World, order: Sequence[str] = ()) -> Setup:
+    """Return what the providers of the order need. Raises UsageError or InvalidRequest for what cannot be right."""
+    setup = setup_from(world.environ)
+    for name in order or PROVIDERS:
+        try:
+            configured(setup, order=[name])
+        except InvalidRequest as error:
+            if error.field not in {"api_key", "base_url"}:
+                raise
+            raise UsageError(_wrong(error, name, world.environ)) from None
+    return setup
 
 
 def unset(world: World, order: Sequence[str] = ()) -> str:
     """Return the variable whose lack keeps the first choice from being asked; empty when it can be asked."""
     return unset_variable(tuple(order) or tuple(PROVIDERS), setup_from(world.environ).keys)
+
+
+def _wrong(error: InvalidRequest, name: str, environ: Mapping[str, str]) -> str:
+    """Name the variable, and the value of an address but for a password in it; never a key."""
+    keys, address = VARIABLES.get(name, ((), ""))
+    if error.field == "base_url":
+        return f"{address}: {_SECRET.sub('', environ.get(address, ''))!r} is not allowed; {error.allowed}"
+    key = next((key for key in keys if environ.get(key, "").strip()), error.field)
+    return f"{key}: {error.message.removeprefix(f'{error.field}: ')}"
+
+
+def _nobody(order: Sequence[str], setup: Setup) -> str:
+    missing = [VARIABLES[name][0][0] for name in order if name in VARIABLES and name not in setup.keys]
+    if missing:
+        return f"Nobody can be asked: {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set."
+    return f"Nobody can be asked: {' and '.join(order)} cannot do this; choose others with --providers."

@@ -23,9 +23,13 @@ class Growing:
         self._pieces.append(piece)
 
     def cut(self) -> tuple[str, str]:
-        """Return the blocks that are finished since the last cut, and those behind them."""
-        text = printable(cite("".join(self._pieces), self.sources).text)
-        end = _last_block(text)
+        """Return the blocks that are finished since the last cut, and those behind them.
+
+        Nothing is finished while the text refers to a source that is not known yet: some services name theirs last.
+        """
+        cited = cite("".join(self._pieces), self.sources)
+        text = printable(cited.text)
+        end = _last_block(text) if self.sources and not cited.orphans else 0
         if not text.startswith(self.finished) or end < len(self.finished):
             return "", text.removeprefix(self.finished)
         new, self.finished = text[len(self.finished) : end], text[:end]

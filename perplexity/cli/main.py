@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from perplexity.advice import advise
 from perplexity.cli.ask import ASK
-from perplexity.cli.base import FAILED, INTERRUPTED, PIPE_CLOSED, WELL, WRONG_USE, Command, UsageError, World
+from perplexity.cli.base import FAILED, PIPE_CLOSED, WELL, WRONG_USE, Command, Failure, UsageError, World
 from perplexity.cli.deepdive import DEEPDIVE
 from perplexity.cli.mcp import MCP
 from perplexity.cli.news import NEWS
@@ -19,6 +20,9 @@ from perplexity.cli.printable import on_one_line
 from perplexity.cli.search import SEARCH
 from perplexity.cli.tools import TOOLS_COMMAND
 from perplexity.errors import InvalidRequest, PerplexityError
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 COMMANDS: tuple[Command, ...] = (SEARCH, ASK, NEWS, DEEPDIVE, TOOLS_COMMAND, MCP)
 
@@ -29,27 +33,34 @@ def main(arguments: Sequence[str], world: World) -> int:
     """Run one command and return the process's exit code."""
     # What a provider logs is for services, whose logs are kept; here it would stand between the lines.
     logging.getLogger("perplexity").addHandler(logging.NullHandler())
-    parsed = parser().parse_args(joined(arguments))
-    command: Command = parsed.command
+    try:
+        parsed = parser().parse_args(joined(arguments))
+    except OSError as error:
+        return _cannot_write(PROGRAM, error, world)
+    return _run(parsed.command, parsed, world)
+
+
+def _run(command: Command, parsed: argparse.Namespace, world: World) -> int:
     try:
         command.run(parsed, world)
         world.stdout.flush()
-        return WELL
-    except BrokenPipeError:
-        return _without_stdout(world)
+    except OSError as error:
+        return _cannot_write(f"{PROGRAM} {command.name}", error, world)
     except KeyboardInterrupt:
         world.say(f"\n{command.cancelled}")
-        return INTERRUPTED
-    except UsageError as error:
-        return _fail(command, str(error), world, code=WRONG_USE)
-    except InvalidRequest as error:
-        return _fail(command, explain_wrong(error), world, code=WRONG_USE)
-    except PerplexityError as error:
-        return _fail(command, advise(error), world, code=FAILED)
+        return world.signals.code
+    except (UsageError, Failure, PerplexityError) as error:
+        return _failed(command, error, world)
+    return WELL
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong on one line."""
+    """Says what is wrong on one line, and raises OSError for a help that nobody can read."""
+
+    def print_help(self, file: SupportsWrite[str] | None = None) -> None:
+        # argparse itself passes over the error, and leaves a part to be written when Python ends.
+        (file or sys.stdout).write(self.format_help())
+        sys.stdout.flush()
 
     def error(self, message: str) -> NoReturn:
         self.exit(WRONG_USE, f"{self.prog}: {on_one_line(message)}; --help lists what there is\n")
@@ -69,15 +80,30 @@ def parser() -> argparse.ArgumentParser:
     return reading
 
 
-def _fail(command: Command, text: str, world: World, *, code: int) -> int:
-    world.say(f"{PROGRAM} {command.name}: {on_one_line(text)}")
+def _failed(command: Command, error: UsageError | Failure | PerplexityError, world: World) -> int:
+    if isinstance(error, UsageError):
+        code, told = WRONG_USE, str(error)
+    elif isinstance(error, Failure):
+        code, told = FAILED, str(error)
+    elif isinstance(error, InvalidRequest):
+        code, told = WRONG_USE, explain_wrong(error)
+    else:
+        code, told = FAILED, advise(error)
+    world.say(f"{PROGRAM} {command.name}: {on_one_line(told)}")
     return code
 
 
-def _without_stdout(world: World) -> int:
-    """End quietly when the reader of a pipe has gone; without this Python complains when it flushes at its end.
+def _cannot_write(program: str, error: OSError, world: World) -> int:
+    """Say why nothing more can be written, unless the reader of a pipe has gone, and write to nowhere from now on.
 
+    Python would otherwise complain when it flushes at its end:
     https://docs.python.org/3/library/signal.html#note-on-sigpipe
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), world.stdout.fileno())
-    return PIPE_CLOSED
+    if world.signals.stopped:
+        # A terminal that was closed cannot be tidied up.
+        return world.signals.code
+    if isinstance(error, BrokenPipeError):
+        return PIPE_CLOSED
+    world.say(f"{program}: nothing more can be written ({error.strerror or type(error).__name__})")
+    return FAILED

@@ -5,8 +5,8 @@ from __future__ import annotations
 from markdown_it import MarkdownIt
 from rich.markdown import Markdown
 
-# By itself Rich drops HTML, which in an answer is text such as `List<int>`, and definitions of links.
-_PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).disable("reference")
+# By itself Rich drops HTML, which in an answer is text such as `List<int>`, definitions of links, and where images are.
+_PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).disable(["reference", "image"])
 
 
 def markdown(text: str) -> Markdown:

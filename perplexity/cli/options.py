@@ -19,6 +19,8 @@ from perplexity.filters import (
 from perplexity.providers import PROVIDERS, checked_order
 
 _MAY_BEGIN_WITH_A_DASH = ("--domain",)
+# The handbook is the playground's: it answers from this project's own pages.
+_PROVIDERS = ",".join(name for name in PROVIDERS if name != "handbook")
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
@@ -45,8 +47,7 @@ def add_mode(parser: argparse.ArgumentParser) -> None:
 
 def add_providers(parser: argparse.ArgumentParser) -> None:
     """Declare who is asked, and in which order."""
-    names = ",".join(PROVIDERS)
-    parser.add_argument("--providers", default="", metavar="a,b", help=f"who is asked, in this order, of {names}")
+    parser.add_argument("--providers", metavar="a,b", help=f"who is asked, in this order, of {_PROVIDERS}")
 
 
 def read_filters(parsed: argparse.Namespace) -> Filters:
@@ -67,6 +68,10 @@ def read_filters(parsed: argparse.Namespace) -> Filters:
 
 def read_providers(parsed: argparse.Namespace) -> tuple[str, ...]:
     """Return who is asked; nobody stands for all of them. Raises InvalidRequest for a name that is none."""
+    if parsed.providers is None:
+        return ()
+    if not parsed.providers.strip(", "):
+        raise InvalidRequest.of("providers", parsed.providers, f"it takes some of {_PROVIDERS}")
     return checked_order(parsed.providers.split(","))
 
 
@@ -83,9 +88,11 @@ def joined(arguments: Iterable[str]) -> list[str]:
 
 def explain_wrong(error: InvalidRequest) -> str:
     """Return one line on a value that is not allowed; fields are named as the options are."""
-    dashes = "" if error.field in {None, "query", "prompt", "category", "api_key", "base_url"} else "--"
-    return f"{dashes}{error}"
+    # What a service says of its own accord is about its own fields.
+    typed = error.allowed is not None and error.field not in {"query", "prompt", "category"}
+    return f"--{error}" if typed else str(error)
 
 
 def _listed(values: Sequence[str]) -> list[str]:
-    return [part for value in values for part in value.split(",") if part.strip()]
+    # A value without any part, such as of a variable that is not set, is wrong and not nothing.
+    return [part for value in values for part in [part for part in value.split(",") if part.strip()] or [value]]

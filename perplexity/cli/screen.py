@@ -33,11 +33,15 @@ class Screen:
         self._clock = clock
 
     async def follow(self, events: AsyncGenerator[Event, None]) -> Answer:
-        """Show an answer's text while it is made and return the answer. Raises any PerplexityError."""
+        """Show an answer's text while it is made and return the answer. Raises any PerplexityError; what came stays."""
         growing = Growing()
-        with Live(_dim("Searching the web …"), console=self._console, auto_refresh=False, transient=True) as live:
-            async with aclosing(events):
-                answer = await self._watched(events, growing, live)
+        try:
+            with Live(_dim("Searching the web …"), console=self._console, auto_refresh=False, transient=True) as live:
+                async with aclosing(events):
+                    answer = await self._watched(events, growing, live)
+        except BaseException:
+            self._keep(growing)
+            raise
         self._finish(answer, growing)
         return answer
 
@@ -88,6 +92,11 @@ class Screen:
             self._block(finished)
         live.update(markdown(tail), refresh=True)
         return self._clock() + _REDRAWN_SECONDS
+
+    def _keep(self, growing: Growing) -> None:
+        """Show what came of an answer that ends here, which would be wiped away with what is still being drawn."""
+        if rest := "".join(growing.cut()).strip():
+            self._block(rest)
 
     def _finish(self, answer: Answer, growing: Growing) -> None:
         """Show the rest of the text; all of it, where the service put right what was shown already."""

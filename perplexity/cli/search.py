@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 
 from perplexity.citations import format_result
 from perplexity.cli.base import Command, World
@@ -16,6 +15,7 @@ from perplexity.cli.plain import results_text
 from perplexity.cli.printable import printable
 from perplexity.cli.words import read_text
 from perplexity.queries import checked_query, parse_results
+from perplexity.quoting import quoted
 from perplexity.types import Answer, Query, SearchResults
 
 
@@ -36,7 +36,7 @@ def run(parsed: argparse.Namespace, world: World) -> None:
     count, filters, order = parse_results(parsed.n), read_filters(parsed), read_providers(parsed)
     text = read_text(parsed.query, world.stdin, wanted="query")
     query = checked_query(Query(text=text, filters=filters, max_results=count))
-    results = asyncio.run(_found(query, world, order))
+    results = world.signals.run(_found(query, world, order))
     said = remarks(results, unset=unset(world, order))
     form = form_of(parsed, world)
     if form is Form.SCREEN:
@@ -62,7 +62,9 @@ def _written(results: SearchResults, said: list[str], form: Form) -> str:
 
 def _as_answer(results: SearchResults) -> Answer:
     """Return the pages as the text that a model is given: what each says, under its number."""
-    pages = [f"[{source.number}] {source.title}\n{source.snippet}".strip() for source in results.results]
+    pages = [
+        f"[{source.number}] {quoted(source.title)}\n{quoted(source.snippet)}".strip() for source in results.results
+    ]
     return Answer(text="\n\n".join(pages), sources=results.results, provider=results.provider)
 
 

@@ -13,7 +13,7 @@ from perplexity.errors import InvalidRequest, PerplexityError
 from perplexity.fallback import Fallback
 from perplexity.mcp_server.offers import OFFERS, Offer
 from perplexity.mcp_server.progress import Progress
-from perplexity.tools.arguments import problems
+from perplexity.tools.arguments import completed, problems
 from perplexity.types import JSON
 
 NAME = "web-answers"
@@ -23,6 +23,13 @@ INSTRUCTIONS = (
     "Everything is read-only."
 )
 _HOUR_MS = 3_600_000
+_ARGUMENTS = {
+    "prompt": "messages",
+    "domain": "search_domain_filter",
+    "recency": "search_recency_filter",
+    "n": "max_results",
+}
+"""What the arguments are called behind which errors name fields of our own."""
 
 Context = ServerRequestContext[Any]
 
@@ -66,15 +73,23 @@ async def _called(offer: Offer, arguments: dict[str, JSON], chain: Fallback, con
     async def report(progress: float, message: str) -> None:
         await context.session.report_progress(progress, message=message)
 
-    if wrong := problems(offer.input_schema, arguments):
+    given = completed(offer.input_schema, arguments)
+    if wrong := problems(offer.input_schema, given):
         return _failed(f"Wrong arguments: {wrong}")
     try:
-        text = await offer.answering(arguments, chain, Progress(report))
+        text = await offer.answering(given, chain, Progress(report))
     except InvalidRequest as error:
-        return _failed(str(error))
+        return _failed(_explained(error))
     except PerplexityError as error:
         return _failed(advise(error))
     return types.CallToolResult(content=[types.TextContent(text=text)], structured_content={offer.field: text})
+
+
+def _explained(error: InvalidRequest) -> str:
+    """Return what is wrong, with the name that the argument has here."""
+    if error.field in _ARGUMENTS and error.allowed is not None:
+        return str(InvalidRequest.of(_ARGUMENTS[error.field], error.value, error.allowed))
+    return str(error)
 
 
 def _failed(text: str) -> types.CallToolResult:

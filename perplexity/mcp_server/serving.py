@@ -19,7 +19,13 @@ from perplexity.mcp_server.server import build
 if TYPE_CHECKING:
     from socket import socket
 
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
 PATH = "/mcp"
+_OVER_SECONDS = 3
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_HOSTS = (b"host", b"origin")
+_HTTP_PORT = 80
 
 
 class Ready(Protocol):
@@ -28,10 +34,6 @@ class Ready(Protocol):
     def __call__(self, address: str, *, alone: bool) -> None:
         """Take note."""
         ...
-
-
-_OVER_SECONDS = 3
-_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 async def over_stdio(opening: AbstractAsyncContextManager[Fallback], *, stopped: Callable[[], NoReturn]) -> None:
@@ -57,11 +59,25 @@ async def over_http(opening: AbstractAsyncContextManager[Fallback], *, host: str
     # What it would log of a failed start is raised.
     logging.getLogger("uvicorn").addHandler(logging.NullHandler())
     async with opening as chain:
-        app = build(chain).streamable_http_app(streamable_http_path=PATH, host=host, transport_security=_security(host))
-        config = uvicorn.Config(
-            app, host=host, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=1
+        app = build(chain).streamable_http_app(
+            streamable_http_path=PATH, host=host, transport_security=security(host, port)
         )
-        await _Announced(config, ready).serve()
+        config = uvicorn.Config(
+            _in_lower_case(app), host=host, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=1
+        )
+        await _served(_Announced(config, ready))
+
+
+async def _served(server: uvicorn.Server) -> None:
+    """Serve until a signal ends it; when this is cancelled it ends as well as by a signal that uvicorn knows."""
+    serving = asyncio.create_task(server.serve())
+    try:
+        await asyncio.shield(serving)
+    except asyncio.CancelledError:
+        server.should_exit = True
+        await serving
+        raise
+    finally:
         await _calls_over()
 
 
@@ -100,14 +116,31 @@ def bracketed(host: str) -> str:
 def is_loopback(host: str) -> bool:
     """Tell whether only this machine can reach the host."""
     try:
-        return host == "localhost" or ip_address(host).is_loopback
+        return host.lower() == "localhost" or ip_address(host).is_loopback
     except ValueError:
         return False
 
 
-def _security(host: str) -> TransportSecuritySettings:
-    hosts = _LOOPBACK if is_loopback(host) else (*_LOOPBACK, bracketed(host))
+def security(host: str, port: int) -> TransportSecuritySettings:
+    """Return who may be named, in lower case. A client leaves out a port that is HTTP's own, or a proxy's before us."""
+    names = dict.fromkeys((*_LOOPBACK, bracketed(host).lower()))
+    own = [f"{name}:{port}" for name in names]
     return TransportSecuritySettings(
-        allowed_hosts=[f"{name}:*" for name in hosts],
-        allowed_origins=[f"http://{name}:*" for name in hosts],
+        allowed_hosts=[*names, *own],
+        allowed_origins=[f"http://{place}" for place in (*own, *(names if port == _HTTP_PORT else ()))],
     )
+
+
+def _in_lower_case(app: ASGIApp) -> ASGIApp:
+    """Return the app with the names of hosts in lower case, which the SDK compares letter by letter.
+
+    https://www.rfc-editor.org/rfc/rfc9110#section-4.2.3
+    """
+
+    async def lowered(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            told = [(name, value.lower() if name in _HOSTS else value) for name, value in scope["headers"]]
+            scope = {**scope, "headers": told}
+        await app(scope, receive, send)
+
+    return lowered

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from perplexity.advice import reasons
 from perplexity.citations import without_orphans
+from perplexity.quoting import quoted, quoted_address, told
 from perplexity.types import Answer, SearchResults, Source
 
 
@@ -17,14 +18,14 @@ def pages_text(results: SearchResults) -> str:
 
 def response_text(answer: Answer) -> str:
     """Return the answer, remarks on how it came about, and at its end the addresses that its numbers stand for."""
-    text, _ = without_orphans(answer.text, answer.sources)
+    text, _ = without_orphans(told(answer), answer.sources)
     served = [f"{answer.provider} answered, because {reasons(answer.failed)}."] if answer.failed else []
     cut = [f"The answer is incomplete ({answer.incomplete})."] if answer.incomplete else []
-    cited = [f"[{source.number}] {source.url}" for source in answer.sources]
+    cited = [f"[{source.number}] {quoted_address(source.url)}" for source in answer.sources]
     citations = ["\n".join(["Citations:", *cited])] if cited else []
     return "\n\n".join([text, *cut, *answer.notes, *served, *citations])
 
 
 def _page(number: int, source: Source) -> str:
-    lines = [f"{number}. {source.title}", f"URL: {source.url}", source.snippet]
-    return "\n   ".join([*filter(None, lines), *([f"Date: {source.date}"] if source.date else [])])
+    lines = [f"{number}. {quoted(source.title)}", f"URL: {quoted_address(source.url)}", quoted(source.snippet)]
+    return "\n   ".join([*filter(None, lines), *([f"Date: {quoted(source.date)}"] if source.date else [])])

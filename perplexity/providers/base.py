@@ -15,6 +15,16 @@ def waits(provider: Provider) -> bool:
     return not getattr(provider, "at_once", False)
 
 
+def writes(provider: Provider) -> bool:
+    """Tell whether a model writes the provider's answers; one with a true `search_only` answers with passages."""
+    return not getattr(provider, "search_only", False)
+
+
+def takes_up_runs(provider: Provider) -> bool:
+    """Tell whether the provider is one with a true `resumes`: it goes on with a run by the id that it gave."""
+    return bool(getattr(provider, "resumes", False))
+
+
 class Provider(Protocol):
     """A source of search results and answers.
 

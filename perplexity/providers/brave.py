@@ -50,6 +50,7 @@ class Brave:
 
     name = brave.PROVIDER
     offers = BOTH
+    search_only = True
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ from perplexity.providers.base import BOTH
 from perplexity.providers.duckduckgo_pages import TIMELIMIT, Page, check, not_applied, numbered, read
 from perplexity.providers.duckduckgo_regions import region
 from perplexity.providers.setup import Setup
-from perplexity.queries import checked_query
+from perplexity.queries import LONGEST_QUERY, checked_query
 from perplexity.sites import with_sites
 from perplexity.threads import Threads
 from perplexity.types import Answer, Event, Query, Question, SearchResults, Source
@@ -39,21 +39,24 @@ class Find(Protocol):
 class DuckDuckGo:
     """DuckDuckGo as a provider; it answers with passages.
 
-    `find` is the blocking search, `threads` where it runs.
+    `find` is the blocking search, `threads` where it runs, `seconds` what one request may take at most.
     """
 
     name = "DuckDuckGo"
     offers = BOTH
+    search_only = True
 
     def __init__(
         self,
         *,
         find: Find | None = None,
         threads: Threads | None = None,
+        seconds: float = SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._find = find or through_ddgs
         self._threads = threads or Threads(limit=8)
+        self._seconds = seconds
         self._clock = clock
 
     async def search(self, query: Query) -> SearchResults:
@@ -78,7 +81,9 @@ class DuckDuckGo:
 
     async def answer(self, question: Question) -> Answer:
         """Return the passages that fit the question best, word for word. Raises as `search` does."""
-        query = Query(text=question.text, filters=question.filters, max_results=10, seconds=question.seconds)
+        query = Query(
+            text=question.text[:LONGEST_QUERY], filters=question.filters, max_results=10, seconds=question.seconds
+        )
         return passages_answer(await self.search(query), question.text)
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
@@ -90,7 +95,7 @@ class DuckDuckGo:
         """Read pages until there are enough results; a later page that fails does not undo an earlier one."""
         found: list[Source] = []
         try:
-            async with asyncio.timeout(query.seconds if query.seconds is not None else SECONDS):
+            async with asyncio.timeout(min(query.seconds or self._seconds, self._seconds)):
                 for page in range(1, ceil(query.max_results / _PER_PAGE) + 1):
                     found += read(await self._page(query, code, page), query.filters.domains)
         except (PerplexityError, TimeoutError) as error:
@@ -103,9 +108,9 @@ class DuckDuckGo:
         return await self._threads.run(lambda: self._find(text, region=code, timelimit=timelimit, page=page))
 
 
-def build(_: Setup) -> DuckDuckGo:
-    """Return the provider, which needs nothing."""
-    return DuckDuckGo()
+def build(setup: Setup) -> DuckDuckGo:
+    """Return the provider, which needs no key."""
+    return DuckDuckGo(seconds=setup.limits.search)
 
 
 def through_ddgs(query: str, *, region: str, timelimit: str | None, page: int, timeout: int = 5) -> Page:
@@ -115,6 +120,7 @@ def through_ddgs(query: str, *, region: str, timelimit: str | None, page: int, t
     """
     from ddgs import DDGS
     from ddgs.exceptions import DDGSException, TimeoutException
+    from primp import BuilderError
 
     try:
         # One instance a call: it caches engines and is not documented as safe to share between threads.
@@ -123,6 +129,11 @@ def through_ddgs(query: str, *, region: str, timelimit: str | None, page: int, t
         )
     except TimeoutException:
         raise TimedOut("DuckDuckGo timed out", provider=DuckDuckGo.name) from None
+    except BuilderError:  # the library reads its variable itself, and hands on what it makes of it
+        allowed = "it takes http://host:port or socks5://host:port; unset it for none"
+        failed = ConnectionFailed(f"DDGS_PROXY: its value is not allowed; {allowed}", provider=DuckDuckGo.name)
+        failed.sent = False
+        raise failed from None
     except DDGSException as error:
         kind = NothingFound if "No results" in str(error) else ConnectionFailed
         raise kind("the search failed", provider=DuckDuckGo.name) from None

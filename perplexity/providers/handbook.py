@@ -45,6 +45,7 @@ class Handbook:
     name = "Handbook"
     offers = BOTH
     at_once = True
+    search_only = True
 
     def __init__(self, pages: Mapping[str, str], *, base_url: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._sections = [section for path, text in pages.items() for section in sections(path, text)]

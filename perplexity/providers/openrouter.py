@@ -23,6 +23,7 @@ from perplexity.errors import (
     InvalidRequest,
     PerplexityError,
     RateLimitError,
+    ServerError,
 )
 from perplexity.filters import validate
 from perplexity.models import Effort, Limits, Target, resolve
@@ -54,6 +55,9 @@ BASE_URL = "https://openrouter.ai/api/v1"
 
 _NO_MODEL = "is not a valid model ID"
 """How a 400 ends that is not the asker's fault: we chose the model."""
+
+_UPSTREAM = "Provider returned error"
+"""How a 400 begins that a service behind OpenRouter brought about."""
 
 
 class OpenRouter:
@@ -107,14 +111,15 @@ class OpenRouter:
     async def check_models(self, *, seconds: float = 10.0) -> tuple[str, ...]:
         """Ask which models are served, use Sonar in place of those that are not, and return the names of these.
 
-        Each is logged. Raises any PerplexityError; nothing is known then, and every model is used.
+        Sonar itself has no stand-in. Each is logged. Raises any PerplexityError; nothing is known then, and every model
+        is used.
         """
         with _named():
             body = await self._calls.json("GET", "/models", deadline=Deadline.after(seconds, self._clock))
         gone = openrouter_models.retired(body, today=datetime.fromtimestamp(self._now(), UTC).date())
         self._retired = frozenset(gone)
         for model in gone:
-            log.warning("openrouter.model_retired", extra={"model": model, "instead": openrouter_models.DEFAULT})
+            log.warning("openrouter.model_retired", extra={"model": model})
         return gone
 
     async def search(self, query: Query) -> SearchResults:
@@ -156,7 +161,11 @@ class OpenRouter:
 
     def _model(self, question: Question, target: Target) -> str:
         wanted = openrouter_models.wanted(question, target)
-        return openrouter_models.DEFAULT if wanted in self._retired else wanted
+        if wanted not in self._retired:
+            return wanted
+        if question.schema is not None:
+            raise EndpointRetired("the model that takes a JSON schema is no longer served", provider=self.name)
+        return openrouter_models.DEFAULT
 
     def _signed(self, answer: Answer, question: Question, target: Target, *, started: float) -> Answer:
         """Add what only the asking side knows."""
@@ -187,4 +196,6 @@ def _named() -> Iterator[None]:
         error.provider = OpenRouter.name
         if isinstance(error, InvalidRequest) and error.message.endswith(_NO_MODEL):
             raise EndpointRetired("the model is not served any more", provider=error.provider, status=400) from error
+        if isinstance(error, InvalidRequest) and error.message.startswith(_UPSTREAM):
+            raise ServerError("the service behind OpenRouter failed", provider=error.provider, status=400) from error
         raise

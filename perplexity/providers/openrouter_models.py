@@ -51,11 +51,11 @@ def notes(question: Question, target: Target, *, used: str) -> tuple[str, ...]:
 def retired(body: Mapping[str, JSON], *, today: date) -> tuple[str, ...]:
     """Return those of our models that the list of models does not hold, or whose last day is over.
 
-    None of them where the list is empty: it says nothing then. `DEFAULT` is not among them, since it has no stand-in.
+    None of them where the list is empty: it says nothing then.
     https://openrouter.ai/docs/api-reference/list-available-models
     """
     served = {text(model.get("id")) for model in mappings(body.get("data")) if not _expired(model, today)} - {""}
-    ours = {*_BY_EFFORT.values(), FOR_NEWS} - {DEFAULT}
+    ours = {*_BY_EFFORT.values(), FOR_NEWS}
     return tuple(sorted(ours - served)) if served else ()
 
 

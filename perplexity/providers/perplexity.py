@@ -16,6 +16,7 @@ class PerplexityProvider:
     """A client as a provider, which closes it at its own end."""
 
     name = "Perplexity"
+    resumes = True
     offers = BOTH
 
     def __init__(self, client: PerplexityClient) -> None:

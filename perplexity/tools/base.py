@@ -40,6 +40,8 @@ class Tool:
 
     async def run(self, arguments: Mapping[str, JSON]) -> str:
         """Return the text for the model that called with these arguments; wrong ones are explained to it."""
+        if nameless := [name for name in arguments if not isinstance(name, str)]:
+            return self.wrong(f"the name of an argument must be a string, not {nameless[0]!r:.80}", {})
         given = completed(self.parameters, arguments)
         if wrong := problems(self.parameters, given):
             return self.wrong(wrong, given)

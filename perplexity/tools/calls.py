@@ -11,45 +11,46 @@ from collections.abc import Mapping, Sequence
 
 from perplexity.tools.base import Failure, Tool
 from perplexity.types import JSON
+from perplexity.wire.reading import mapping
 
 _LONGEST = 80
 
 
 async def reply_openai_chat(call: Mapping[str, JSON], tools: Sequence[Tool]) -> dict[str, JSON]:
     """Return the message for one of a completion's `tool_calls`."""
-    function = call["function"]
-    text = await _run(function["name"], function["arguments"], tools)
+    function = mapping(call.get("function"))
+    text = await _run(function.get("name"), function.get("arguments"), tools)
     return {"role": "tool", "tool_call_id": call["id"], "content": str(text)}
 
 
 async def reply_openai_responses(call: Mapping[str, JSON], tools: Sequence[Tool]) -> dict[str, JSON]:
     """Return the input item for a response's `function_call` item."""
-    text = await _run(call["name"], call["arguments"], tools)
+    text = await _run(call.get("name"), call.get("arguments"), tools)
     return {"type": "function_call_output", "call_id": call["call_id"], "output": str(text)}
 
 
 async def reply_anthropic(call: Mapping[str, JSON], tools: Sequence[Tool]) -> dict[str, JSON]:
     """Return the content block for a message's `tool_use` block."""
-    text = await _run(call["name"], call["input"], tools)
+    text = await _run(call.get("name"), call.get("input"), tools)
     failed = isinstance(text, Failure)
     return {"type": "tool_result", "tool_use_id": call["id"], "content": str(text), "is_error": failed}
 
 
 async def reply_mcp(call: Mapping[str, JSON], tools: Sequence[Tool]) -> dict[str, JSON]:
     """Return the result of a `tools/call` with these `params`; structured too where the tool has an output schema."""
-    text = await _run(call["name"], call.get("arguments") or {}, tools)
+    text = await _run(call.get("name"), call.get("arguments") or {}, tools)
     failed = isinstance(text, Failure)
     reply = {"content": [{"type": "text", "text": str(text)}], "isError": failed}
-    structured = any(tool.name == call["name"] and tool.output is not None for tool in tools)
+    structured = any(tool.name == call.get("name") and tool.output is not None for tool in tools)
     return {**reply, "structuredContent": json.loads(text)} if structured and not failed else reply
 
 
-async def _run(name: str, arguments: JSON, tools: Sequence[Tool]) -> str:
+async def _run(name: JSON, arguments: JSON, tools: Sequence[Tool]) -> str:
     """Run the tool of that name; `arguments` are an object, or JSON text of one."""
     tool = next((tool for tool in tools if tool.name == name), None)
     if tool is None:
         known = ", ".join(tool.name for tool in tools)
-        return Failure(f"[there is no tool {_short(name)!r}; the tools are {known}]")
+        return Failure(f"[there is no tool {_short(str(name))!r}; the tools are {known}]")
     read = _read(arguments)
     if not isinstance(read, Mapping):
         return tool.wrong(f"the arguments must be a JSON object, not {_short(str(arguments))}", {})

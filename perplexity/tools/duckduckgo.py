@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from perplexity.errors import NothingFound, PerplexityError
 from perplexity.providers.base import Provider
 from perplexity.providers.duckduckgo import DuckDuckGo
+from perplexity.quoting import quoted, quoted_address
 from perplexity.tools.base import Failure, Tool
 from perplexity.types import JSON, Query, SearchResults
 
@@ -48,7 +49,8 @@ def create_duckduckgo_tool(provider: Provider) -> Tool:
 
 def _text(found: SearchResults) -> str:
     return "\n\n".join(
-        f"Title: {source.title}\nSnippet: {source.snippet}\nURL: {source.url}" for source in found.results
+        f"Title: {quoted(source.title)}\nSnippet: {quoted(source.snippet)}\nURL: {quoted_address(source.url)}"
+        for source in found.results
     )
 
 

@@ -12,10 +12,11 @@ from perplexity.errors import InvalidRequest, PerplexityError, RunFailed
 from perplexity.tools.access import Access
 from perplexity.tools.base import Failure, Tool
 from perplexity.tools.keyless import keyless
+from perplexity.tools.schemas import misfit
 from perplexity.tools.search_request import PARAMETERS, question
 from perplexity.tools.search_result import OUTPUT, failure, success
 from perplexity.transport import Session
-from perplexity.types import JSON
+from perplexity.types import JSON, Answer
 
 NAME = "perplexity_search"
 DESCRIPTION = """\
@@ -51,13 +52,21 @@ def create_perplexity_search_tool(
             # On leaving, a run that was given up is cancelled at the service, while there is a session to do it by.
             async with client:
                 answer = await client.answer(asked)
-            if asked.schema is not None and answer.incomplete:
-                raise RunFailed(f"the JSON broke off ({answer.incomplete}); it may take more max_tokens")
+            if asked.schema is not None:
+                _hold(answer, asked.schema)
             return success(answer, query=query, model=asked.model, as_json=asked.schema is not None)
         except PerplexityError as error:
             return failure(_renamed(error), query=query)
 
     return _tool(handler)
+
+
+def _hold(answer: Answer, schema: Mapping[str, JSON]) -> None:
+    """Raise RunFailed unless the answer is JSON of this schema."""
+    if answer.incomplete:
+        raise RunFailed(f"the JSON broke off ({answer.incomplete}); it may take more max_tokens")
+    if wrong := misfit(answer.text, schema):
+        raise RunFailed(wrong)
 
 
 def _renamed(error: PerplexityError) -> PerplexityError:

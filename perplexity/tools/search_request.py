@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from jsonschema import Draft202012Validator, SchemaError
+from jsonschema import SchemaError
+from referencing.exceptions import Unresolvable
 
 from perplexity.errors import InvalidRequest
 from perplexity.filters import MOST_DOMAINS, RECENCIES, Filters, Recency
 from perplexity.models import SONAR, WITHOUT_SCHEMA
+from perplexity.tools.schemas import check
 from perplexity.types import JSON, Message, Question
 
 _MODELS = "Perplexity model: sonar (fast), sonar-pro (quality+schema), sonar-reasoning (deep thinking)"
@@ -82,9 +84,12 @@ def _schema(given: Mapping[str, JSON], model: str) -> Mapping[str, JSON]:
         wrapped = given.get("json_schema")
         schema = wrapped.get("schema") if isinstance(wrapped, Mapping) else None
     try:
-        Draft202012Validator.check_schema(schema)
+        check(schema)
     except SchemaError as error:
         raise InvalidRequest.of("response_format", error.instance, f"it takes a JSON schema: {error.message}") from None
+    except Unresolvable as error:
+        allowed = "it takes a JSON schema that refers to nothing outside"
+        raise InvalidRequest.of("response_format", error.ref, allowed) from None
     except RecursionError:
         raise InvalidRequest("response_format: it is nested too deeply", field="response_format") from None
     return dict(schema)

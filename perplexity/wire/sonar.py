@@ -122,7 +122,8 @@ def _format(schema: Mapping[str, JSON], model: str) -> JSON:
     if _plain(model) in WITHOUT_SCHEMA:
         allowed = f"a JSON schema takes sonar-pro or {_REASONING}"
         raise InvalidRequest.of("model", _plain(model), allowed)
-    return {"type": "json_schema", "json_schema": {"schema": dict(schema)}}
+    # OpenRouter wants a name, Perplexity takes one: https://openrouter.ai/docs/features/structured-outputs
+    return {"type": "json_schema", "json_schema": {"name": "answer", "schema": dict(schema)}}
 
 
 def _plain(model: str) -> str:

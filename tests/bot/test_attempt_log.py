@@ -10,6 +10,7 @@ from typing import cast
 
 import pytest
 from psycopg import OperationalError
+from psycopg.errors import InsufficientPrivilege
 
 from bot.attempt_log import MOST_WAITING, AttemptLog
 from bot.storage.attempts import Attempts, TimedAttempt
@@ -23,6 +24,7 @@ class Table:
     """Remembers what was written; away as long as `away` says."""
 
     away: int = 0
+    broken: bool = False
     written: list[TimedAttempt] = field(default_factory=list)
     forgotten: int = 0
 
@@ -30,6 +32,9 @@ class Table:
         if self.away:
             self.away -= 1
             raise OperationalError("away")
+        if self.broken:
+            raise InsufficientPrivilege("no")
+        await asyncio.sleep(0)
         self.written += attempts
 
     async def forget(self) -> None:
@@ -90,3 +95,26 @@ async def test_at_the_end_the_last_ones_are_written_and_old_ones_are_forgotten_o
         await kept.run()
 
     assert (len(table.written), table.forgotten) == (1, 2)
+
+
+async def test_what_is_noted_while_a_full_log_is_written_is_kept() -> None:
+    table = Table()
+    kept = log(table)
+    for number in range(MOST_WAITING):
+        kept.note(attempt(number))
+    writing = asyncio.create_task(kept.flush())
+    await asyncio.sleep(0)
+    kept.note(attempt(-1))
+    await writing
+    await kept.flush()
+
+    assert (len(table.written), table.written[-1].attempt.provider) == (MOST_WAITING + 1, "P-1")
+
+
+async def test_a_fault_that_no_patience_mends_costs_figures_and_not_the_app() -> None:
+    table = Table(broken=True)
+    kept = log(table)
+    kept.note(attempt(1))
+    await kept.flush()
+
+    assert list(kept.waiting) == []

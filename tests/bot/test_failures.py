@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bot.failures import AT_ALL, IN_TIME, NONE_CONFIGURED, NOTHING, sentence_for
@@ -28,6 +30,12 @@ def attempt(error: type[PerplexityError]) -> Attempt:
         (AllProvidersFailed([attempt(TimedOut), attempt(TimedOut)]), IN_TIME),
         (AllProvidersFailed([attempt(NothingFound)]), NOTHING),
         (AllProvidersFailed([attempt(TimedOut), attempt(BillingError)]), AT_ALL),
+        (
+            AllProvidersFailed(
+                [attempt(BillingError), replace(attempt(InvalidRequest), summary="does not take mode sec")]
+            ),
+            f"{AT_ALL} P does not take mode sec.",
+        ),
         (TimedOut("secret words"), IN_TIME),
         (ServerError("secret words"), AT_ALL),
         (

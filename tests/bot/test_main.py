@@ -45,6 +45,19 @@ def test_an_unreachable_database__exit_1(monkeypatch: pytest.MonkeyPatch, capsys
     assert "hunter2" not in said
 
 
+def test_a_proxy_that_cannot_be_used_is_named_and_exit_2(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], database: str
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", database)
+    monkeypatch.setenv("http_proxy", "foo://hunter2")
+    monkeypatch.setenv("no_proxy", "")
+
+    assert main(["run"]) == 2
+    said = capsys.readouterr().err
+    assert "HTTP_PROXY: its value is not allowed; it takes http://host:port" in said
+    assert "hunter2" not in said
+
+
 def test_a_host_that_wipes_its_disk_needs_a_database(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

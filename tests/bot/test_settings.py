@@ -178,3 +178,25 @@ def test_the_example_s_values_are_taken(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text(re.sub(r"^#(?=[A-Z_]+=)", "", example.replace("…", "1"), flags=re.MULTILINE))
 
     assert read()[1] == {}
+
+
+KEYS = ["OPENROUTER_API_KEY", "BRAVE_API_KEY", "AGENT_API_KEY"]
+
+
+@pytest.mark.parametrize("name", KEYS)
+@pytest.mark.parametrize("value", ["two words", "kéy"])
+def test_a_key_that_is_no_word_is_named_and_not_shown(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(name, value)
+
+    with pytest.raises(SettingsError) as caught:
+        load()
+
+    assert f"{name}: must be one word" in str(caught.value)
+    assert value not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_a_blank_key_is_none(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "  ")
+
+    assert getattr(load(), name.lower()) is None

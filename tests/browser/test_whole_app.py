@@ -108,6 +108,26 @@ def test_with_a_model__search_ask_fail_and_try_again(browser: WebDriver, databas
         assert "Did you mean --recency?" in page.message_with("--recenty").text
 
 
+def test_the_status_as_charts_and_as_a_table(browser: WebDriver, database: str, artifacts: Path) -> None:
+    page = Page(browser=browser, patience=20)
+    with running(database, with_key=True) as app:
+        page.open(app.url)
+        page.send("/ask what is example")
+        page.message_with("Example answer with a claim.")
+
+        def status() -> str:
+            before = len(page.messages())
+            page.send("/pplx status")
+            page.wait(lambda: len(page.messages()) > before and "24 hours" in page.messages()[-1].text)
+            return page.messages()[-1].text
+
+        # The figures are written down a second after the answer.
+        shown = next(text for text in (status() for _ in range(50)) if "1 of 1 (100%)" in text)
+        browser.save_screenshot(str(artifacts / "app-status.png"))
+
+        assert "only visible to you" in shown
+
+
 def test_a_mention_and_a_follow_up_in_its_thread_and_a_direct_message(
     browser: WebDriver, database: str, artifacts: Path
 ) -> None:
@@ -151,7 +171,7 @@ def test_no_key_and_no_network__the_handbook_answers(browser: WebDriver, databas
         assert "PORT" in answer.text
         assert "DuckDuckGo could not be reached" in answer.text
         assert all(address and address.startswith(f"{app.url}/playground/docs/") for address in addresses)
-        page.browser.get(str(addresses[0]))
+        page.browser.get(next(str(address) for address in addresses if "settings" in str(address)))
         assert "PORT" in page.browser.find_element("tag name", "body").text
 
 

@@ -1,15 +1,18 @@
-"""`python -m perplexity` as a real process, with exactly the settings that it is given."""
+"""`python -m perplexity` with exactly the settings that it is given: as a real process, or in this one."""
 
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import sys
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, redirect_stderr
 from dataclasses import dataclass
 from pathlib import Path
 
+from perplexity.cli.base import World
+from perplexity.cli.main import main
 from tests.fakes.process import KEPT
 
 ROOT = Path(__file__).parents[2]
@@ -57,3 +60,19 @@ async def run(*arguments: str, piped: str | None = None, settings: Mapping[str, 
         out, err = await process.communicate(None if piped is None else piped.encode())
     assert process.returncode is not None
     return Ended(code=process.returncode, out=out.decode(), err=err.decode())
+
+
+async def here(*arguments: str, settings: Mapping[str, str] | None = None) -> Ended:
+    """Run a command in this process, which is quicker and can be patched; nothing comes through its stdin."""
+    stdin, stdout, stderr = io.TextIOWrapper(io.BytesIO()), io.StringIO(), io.StringIO()
+    world = World(environ=settings or {}, stdin=stdin, stdout=stdout, stderr=stderr)
+    code = await asyncio.to_thread(_main, arguments, world)
+    return Ended(code=code, out=stdout.getvalue(), err=stderr.getvalue())
+
+
+def _main(arguments: Sequence[str], world: World) -> int:
+    try:
+        with redirect_stderr(world.stderr):
+            return main(arguments, world)
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else -1

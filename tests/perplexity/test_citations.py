@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perplexity.citations import Marker, cite, format_result, without_orphans
+from perplexity.citations import Marker, cite, format_result, without_orphans, without_strangers
 from perplexity.prose import Kind, regions
 from perplexity.types import Answer, Source
 from tests.fakes.wild_text import wild
@@ -91,6 +91,35 @@ def test_what_is_no_marker_stays_as_it_is(text: str) -> None:
 )
 def test_references_to_no_source_are_removed_and_counted(text: str, left: str, orphans: int) -> None:
     assert (left, orphans) == without_orphans(text, SOURCES)
+
+
+@pytest.mark.parametrize(
+    ("text", "left", "removed"),
+    [
+        ("a https://evil.example/x_y.", "a.", 1),
+        ("a <HTTPS://evil.example> b", "a b", 1),
+        ("see www.evil.example/x!", "see!", 1),
+        ("https://evil.example says", "says", 1),
+        ("the [docs](https://evil.example 'T') say", "the docs say", 1),
+        ("![a chart](https://evil.example/i.png)", "a chart", 1),
+        ("[https://evil.example](https://evil.example/)", "", 2),
+        ("[x](mailto:a@evil.example) [y](//evil.example)", "x y", 2),
+        ("[PEP](https://s2.example/p) https://s1.example/p", "[PEP](https://s2.example/p) https://s1.example/p", 0),
+        ("[1](https://evil.example/) [2]", "[1](https://evil.example/) [2]", 0),
+        ("`curl https://x.example` f[i](j) [k](#top) www", "`curl https://x.example` f[i](j) [k](#top) www", 0),
+    ],
+)
+def test_links_and_addresses_of_no_source_are_removed_and_counted(text: str, left: str, removed: int) -> None:
+    assert (left, removed) == without_strangers(text, SOURCES)
+
+
+@given(wild)
+@settings(max_examples=200, deadline=None)
+def test_in_any_text_no_address_is_left_that_is_no_source_s(text: str) -> None:
+    left, removed = without_strangers(text, SOURCES)
+
+    assert without_strangers(left, SOURCES) == (left, 0)
+    assert removed or left == text
 
 
 def test_sources_without_a_marker_are_the_others() -> None:

@@ -23,7 +23,7 @@ from perplexity.retry import Deadline, Retries, RetryPolicy
 from perplexity.runs import Runs as PollingRuns
 from perplexity.transport import Transport
 from perplexity.types import Done, Message, Question, RunStarted, SearchQueries, Sources, TextDelta
-from tests.fakes.perplexity import KEY, FakePerplexity, Fault, replied
+from tests.fakes.perplexity import KEY, FakePerplexity, Fault, replied, sse, streamed
 from tests.fakes.time import Time
 
 RUN = "/v1/agent/resp_1"
@@ -307,5 +307,23 @@ async def test_a_run_that_nobody_will_come_back_for_is_cancelled_with_its_task(f
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
+
+    assert fake.cancelled == ["resp_1"]
+
+
+async def test_a_quick_answer_that_nobody_will_come_back_for_is_cancelled_too(fake: FakePerplexity) -> None:
+    begun = sse({"type": "response.created", "response": {"id": "resp_1"}})
+    question = Question(messages=(Message(role="user", content="why"),), resumable=False)
+    async with PerplexityClient(KEY, base_url=fake.base_url) as client:
+        # Nothing tells from outside when the id has arrived, so a slow machine is given more and more time.
+        for seconds in (0.1, 1.0, 5.0):
+            fake.script("/v1/agent", streamed(begun, hang=True))
+            asking = asyncio.create_task(client.answer(question))
+            await asyncio.wait([asking], timeout=seconds)
+            asking.cancel()
+            await asyncio.wait([asking])
+            await asyncio.wait([asyncio.create_task(fake.told_to_cancel.wait())], timeout=seconds)
+            if fake.cancelled:
+                break
 
     assert fake.cancelled == ["resp_1"]

@@ -316,3 +316,23 @@ def one_page(query: str, *, region: str, timelimit: str | None, page: int) -> Pa
 
 def never(query: str, *, region: str, timelimit: str | None, page: int) -> Page:
     raise AssertionError(query)
+
+
+async def test_a_question_longer_than_a_query_is_searched_for_by_its_beginning(point_at: PointAt) -> None:
+    async with FakeDuckDuckGo([PYTHON]) as fake:
+        point_at(fake)
+        answer = await DuckDuckGo().answer(Question(messages=(Message(role="user", content="free threads? " * 500),)))
+
+    assert answer.passages[0].text
+
+
+async def test_one_search_has_a_limit_of_its_own_whatever_time_is_left() -> None:
+    stuck = threading.Event()
+
+    def find(query: str, *, region: str, timelimit: str | None, page: int) -> Page:
+        stuck.wait(10)
+        return []
+
+    with pytest.raises(TimedOut):
+        await DuckDuckGo(find=find, seconds=0.05).search(Query(text="python", seconds=600.0))
+    stuck.set()

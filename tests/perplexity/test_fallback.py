@@ -97,18 +97,28 @@ async def test_a_refused_request_is_the_callers_fault_and_nobody_else_is_asked()
     assert (caught.value, second.queries) == (refusal, [])
 
 
-async def test_a_request_that_only_a_stand_in_refuses_names_both_reasons() -> None:
-    third = FakeProvider("Three")
+BOTH_REASONS = [("One", "is out of credit"), ("Two", "does not take mode sec")]
+
+
+async def test_what_a_stand_in_cannot_do_by_its_own_rules_the_next_one_may() -> None:
     refusing = FakeProvider("Two", error=InvalidRequest.of("mode", "sec", "web only"))
-    chain = Fallback([FakeProvider("One", error=BillingError("x")), refusing, third])
+    chain = Fallback([FakeProvider("One", error=BillingError("x")), refusing, FakeProvider("Three")])
+
+    found = await chain.search(QUERY)
+
+    assert (found.provider, [(a.provider, a.summary) for a in found.failed]) == ("Three", BOTH_REASONS)
+
+
+async def test_a_request_that_a_stand_in_s_service_refuses_names_both_reasons() -> None:
+    third = FakeProvider("Three")
+    error = InvalidRequest.of("mode", "sec", "web only")
+    error.status = 400
+    chain = Fallback([FakeProvider("One", error=BillingError("x")), FakeProvider("Two", error=error), third])
 
     with pytest.raises(AllProvidersFailed) as caught:
         await chain.search(QUERY)
 
-    assert [(a.provider, a.summary) for a in caught.value.attempts] == [
-        ("One", "is out of credit"),
-        ("Two", "does not take mode sec"),
-    ]
+    assert [(a.provider, a.summary) for a in caught.value.attempts] == BOTH_REASONS
     assert third.queries == []
 
 

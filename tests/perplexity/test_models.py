@@ -109,3 +109,8 @@ def test_what_is_slow_and_what_runs_in_the_background() -> None:
 
     assert [target.slow for target in targets] == [False, False, True, True, True]
     assert [target.background for target in targets] == [False, False, False, True, True]
+
+
+@pytest.mark.parametrize("vendor", ["", "perplexity/"])
+def test_sonar_s_first_names_mean_sonar(vendor: str) -> None:
+    assert resolve(f"{vendor}llama-3.1-sonar-small-128k-online").name == "sonar"

@@ -283,13 +283,40 @@ async def test_a_model_that_expired_or_is_gone_is_replaced_with_a_warning(
     answer = await provider.answer(question(news=True))
 
     assert gone == (PRO,)
-    assert [(r.message, vars(r)["model"], vars(r)["instead"]) for r in caplog.records] == [
-        ("openrouter.model_retired", PRO, "perplexity/sonar")
-    ]
+    assert [(r.message, vars(r)["model"]) for r in caplog.records] == [("openrouter.model_retired", PRO)]
     assert (answer.model, answer.notes) == (
         "perplexity/sonar",
         ("OpenRouter answered with perplexity/sonar in place of perplexity/sonar-pro.",),
     )
+
+
+async def test_without_the_model_that_takes_a_schema_another_provider_is_asked(
+    fake: FakeOpenRouter, provider: OpenRouter
+) -> None:
+    del fake.models[PRO]
+    await provider.check_models()
+
+    with pytest.raises(EndpointRetired):
+        await provider.answer(question(schema={"type": "object"}))
+
+
+async def test_a_400_of_the_service_behind_is_no_fault_of_the_asker_s(
+    fake: FakeOpenRouter, provider: OpenRouter
+) -> None:
+    fake.script("/chat/completions", replied(error(400, "Provider returned error")))
+
+    with pytest.raises(ServerError):
+        await provider.answer(question())
+
+
+async def test_deep_research_that_breaks_off_is_not_bought_again(fake: FakeOpenRouter, provider: OpenRouter) -> None:
+    cut = streamed(sse(chunk("It is", model="perplexity/sonar-deep-research")), reset=True)
+    fake.script("/chat/completions", cut, cut)
+
+    with pytest.raises(PerplexityError):
+        await provider.answer(question("high"))
+
+    assert len(fake.requests) == 1
 
 
 async def test_a_model_that_comes_back_is_used_again(fake: FakeOpenRouter, provider: OpenRouter) -> None:
@@ -311,7 +338,7 @@ async def test_a_model_that_comes_back_is_used_again(fake: FakeOpenRouter, provi
         ({"data": [{"id": name} for name in MODELS]}, 0),
         ({"data": [{"id": name, "expiration_date": 5} for name in MODELS]}, 0),
         ({"data": [{"id": "perplexity/sonar"}]}, 3),
-        ({"data": [{"id": "openai/gpt-6-luna"}]}, 3),
+        ({"data": [{"id": "openai/gpt-6-luna"}]}, 4),
     ],
 )
 def test_a_list_that_says_nothing_retires_nothing(listed: dict[str, Any], gone: int) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from perplexity.breaker import BreakerPolicy
 from perplexity.deadlines import Deadlines
-from perplexity.errors import AllProvidersFailed, InvalidRequest, ServerError, Withdrawn
+from perplexity.errors import AllProvidersFailed, InvalidRequest, NothingFound, ServerError, TimedOut, Withdrawn
 from perplexity.fallback import Fallback
 from perplexity.providers.base import BOTH
 from perplexity.types import Answer, Attempt, Event, Kind, Message, Query, Question, SearchResults, TextDelta, Usage
@@ -328,3 +328,69 @@ async def test_no_time_is_kept_for_one_that_answers_at_once(behind: Moody, secon
     await Chain(first, behind).searches(1)
 
     assert [query.seconds for query in first.queries] == [seconds]
+
+
+async def test_one_that_answers_at_once_is_asked_although_the_time_is_over() -> None:
+    hanging, book = Moody("One"), AtOnce("Book")
+    hanging.be(hangs=True)
+    chain = Fallback([hanging, book], deadlines=Deadlines(search=0.05, reserve=0.01, least=0.01))
+
+    assert (await chain.search(QUERY)).provider == "Book"
+
+
+async def test_an_empty_web_rests_nobody() -> None:
+    first = Moody("One", error=NothingFound("nothing"))
+    chain = Chain(first, Moody("Two"))
+
+    await chain.searches(5)
+
+    assert len(first.queries) == 5
+
+
+async def test_a_caller_in_a_hurry_rests_nobody() -> None:
+    first = Moody("One", error=TimedOut("too late"))
+    chain = Chain(first, Moody("Two"))
+    for _ in range(5):
+        await chain.fallback.search(replace(QUERY, seconds=1.0))
+
+    assert len(first.queries) == 5
+
+
+async def test_a_time_out_for_want_of_time_rests_nobody__one_of_a_whole_turn_does() -> None:
+    first = Moody("One", error=TimedOut("too late"))
+    starved = Chain(first, Moody("Two"), deadlines=Deadlines(search=9.0))
+    await starved.searches(5)
+    whole = Moody("One", error=TimedOut("too late"))
+    await Chain(whole, Moody("Two")).searches(5)
+
+    assert (len(first.queries), len(whole.queries)) == (5, 2)
+
+
+class TakesUpRuns(Moody):
+    """Goes on with a run by its id."""
+
+    resumes = True
+
+
+async def test_a_run_that_is_paid_for_is_taken_up_by_who_began_it_whatever_the_order() -> None:
+    other, began = Moody("One"), TakesUpRuns("Two")
+
+    answer = await Fallback([other, began]).answer(replace(QUESTION, run_id="resp_1"))
+
+    assert (answer.provider, other.questions) == ("Two", [])
+
+
+async def test_a_long_probe_does_not_keep_a_well_provider_away() -> None:
+    first = Moody("One", error=DOWN)
+    chain = Chain(first, Moody("Two"))
+    await chain.searches(2)
+    first.be(hangs=True)
+    chain.time.now += POLICY.seconds
+    deep = asyncio.create_task(chain.fallback.answer(replace(QUESTION, model="high")))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    first.be()
+    chain.time.now += POLICY.seconds
+
+    assert (await chain.fallback.search(QUERY)).provider == "One"
+    deep.cancel()

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import ClientSession, ClientTimeout
 
 from perplexity.errors import ConnectionFailed, InvalidRequest, MalformedResponse
-from perplexity.proxies import proxy_for
+from perplexity.proxies import check_proxies, proxy_for
 from perplexity.transport import MOST_BYTES, Transport, checked_base_url, checked_key
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, replied
 from tests.fakes.process import free_port
@@ -162,6 +162,11 @@ async def test_the_environment_s_proxy_is_used_but_for_hosts_that_go_without(
         ({"https_proxy": "http://proxy:3128", "no_proxy": "perplexity.ai"}, None),
         ({"https_proxy": "http://proxy:3128", "no_proxy": "other.example"}, "http://proxy:3128"),
         ({"https_proxy": "http://proxy:3128", "no_proxy": "*"}, None),
+        ({"https_proxy": "", "all_proxy": "http://proxy:3128"}, "http://proxy:3128"),
+        ({"https_proxy": " "}, None),
+        ({"https_proxy": "user:word@proxy:3128"}, "http://user:word@proxy:3128"),
+        ({"https_proxy": "foo://proxy", "no_proxy": "perplexity.ai"}, None),
+        ({"http_proxy": "foo://proxy"}, None),
     ],
 )
 def test_the_proxy_for_an_address(
@@ -174,6 +179,29 @@ def test_the_proxy_for_an_address(
         monkeypatch.setenv(name, value)
 
     assert proxy_for("https://api.perplexity.ai") == proxy
+
+
+@pytest.mark.parametrize("name", ["https_proxy", "all_proxy"])
+@pytest.mark.parametrize(
+    "proxy", ["foo://private", "socks5://user:private@proxy:1", "http://", "http://x:private", "http://x:0", "http://["]
+)
+def test_a_proxy_that_cannot_be_used_is_an_error_that_names_the_variable_and_what_is_allowed(
+    name: str, proxy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for known in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(known, raising=False)
+        monkeypatch.delenv(known.upper(), raising=False)
+    monkeypatch.setenv(name, proxy)
+
+    with pytest.raises(ConnectionFailed, match=rf"^{name.upper()}: .* it takes http://host:port") as caught:
+        proxy_for("https://api.perplexity.ai")
+    with pytest.raises(ConnectionFailed, match=name.upper()):
+        check_proxies()
+
+    assert not caught.value.sent
+    assert "private" not in str(caught.value)
+    monkeypatch.setenv("no_proxy", "*")
+    check_proxies()
 
 
 async def test_a_proxy_of_an_unknown_kind_is_a_failed_connection(

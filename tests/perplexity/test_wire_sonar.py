@@ -131,7 +131,7 @@ def test_every_filter_goes_where_the_service_reads_it() -> None:
 
 @pytest.mark.parametrize("model", [None, "sonar-pro", "sonar-reasoning-pro", "fast", "medium", "perplexity/sonar-pro"])
 def test_a_schema_is_asked_of_models_that_take_one(model: str | None) -> None:
-    expected = {"type": "json_schema", "json_schema": {"schema": SCHEMA}}
+    expected = {"type": "json_schema", "json_schema": {"name": "answer", "schema": SCHEMA}}
 
     assert expected == body(model, schema=SCHEMA)["response_format"]
 

@@ -9,10 +9,7 @@ import pytest
 from bot.blocks.answer import answer_messages
 from bot.blocks.base import Audience, Block
 from bot.blocks.grey_line import dollars, duration
-from bot.blocks.passages import SEARCH_ONLY
 from bot.blocks.sources import day
-from perplexity.providers.duckduckgo import DuckDuckGo
-from perplexity.providers.handbook import Handbook
 from perplexity.types import Answer, AnswerKind, Attempt, Passage, Source, Usage
 from tests.fakes.slack_limits import check_message
 
@@ -139,17 +136,13 @@ def test_passages_are_quoted_word_for_word_under_a_plain_notice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("provider", "notice"),
-    [("Perplexity", "No answer model could answer,"), ("DuckDuckGo", "No answer model is configured,")],
+    ("search_only", "notice"), [(False, "No answer model could answer,"), (True, "No answer model is configured,")]
 )
-def test_the_notice_says_whether_a_model_was_there(provider: str, notice: str) -> None:
-    answer = replace(PASSAGES, failed=(Attempt(provider=provider, seconds=1, error_class="X", summary="x"),))
+def test_the_notice_says_whether_a_model_was_there(search_only: bool, notice: str) -> None:
+    failed = Attempt(provider="P", seconds=1, error_class="X", summary="x", search_only=search_only)
+    answer = replace(PASSAGES, failed=(failed,))
 
     assert notice in small(answer)[0]
-
-
-def test_the_providers_without_a_model_are_known_by_name() -> None:
-    assert {DuckDuckGo.name, Handbook.name} == SEARCH_ONLY
 
 
 def test_a_passage_longer_than_a_quote_is_split() -> None:

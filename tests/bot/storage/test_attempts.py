@@ -44,8 +44,9 @@ async def test_figures_are_of_the_last_day_and_the_most_asked_comes_first(attemp
     )
 
 
-async def test_one_that_was_left_alone_was_not_asked(attempts: Attempts) -> None:
-    await attempts.write([ago(1), ago(1, error=RESTING)])
+@pytest.mark.parametrize("error", [RESTING, "InvalidRequest", "Withdrawn"])
+async def test_what_was_not_asked_or_was_no_fault_of_the_provider_is_left_out(attempts: Attempts, error: str) -> None:
+    await attempts.write([ago(1), ago(1, error=error)])
 
     assert [one.asked for one in await attempts.figures()] == [1]
 

@@ -15,7 +15,7 @@ from pydantic_ai.providers.openrouter import OpenRouterProvider
 
 from perplexity.agent import AgentLimits, WebAgent, model_at
 from perplexity.agent.outcome import EMPTY_HANDED, UNCITED, UNSEARCHED
-from perplexity.agent.prompt import LAST
+from perplexity.agent.prompt import LAST, NO_CALLS
 from perplexity.errors import (
     APIError,
     AuthenticationError,
@@ -184,6 +184,22 @@ async def test_a_tool_that_fails_is_told_to_the_model_which_goes_on() -> None:
             "[Far](https://moon.example/).",
             (),
         ),
+        (
+            [
+                calls("WebSearch", query="moon"),
+                Says(text="Far [1], https://e.example [so](https://e.example/) [[3]](https://e.example/3)."),
+            ],
+            "Far [1], so.",
+            (
+                "1 reference was removed: no page that the agent found has that number.",
+                "2 addresses were removed: no page that the agent found is there.",
+            ),
+        ),
+        (
+            [Says(text="See [this](https://e.example/).")],
+            "See this.",
+            (UNSEARCHED, "1 address was removed: no page that the agent found is there."),
+        ),
     ],
 )
 async def test_only_pages_that_a_tool_returned_are_cited_and_the_rest_is_labelled(
@@ -224,12 +240,62 @@ async def test_a_loop_that_found_nothing_is_a_failure() -> None:
         await run(calls("WebSearch", query="void"))
 
 
-async def test_more_calls_at_once_than_are_allowed_stop_the_run() -> None:
+async def test_calls_beyond_those_that_are_allowed_are_not_made_and_the_model_is_told_to_answer() -> None:
     greedy = Calls(wanted=(("WebSearch", {"query": "moon"}),) * 9)
 
-    answer, server = await run(calls("WebSearch", query="moon"), greedy)
+    answer, server = await run(calls("WebSearch", query="sun"), greedy, Says(text="Far [1]."))
 
-    assert (len(server.requests), answer.kind) == (2, AnswerKind.PASSAGES)
+    assert [told == NO_CALLS for told in server.results(2)] == [False] * 8 + [True] * 2
+    assert (answer.text, answer.kind, answer.usage.searches) == ("Far [1].", AnswerKind.MODEL, LIMITS.calls)
+
+
+async def test_a_model_that_goes_on_calling_all_the_same_comes_to_the_end_of_its_steps() -> None:
+    greedy = Calls(wanted=(("WebSearch", {"query": "void"}),) * 9)
+
+    with pytest.raises(RunFailed, match="took all its steps"):
+        await run(greedy)
+
+
+def broken(error: Exception) -> Tool:
+    async def handler() -> str:
+        raise error
+
+    return Tool(name="find", description="Finds.", parameters={"type": "object", "properties": {}}, handler=handler)
+
+
+BUGS = [ValueError("private"), KeyError("private"), AssertionError("private"), ExceptionGroup("private", [OSError()])]
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: type(bug).__name__)
+async def test_a_bug_in_a_tool_leaves_what_was_found_and_its_class_in_the_log(
+    bug: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    script = calls("WebSearch", query="moon"), calls("find")
+
+    answer, _ = await run(*script, tools=[SEARCH, broken(bug)])
+
+    assert (answer.kind, answer.text) == (AnswerKind.PASSAGES, "It is 384,400 km away. [1]")
+    assert [(attempt.provider, attempt.error_class) for attempt in answer.failed] == [("Agent", "RunFailed")]
+    assert [record.__dict__["error"] for record in caplog.records if record.message == "agent.broke"] == [
+        type(bug).__name__
+    ]
+    assert "private" not in caplog.text
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: type(bug).__name__)
+async def test_a_bug_in_a_tool_without_a_page_is_one_of_our_errors(bug: Exception) -> None:
+    with pytest.raises(RunFailed) as caught:
+        await run(calls("find"), tools=[broken(bug)])
+
+    assert "private" not in str(caught.value)
+
+
+async def test_a_tool_s_error_that_is_ours_is_kept() -> None:
+    answer, _ = await run(
+        calls("WebSearch", query="moon"), calls("find"), tools=[SEARCH, broken(ConnectionFailed("no"))]
+    )
+
+    assert [attempt.error_class for attempt in answer.failed] == ["ConnectionFailed"]
 
 
 async def test_a_model_that_hangs_is_left_in_time() -> None:
@@ -302,7 +368,15 @@ async def test_a_failure_of_the_endpoint_is_one_of_ours(turn: Turn, kind: type[P
     assert KEY not in str(caught.value)
 
 
-@pytest.mark.parametrize(("turn", "kind"), [(error(401), "AuthenticationError"), (Says(text=""), "MalformedResponse")])
+@pytest.mark.parametrize(
+    ("turn", "kind"),
+    [
+        (error(401), "AuthenticationError"),
+        (Says(text=""), "MalformedResponse"),
+        (Says(text=" \n"), "MalformedResponse"),
+        (Says(text="[9]"), "MalformedResponse"),
+    ],
+)
 async def test_what_was_found_before_a_failure_is_answered_with_and_the_failure_is_told(turn: Turn, kind: str) -> None:
     answer, _ = await run(calls("WebSearch", query="moon"), turn)
 
@@ -325,6 +399,7 @@ def asking(**call: object) -> Replies:
     [
         Replies(body=[]),
         Replies(body={"choices": []}),
+        Replies(body={"id": "g", "object": "chat.completion", "created": 1, "model": MODEL, "choices": []}),
         Replies(body="no JSON"),
         completion(content=None),
         completion(content=7),
@@ -384,9 +459,13 @@ async def test_an_answer_that_was_cut_says_so() -> None:
 
 
 async def openrouter(
-    *script: Turn, tool: Tool = SEARCH, question: Question | None = None, **options: Any
+    *script: Turn,
+    tool: Tool = SEARCH,
+    question: Question | None = None,
+    heard: list[Attempt] | None = None,
+    **options: Any,
 ) -> tuple[Answer, list[Attempt]]:
-    heard: list[Attempt] = []
+    heard = [] if heard is None else heard
     async with (
         FakeModelServer(script, **options) as server,
         AsyncOpenAI(base_url=server.base_url, api_key=KEY) as client,
@@ -417,6 +496,25 @@ async def test_the_costs_of_the_model_and_of_its_tools_are_summed_and_the_attemp
     assert (answer.usage.cost_usd, attempt.cost_usd) == (0.625, 0.5)
 
 
+TELLS_COST = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2, "cost": 0.25}
+
+
+async def test_a_run_that_was_stopped_cost_what_its_model_had_cost_by_then() -> None:
+    answer, (attempt,) = await openrouter(calls("WebSearch", query="moon"), error(401), usage=TELLS_COST)
+
+    assert (attempt.error_class, attempt.cost_usd) == ("AuthenticationError", 0.25)
+    assert (answer.failed, answer.usage.cost_usd) == ((attempt,), 0.25)
+
+
+async def test_a_run_that_failed_cost_what_its_model_had_cost_by_then() -> None:
+    heard: list[Attempt] = []
+
+    with pytest.raises(RunFailed):
+        await openrouter(calls("WebSearch", query="void"), usage=TELLS_COST, heard=heard)
+
+    assert [(attempt.error_class, attempt.cost_usd) for attempt in heard] == [("RunFailed", LIMITS.steps * 0.25)]
+
+
 async def test_the_cost_is_unknown_where_the_endpoint_does_not_tell_it() -> None:
     answer, _ = await run(Says(text="Far."))
 
@@ -431,6 +529,17 @@ async def test_openrouter_s_error_inside_a_200_is_that_error() -> None:
 def test_openrouter_wants_a_key() -> None:
     with pytest.raises(InvalidRequest, match="api_key"):
         model_at("https://openrouter.ai/api/v1", name=MODEL, api_key=None)
+
+
+@pytest.mark.parametrize("proxy", ["foo://x", "socks5://127.0.0.1:9"])
+def test_a_proxy_that_cannot_be_used_is_named_when_the_model_is_made(
+    proxy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("all_proxy", proxy)
+    monkeypatch.setenv("no_proxy", "")
+
+    with pytest.raises(ConnectionFailed, match="ALL_PROXY"):
+        model_at("https://openrouter.ai/api/v1", name=MODEL, api_key=KEY)
 
 
 def test_an_empty_question_is_refused_before_anything_is_sent() -> None:

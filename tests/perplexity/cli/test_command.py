@@ -1,18 +1,21 @@
-"""The command as a process, with its output in a pipe."""
+"""The command with its output in a pipe."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
+import shlex
 import signal
+from asyncio.subprocess import DEVNULL, PIPE
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.fakes.command import run, started
+from tests.fakes.command import COMMAND, ROOT, environment, here, run, started
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, replied
 
 ANSWER = """\
@@ -112,8 +115,8 @@ async def test_a_pipe_is_given_plain_text_and_the_service_what_was_typed(
 
 
 async def test_json_is_one_object_with_everything(fake: FakePerplexity, settings: dict[str, str]) -> None:
-    answer = json.loads((await run("ask", "--json", "why", settings=settings)).out)
-    results = json.loads((await run("search", "--json", "why", settings=settings)).out)
+    answer = json.loads((await here("ask", "--json", "why", settings=settings)).out)
+    results = json.loads((await here("search", "--json", "why", settings=settings)).out)
 
     assert answer["text"] == "Example answer with a claim.[1] Another claim — ü.[2]"
     assert [source["url"] for source in answer["sources"]] == ["https://a.example/1", "https://b.example/2"]
@@ -124,28 +127,16 @@ async def test_json_is_one_object_with_everything(fake: FakePerplexity, settings
     )
 
 
-async def test_a_schema_is_sent_and_stdout_holds_the_json_alone(
-    tmp_path: Path, fake: FakePerplexity, settings: dict[str, str]
-) -> None:
-    schema = {"type": "object", "properties": {"year": {"type": "integer"}}}
-    (tmp_path / "schema.json").write_text(json.dumps(schema))
-    answer = json.loads(fixture("agent.200.json"))
-    answer["output"][-1]["content"][0]["text"] = '{"year": 2026}'
-    fake.script("/v1/agent", replied(answer))
-
-    ended = await run("ask", "--schema", str(tmp_path / "schema.json"), "which year?", settings=settings)
-
-    assert (ended.code, ended.out) == (0, '{"year": 2026}\n')
-    assert "Perplexity · " in ended.err
-    assert fake.requests[0].json["response_format"]["json_schema"]["schema"] == schema
-
-
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
         (["ask", "--recency", "hours", "q"], "--recency: 'hours' is not allowed; did you mean hour?"),
         (["ask", "--recency", "day", "--after", "2026-01-01", "q"], "cannot be combined with after or before"),
         (["ask", "--domain", "https://a.com", "q"], "--domain: 'https://a.com' is not allowed"),
+        (["ask", "--domain", "", "q"], "--domain: '' is not allowed"),
+        (["ask", "--domain=a.com", "--domain", " , ", "q"], "--domain: ' , ' is not allowed"),
+        (["ask", "--lang", "", "q"], "--lang: '' is not allowed"),
+        (["ask", "--providers", "", "q"], "--providers: '' is not allowed"),
         (["ask", "--lang", "xx", "q"], "--lang: 'xx' is not allowed"),
         (["ask", "--country", "Mars", "q"], "--country: 'Mars' is not allowed"),
         (["ask", "--before", "2026-13-01", "q"], "--before: '2026-13-01' is not allowed"),
@@ -164,6 +155,7 @@ async def test_a_schema_is_sent_and_stdout_holds_the_json_alone(
         (["search", "--reco", "day", "q"], "unrecognized arguments: --reco"),
         (["tools", "hammer"], "there is no tool 'hammer'"),
         (["mcp", "--port", "0"], "it takes a port from 1 to 65535"),
+        (["mcp", "--host", "::"], "it takes the one address that clients use"),
         (["weather"], "invalid choice: 'weather'"),
         (["news"], "CATEGORY"),
         ([], "COMMAND"),
@@ -172,7 +164,7 @@ async def test_a_schema_is_sent_and_stdout_holds_the_json_alone(
 async def test_what_cannot_be_used_is_said_on_one_line(
     arguments: list[str], told: str, fake: FakePerplexity, settings: dict[str, str]
 ) -> None:
-    ended = await run(*arguments, settings=settings)
+    ended = await here(*arguments, settings=settings)
 
     assert (ended.code, ended.out) == (2, "")
     assert told in ended.err
@@ -203,19 +195,69 @@ async def test_a_failure_names_everyone_who_was_asked_and_what_to_do(
     assert KEY not in ended.err
 
 
-async def test_without_a_service_that_could_answer_the_key_to_set_is_named() -> None:
-    ended = await run("ask", "--providers", "perplexity", "why")
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["ask", "--providers", "perplexity"], "PERPLEXITY_API_KEY is not set."),
+        (["search", "--providers", "brave"], "BRAVE_API_KEY is not set."),
+        (["ask", "--providers", "openrouter,brave"], "OPENROUTER_API_KEY and BRAVE_API_KEY are not set."),
+        (
+            ["ask", "--schema", "tests/data/cli/schema.json"],
+            "PERPLEXITY_API_KEY and OPENROUTER_API_KEY are not set.",
+        ),
+    ],
+    ids=lambda value: str(value)[-30:],
+)
+async def test_without_a_service_that_was_asked_for_its_key_is_named(arguments: list[str], told: str) -> None:
+    ended = await here(*arguments, "why")
 
     assert (ended.code, ended.out) == (1, "")
-    assert ended.err.endswith("Set PERPLEXITY_API_KEY.\n")
+    assert ended.err == f"python -m perplexity {arguments[0]}: Nobody can be asked: {told}\n"
 
 
-async def test_a_key_that_cannot_be_right_is_said_and_not_shown() -> None:
-    ended = await run("ask", "why", settings={"PERPLEXITY_API_KEY": "two words"})
+async def test_a_service_that_only_answers_is_not_asked_to_search() -> None:
+    ended = await here("search", "--providers", "openrouter", "why", settings={"OPENROUTER_API_KEY": "sk-x"})
+
+    assert (ended.code, ended.out) == (1, "")
+    assert "openrouter cannot do this; choose others with --providers." in ended.err
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"PERPLEXITY_API_KEY": "two words"}, "PERPLEXITY_API_KEY: it must be ASCII"),
+        ({"PPLX_API_KEY": "two words"}, "PPLX_API_KEY: it must be ASCII"),
+        ({"BRAVE_API_KEY": "two words"}, "BRAVE_API_KEY: it must be ASCII"),
+        (
+            {"PERPLEXITY_API_KEY": KEY, "PERPLEXITY_BASE_URL": "foo"},
+            "PERPLEXITY_BASE_URL: 'foo' is not allowed; it must be an https address",
+        ),
+        (
+            {"BRAVE_API_KEY": KEY, "BRAVE_BASE_URL": "http://me:two words@a.example/x?two words"},
+            "BRAVE_BASE_URL: 'http://a.example/x' is not allowed; it must be an https address",
+        ),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+@pytest.mark.parametrize("command", ["ask", "search"])
+async def test_a_variable_that_cannot_be_right_is_named_and_no_secret_shown(
+    command: str, settings: dict[str, str], told: str
+) -> None:
+    ended = await here(command, "why", settings=settings)
 
     assert (ended.code, ended.out) == (2, "")
-    assert "api_key: it must be ASCII" in ended.err
+    assert ended.err.startswith(f"python -m perplexity {command}: {told}")
     assert "two words" not in ended.err
+
+
+async def test_what_the_service_says_of_its_own_fields_is_not_taken_for_an_option(
+    fake: FakePerplexity, settings: dict[str, str]
+) -> None:
+    fake.fail("/v1/agent", status=400, body={"error": {"type": "invalid_request", "message": "bad", "param": "input"}})
+
+    ended = await here("ask", "why", settings=settings)
+
+    assert (ended.code, ended.err) == (2, "python -m perplexity ask: bad\n")
 
 
 async def test_what_tries_to_command_the_terminal_is_shown_and_does_nothing(
@@ -225,7 +267,7 @@ async def test_what_tries_to_command_the_terminal_is_shown_and_does_nothing(
     found = {"results": [{"title": attack, "url": "https://a.example/" + attack, "snippet": attack, "date": attack}]}
     fake.script("/search", *[replied(found)] * 3)
 
-    written = [(await run("search", *form, "why", settings=settings)).out for form in ([], ["--raw"], ["--json"])]
+    written = [(await here("search", *form, "why", settings=settings)).out for form in ([], ["--raw"], ["--json"])]
 
     for text in written:
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
@@ -245,19 +287,105 @@ async def test_a_reader_that_goes_early_is_no_failure_to_talk_about(settings: di
     assert (code, err) == (141, b"")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "path"),
-    [(["ask", "--model", "high", "--json", "why"], "/v1/agent/resp_1"), (["search", "why"], "/search")],
-)
-async def test_ctrl_c_cancels_and_says_so(
-    arguments: list[str], path: str, fake: FakePerplexity, settings: dict[str, str]
+async def test_a_full_disk_is_said_on_one_line(settings: dict[str, str]) -> None:
+    descriptor = os.open("/dev/full", os.O_WRONLY)
+    async with started("search", "why", stdout=descriptor, settings=settings) as process:
+        os.close(descriptor)
+        _, err = await asyncio.wait_for(process.communicate(), 20)
+
+    assert process.returncode == 1
+    assert err.decode() == "python -m perplexity search: nothing more can be written (No space left on device)\n"
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize("arguments", [["ask", "--model", "high", "--json", "why"], ["search", "why"]])
+async def test_a_signal_cancels_and_says_so(
+    arguments: list[str], number: signal.Signals, code: int, fake: FakePerplexity, settings: dict[str, str]
 ) -> None:
-    fake.script(path, Fault(hang=True))
+    fake.script("/v1/agent/resp_1" if arguments[0] == "ask" else "/search", Fault(hang=True))
     async with started(*arguments, settings=settings) as process, asyncio.timeout(30):
         await fake.wait_for(2 if arguments[0] == "ask" else 1)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, err = await process.communicate()
 
-    assert (process.returncode, out) == (130, b"")
-    assert err.decode().strip().startswith("Cancelled")
+    assert (process.returncode, out) == (code, b"")
+    assert err.decode().strip() == "Cancelled."
     assert fake.cancelled == (["resp_1"] if arguments[0] == "ask" else [])
+
+
+async def test_a_signal_that_is_to_be_ignored_is_ignored(fake: FakePerplexity, settings: dict[str, str]) -> None:
+    fake.script("/search", Fault(hang=True))
+    heard = [signal.signal(number, signal.SIG_IGN) for number in (signal.SIGHUP, signal.SIGINT)]
+    try:
+        async with started("search", "why", settings=settings) as process, asyncio.timeout(30):
+            await fake.wait_for(1)
+            process.send_signal(signal.SIGHUP)
+            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGTERM)
+            await process.communicate()
+    finally:
+        for number, handler in zip((signal.SIGHUP, signal.SIGINT), heard, strict=True):
+            signal.signal(number, handler)
+
+    assert process.returncode == 143
+
+
+async def test_ctrl_c_while_it_is_loaded_is_quiet(tmp_path: Path) -> None:
+    # Something that is loaded on the way asks for the signal.
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'perplexity.advice': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+    )
+
+    ended = await run("tools", settings={"PYTHONPATH": str(tmp_path)})
+
+    assert (ended.code, ended.out, ended.err) == (130, "", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        ("ask why >&-", 0, ""),
+        ("ask why >&- 2>&-", 0, ""),
+        ("ask why <&-", 0, ""),
+        ("ask <&-", 2, "python -m perplexity ask: there is no question;"),
+        ("ask <&- >&- 2>&-", 2, ""),
+        ("ask 0>/dev/null", 2, "python -m perplexity ask: stdin cannot be read (Bad file descriptor)"),
+        ("ask --wrong >&-", 2, "python -m perplexity"),
+        ("ask --wrong 2>&-", 2, ""),
+        ("mcp <&-", 2, "python -m perplexity mcp: stdin is closed,"),
+        ("mcp >&-", 2, "python -m perplexity mcp: stdout is closed,"),
+        ("mcp <&- >&- 2>&-", 2, ""),
+        ("--help >&-", 0, ""),
+        ("--help >/dev/full", 1, "python -m perplexity: nothing more can be written (No space left on device)"),
+        ("--help | true", 141, ""),
+        ("ask --help | true", 141, ""),
+    ],
+)
+async def test_streams_that_are_closed_or_full_end_without_a_traceback(
+    words: str, code: int, told: str, settings: dict[str, str]
+) -> None:
+    # Python is slower than `true`, whose pipe is closed by the time anything is written.
+    line = f"set -o pipefail; {shlex.join(COMMAND)} {words}"
+    process = await asyncio.create_subprocess_exec(
+        "bash", "-c", line,
+        env=environment(settings), cwd=ROOT, stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE,
+    )  # fmt: skip
+    async with asyncio.timeout(30):
+        _, err = await process.communicate()
+
+    assert process.returncode == code
+    assert err.decode().startswith(told)
+    assert err.count(b"\n") == bool(told)
+
+
+@pytest.mark.parametrize("words", [["a", "b\udcffc"], ["a b\udcffc"]])
+async def test_bytes_that_are_no_text_are_shown_to_be_missing(
+    words: list[str], fake: FakePerplexity, settings: dict[str, str]
+) -> None:
+    await here("search", *words, settings=settings)
+
+    assert fake.requests[0].json["query"] == "a b\ufffdc"

@@ -7,6 +7,9 @@ import signal
 
 import pytest
 
+from tests.fakes import brave, openrouter
+from tests.fakes.brave import FakeBrave
+from tests.fakes.openrouter import FakeOpenRouter
 from tests.fakes.perplexity import FakePerplexity, fixture, sse, streamed
 from tests.fakes.terminal import Terminal, terminal
 
@@ -129,37 +132,49 @@ async def test_text_that_looks_like_html_or_a_link_definition_is_not_hidden(
     fake: FakePerplexity, settings: dict[str, str]
 ) -> None:
     text = "A List<int> and <b>more</b>.\n\n[label]: https://hidden.example\n\n[words](https://shown.example/x)"
+    text += "\n\n![picture](https://image.example/i.png) ![](https://image.example/j.png)"
     fake.script("/v1/agent", streamed(CREATED, delta(text), answered(text)))
 
     async with terminal("ask", "why", settings=settings) as screen:
         await screen.ended()
 
-    for shown in ("List<int>", "<b>more</b>", "https://hidden.example", "words (https://shown.example/x)"):
+    for shown in (
+        "List<int>",
+        "<b>more</b>",
+        "https://hidden.example",
+        "words (https://shown.example/x)",
+        "picture (https://image.example/i.png)",
+        "(https://image.example/j.png)",
+    ):
         assert shown in words(screen)
 
 
-async def test_ctrl_c_while_it_writes_cancels_the_run_and_says_so(
-    fake: FakePerplexity, settings: dict[str, str]
+@pytest.mark.parametrize(("number", "ends"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+async def test_a_signal_while_it_writes_cancels_the_run_and_says_so(
+    number: signal.Signals, ends: int, fake: FakePerplexity, settings: dict[str, str]
 ) -> None:
     fake.script("/v1/agent", streamed(CREATED, delta("Half an "), delta("answer"), hang=True, pause=0.2))
 
     async with terminal("ask", "why", settings=settings) as screen:
         await screen.until(lambda shown: "Half" in shown)
-        screen.process.send_signal(signal.SIGINT)
+        screen.process.send_signal(number)
         code, err = await screen.ended()
 
-    assert (code, err) == (130, "\nCancelled, and a run that had begun at the service with it.\n")
+    assert (code, err) == (ends, "\nCancelled.\n")
     assert fake.cancelled == [RUN]
+    assert "Half an answer".startswith(_final(screen.shown).strip() or "nothing")
     assert screen.shown.count("\x1b[?25l") == screen.shown.count("\x1b[?25h")
 
 
 async def test_an_answer_that_breaks_off_is_a_failure(fake: FakePerplexity, settings: dict[str, str]) -> None:
-    fake.script("/v1/agent", streamed(CREATED, delta("Half"), reset=True))
+    pieces = [delta("Half **an** "), delta("answer"), delta(", it"), delta(" seems")]
+    fake.script("/v1/agent", streamed(CREATED, *pieces, reset=True, pause=0.15))
 
     async with terminal("ask", "--providers", "perplexity", "why", settings=settings) as screen:
         code, err = await screen.ended()
 
     assert code == 1
+    assert [line for line in _final(screen.shown).splitlines() if line] == ["Half an answer, it seems"]
     assert err.startswith("python -m perplexity ask: Perplexity ")
     assert "Sources" not in screen.shown
 
@@ -175,3 +190,35 @@ async def test_a_terminal_that_can_do_nothing_is_shown_the_whole(
 
     assert words(screen).count("Example answer with a claim.[1] Another claim — ü.[2]") == 1
     assert "\x1b" not in screen.shown
+
+
+async def test_an_answer_whose_sources_come_last_is_shown_once() -> None:
+    async with FakeOpenRouter() as routed:
+        settings = {"OPENROUTER_API_KEY": openrouter.KEY, "OPENROUTER_BASE_URL": routed.base_url}
+        chunks = ["One [1].\n\n", "Two [2].\n\n", "Three [1]."]
+        notes = [
+            {"type": "url_citation", "url_citation": {"url": f"https://{n}.example/", "title": n}} for n in ("a", "b")
+        ]
+        told = [openrouter.chunk(text) for text in chunks]
+        told += [openrouter.chunk("", annotations=notes), openrouter.chunk(finish="stop")]
+        stream = [sse(chunk) for chunk in told]
+        routed.script("/chat/completions", streamed(*stream, openrouter.END, pause=0.15))
+        async with terminal("ask", "why", settings=settings) as screen:
+            code, err = await screen.ended()
+
+    lines = [line for line in _final(screen.shown).splitlines() if line]
+    assert (code, err) == (0, "")
+    assert lines[:4] == ["One [1].", "Two [2].", "Three [1].", "Sources"]
+    assert "OpenRouter served, because PERPLEXITY_API_KEY is not set." in lines
+
+
+async def test_passages_are_quoted_and_never_taken_for_markdown(fake: FakePerplexity, settings: dict[str, str]) -> None:
+    async with FakeBrave() as searched:
+        keys = {"BRAVE_API_KEY": brave.KEY, "BRAVE_BASE_URL": searched.base_url}
+        grounding = {"generic": [{"url": "https://a.example/", "title": "A", "snippets": ["Why **this** is # so."]}]}
+        searched.fail("/llm/context", status=200, body={"grounding": grounding, "sources": {}})
+        async with terminal("ask", "--providers", "brave", "why", settings=settings | keys) as screen:
+            await screen.ended()
+
+    assert "“Why **this** is # so.” [1]" in words(screen)
+    assert "No model wrote this" in words(screen)

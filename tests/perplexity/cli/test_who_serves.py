@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import io
 import json
-from collections.abc import Mapping
 
 import pytest
 from ddgs.engines.duckduckgo import Duckduckgo
 
-from perplexity.cli.base import World
-from perplexity.cli.main import main
 from tests.fakes import brave, openrouter
 from tests.fakes.brave import FakeBrave
-from tests.fakes.command import Ended, run
+from tests.fakes.command import here
 from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit
 from tests.fakes.openrouter import FakeOpenRouter
 from tests.fakes.perplexity import FakePerplexity
@@ -23,23 +18,11 @@ NO_CREDIT = {"error": {"type": "insufficient_quota", "message": "You exceeded yo
 HITS = [Hit(title=f"Page {n}", url=f"https://example.com/{n}", body=f"Why {n} is so.") for n in (1, 2)]
 
 
-async def here(*arguments: str, environ: Mapping[str, str]) -> Ended:
-    """Run a command in this process, where DuckDuckGo's address can be turned round."""
-    world = World(environ=environ, stdin=io.StringIO(), stdout=io.StringIO(), stderr=io.StringIO())
-    code = await asyncio.to_thread(main, arguments, world)
-    return Ended(code=code, out=_text(world.stdout), err=_text(world.stderr))
-
-
-def _text(stream: object) -> str:
-    assert isinstance(stream, io.StringIO)
-    return stream.getvalue()
-
-
 async def test_without_any_key_duckduckgo_serves_and_the_key_to_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     async with FakeDuckDuckGo(HITS) as duckduckgo:
         monkeypatch.setattr(Duckduckgo, "search_url", duckduckgo.url)
-        answer = await here("ask", "why", environ={})
-        pages = await here("search", "why", environ={})
+        answer = await here("ask", "why", settings={})
+        pages = await here("search", "why", settings={})
 
     because = "DuckDuckGo served, because PERPLEXITY_API_KEY is not set."
     assert (answer.code, pages.code, answer.err, pages.err) == (0, 0, "", "")
@@ -66,8 +49,8 @@ async def test_a_first_choice_that_fails_is_named_with_its_reason(
             "BRAVE_API_KEY": brave.KEY,
             "BRAVE_BASE_URL": searched.base_url,
         }
-        answer = await run("ask", "why", settings=settings | keys)
-        pages = await run("search", "why", settings=settings | keys)
+        answer = await here("ask", "why", settings=settings | keys)
+        pages = await here("search", "why", settings=settings | keys)
 
     assert (answer.code, pages.code) == (0, 0)
     assert "OpenRouter served, because Perplexity is out of credit." in answer.out
@@ -79,7 +62,7 @@ async def test_json_tells_who_failed(fake: FakePerplexity, settings: dict[str, s
     fake.fail("/v1/agent", status=401, body=NO_CREDIT)
     async with FakeBrave() as searched:
         keys = {"BRAVE_API_KEY": brave.KEY, "BRAVE_BASE_URL": searched.base_url}
-        answer = json.loads((await run("ask", "--json", "why", settings=settings | keys)).out)
+        answer = json.loads((await here("ask", "--json", "why", settings=settings | keys)).out)
 
     assert (answer["provider"], answer["kind"]) == ("Brave", "passages")
     assert [(failed["provider"], failed["error_class"]) for failed in answer["failed"]] == [
@@ -90,7 +73,7 @@ async def test_json_tells_who_failed(fake: FakePerplexity, settings: dict[str, s
 async def test_the_order_can_be_chosen(fake: FakePerplexity, settings: dict[str, str]) -> None:
     async with FakeBrave() as searched:
         keys = {"BRAVE_API_KEY": brave.KEY, "BRAVE_BASE_URL": searched.base_url}
-        pages = await run("search", "--providers", "brave,perplexity", "why", settings=settings | keys)
+        pages = await here("search", "--providers", "brave,perplexity", "why", settings=settings | keys)
 
     assert "served, because" not in pages.out
     assert pages.out.splitlines()[-1].startswith("Brave · ")
@@ -101,7 +84,7 @@ async def test_only_models_are_asked_for_json(fake: FakePerplexity, settings: di
     fake.fail("/v1/agent", status=401, body=NO_CREDIT)
     async with FakeBrave() as searched:
         keys = {"BRAVE_API_KEY": brave.KEY, "BRAVE_BASE_URL": searched.base_url}
-        ended = await run("ask", "--schema", "tests/data/cli/schema.json", "why", settings=settings | keys)
+        ended = await here("ask", "--schema", "tests/data/cli/schema.json", "why", settings=settings | keys)
 
     assert (ended.code, ended.out) == (1, "")
     assert "Perplexity is out of credit." in ended.err

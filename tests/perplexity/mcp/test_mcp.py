@@ -14,6 +14,7 @@ from mcp.types import CallToolResult, TextContent
 
 from perplexity.fallback import Fallback
 from perplexity.mcp_server.server import build
+from perplexity.mcp_server.serving import security
 from perplexity.providers import opened
 from perplexity.providers.setup import Setup
 from perplexity.retry import RetryPolicy
@@ -190,10 +191,15 @@ async def test_a_missing_key_is_a_result_and_no_crash(transport: str) -> None:
         ("perplexity_search", {}, "query is missing"),
         ("perplexity_search", {"query": "q", "max_results": 21}, "max_results must be a whole number from 1 to 20"),
         ("perplexity_search", {"query": "q", "country": "Mars"}, "two-letter country code"),
-        ("perplexity_search", {"query": " "}, "it must hold some text"),
-        ("perplexity_ask", {"messages": []}, "the last message must be the user's"),
+        ("perplexity_search", {"query": " "}, "query: '' is not allowed; it must hold some text"),
+        ("perplexity_search", {"query": None}, "query must be a string, not null"),
+        ("perplexity_ask", {"messages": []}, "messages: '' is not allowed; the last message must be the user's"),
         ("perplexity_ask", {"messages": [{"role": "robot", "content": "x"}]}, "system, user or assistant"),
-        ("perplexity_ask", ASKED | {"search_domain_filter": ["http://a.com/"]}, "host name"),
+        (
+            "perplexity_ask",
+            ASKED | {"search_domain_filter": ["http://a.com/"]},
+            "search_domain_filter: 'http://a.com/' is not",
+        ),
     ],
 )
 async def test_a_wrong_argument_is_said_so_that_a_model_can_put_it_right(
@@ -227,34 +233,76 @@ async def test_a_failure_of_the_service_is_a_result(
     assert KEY not in text(result)
 
 
+async def test_an_optional_argument_that_is_null_counts_as_left_out(fake: FakePerplexity) -> None:
+    async with beside(fake) as client:
+        (found, asked) = (
+            await client.call_tool("perplexity_search", {"query": "q", "max_results": None, "country": None}),
+            await client.call_tool(
+                "perplexity_ask", ASKED | {"search_recency_filter": None, "search_domain_filter": None}
+            ),
+        )
+
+    assert (found.is_error, asked.is_error) == (False, False)
+    assert fake.requests[0].json == {"query": "q", "max_results": 10, "max_tokens_per_page": 1024}
+
+
 async def test_a_tool_that_it_has_not_is_an_error_of_the_protocol(fake: FakePerplexity) -> None:
     async with beside(fake) as client:
         with pytest.raises(MCPError, match="no tool"):
             await client.call_tool("perplexity_guess", {})
 
 
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+}
+
+
 async def test_a_page_elsewhere_cannot_reach_it_through_a_browser() -> None:
-    expected = {
-        (): 200,
-        (("Host", "evil.example"),): 421,
-        (("Host", "127.0.0.1.evil.example:80"),): 421,
-        (("Origin", "https://evil.example"),): 403,
-        (("Origin", "http://127.0.0.1:3000"),): 200,
-    }
-    initialize = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
-    }
     accepted = {"Accept": "application/json, text/event-stream"}
     async with listening() as address, aiohttp.ClientSession() as session:
+        port = address.removesuffix("/mcp").rpartition(":")[2]
+        expected = {
+            (): 200,
+            ("Host", "localhost"): 200,
+            ("Host", f"LocalHost:{port}"): 200,
+            ("Host", f"[::1]:{port}"): 200,
+            ("Host", "localhost:1"): 421,
+            ("Host", "localhost:.evil.example"): 421,
+            ("Host", "evil.example"): 421,
+            ("Host", "127.0.0.1.evil.example:80"): 421,
+            ("Origin", f"http://LOCALHOST:{port}"): 200,
+            ("Origin", "http://localhost"): 403,
+            ("Origin", "http://127.0.0.1:3000"): 403,
+            ("Origin", f"https://127.0.0.1:{port}"): 403,
+            ("Origin", "https://evil.example"): 403,
+            ("Origin", "null"): 403,
+        }
         got = {}
-        for headers in expected:
-            async with session.post(address, json=initialize, headers=accepted | dict(headers)) as response:
-                got[headers] = response.status
+        for header in expected:
+            headers = accepted | ({header[0]: header[1]} if header else {})
+            async with session.post(address, json=INITIALIZE, headers=headers) as response:
+                got[header] = response.status
 
     assert expected == got
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "hosts", "origins"),
+    [
+        ("127.0.0.2", 8765, {"127.0.0.2", "127.0.0.2:8765"}, {"http://127.0.0.2:8765"}),
+        ("Search.Example", 80, {"search.example", "search.example:80"}, {"http://search.example"}),
+        ("FD00::1", 8765, {"[fd00::1]", "[fd00::1]:8765"}, {"http://[fd00::1]:8765"}),
+    ],
+)
+def test_the_host_that_it_listens_on_may_be_named(host: str, port: int, hosts: set[str], origins: set[str]) -> None:
+    allowed = security(host, port)
+
+    assert hosts <= set(allowed.allowed_hosts)
+    assert origins <= set(allowed.allowed_origins)
+    assert not [place for place in (*allowed.allowed_hosts, *allowed.allowed_origins) if "*" in place]
 
 
 async def test_stdout_holds_the_protocol_and_nothing_else(fake: FakePerplexity) -> None:
@@ -267,8 +315,11 @@ async def test_stdout_holds_the_protocol_and_nothing_else(fake: FakePerplexity) 
     assert KEY.encode() not in err
 
 
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 @pytest.mark.parametrize("arguments", [("mcp",), ("mcp", "--transport", "http", "--port")])
-async def test_ctrl_c_stops_it_and_cancels_what_it_was_doing(arguments: tuple[str, ...], fake: FakePerplexity) -> None:
+async def test_a_signal_stops_it_and_cancels_what_it_was_doing(
+    arguments: tuple[str, ...], number: signal.Signals, code: int, fake: FakePerplexity
+) -> None:
     transport = "http" if len(arguments) > 1 else "stdio"
     fake.script("/v1/agent", streamed(BEGUN, hang=True))
     port = free_port()
@@ -279,12 +330,12 @@ async def test_ctrl_c_stops_it_and_cancels_what_it_was_doing(arguments: tuple[st
         call = asyncio.create_task(_call(process.stdin, port, transport, process.stderr))
         await fake.wait_for(1)
         await asyncio.sleep(0.1)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         async with asyncio.timeout(20):
             _, err = await asyncio.gather(process.wait(), process.stderr.read())
         await asyncio.gather(call, return_exceptions=True)
 
-    assert process.returncode == 130
+    assert process.returncode == code
     assert err.decode().strip().splitlines()[-1] == "Stopped."
     assert fake.cancelled == [RUN]
 
@@ -301,6 +352,17 @@ async def _call(stdin: asyncio.StreamWriter, port: int, transport: str, stderr: 
         await stderr.readline()
         async with Client(f"http://127.0.0.1:{port}/mcp") as client:
             await client.call_tool("perplexity_ask", ASKED)
+
+
+async def test_a_key_that_cannot_be_right_ends_it_at_once() -> None:
+    wrong = {"PERPLEXITY_API_KEY": "two words"}
+    async with started("mcp", stdin=asyncio.subprocess.PIPE, settings=wrong) as process, asyncio.timeout(20):
+        assert process.stderr is not None
+        err = await process.stderr.read()
+
+        assert await process.wait() == 2
+    assert err.startswith(b"python -m perplexity mcp: PERPLEXITY_API_KEY: it must be ASCII ")
+    assert b"two words" not in err
 
 
 async def test_a_port_that_is_taken_is_said_in_one_line(fake: FakePerplexity) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from perplexity.tools import TOOLS, Tool
+from perplexity.tools import TOOLS, Failure, Tool
+from perplexity.tools.calls import reply_openai_chat
 from perplexity.tools.exports import strict_schema, to_openai_chat, to_openai_responses
 from tests.fakes.perplexity import FakePerplexity
 from tests.perplexity.tools.protocols import PROTOCOLS, Protocol
@@ -94,6 +95,36 @@ async def test_a_tool_that_there_is_not_is_a_failure(protocol: Protocol) -> None
         "news_deepdive]"
     )
     assert protocol.failed(reply) in {True, None}
+
+
+@each_protocol
+@pytest.mark.parametrize("name", [None, 3, ["WebSearch"], {}])
+async def test_a_name_that_is_none_is_a_failure(protocol: Protocol, name: Any) -> None:
+    reply = await protocol.reply(protocol.call(name, {}), TOOLS)
+
+    assert protocol.text(reply).startswith("[there is no tool ")
+    assert protocol.failed(reply) in {True, None}
+
+
+@pytest.mark.parametrize("call", [{"id": "c"}, {"id": "c", "function": None}, {"id": "c", "function": {}}])
+async def test_a_call_of_nothing_is_a_failure(call: dict[str, Any]) -> None:
+    assert (await reply_openai_chat(call, TOOLS))["content"].startswith("[there is no tool 'None'; ")
+
+
+async def test_a_call_without_arguments_is_a_failure() -> None:
+    reply = await reply_openai_chat({"id": "c", "function": {"name": "WebSearch"}}, TOOLS)
+
+    assert reply["content"].startswith("[WebSearch was called with wrong arguments: ")
+
+
+@each_tool
+async def test_an_argument_whose_name_is_no_text_is_a_failure(tool: Tool) -> None:
+    wrong: dict[Any, Any] = {1: 2, "query": "x"}
+
+    told = await tool.run(wrong)
+
+    assert isinstance(told, Failure)
+    assert "the name of an argument must be a string, not 1" in told
 
 
 @pytest.mark.parametrize("protocol", [PROTOCOLS["openai_chat"], PROTOCOLS["openai_responses"]])

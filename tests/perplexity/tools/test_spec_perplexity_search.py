@@ -185,6 +185,47 @@ async def test_content_by_a_schema_is_left_as_it_came(fake: FakePerplexity, sess
     assert json.loads(found["content"]) == {"years": [7], "best": [1]}
 
 
+STRICT = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
+
+
+@pytest.mark.parametrize(
+    ("content", "schema", "error"),
+    [
+        ("It is so.", SCHEMA, "the answer is not JSON"),
+        ('```json\n{"answer": "so"}\n```', SCHEMA, "the answer is not JSON"),
+        ('{"answer": NaN}', SCHEMA, "the answer is not JSON"),
+        ('{"answer": 7}', SCHEMA, "the answer does not fit the schema: answer must be a string, not 7"),
+        ("{}", STRICT, "the answer does not fit the schema: answer is missing"),
+        ("[" * 100_000, SCHEMA, "the answer is not JSON"),
+        ('{"answer": "so"}', STRICT, None),
+    ],
+)
+async def test_content_that_is_not_json_of_the_schema_is_a_failure(
+    fake: FakePerplexity, session: ClientSession, content: str, schema: Any, error: str | None
+) -> None:
+    body = json.loads(fixture("sonar.200.json"))
+    body["choices"][0]["message"]["content"] = content
+    fake.script(PATHS["sonar"], replied(body))
+
+    text = await made(fake, session, api="sonar")(query="q", model="sonar-pro", response_format=schema)
+
+    found = json.loads(text)
+    assert (found["success"], isinstance(text, Failure)) == (error is None, error is not None)
+    assert found.get("error") == (error and f"Search failed: {error}")
+
+
+@pytest.mark.parametrize("elsewhere", ["http://127.0.0.1:9/schema", "#/$defs/none", "other.json"])
+async def test_a_schema_that_refers_to_what_it_does_not_hold_is_refused(
+    fake: FakePerplexity, session: ClientSession, elsewhere: str
+) -> None:
+    schema = {"type": "object", "properties": {"a": {"$ref": elsewhere}}}
+
+    found = await result(made(fake, session), model="sonar-pro", response_format=schema)
+
+    assert "it takes a JSON schema that refers to nothing outside" in found["error"]
+    assert fake.requests == []
+
+
 async def test_json_that_broke_off_is_a_failure_that_says_what_may_help(
     fake: FakePerplexity, session: ClientSession
 ) -> None:

@@ -59,6 +59,17 @@ async def test_three_results_are_told_with_title_snippet_and_address(point_at: P
     assert [form["q"] for form in fake.forms] == ["python"]
 
 
+@pytest.mark.parametrize("proxy", ["", "foo://private"])
+async def test_a_proxy_that_the_library_cannot_use_is_named(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DDGS_PROXY", proxy)
+
+    told = await TOOL(query="python")
+
+    assert isinstance(told, Failure)
+    assert "DDGS_PROXY: its value is not allowed; it takes http://host:port" in told
+    assert "private" not in told
+
+
 async def test_no_results_are_a_clear_line_and_no_failure(point_at: PointAt) -> None:
     async with FakeDuckDuckGo([]) as fake:
         point_at(fake)

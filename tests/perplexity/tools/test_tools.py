@@ -219,6 +219,23 @@ async def test_a_tool_of_the_list_tells_of_an_address_that_cannot_be_right(
     assert "it must be an https address" in told
 
 
+@pytest.mark.parametrize("proxy", ["foo://private", "socks5://private:1"])
+@pytest.mark.parametrize("name", ["WebSearch", "AgenticWebSearch", "perplexity_search"])
+async def test_a_tool_of_the_list_tells_of_a_proxy_that_cannot_be_used(
+    monkeypatch: pytest.MonkeyPatch, name: str, proxy: str
+) -> None:
+    (tool,) = [tool for tool in TOOLS if tool.name == name]
+    monkeypatch.setenv("PERPLEXITY_API_KEY", KEY)
+    monkeypatch.setenv("https_proxy", proxy)
+    monkeypatch.setenv("no_proxy", "")
+
+    told = await tool(prompt="x", reasoning=False) if name == "AgenticWebSearch" else await tool(query="x")
+
+    assert isinstance(told, Failure)
+    assert "HTTPS_PROXY: its value is not allowed; it takes http://host:port" in told
+    assert "private" not in told
+
+
 async def test_calls_of_a_tool_of_the_list_do_not_share_what_one_of_them_closes(
     fake: FakePerplexity, monkeypatch: pytest.MonkeyPatch
 ) -> None:

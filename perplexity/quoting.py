@@ -1,0 +1,44 @@
+"""Text from outside, for a text that a model or a program reads: it can neither end its place there nor pose as ours.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+from perplexity.types import Answer, AnswerKind
+
+_TAG = re.compile(r"<(?=\s*/?\s*(?:pages|result|references)\b)", re.IGNORECASE)
+_FENCE = re.compile("`{3,}|~{3,}")
+_NUMBER = r" ?(?:web:)?[0-9]{1,3}"
+_MARKER = re.compile(rf"\\?[\[【]({_NUMBER}(?: ?[,;]{_NUMBER})* ?)\\?[\]】]")
+_NOT_IN_AN_ADDRESS = re.compile(r"[\s<>]")
+
+
+def quoted(text: str) -> str:
+    """Return a title, a snippet or a date as one line without our markup or anything that reads as a marker of ours.
+
+    `<pages>`, `<result>` and `<references>` begin with ‹, and a page's own `[1]` is ‹1›. Fences of code are left out:
+    what follows them, our marker too, would be code.
+    """
+    line = " ".join(_FENCE.sub(" ", text).split())
+    return _MARKER.sub(r"‹\1›", untagged(line))
+
+
+def untagged(text: str) -> str:
+    """Return a written answer without our markup, its lines and its markers as they are."""
+    return _TAG.sub("‹", text)
+
+
+def quoted_address(url: str) -> str:
+    """Return an address without spaces, line breaks and angle brackets, which are percent-encoded."""
+    return _NOT_IN_AN_ADDRESS.sub(lambda match: quote(match[0]), url.strip())
+
+
+def told(answer: Answer) -> str:
+    """Return an answer's text for a model or a program; of passages every one is a line, with its source's number."""
+    if answer.kind is AnswerKind.PASSAGES:
+        return "\n\n".join(f"{quoted(passage.text)} [{passage.source}]" for passage in answer.passages)
+    return untagged(answer.text)

@@ -1,0 +1,106 @@
+"""`ask --schema`: a schema that cannot be one is refused, and only JSON that fits comes out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.command import here
+from tests.fakes.perplexity import FakePerplexity, fixture, sse, streamed
+
+SCHEMA = {"type": "object", "properties": {"year": {"type": "integer"}}, "required": ["year"]}
+
+
+def written(folder: Path, schema: str) -> str:
+    """Return the path of a file that holds the schema."""
+    path = folder / "schema.json"
+    path.write_text(schema)
+    return str(path)
+
+
+def said(text: str, **changed: object) -> bytes:
+    """Return the last event of an answer with this text."""
+    answer = json.loads(fixture("agent.200.json")) | changed
+    answer["output"][-1]["content"][0]["text"] = text
+    return sse({"type": f"response.{answer['status']}", "response": answer})
+
+
+async def test_the_json_alone_stands_on_stdout(tmp_path: Path, fake: FakePerplexity, settings: dict[str, str]) -> None:
+    fake.script("/v1/agent", streamed(said('{"year": 2026}')))
+
+    ended = await here("ask", "--schema", written(tmp_path, json.dumps(SCHEMA)), "which year?", settings=settings)
+
+    assert (ended.code, ended.out) == (0, '{"year": 2026}\n')
+    assert "Perplexity · " in ended.err
+    assert fake.requests[0].json["response_format"]["json_schema"]["schema"] == SCHEMA
+
+
+@pytest.mark.parametrize(
+    ("event", "told"),
+    [
+        (said("The year is 2026."), "the answer is not JSON;"),
+        (said('{"year": NaN}'), "the answer is not JSON;"),
+        (said("[" * 100_000), "the answer is not JSON;"),
+        (said('{"year": "soon"}'), 'does not fit the schema: year must be a whole number, not "soon";'),
+        (said("{}"), "does not fit the schema: year is missing;"),
+        (
+            said('{"year": 2026}', status="incomplete", incomplete_details={"reason": "max_output_tokens"}),
+            "the JSON broke off (max_output_tokens);",
+        ),
+    ],
+    ids=["prose", "constant", "deep", "kind", "missing", "incomplete"],
+)
+async def test_an_answer_that_does_not_fit_is_a_failure(
+    tmp_path: Path, event: bytes, told: str, fake: FakePerplexity, settings: dict[str, str]
+) -> None:
+    fake.script("/v1/agent", *[streamed(event)] * 2)
+    schema = written(tmp_path, json.dumps(SCHEMA))
+
+    for form in ([], ["--json"]):
+        ended = await here("ask", *form, "--schema", schema, "why", settings=settings)
+
+        assert (ended.code, ended.out) == (1, "")
+        assert told in ended.err
+        assert ended.err.startswith("python -m perplexity ask: ")
+        assert ended.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        ('{"type": "nope"}', "is no JSON Schema: 'nope' is not valid"),
+        ('{"properties": {"a": 1}}', "is no JSON Schema: 1 is not of type"),
+        ('{"pattern": "("}', "is no JSON Schema: '(' is not a 'regex'"),
+        ("[1]", "is no JSON Schema: [1] is not of type"),
+        ("true", "holds no JSON object"),
+        ("{", "is not JSON"),
+        ("[" * 100_000, "is nested too deeply"),
+        ('{"not":' * 2_000 + "{}" + "}" * 2_000, "is nested too deeply"),
+        ('{"$ref": "#/$defs/a"}', "refers to '/$defs/a', which it does not hold"),
+        ('{"items": [{"$ref": "https://a.example/s.json"}]}', "is no JSON Schema"),
+        ('{"items": {"$ref": "https://a.example/s.json"}}', "refers to 'https://a.example/s.json', which it"),
+    ],
+    ids=lambda value: value[:30],
+)
+async def test_a_schema_that_is_none_is_refused(
+    tmp_path: Path, schema: str, told: str, fake: FakePerplexity, settings: dict[str, str]
+) -> None:
+    ended = await here("ask", "--schema", written(tmp_path, schema), "why", settings=settings)
+
+    assert (ended.code, ended.out) == (2, "")
+    assert told in ended.err
+    assert ended.err.count("\n") == 1
+    assert fake.requests == []
+
+
+async def test_a_schema_may_refer_to_itself(tmp_path: Path, fake: FakePerplexity, settings: dict[str, str]) -> None:
+    tree = {"$ref": "#/$defs/tree", "$defs": {"tree": {"type": "array", "items": {"$ref": "#/$defs/tree"}}}}
+    fake.script("/v1/agent", streamed(said("[[], [[]]]")), streamed(said("[[1]]")))
+    arguments = ["ask", "--schema", written(tmp_path, json.dumps(tree)), "why"]
+
+    fits, does_not = [await here(*arguments, settings=settings) for _ in range(2)]
+
+    assert (fits.code, fits.out) == (0, "[[], [[]]]\n")
+    assert (does_not.code, "[0][0] must be a list, not 1" in does_not.err) == (1, True)
