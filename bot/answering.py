@@ -3,76 +3,44 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from time import monotonic
-from typing import Any
 from uuid import UUID
 
-from bot.agent import NOBODY, Agent
 from bot.blocks.base import Audience
-from bot.blocks.failure import failure_message
-from bot.commands.base import Command, Office, Work, never
-from bot.commands.deepdive import Dived
 from bot.commands.notices import searching_message
 from bot.commands.progress import SILENT, Progress
-from bot.commands.threads import BY_MENTION, DIRECTLY, notice
 from bot.delivery.announcing import Announcing
 from bot.delivery.deliver import Delivery, Superseded
-from bot.digests.report import Report
-from bot.failures import sentence_for
-from bot.storage.patience import AWAY, Patience
-from bot.storage.questions import Outcome, QuestionRow, Questions
+from bot.storage.patience import Patience
+from bot.storage.questions import QuestionRow, Questions
 from bot.web.metrics import Metrics
-from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, Withdrawn
-from perplexity.news.deepdive_types import NoStore, StageStore
-from perplexity.news.diver import Diver
-from perplexity.news.summary import NewsSummary
-from perplexity.providers.base import Provider
-from perplexity.types import Answer, Attempt, SearchResults
+from bot.working import MAX_RETURNS, Working
 
 log = logging.getLogger(__name__)
-
-MAX_RETURNS = 5
-"""How often a question may come back from a dead or stopped worker before the asker is told instead."""
 
 MAX_RETURNS_IN_DELIVERY = 2 * MAX_RETURNS
 """After these many the messages themselves are what brings workers down, and the question is given up."""
 
-_IN_THREADS = {"mention": BY_MENTION, "im": DIRECTLY}
-"""The surfaces whose questions are messages, answered in their threads, and how the app is called there."""
-
-INTERRUPTED = "Sorry, I was interrupted again and again while I worked on this. Your question is kept."
-
 
 @dataclass(frozen=True, kw_only=True)
 class Answering:
-    """Answers questions. `commands` are by name; `clock` measures seconds.
-
-    `stages` keeps what a question has come to that takes minutes, and `showing` shows it.
-    """
+    """Answers questions. `working` brings one to its outcome; `showing` shows what it has come to until then."""
 
     questions: Questions
-    provider: Provider
-    office: Office
+    working: Working
     delivery: Delivery
     announcing: Announcing
-    commands: Mapping[str, Command[Any, Any]]
     patience: Patience
     metrics: Metrics
-    agent: Agent = NOBODY
-    diver: Diver | None = None
-    stages: Callable[[QuestionRow], StageStore] = lambda row: NoStore()
     showing: Callable[[QuestionRow], Progress] = lambda row: SILENT
-    sends_files: Callable[[], Awaitable[bool]] = never
-    clock: Callable[[], float] = monotonic
 
     async def run(self, question_id: UUID) -> None:
         """Bring one question to its end. Only a shutdown's cancellation leaves it, and the question goes back."""
         row = await self.patience(lambda: self.questions.claim(question_id))
         if row is None:
             return
-        log.info("question.claimed", extra=_ids(row) | {"attempt": row.attempt, "returns": row.returns})
+        log.info("question.claimed", extra=row.ids | {"attempt": row.attempt, "returns": row.returns})
         try:
             row = await self._with_messages(row)
             if row.returns > MAX_RETURNS_IN_DELIVERY:
@@ -80,109 +48,27 @@ class Answering:
             else:
                 await self._deliver(row)
         except Superseded:
-            log.warning("question.superseded", extra=_ids(row) | {"attempt": row.attempt})
+            log.warning("question.superseded", extra=row.ids | {"attempt": row.attempt})
 
     async def _with_messages(self, row: QuestionRow) -> QuestionRow:
         """Return the row with its rendered messages, which are kept before the first of them is posted."""
         if row.messages is not None:
             return row
-        outcome = self._noticed(row)
+        outcome = self.working.noticed(row)
         if outcome is None:
             if row.surface != "slash":  # whose ack said it already
                 row = await self.announcing.announce(row, searching_message(row.command, row.text))
             progress = self.showing(row)
-            outcome = await self._outcome(row, progress)
+            outcome = await self.working.outcome(row, progress)
             row = replace(row, response_uses=row.response_uses + progress.uses)
         if not await self.patience(lambda: self.questions.keep_messages(row, outcome)):
             raise Superseded
         figures = {name: value for name, value in vars(outcome).items() if name != "messages"}
-        log.info("answer.kept", extra=_ids(row) | figures | {"parts": len(outcome.messages)})
+        log.info("answer.kept", extra=row.ids | figures | {"parts": len(outcome.messages)})
         return replace(row, messages=tuple(outcome.messages), outcome=outcome.state)
 
-    def _noticed(self, row: QuestionRow) -> Outcome | None:
-        """Return the outcome of a message that asks for help, or nothing that can be asked: no listener answers it."""
-        if row.surface not in _IN_THREADS:
-            return None
-        message = notice(row.text, self.commands[row.command], _IN_THREADS[row.surface])
-        return None if message is None else Outcome(messages=(message,), state="answered")
-
-    async def _outcome(self, row: QuestionRow, progress: Progress) -> Outcome:
-        started = self.clock()
-        if row.returns > MAX_RETURNS:
-            return self._failed(row, INTERRUPTED, error="interrupted", seconds=None)
-        try:
-            return await self._answered(row, started, progress)
-        except Withdrawn:
-            raise Superseded from None
-        except PerplexityError as error:
-            tried = error.attempts if isinstance(error, AllProvidersFailed) else ()
-            log.warning("question.failed", extra=_ids(row) | {"error": type(error).__name__})
-            failed = self._failed(
-                row, sentence_for(error), error=type(error).__name__, seconds=self.clock() - started, tried=tried
-            )
-            return replace(failed, cost_usd=error.cost_usd) if isinstance(error, NothingFound) else failed
-        except Exception as error:
-            log.exception("question.broke", extra=_ids(row))
-            return self._failed(
-                row,
-                "Sorry, something went wrong on my side. Your question is kept.",
-                error=type(error).__name__,
-                seconds=self.clock() - started,
-            )
-
-    async def _answered(self, row: QuestionRow, started: float, progress: Progress) -> Outcome:
-        command = self.commands[row.command]
-        request = command.parse(row.text)
-
-        async def on_run(run_id: str) -> None:
-            if not await self._recorded(row, run_id):
-                raise Withdrawn("another worker holds the question")
-
-        work = Work(
-            provider=self.provider,
-            office=self.office,
-            asker=row.user_id,
-            agent=self.agent,
-            run_id=row.run_id,
-            on_run=on_run,
-            question=row.id,
-            team=row.team_id,
-            channel=row.channel_id,
-            diver=self.diver,
-            stages=self.stages(row),
-            progress=progress,
-            sends_files=self.sends_files,
-        )
-        reply = await command.answer(request, work)
-        return Outcome(
-            messages=command.render(reply, request, self._seen_by(row, request)),
-            state="answered",
-            seconds=self.clock() - started,
-            **_figures(reply),
-        )
-
-    async def _recorded(self, row: QuestionRow, run_id: str) -> bool:
-        """Tell whether the question is still ours. With the database away, the run goes on but cannot be resumed."""
-        try:
-            return await self.patience(lambda: self.questions.record_run(row, run_id))
-        except AWAY as error:
-            log.warning("run.not_recorded", extra=_ids(row) | {"error": type(error).__name__})
-            return True
-
-    def _failed(
-        self, row: QuestionRow, sentence: str, *, error: str, seconds: float | None, tried: tuple[Attempt, ...] = ()
-    ) -> Outcome:
-        command = self.commands[row.command]
-        if command.failed is not None:
-            message = command.failed(command.parse(row.text), sentence, row.reference)
-        else:
-            message = failure_message(
-                sentence, reference=row.reference, question_id=str(row.id), tried=tried, seconds=seconds
-            )
-        return Outcome(messages=(message,), state="failed", seconds=seconds, error=error)
-
     async def _deliver(self, row: QuestionRow) -> None:
-        audience = self._audience(row)
+        audience = self.working.audience(row)
         delivered = await self.delivery.deliver(row, audience=audience)
         if delivered and row.surface == "click" and audience is Audience.CHANNEL:
             await self.announcing.tidy(row)
@@ -192,40 +78,5 @@ class Answering:
         if not await self.patience(lambda: self.questions.settle(row, state)):
             raise Superseded
         self.metrics.settled(command=row.command, state=state)
-        extra = _ids(row) | {"state": state, "parts": len(row.messages or ()), "reference": row.reference}
+        extra = row.ids | {"state": state, "parts": len(row.messages or ()), "reference": row.reference}
         log.log(logging.ERROR if state == "expired" else logging.INFO, "question.settled", extra=extra)
-
-    def _audience(self, row: QuestionRow) -> Audience:
-        """Return who may see it by a response_url: a failure is the asker's alone, an answer goes where asked."""
-        if row.outcome != "answered" or row.surface in _IN_THREADS:
-            return Audience.ASKER
-        return self._seen_by(row, self.commands[row.command].parse(row.text))
-
-    def _seen_by(self, row: QuestionRow, request: Any) -> Audience:
-        """Return who sees an answer: where a message asked, everyone in that conversation."""
-        if row.surface in _IN_THREADS:
-            return Audience.CHANNEL if row.surface == "mention" else Audience.ASKER
-        return self.commands[row.command].audience(request)
-
-
-def _ids(row: QuestionRow) -> dict[str, object]:
-    return {"question": str(row.id), "command": row.command}
-
-
-def _figures(reply: object) -> dict[str, Any]:
-    match reply:
-        case Answer():
-            return {
-                "provider": reply.provider,
-                "model": reply.model,
-                "effort": reply.effort,
-                "cost_usd": reply.usage.cost_usd,
-            }
-        case SearchResults() | NewsSummary():
-            return {"provider": reply.provider, "cost_usd": reply.cost_usd}
-        case Dived():
-            return {"cost_usd": reply.report.cost_usd}
-        case Report():
-            return _figures(reply.summary) | {"cost_usd": reply.cost_usd}
-        case _:
-            return {}

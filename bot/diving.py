@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
+from bot.retrying import retry_policy
 from bot.settings import Settings
 from perplexity.deadlines import Deadlines
 from perplexity.fallback import Fallback
 from perplexity.news.deepdive_types import Persona
 from perplexity.news.diver import Diver, writers
 from perplexity.providers.base import Provider
-from perplexity.retry import RetryPolicy
 from perplexity.social.grok import Grok
 from perplexity.types import Attempt
 
@@ -45,7 +45,4 @@ async def opened_diver(
 
 def _grok(settings: Settings) -> Grok:
     key = settings.xai_api_key.get_secret_value() if settings.xai_api_key else ""
-    retry = RetryPolicy(
-        attempts=settings.retry_attempts, base=settings.retry_base_seconds, cap=settings.retry_cap_seconds
-    )
-    return Grok(key, base_url=settings.xai_base_url, retry=retry)
+    return Grok(key, base_url=settings.xai_base_url, retry=retry_policy(settings))

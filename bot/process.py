@@ -11,28 +11,14 @@ from bot.attempt_log import AttemptLog
 from bot.digests.tick import Ticker
 from bot.jobs import Jobs
 from bot.model_check import check_models
-from bot.playground.server import Playground
 from bot.socket_mode import SocketMode
 from bot.storage.questions import Questions
 from bot.web.server import Server
+from bot.workspace import Slack
 from perplexity.providers.base import Provider
 
 DRAIN_SECONDS = 20.0
 """Heroku kills a process thirty seconds after it asked it to stop."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Slack:
-    """The Slack that this process talks to: a real one, or the playground that stands in for it.
-
-    A real one sends requests, signed with the secret, or lets the app fetch them with the app token; or both.
-    """
-
-    bot_token: str
-    signing_secret: str | None = None
-    app_token: str | None = None
-    api_url: str
-    playground: Playground | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -75,6 +75,11 @@ class QuestionRow:
         return reference(self.id)
 
     @property
+    def ids(self) -> dict[str, object]:
+        """What a line of the log says of a question: which one, and to which command."""
+        return {"question": str(self.id), "command": self.command}
+
+    @property
     def settled(self) -> bool:
         """Whether nothing is left to do for it."""
         return self.state not in OPEN

@@ -12,7 +12,7 @@ import pytest
 from psycopg import AsyncConnection, OperationalError
 from psycopg.rows import DictRow
 
-from bot.answering import MAX_RETURNS, MAX_RETURNS_IN_DELIVERY, Answering
+from bot.answering import MAX_RETURNS_IN_DELIVERY, Answering
 from bot.blocks.base import Audience, OutgoingMessage
 from bot.commands import COMMANDS
 from bot.delivery.announcing import Announcing
@@ -20,6 +20,7 @@ from bot.delivery.deliver import Delivery, Superseded
 from bot.storage.patience import Patience
 from bot.storage.questions import NewQuestion, QuestionRow, Questions, connection_pool
 from bot.web.metrics import Metrics
+from bot.working import MAX_RETURNS, Working
 from perplexity.errors import NothingFound, PerplexityError, TimedOut
 from perplexity.types import Answer, Question
 from tests.fakes.office import FakeOffice
@@ -77,13 +78,18 @@ class Desk:
 
     async def run(self, question: UUID) -> str:
         """Work on a question and return the state it is in afterwards."""
-        answering = Answering(
+        working = Working(
             questions=self.questions,
             provider=self.provider,
             office=FakeOffice(),
+            commands={command.name: command for command in COMMANDS},
+            patience=self.patience,
+        )
+        answering = Answering(
+            questions=self.questions,
+            working=working,
             delivery=cast("Delivery", self.delivery),
             announcing=cast("Announcing", self.delivery),
-            commands={command.name: command for command in COMMANDS},
             patience=self.patience,
             metrics=Metrics(),
         )

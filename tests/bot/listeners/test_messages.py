@@ -12,15 +12,15 @@ from psycopg import OperationalError
 from slack_bolt.async_app import AsyncBoltRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.app import bolt
 from bot.blocks.base import OutgoingMessage
+from bot.bolt import bolt_app
 from bot.commands import COMMANDS
 from bot.journal import Journal
 from bot.listeners.messages import AWAY, Asked, read, receive
 from bot.listeners.services import Services
-from bot.process import Slack
 from bot.storage.questions import NewQuestion, Questions
 from bot.web.metrics import Metrics
+from bot.workspace import Slack
 from tests.fakes.watching import FakeWatching
 
 
@@ -126,7 +126,7 @@ async def test_what_is_no_question_is_acknowledged_although_the_database_is_away
 @pytest.mark.parametrize("kind", ["app_mention", "message"])
 async def test_bolt_hands_the_refusal_on(kind: str) -> None:
     away = Away()
-    app = bolt(Slack(bot_token="xoxb-1", signing_secret="s", api_url=""), AsyncWebClient(), away.services())
+    app = bolt_app(Slack(bot_token="xoxb-1", signing_secret="s", api_url=""), AsyncWebClient(), away.services())
     body = envelope("U0APP", type=kind, channel_type="channel") | {"type": "event_callback"}
     headers: dict[str, str | Sequence[str]] = {"x-slack-retry-num": "2"}
 

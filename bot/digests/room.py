@@ -1,0 +1,52 @@
+"""Everything about digests, put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.commands.slash import UMBRELLA
+from bot.commands.watch import WATCH
+from bot.delivery.channel import ToChannel
+from bot.delivery.chat import Chat
+from bot.digests.desk import Desk
+from bot.digests.leaving import Leaving
+from bot.digests.running import Running
+from bot.digests.runs import SURFACE
+from bot.digests.tick import Ticker
+from bot.people import People
+from bot.settings import Settings
+from bot.storage.digests import Digests, Limits
+from bot.storage.patience import Patience
+
+
+@dataclass(frozen=True, kw_only=True)
+class DigestRoom:
+    """Where digests are changed, what makes one, how one gets to its channel, and what sees that one is due."""
+
+    desk: Desk
+    running: Running
+    to_channel: ToChannel
+    ticker: Ticker
+
+    @classmethod
+    def of(
+        cls, settings: Settings, digests: Digests, *, client: AsyncWebClient, chat: Chat, patience: Patience
+    ) -> Self:
+        """Put it together."""
+        people = People(client)
+        desk = Desk(
+            digests=digests,
+            zone=people.zone,
+            call=f"/{settings.command_prefix}{UMBRELLA} {WATCH.name}",
+            limits=Limits(per_user=settings.digests_per_user, per_channel=settings.digests_per_channel),
+        )
+        leaving = Leaving(digests=digests, chat=chat, patience=patience, call=desk.call)
+        return cls(
+            desk=desk,
+            running=Running(digests=digests, has_left=people.has_left, leaving=leaving),
+            to_channel=ToChannel(chat=chat, surface=SURFACE, on_closed=leaving.closed),
+            ticker=Ticker(digests=digests),
+        )
