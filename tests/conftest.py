@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,6 +31,17 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         if name.startswith(SETTINGS):
             monkeypatch.delenv(name)
     monkeypatch.setattr("bot.settings.Settings.model_config", {**_model_config(), "env_file": tmp_path / ".env"})
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _signals_reach_what_is_started() -> None:
+    """Let processes that tests start take signals, also where the suite itself was told not to, by nohup or `&`.
+
+    What is ignored is inherited; what has a handler, as here one that does nothing, is not.
+    """
+    for number in (signal.SIGHUP, signal.SIGINT):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 def _model_config() -> dict[str, object]:
