@@ -13,6 +13,7 @@ from perplexity.news.diver import Diver, writers
 from perplexity.providers.base import Provider
 from perplexity.retry import RetryPolicy
 from perplexity.social.grok import Grok
+from perplexity.social.grok_choice import grok_for
 from perplexity.types import Attempt
 
 
@@ -24,9 +25,11 @@ async def opened_diver(
     facts: Provider,
     on_attempt: Callable[[Attempt], None],
 ) -> AsyncIterator[Diver]:
-    """Give who makes deep dives: facts by the chain, posts by Grok where there is a key for it, a model to write."""
+    """Give who makes deep dives: facts by the chain, posts by Grok where a key leads to it, a model to write."""
     async with AsyncExitStack() as stack:
-        grok = await stack.enter_async_context(_grok(settings)) if settings.xai_api_key else None
+        grok = _grok(settings)
+        if grok is not None:
+            await stack.enter_async_context(grok)
         deadlines = Deadlines(reasoning=settings.reasoning_chain_seconds)
         yield Diver(
             facts=facts,
@@ -43,9 +46,11 @@ async def opened_diver(
         )
 
 
-def _grok(settings: Settings) -> Grok:
-    key = settings.xai_api_key.get_secret_value() if settings.xai_api_key else ""
+def _grok(settings: Settings) -> Grok | None:
+    keys = settings.provider_keys
+    if settings.xai_api_key is not None:
+        keys["xai"] = settings.xai_api_key.get_secret_value()
     retry = RetryPolicy(
         attempts=settings.retry_attempts, base=settings.retry_base_seconds, cap=settings.retry_cap_seconds
     )
-    return Grok(key, base_url=settings.xai_base_url, retry=retry)
+    return grok_for(keys, settings.provider_base_urls | {"xai": settings.xai_base_url}, retry=retry)
