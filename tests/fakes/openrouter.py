@@ -50,9 +50,7 @@ def chunk(content: str = "", *, finish: str | None = None, **more: Any) -> dict[
     return {"id": "gen-1", "object": "chat.completion.chunk", "model": "perplexity/sonar", "choices": [choice], **more}
 
 
-def pulse_of(
-    written: str | Mapping[str, Any], *, annotated: Sequence[str] = MET, **more: Any
-) -> dict[str, Any]:
+def pulse_of(written: str | Mapping[str, Any], *, annotated: Sequence[str] = MET, **more: Any) -> dict[str, Any]:
     """Return Grok's answer after a search of X, JSON by default; `annotated` are the addresses that it came across.
 
     `more` stands beside the choices.
