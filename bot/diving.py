@@ -13,6 +13,7 @@ from perplexity.news.deepdive_types import Persona
 from perplexity.news.diver import Diver, writers
 from perplexity.providers.base import Provider
 from perplexity.social.grok import Grok
+from perplexity.social.grok_choice import grok_for
 from perplexity.types import Attempt
 
 
@@ -24,9 +25,11 @@ async def opened_diver(
     facts: Provider,
     on_attempt: Callable[[Attempt], None],
 ) -> AsyncIterator[Diver]:
-    """Give who makes deep dives: facts by the chain, posts by Grok where there is a key for it, a model to write."""
+    """Give who makes deep dives: facts by the chain, posts by Grok where a key leads to it, a model to write."""
     async with AsyncExitStack() as stack:
-        grok = await stack.enter_async_context(_grok(settings)) if settings.xai_api_key else None
+        grok = _grok(settings)
+        if grok is not None:
+            await stack.enter_async_context(grok)
         deadlines = Deadlines(reasoning=settings.reasoning_chain_seconds)
         yield Diver(
             facts=facts,
@@ -43,6 +46,8 @@ async def opened_diver(
         )
 
 
-def _grok(settings: Settings) -> Grok:
-    key = settings.xai_api_key.get_secret_value() if settings.xai_api_key else ""
-    return Grok(key, base_url=settings.xai_base_url, retry=retry_policy(settings))
+def _grok(settings: Settings) -> Grok | None:
+    keys, base_urls = settings.provider_keys, settings.provider_base_urls | {"xai": settings.xai_base_url}
+    if settings.xai_api_key is not None:
+        keys = keys | {"xai": settings.xai_api_key.get_secret_value()}
+    return grok_for(keys, base_urls, retry=retry_policy(settings))

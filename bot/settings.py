@@ -137,7 +137,7 @@ class Settings(BaseSettings):
             return None
         return SecretStr(checked_secret(str(info.field_name).upper(), secret.get_secret_value()))
 
-    @field_validator("agent_api_key", "openrouter_api_key", "brave_api_key")
+    @field_validator("agent_api_key", "openrouter_api_key", "brave_api_key", "xai_api_key")
     @classmethod
     def _one_word(cls, secret: SecretStr | None) -> SecretStr | None:
         # Of any service: how its keys begin is not known.

@@ -18,17 +18,13 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from bot.storage.embedded import embedded_server
 from bot.storage.migrations import migrate
 
-SETTINGS = (
-    "SLACK_", "PERPLEXITY_", "PPLX_", "DATABASE_URL", "HOST", "PORT", "LOG_LEVEL", "DYNO", "REASONING_EFFORT",
-    "COMMAND_PREFIX", "AGENT_", "OPENROUTER_", "BRAVE_",
-)  # fmt: skip
-
-
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Keep the developer's own environment and `.env` out of every test."""
+    from bot.settings import Settings
+
     for name in os.environ:
-        if name.startswith(SETTINGS):
+        if name.lower() in Settings.model_fields or name.startswith("PPLX_"):
             monkeypatch.delenv(name)
     monkeypatch.setattr("bot.settings.Settings.model_config", {**_model_config(), "env_file": tmp_path / ".env"})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from bot.doctor import database, lately, naming, others, port, provider, slack, socket
+from bot.doctor import database, lately, naming, others, port, posts, provider, slack, socket
 from bot.doctor.configuration import configuration_findings
 from bot.doctor.examining import Case, Check, examine
 from bot.doctor.report import Finding
@@ -52,6 +52,13 @@ CHECKS = (
         about=others.ABOUT,
         needs=frozenset({"openrouter_base_url", "brave_base_url"}),
         run=others.check,
+        seconds=6,
+        late=_NETWORK,
+    ),
+    Check(
+        about=posts.ABOUT,
+        needs=frozenset({"xai_api_key", "xai_base_url"}),
+        run=posts.check,
         seconds=6,
         late=_NETWORK,
     ),

@@ -31,7 +31,10 @@ GRACE_SECONDS = 5.0
 DAYS = 7
 """How far back people's words are looked for."""
 
-NO_KEY = "The public pulse is missing: no service that reads public posts is set up here."
+NO_KEY = (
+    "The public pulse is missing: no service that reads public posts is set up here. "
+    "`XAI_API_KEY` or `OPENROUTER_API_KEY` sets one up."
+)
 PASSAGES = "No model wrote this: these are passages of the pages, word for word."
 NO_MODEL = "The analysis is missing: no service that can write one is set up, or none could be reached."
 

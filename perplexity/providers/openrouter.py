@@ -187,15 +187,23 @@ def build(setup: Setup) -> OpenRouter | None:
     )
 
 
+def understood(error: PerplexityError, *, provider: str) -> PerplexityError:
+    """Return what an error of OpenRouter's means, in this provider's name: some of its 400s are not the asker's."""
+    error.provider = provider
+    if isinstance(error, InvalidRequest) and error.message.endswith(_NO_MODEL):
+        return EndpointRetired("the model is not served any more", provider=provider, status=400)
+    if isinstance(error, InvalidRequest) and error.message.startswith(_UPSTREAM):
+        return ServerError("the service behind OpenRouter failed", provider=provider, status=400)
+    return error
+
+
 @contextmanager
 def _named() -> Iterator[None]:
     """Put the provider's name on every error that passes."""
     try:
         yield
     except PerplexityError as error:
-        error.provider = OpenRouter.name
-        if isinstance(error, InvalidRequest) and error.message.endswith(_NO_MODEL):
-            raise EndpointRetired("the model is not served any more", provider=error.provider, status=400) from error
-        if isinstance(error, InvalidRequest) and error.message.startswith(_UPSTREAM):
-            raise ServerError("the service behind OpenRouter failed", provider=error.provider, status=400) from error
-        raise
+        meant = understood(error, provider=OpenRouter.name)
+        if meant is error:
+            raise
+        raise meant from error

@@ -14,27 +14,27 @@ from typing import Self
 from perplexity.calls import Calls
 from perplexity.errors import PerplexityError
 from perplexity.retry import Deadline, Retries, RetryPolicy, surely_not_begun
-from perplexity.social import grok_wire
+from perplexity.social.grok_judgement import judged
+from perplexity.social.grok_told import GrokWire
+from perplexity.social.grok_wire import XAI
 from perplexity.social.pulse import Pulse
 from perplexity.transport import Session, Transport
-
-BASE_URL = "https://api.x.ai/v1"
 
 
 class Grok:
     """What people say on X. Each post that is read costs half a cent, so at most twenty are asked for.
 
-    `base_url` must be https, except on loopback. A `session` that is handed in is used and not closed. Raises
-    InvalidRequest for a key or an address that cannot be right.
+    `wire` is the way to Grok, xAI itself where none is named, and `api_key` a key of that service. `base_url` must be
+    https, except on loopback. A `session` that is handed in is used and not closed. Raises InvalidRequest for a key or
+    an address that cannot be right.
     """
-
-    name = grok_wire.PROVIDER
 
     def __init__(
         self,
         api_key: str,
         *,
-        base_url: str = BASE_URL,
+        wire: GrokWire | None = None,
+        base_url: str | None = None,
         session: Session | None = None,
         retry: RetryPolicy | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -42,9 +42,10 @@ class Grok:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         random: Callable[[], float] = randomness.random,
     ) -> None:
-        self._transport = Transport(api_key, base_url=base_url, session=session)
+        self._wire: GrokWire = wire or XAI()
+        self._transport = Transport(api_key, base_url=base_url or self._wire.base_url, session=session)
         retries = Retries(policy=retry or RetryPolicy(), sleep=sleep, random=random)
-        self._calls = Calls(transport=self._transport, retries=retries, now=now, dialect=grok_wire.DIALECT)
+        self._calls = Calls(transport=self._transport, retries=retries, now=now, dialect=self._wire.dialect)
         self._clock = clock
 
     async def __aenter__(self) -> Self:
@@ -55,17 +56,25 @@ class Grok:
     ) -> None:
         await self._transport.close()
 
+    @property
+    def name(self) -> str:
+        """The display name, which says by whom Grok is reached."""
+        return self._wire.name
+
     async def feel(self, topic: str, *, since: date, until: date, seconds: float) -> Pulse:
         """Return what people said from `since` to `until`, both included. Raises any PerplexityError.
 
         It is asked again only where the first request surely did nothing: the posts that were read are paid for.
         """
         started = self._clock()
-        body = grok_wire.build(topic, since=since, until=until)
+        wire = self._wire
+        body = wire.build(topic, since=since, until=until)
         deadline = Deadline.after(seconds, self._clock)
         try:
-            told = await self._calls.json("POST", grok_wire.PATH, body, deadline=deadline, again=surely_not_begun)
-            return replace(grok_wire.read(told), seconds=self._clock() - started)
+            told = await self._calls.json("POST", wire.path, body, deadline=deadline, again=surely_not_begun)
+            return replace(judged(wire.read(told)), seconds=self._clock() - started)
         except PerplexityError as error:
-            error.provider = self.name
-            raise
+            meant = wire.understood(error)
+            if meant is error:
+                raise
+            raise meant from error

@@ -1,4 +1,4 @@
-"""Posts on X by their addresses: which ones xAI says that it came across, and which one a marker means. Pure.
+"""Posts on X by their addresses: what is one, and which one a marker means. Pure.
 
 https://docs.x.ai/docs/guides/tools/overview
 """
@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from perplexity.types import JSON, Source
-from perplexity.wire.reading import mappings, text, texts
+from perplexity.types import Source
 
 _POST = re.compile(r"https://(?:www\.)?(?:x|twitter)\.com/(?:i|\w{1,15})/status/(\d{1,20})\b", re.ASCII)
 _LINK = re.compile(
@@ -31,22 +30,14 @@ def status(url: str) -> str:
     return match[1] if match else ""
 
 
-def linked(body: Mapping[str, JSON]) -> Iterator[str]:
-    """Yield the addresses that the response's text is annotated with."""
-    messages = (item for item in mappings(body.get("output")) if item.get("type") == "message")
-    for part in (part for message in messages for part in mappings(message.get("content"))):
-        for note in mappings(part.get("annotations")):
-            if note.get("type") == "url_citation":
-                yield text(note.get("url"))
+def inline(written: str) -> Iterator[str]:
+    """Yield the addresses of the linked markers that the service puts into a text; JSON may escape its slashes."""
+    yield from (match["url"] for match in _LINK.finditer(written.replace(r"\/", "/")) if match["marker"])
 
 
-def met(body: Mapping[str, JSON], summary: str) -> frozenset[str]:
-    """Return the status numbers of the posts that the service itself names; empty where it names none.
-
-    It does so in its list of citations, in annotations, and in the linked markers that it puts into the text.
-    """
-    inline = (match["url"] for match in _LINK.finditer(summary) if match["marker"])
-    return frozenset(filter(None, map(status, [*texts(body.get("citations")), *linked(body), *inline])))
+def without_markers(written: str) -> str:
+    """Return the text without the linked markers that the service puts into it."""
+    return _LINK.sub(lambda match: "" if match["marker"] else match[0], written)
 
 
 def with_own_markers(summary: str, posts: Sequence[Source]) -> str:

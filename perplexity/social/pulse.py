@@ -58,7 +58,7 @@ class PulseSource(Protocol):
 
     @property
     def name(self) -> str:
-        """The display name, such as "Grok"."""
+        """The display name, such as "Grok" or "Grok at OpenRouter"."""
         ...
 
     async def feel(self, topic: str, *, since: date, until: date, seconds: float) -> Pulse:

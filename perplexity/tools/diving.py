@@ -9,7 +9,9 @@ from perplexity.fallback import Fallback
 from perplexity.news.deepdive_types import Persona
 from perplexity.news.diver import Diver, writers
 from perplexity.providers import opened
-from perplexity.social.grok import BASE_URL, Grok
+from perplexity.providers.setup import Setup
+from perplexity.social.grok import Grok
+from perplexity.social.grok_choice import grok_for
 from perplexity.tools.access import setup_from
 
 
@@ -17,13 +19,13 @@ from perplexity.tools.access import setup_from
 async def opened_diver(environ: Mapping[str, str], *, order: Sequence[str] = ()) -> AsyncIterator[Diver]:
     """Give the diver, and close its connections at the end.
 
-    XAI_API_KEY is the key of the service that reads posts, XAI_BASE_URL its address; PERSONA_NAME and PERSONA_PROMPT
-    say who writes the analysis. Raises InvalidRequest.
+    XAI_API_KEY is the key of the service that reads posts, XAI_BASE_URL its address; without it OpenRouter reads them,
+    where it has a key. PERSONA_NAME and PERSONA_PROMPT say who writes the analysis. Raises InvalidRequest.
     """
     async with AsyncExitStack() as stack:
-        providers = await stack.enter_async_context(opened(setup_from(environ), order=order))
-        key = environ.get("XAI_API_KEY", "").strip()
-        grok = Grok(key, base_url=environ.get("XAI_BASE_URL") or BASE_URL) if key else None
+        setup = setup_from(environ)
+        providers = await stack.enter_async_context(opened(setup, order=order))
+        grok = _grok(environ, setup)
         if grok is not None:
             await stack.enter_async_context(grok)
         yield Diver(
@@ -32,6 +34,11 @@ async def opened_diver(environ: Mapping[str, str], *, order: Sequence[str] = ())
             synthesis=Fallback(writers(providers)),
             persona=_persona(environ),
         )
+
+
+def _grok(environ: Mapping[str, str], setup: Setup) -> Grok | None:
+    keys = {**setup.keys, "xai": environ.get("XAI_API_KEY", "").strip()}
+    return grok_for(keys, {**setup.base_urls, "xai": environ.get("XAI_BASE_URL", "")})
 
 
 def _persona(environ: Mapping[str, str]) -> Persona:

@@ -14,6 +14,7 @@ from tests.fakes.service import FakeService, Fault, replied
 DATA = Path(__file__).parent.parent / "data" / "xai"
 KEY = "xai-test-key"
 PATH = "/v1/responses"
+KEY_PATH = "/v1/api-key"
 
 
 def _names(fields: str) -> frozenset[str]:
@@ -59,6 +60,12 @@ def sentiment(*posts: Mapping[str, str], summary: str = SUMMARY) -> dict[str, An
     return {"posts": list(posts or POSTS), "summary": summary}
 
 
+def about_key(**more: Any) -> dict[str, Any]:
+    """Return what xAI tells of a key."""
+    well = {"api_key_blocked": False, "api_key_disabled": False, "team_blocked": False}
+    return {"redacted_api_key": "xai-...test", "name": "A key", "acls": ["api-key:endpoint:*"]} | well | more
+
+
 def refused(status: int, message: str = "Something is wrong.", code: str = "some code", **options: Any) -> Fault:
     """Answer with an error as xAI writes it: its `error` is a text."""
     return replied({"code": code, "error": message}, status=status, **options)
@@ -78,7 +85,15 @@ class FakeGrok(FakeService):
 
     def routes(self) -> Iterable[web.RouteDef]:
         """Return what it serves."""
-        return [web.post(PATH, self._respond)]
+        return [web.post(PATH, self._respond), web.get(KEY_PATH, self._about_key)]
+
+    async def _about_key(self, request: web.Request) -> web.StreamResponse:
+        await self.received(request)
+        if (fault := await self.fault(request)) is not None:
+            return fault
+        if request.headers.get("Authorization") != f"Bearer {self._key}":
+            return _error(400, "Incorrect API key provided.")
+        return web.json_response(about_key())
 
     async def _respond(self, request: web.Request) -> web.StreamResponse:
         body = await self.received(request)

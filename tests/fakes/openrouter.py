@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
 
+from tests.fakes.grok import POSTS, sentiment
 from tests.fakes.service import FakeService, send, sse, streamed, whole
 
 DATA = Path(__file__).parent.parent / "data" / "openrouter"
@@ -20,7 +21,13 @@ MODELS = (
     "perplexity/sonar-reasoning-pro",
     "perplexity/sonar-deep-research",
     "openai/gpt-6-luna",
+    "x-ai/grok-4.3",
 )
+OF_X_SEARCH = frozenset({
+    "allowed_x_handles", "excluded_x_handles", "from_date", "to_date", "enable_image_understanding",
+    "enable_video_understanding",
+})  # fmt: skip
+MET = tuple(post["url"] for post in POSTS)
 
 COMMENT = b": OPENROUTER PROCESSING\n\n"
 END = b"data: [DONE]\n\n"
@@ -41,6 +48,19 @@ def chunk(content: str = "", *, finish: str | None = None, **more: Any) -> dict[
     delta = {"role": "assistant", "content": content, **{k: more.pop(k) for k in ("annotations",) if k in more}}
     choice = {"index": 0, "delta": delta, "finish_reason": finish, "native_finish_reason": finish}
     return {"id": "gen-1", "object": "chat.completion.chunk", "model": "perplexity/sonar", "choices": [choice], **more}
+
+
+def pulse_of(written: str | Mapping[str, Any], *, annotated: Sequence[str] = MET, **more: Any) -> dict[str, Any]:
+    """Return Grok's answer after a search of X, JSON by default; `annotated` are the addresses that it came across.
+
+    `more` stands beside the choices.
+    """
+    body: dict[str, Any] = json.loads(fixture("openrouter.200.json"))
+    text = written if isinstance(written, str) else json.dumps(written)
+    cited = [{"url": url, "title": "", "start_index": 0, "end_index": 0} for url in annotated]
+    notes = [{"type": "url_citation", "url_citation": page} for page in cited]
+    body["choices"][0]["message"] |= {"content": text, "annotations": notes}
+    return body | {"model": "x-ai/grok-4.3", "provider": "xAI"} | more
 
 
 def stream_of(model: str) -> bytes:
@@ -86,7 +106,20 @@ class FakeOpenRouter(FakeService):
             return web.json_response(error(401, "User not found."), status=401)
         if body["model"] not in self.models:
             return web.json_response(error(400, f"{body['model']} is not a valid model ID"), status=400)
+        if body["model"].startswith("x-ai/"):
+            return _searched_x(body)
         if body.get("stream"):
             return await send(request, streamed(stream_of(body["model"])))
         recorded = json.loads(fixture("openrouter.200.json"))
         return whole(json.dumps(recorded | {"model": body["model"]}).encode())
+
+
+def _searched_x(body: Mapping[str, Any]) -> web.Response:
+    """Answer as Grok; other endpoints than xAI's have no search of X, nor have other engines than their own."""
+    (tool,) = body["tools"]
+    asked = tool["parameters"]
+    if body["provider"]["only"] != ["xai"]:
+        return web.json_response(error(404, "No endpoints found."), status=404)
+    if tool["type"] != "openrouter:web_search" or asked["engine"] != "native" or {*asked["x_search"]} - OF_X_SEARCH:
+        return web.json_response(error(400, "Invalid input"), status=400)
+    return web.json_response(pulse_of(sentiment()))

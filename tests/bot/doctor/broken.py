@@ -11,9 +11,12 @@ from pathlib import Path
 
 import psycopg
 
+from tests.fakes import grok
+from tests.fakes.grok import FakeGrok
 from tests.fakes.perplexity import KEY, FakePerplexity
 from tests.fakes.perplexity import Fault as PerplexityFault
 from tests.fakes.process import free_port
+from tests.fakes.service import replied
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
 
 SIGNING_SECRET = "8f742231b10e8888abcd99eee1285a50"
@@ -26,6 +29,7 @@ class Surroundings:
 
     slack: FakeSlack
     perplexity: FakePerplexity
+    xai: FakeGrok
     database: str
     folder: Path
     env: dict[str, str] = field(default_factory=dict)
@@ -41,6 +45,9 @@ class Surroundings:
             "HOST": "127.0.0.1",
             "PORT": str(free_port()),
         }
+
+    def with_xai(self) -> None:
+        self.env |= {"XAI_API_KEY": grok.KEY, "XAI_BASE_URL": self.xai.api_url}
 
     def without(self, *names: str) -> None:
         for name in names:
@@ -159,6 +166,30 @@ def openrouter_away(here: Surroundings) -> None:
     here.env["BRAVE_API_KEY"] = CANARY
 
 
+def xai_key(here: Surroundings) -> None:
+    here.with_xai()
+    here.env["XAI_API_KEY"] = f"xai-{CANARY}"
+
+
+def xai_blocked(here: Surroundings) -> None:
+    here.with_xai()
+    here.xai.script(grok.KEY_PATH, replied(grok.about_key(team_blocked=True, name=CANARY)))
+
+
+def xai_trouble(here: Surroundings) -> None:
+    here.with_xai()
+    here.xai.script(grok.KEY_PATH, grok.refused(503, CANARY))
+
+
+def xai_away(here: Surroundings) -> None:
+    here.with_xai()
+    here.env["XAI_BASE_URL"] = f"http://127.0.0.1:{free_port()}/v1"
+
+
+def xai_well(here: Surroundings) -> None:
+    here.with_xai()
+
+
 BREAKINGS: Sequence[Breaking] = (
     nothing,
     malformed,
@@ -182,4 +213,9 @@ BREAKINGS: Sequence[Breaking] = (
     data_in_the_way,
     dead_key,
     openrouter_away,
+    xai_key,
+    xai_blocked,
+    xai_trouble,
+    xai_away,
+    xai_well,
 )

@@ -12,6 +12,7 @@ import pytest
 
 from bot.__main__ import main
 from tests.bot.doctor.broken import Surroundings
+from tests.fakes.grok import FakeGrok
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.slack import FakeSlack
 
@@ -19,8 +20,8 @@ from tests.fakes.slack import FakeSlack
 @pytest.fixture
 async def here(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Surroundings]:
     monkeypatch.chdir(tmp_path)
-    async with FakeSlack() as slack, FakePerplexity() as perplexity:
-        yield Surroundings(slack=slack, perplexity=perplexity, database=database, folder=tmp_path)
+    async with FakeSlack() as slack, FakePerplexity() as perplexity, FakeGrok() as xai:
+        yield Surroundings(slack=slack, perplexity=perplexity, xai=xai, database=database, folder=tmp_path)
 
 
 @dataclass(frozen=True, kw_only=True)

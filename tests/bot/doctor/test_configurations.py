@@ -12,6 +12,7 @@ from bot.web.metrics import Metrics
 from bot.web.server import Server
 from tests.bot.doctor.broken import BREAKINGS, CANARY, SIGNING_SECRET, Breaking
 from tests.bot.doctor.conftest import Doctor
+from tests.fakes import grok
 from tests.fakes.perplexity import KEY
 from tests.fakes.slack import APP_TOKEN, BOT_TOKEN
 from tests.fakes.slack_socket import FakeSlackSocket
@@ -37,7 +38,7 @@ async def test_each_fault_is_told_with_its_fix(doctor: Doctor, breaking: Breakin
 
     assert printed == (GOLDEN / f"{breaking.__name__}.txt").read_text(encoding="utf-8")
     assert code == (1 if "FAULT" in printed else 0)
-    assert [secret for secret in (CANARY, BOT_TOKEN, SIGNING_SECRET, KEY) if secret in printed] == []
+    assert [secret for secret in (CANARY, BOT_TOKEN, SIGNING_SECRET, KEY, grok.KEY) if secret in printed] == []
 
 
 @pytest.mark.parametrize(
@@ -108,9 +109,11 @@ async def test_an_app_token_that_opens_connections_is_well_and_no_connection_is_
 
 
 async def test_nothing_that_costs_is_asked(doctor: Doctor) -> None:
+    doctor.here.with_xai()
     await doctor()
 
     assert [request.path for request in doctor.here.perplexity.requests] == ["/v1/models"]
+    assert [(request.method, request.path) for request in doctor.here.xai.requests] == [("GET", "/v1/api-key")]
     assert [method for method, _ in doctor.here.slack.calls] == ["auth.test"]
 
 

@@ -9,9 +9,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.fakes import grok
+from tests.fakes import grok, openrouter
 from tests.fakes.command import run, started
 from tests.fakes.grok import FakeGrok
+from tests.fakes.openrouter import FakeOpenRouter
 from tests.fakes.perplexity import FakePerplexity, Fault
 
 
@@ -49,6 +50,32 @@ async def test_as_json_everything_is_there(settings: dict[str, str]) -> None:
     report = json.loads(ended.out)
     assert (ended.code, report["topic"], len(report["findings"]), len(report["sources"])) == (0, "heat pumps", 3, 5)
     assert report["findings"][1]["moods"] == {"positive": 2, "neutral": 0, "negative": 1, "mixed": 0}
+
+
+async def test_without_a_key_of_xai_openrouter_reads_the_posts(settings: dict[str, str]) -> None:
+    async with FakeOpenRouter() as fake:
+        others = {"XAI_API_KEY": "", "OPENROUTER_API_KEY": openrouter.KEY, "OPENROUTER_BASE_URL": fake.base_url}
+        ended = await run("deepdive", "--json", "heat pumps", settings=settings | others)
+
+    pulse = json.loads(ended.out)["findings"][1]
+    assert (ended.code, pulse["provider"], pulse["missing"]) == (0, "Grok at OpenRouter", None)
+    assert pulse["moods"] == {"positive": 2, "neutral": 0, "negative": 1, "mixed": 0}
+
+
+async def test_with_both_keys_xai_reads_them(settings: dict[str, str], posts: FakeGrok) -> None:
+    async with FakeOpenRouter() as fake:
+        others = {"OPENROUTER_API_KEY": openrouter.KEY, "OPENROUTER_BASE_URL": fake.base_url}
+        ended = await run("deepdive", "--json", "heat pumps", settings=settings | others)
+
+    assert json.loads(ended.out)["findings"][1]["provider"] == "Grok"
+    assert (len(posts.requests), fake.requests) == (1, [])
+
+
+async def test_without_either_key_the_report_names_both(settings: dict[str, str]) -> None:
+    ended = await run("deepdive", "heat pumps", settings=settings | {"XAI_API_KEY": ""})
+
+    assert ended.code == 0
+    assert "`XAI_API_KEY` or `OPENROUTER_API_KEY` sets one up" in ended.out
 
 
 async def test_ctrl_c_cancels_the_run_at_the_service(fake: FakePerplexity, settings: dict[str, str]) -> None:

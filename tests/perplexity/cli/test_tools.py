@@ -40,4 +40,4 @@ async def test_a_tool_or_all_are_defined_for_a_protocol(form: str, defined: Defi
 
 
 async def test_without_a_protocol_a_tool_is_described_as_it_is() -> None:
-    assert json.loads((await here("tools", "websearch")).out) == TOOLS[-1].spec()
+    assert json.loads((await here("tools", TOOLS[-1].name)).out) == TOOLS[-1].spec()

@@ -24,7 +24,7 @@ from perplexity.passages import passages_answer
 from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.retry import RetryPolicy
 from perplexity.social.grok import Grok
-from perplexity.social.grok_wire import NO_POSTS
+from perplexity.social.grok_judgement import NO_POSTS
 from perplexity.social.pulse import Moods
 from perplexity.types import JSON, Answer, Question, SearchResults
 from tests.fakes import grok

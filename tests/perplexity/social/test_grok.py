@@ -23,8 +23,9 @@ from perplexity.errors import (
     TimedOut,
 )
 from perplexity.social.grok import Grok
+from perplexity.social.grok_judgement import MORE_THAN_READ, NO_POSTS, NOT_CONFIRMED, judged
 from perplexity.social.grok_posts import post_address
-from perplexity.social.grok_wire import MORE_THAN_READ, NO_POSTS, NOT_CONFIRMED, read
+from perplexity.social.grok_wire import XAI
 from perplexity.social.pulse import Moods, Pulse
 from tests.fakes.grok import KEY, PATH, FakeGrok, fixture, refused, sentiment, told
 from tests.fakes.service import Fault, replied
@@ -41,6 +42,10 @@ async def fake() -> AsyncIterator[FakeGrok]:
 async def feel(fake: FakeGrok, *, key: str = KEY, seconds: float = 5.0) -> Pulse:
     async with Grok(key, base_url=fake.api_url) as grok:
         return await grok.feel("heat pumps", since=SINCE, until=UNTIL, seconds=seconds)
+
+
+def read(body: dict[str, Any]) -> Pulse:
+    return judged(XAI().read(body))
 
 
 async def test_the_search_of_x_is_forced_and_bounded_in_days_posts_and_turns(fake: FakeGrok) -> None:

@@ -1,0 +1,211 @@
+"""Grok at OpenRouter: what is sent, what is believed of what comes back, and how it fails."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import date
+from typing import Any
+
+import pytest
+
+from perplexity.errors import (
+    APIError,
+    AuthenticationError,
+    BillingError,
+    ConnectionFailed,
+    EndpointRetired,
+    InvalidRequest,
+    MalformedResponse,
+    PerplexityError,
+    RateLimitError,
+    RunFailed,
+    ServerError,
+    TimedOut,
+)
+from perplexity.retry import RetryPolicy
+from perplexity.social.grok import Grok
+from perplexity.social.grok_asking import SCHEMA
+from perplexity.social.grok_choice import grok_for
+from perplexity.social.grok_judgement import NO_POSTS, NOT_CONFIRMED, judged
+from perplexity.social.grok_openrouter import GrokAtOpenRouter
+from perplexity.social.pulse import Moods, Pulse
+from tests.fakes.grok import sentiment
+from tests.fakes.openrouter import KEY, FakeOpenRouter, error, pulse_of
+from tests.fakes.service import Fault, replied
+
+SINCE, UNTIL = date(2026, 11, 14), date(2026, 11, 21)
+PATH = "/chat/completions"
+
+
+@pytest.fixture
+async def fake() -> AsyncIterator[FakeOpenRouter]:
+    async with FakeOpenRouter() as server:
+        yield server
+
+
+async def feel(fake: FakeOpenRouter, *, seconds: float = 5.0) -> Pulse:
+    retry = RetryPolicy(base=0.001)
+    async with Grok(KEY, wire=GrokAtOpenRouter(), base_url=fake.base_url, retry=retry) as grok:
+        return await grok.feel("heat pumps", since=SINCE, until=UNTIL, seconds=seconds)
+
+
+async def test_the_search_of_x_is_forced_and_bounded_and_only_xai_is_asked(fake: FakeOpenRouter) -> None:
+    await feel(fake)
+
+    (request,) = fake.requests
+    body = request.json
+    system, user = body.pop("messages")
+    assert body == {
+        "model": "x-ai/grok-4.3",
+        "tools": [
+            {
+                "type": "openrouter:web_search",
+                "parameters": {
+                    "engine": "native",
+                    "x_search": {"from_date": "2026-11-14", "to_date": "2026-11-21"},
+                },
+            }
+        ],
+        "tool_choice": "required",
+        "provider": {"only": ["xai"], "allow_fallbacks": False},
+        "response_format": {"type": "json_schema", "json_schema": {"name": "pulse", "schema": SCHEMA, "strict": True}},
+    }
+    assert ("at most 20 posts" in system["content"], "not the search of web pages" in system["content"]) == (True, True)
+    assert (system["role"], user) == ("system", {"role": "user", "content": "Topic: heat pumps"})
+    assert (request.method, request.path, request.headers["Authorization"]) == ("POST", PATH, f"Bearer {KEY}")
+
+
+async def test_posts_are_counted_by_mood_and_the_cost_is_read(fake: FakeOpenRouter) -> None:
+    pulse = await feel(fake)
+
+    assert [(post.number, post.url) for post in pulse.posts] == [
+        (1, "https://x.com/ada/status/1111"),
+        (2, "https://x.com/i/status/2222"),
+        (3, "https://x.com/eve/status/3333"),
+    ]
+    assert (pulse.moods, pulse.fetched, pulse.degraded) == (Moods(positive=2, negative=1), None, None)
+    assert (pulse.cost_usd, pulse.provider, pulse.model) == (0.00502, "Grok at OpenRouter", "x-ai/grok-4.3")
+    assert pulse.seconds > 0
+
+
+ADA, BOB = "https://x.com/i/status/1111", "https://x.com/bob/status/2222"
+INLINE = "Most are glad.[[1]](https://x.com/i/status/1111)"
+BROKEN = '{"posts": [{"url": "https://x.com/ada/status/1111"[[1]](https://x.com/i/status/1111), "mood": "positive", '
+BROKEN += '"about": "Ada"}], "summary": "Most are glad.[1]"}'
+
+
+@pytest.mark.parametrize(
+    ("body", "numbers", "counted", "degraded"),
+    [
+        (pulse_of(sentiment(), annotated=[ADA, BOB]), [1, 2], 2, None),
+        (pulse_of(sentiment(), annotated=[ADA, "https://example.com/"]), [1], 1, None),
+        (pulse_of(sentiment(), annotated=[]), [1, 2, 3], 0, NOT_CONFIRMED),
+        (pulse_of(sentiment(summary=INLINE), annotated=[]), [1, 2, 3], 0, NOT_CONFIRMED),
+        (pulse_of(sentiment(), annotated=["https://example.com/"]), [1, 2, 3], 0, NOT_CONFIRMED),
+        (pulse_of({"posts": [], "summary": "Nobody said a word."}, annotated=[]), [], 0, NO_POSTS),
+        (pulse_of({"posts": [{"url": "https://a.example/"}], "summary": "A page."}, annotated=[]), [], 0, NO_POSTS),
+        (pulse_of("People are glad.", annotated=[ADA, BOB]), [1, 2], 0, None),
+        (pulse_of("People are glad.", annotated=[]), [], 0, NO_POSTS),
+        (pulse_of(BROKEN, annotated=[ADA]), [1], 1, None),
+    ],
+    ids=[
+        "two are confirmed",
+        "one is confirmed",
+        "none is confirmed",
+        "confirmed by the model only",
+        "only a page is confirmed",
+        "no posts",
+        "no post but a page",
+        "prose with posts",
+        "prose alone",
+        "a marker in the JSON",
+    ],
+)
+def test_what_is_believed(body: dict[str, Any], numbers: list[int], counted: int, degraded: str | None) -> None:
+    pulse = judged(GrokAtOpenRouter().read(body))
+
+    assert [post.number for post in pulse.posts] == numbers
+    assert (pulse.moods.total, pulse.degraded) == (counted, degraded)
+
+
+def test_annotations_and_costs_of_a_kind_that_is_not_known_are_skipped() -> None:
+    body = pulse_of(sentiment(), usage={"cost": "much"}, model=None)
+    body["choices"][0]["message"]["annotations"] = [{"type": "file"}, {"type": "url_citation"}, None, 7]
+    pulse = judged(GrokAtOpenRouter().read(body))
+
+    assert (pulse.degraded, pulse.cost_usd, pulse.model) == (NOT_CONFIRMED, None, None)
+
+
+def status(code: int, message: str = "No.", **options: Any) -> Fault:
+    return replied(error(code, message), status=code, **options)
+
+
+def broken_off(**choice: Any) -> Fault:
+    body = pulse_of(sentiment())
+    body["choices"][0] |= choice
+    return replied(body)
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        (status(400), InvalidRequest),
+        (status(400, "x-ai/grok-4.3 is not a valid model ID"), EndpointRetired),
+        (status(400, "Provider returned error"), ServerError),
+        (status(401), AuthenticationError),
+        (status(402), BillingError),
+        (status(403), APIError),
+        (status(404, "No endpoints found that support tool use."), APIError),
+        (status(429, headers={"Retry-After": "300"}), RateLimitError),
+        (status(500), ServerError),
+        (status(502), ServerError),
+        (replied(error(400)), InvalidRequest),
+        (replied(error(402)), BillingError),
+        (replied(error(429)), RateLimitError),
+        (replied(error(502)), ServerError),
+        (broken_off(error={"code": 502, "message": "No."}), ServerError),
+        (broken_off(finish_reason="error"), RunFailed),
+        (Fault(), MalformedResponse),
+        (Fault(chunks=(b'{"half',)), MalformedResponse),
+        (Fault(content_type="text/html", chunks=(b"<html></html>",)), MalformedResponse),
+        (replied({"choices": []}), MalformedResponse),
+        (replied(pulse_of("")), MalformedResponse),
+        (replied(pulse_of('{"posts": [')), MalformedResponse),
+        (replied(pulse_of({"posts": []}, annotated=[])), MalformedResponse),
+        (Fault(chunks=(b"{",), reset=True), ConnectionFailed),
+        (Fault(hang=True), TimedOut),
+    ],
+)
+async def test_each_failure_is_told_and_paid_once(
+    fake: FakeOpenRouter, fault: Fault, kind: type[PerplexityError]
+) -> None:
+    fake.script(PATH, fault)
+
+    with pytest.raises(kind) as raised:
+        await feel(fake, seconds=0.5)
+
+    assert (raised.value.provider, len(fake.requests)) == ("Grok at OpenRouter", 1)
+    assert KEY not in str(raised.value)
+
+
+async def test_a_short_limit_is_waited_for(fake: FakeOpenRouter) -> None:
+    fake.script(PATH, status(429, headers={"Retry-After": "0.01"}))
+
+    assert (await feel(fake)).moods.total == 3
+
+
+@pytest.mark.parametrize(
+    ("keys", "name"),
+    [
+        ({}, None),
+        ({"perplexity": "k", "xai": "", "openrouter": ""}, None),
+        ({"openrouter": "k"}, "Grok at OpenRouter"),
+        ({"xai": "k"}, "Grok"),
+        ({"openrouter": "k", "xai": "k"}, "Grok"),
+        ({"openrouter": "k", "xai": ""}, "Grok at OpenRouter"),
+    ],
+)
+def test_xai_itself_is_preferred(keys: dict[str, str], name: str | None) -> None:
+    grok = grok_for(keys, {})
+
+    assert (grok and grok.name) == name
