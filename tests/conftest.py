@@ -18,6 +18,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from bot.storage.embedded import embedded_server
 from bot.storage.migrations import migrate
 
+
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Keep the developer's own environment and `.env` out of every test."""
@@ -26,7 +27,7 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     for name in os.environ:
         if name.lower() in Settings.model_fields or name.startswith("PPLX_"):
             monkeypatch.delenv(name)
-    monkeypatch.setattr("bot.settings.Settings.model_config", {**_model_config(), "env_file": tmp_path / ".env"})
+    monkeypatch.setattr(Settings, "model_config", {**Settings.model_config, "env_file": tmp_path / ".env"})
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -38,12 +39,6 @@ def _signals_reach_what_is_started() -> None:
     for number in (signal.SIGHUP, signal.SIGINT):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
-
-
-def _model_config() -> dict[str, object]:
-    from bot.settings import Settings
-
-    return dict(Settings.model_config)
 
 
 @pytest.fixture
