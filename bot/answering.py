@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from bot.blocks.base import Audience
 from bot.commands.notices import searching_message
 from bot.commands.progress import SILENT, Progress
 from bot.delivery.announcing import Announcing
 from bot.delivery.deliver import Delivery, Superseded
+from bot.delivery.ways import leaves_a_line
 from bot.storage.patience import Patience
 from bot.storage.questions import QuestionRow, Questions
 from bot.web.metrics import Metrics
@@ -70,7 +70,7 @@ class Answering:
     async def _deliver(self, row: QuestionRow) -> None:
         audience = self.working.audience(row)
         delivered = await self.delivery.deliver(row, audience=audience)
-        if delivered and row.surface == "click" and audience is Audience.CHANNEL:
+        if delivered and leaves_a_line(row, audience):
             await self.announcing.tidy(row)
         await self._settle(row, row.outcome or "failed" if delivered else "expired")
 

@@ -90,6 +90,7 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
             diver=asked.diver,
             stages=lambda row: StagesOf(stages=stages, row=row, patience=patience),
             sends_files=filing.allowed,
+            end_runs=stopping.begin,
         )
         answering = Answering(
             questions=questions,
@@ -117,6 +118,7 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
             watching=digests.desk,
             replace=announcing.replace,
             end_runs=stopping.begin,
+            report_of=filing.report,
             send_file=filing.begin,
         )
         app = bolt_app(slack, client, services)

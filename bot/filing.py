@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
@@ -19,7 +20,6 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.commands.deepdive import DEEPDIVE
 from bot.delivery.chat import FAILURES, Chat
 from bot.scopes import FILES
-from bot.storage.patience import AWAY
 from bot.storage.questions import Questions
 from bot.storage.stages import Stages
 from perplexity.news.deepdive_assembly import assembled
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 class Filing:
     """Sends files in the background, since Slack's three calls for one take longer than a click may; waits at its end.
 
-    `granted` is whether the bot token has the scope, None until Slack was asked. `persona` is who wrote the analyses.
+    `granted` is whether the bot token is known to have the scope. `persona` is who wrote the analyses.
     """
 
     client: AsyncWebClient
@@ -41,7 +41,7 @@ class Filing:
     questions: Questions
     stages: Stages
     persona: str
-    granted: bool | None = None
+    granted: bool = False
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def __aenter__(self) -> Self:
@@ -53,8 +53,8 @@ class Filing:
         await asyncio.gather(*self.tasks)
 
     async def allowed(self) -> bool:
-        """Tell whether files can be sent; Slack is asked once, and again where it did not say."""
-        if self.granted is None:
+        """Tell whether files can be sent; Slack is asked until it says so, for the scope can be added any time."""
+        if not self.granted:
             try:
                 headers = (await self.client.auth_test()).headers
             except FAILURES:
@@ -63,21 +63,8 @@ class Filing:
             self.granted = FILES in {scope.strip() for scope in str(told).split(",")}
         return self.granted
 
-    def begin(self, question_id: UUID, user_id: str) -> None:
-        """Have a question's report sent to a person directly; one that cannot be sent is in the log."""
-        task = asyncio.create_task(self._sent(question_id, user_id))
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
-
-    async def _sent(self, question_id: UUID, user_id: str) -> None:
-        try:
-            report = await self._report(question_id)
-            if report is not None:
-                await self._upload(report, channel=await self.chat.open_direct(user_id))
-        except (*FAILURES, *AWAY) as error:
-            log.warning("file.not_sent", extra={"question": str(question_id), "error": type(error).__name__})
-
-    async def _report(self, question_id: UUID) -> DeepDive | None:
+    async def report(self, question_id: UUID) -> DeepDive | None:
+        """Return a question's report, None where it has none. Raises like the database."""
         row = await self.questions.get(question_id)
         kept = {stage: await self.stages.get(question_id, stage) for stage in Stage}
         results = {stage: one["result"] for stage, one in kept.items() if one and one["result"]}
@@ -85,6 +72,20 @@ class Filing:
             return None
         found = [Finding.of(stage, results[stage]) for stage in Stage]
         return assembled(DEEPDIVE.parse(row.text).topic, *found, persona=self.persona)
+
+    def begin(self, report: DeepDive, user_id: str, *, sorry: Callable[[], Awaitable[None]]) -> None:
+        """Have a report sent to a person directly; `sorry` is called where that cannot be done."""
+        task = asyncio.create_task(self._sent(report, user_id, sorry))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    async def _sent(self, report: DeepDive, user_id: str, sorry: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await self._upload(report, channel=await self.chat.open_direct(user_id))
+        except FAILURES as error:
+            self.granted = False
+            log.warning("file.not_sent", extra={"error": type(error).__name__})
+            await sorry()
 
     async def _upload(self, report: DeepDive, *, channel: str) -> None:
         name = re.sub(r"\W+", "-", report.topic.lower()).strip("-")[:60] or "report"

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
+from uuid import UUID
 
 from bot.agent import NOBODY, Agent
 from bot.blocks.base import Audience
@@ -43,7 +44,8 @@ IN_THREADS = {"mention": BY_MENTION, "im": DIRECTLY}
 class Working:
     """Brings questions to their outcomes. `commands` are by name; `clock` measures seconds.
 
-    `stages` keeps what a question has come to that takes minutes.
+    `stages` keeps what a question has come to that takes minutes; `end_runs` has ended, at the services, what is under
+    way for a question that is given up.
     """
 
     questions: Questions
@@ -55,6 +57,7 @@ class Working:
     diver: Diver | None = None
     stages: Callable[[QuestionRow], StageStore] = lambda row: NoStore()
     sends_files: Callable[[], Awaitable[bool]] = never
+    end_runs: Callable[[UUID], None] = lambda question_id: None
     clock: Callable[[], float] = monotonic
 
     def noticed(self, row: QuestionRow) -> Outcome | None:
@@ -68,6 +71,7 @@ class Working:
         """Return what becomes of a question, a failure too. Raises `Superseded` where another worker holds it."""
         started = self.clock()
         if row.returns > MAX_RETURNS:
+            self.end_runs(row.id)
             return self._failed(row, INTERRUPTED, error="interrupted", seconds=None)
         try:
             return await self._answered(row, started, progress)
@@ -82,6 +86,7 @@ class Working:
             return replace(failed, cost_usd=error.cost_usd) if isinstance(error, NothingFound) else failed
         except Exception as error:
             log.exception("question.broke", extra=row.ids)
+            self.end_runs(row.id)
             return self._failed(row, BROKE, error=type(error).__name__, seconds=self.clock() - started)
 
     def audience(self, row: QuestionRow) -> Audience:

@@ -40,15 +40,19 @@ class DeepDiveRequest:
 
 @dataclass(kw_only=True)
 class Board:
-    """How each stage stands; `milestones` grows when a message is worth one of the few that a slash command has."""
+    """How each stage stands; `milestones` grows when a message is worth one of the few that a slash command has.
 
+    For a `public` report the first one is all: the others are kept for its parts.
+    """
+
+    public: bool
     stages: dict[Stage, Update] = field(default_factory=dict)
     milestones: int = 1
 
     def note(self, update: Update) -> None:
         """Take what the dive says."""
         self.stages[update.stage] = update
-        if update.stage is Stage.ANALYSIS and update.finding is None:
+        if update.stage is Stage.ANALYSIS and update.finding is None and not self.public:
             self.milestones += 1
 
 
@@ -73,7 +77,7 @@ def parse(text: str) -> DeepDiveRequest:
 async def answer(request: DeepDiveRequest, work: Work) -> Dived:
     """Dive, and show how far it has come. Raises PerplexityError; Withdrawn when it is not wanted any more."""
     diver = work.diver or Diver(facts=work.provider, synthesis=work.provider)
-    board = Board()
+    board = Board(public=request.public)
     diving = asyncio.create_task(diver.dive(request.topic, store=work.stages, on_stage=board.note))
     try:
         await _watch(diving, board, request, work)

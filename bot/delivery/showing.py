@@ -62,7 +62,11 @@ class Showing:
         return await self.chat.update(self.row.channel_id, self.row.message_ts or "", gate.seal(message))
 
     async def _by_response_url(self, message: OutgoingMessage) -> None:
-        if not await self.questions.begin_part(self.row, self.row.part, uses=1):
+        try:
+            ours = await self.questions.begin_part(self.row, self.row.part, uses=1)
+        except AWAY:
+            return
+        if not ours:
             raise Withdrawn("the question is not this worker's any more")
         self.uses += 1
         url = self.row.response_url or ""

@@ -42,8 +42,12 @@ def is_open(row: QuestionRow, *, uses: int, age: float, slack_api_url: str) -> b
 
 
 def leaves_a_line(row: QuestionRow, audience: Audience) -> bool:
-    """Tell whether the line in the place of a clicked message must be removed, since the answer goes elsewhere."""
-    return row.surface == "click" and audience is Audience.CHANNEL
+    """Tell whether a line that only the asker sees must be removed, since the answer goes elsewhere.
+
+    It stands in the place of a clicked message, or tells how far a long answer has come.
+    """
+    told = row.surface == "slash" and row.response_uses > row.part
+    return audience is Audience.CHANNEL and (row.surface == "click" or told)
 
 
 class Way(Protocol):
@@ -87,6 +91,24 @@ class ByResponseUrl:
         replace = letter.part == 0 and letter.audience is Audience.ASKER
         url = letter.row.response_url or ""
         return await self.response_urls.post(url, letter.message, audience=letter.audience, replace=replace)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InChannel:
+    """The channel itself, where the response_url has no use left for the rest of what everyone there reads."""
+
+    chat: Chat
+    name: str = "in_channel"
+    uses: int = 0
+
+    def takes(self, letter: Letter) -> bool:
+        """Tell whether the letter goes on with what stands in the channel already."""
+        row = letter.row
+        return letter.part > 0 and letter.audience is Audience.CHANNEL and row.response_url is not None
+
+    async def post(self, letter: Letter) -> Posting:
+        """Post the letter, unless it is found there; Slack takes it only where the app is a member."""
+        return await post_once(self.chat, letter, channel=letter.row.channel_id)
 
 
 @dataclass(frozen=True, kw_only=True)

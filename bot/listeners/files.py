@@ -12,9 +12,13 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 from bot.commands.notices import notice_message
 from bot.listeners.actions import TELL_SECONDS
 from bot.listeners.services import Services
+from bot.storage.patience import AWAY
+from perplexity.news.deepdive_types import DeepDive
 
 COMING = "The report comes to you as a file, in our direct messages."
+NOT_SENT = "Slack did not take the file. Whoever runs me can see with `python -m bot doctor` whether I may send files."
 UNKNOWN = "I no longer know this report."
+DATABASE_AWAY = "I can’t send this just now: my database is away. Please click again in a minute."
 
 
 def register(app: AsyncApp, services: Services) -> None:
@@ -22,20 +26,25 @@ def register(app: AsyncApp, services: Services) -> None:
 
     @app.action("as_file")
     async def as_file(ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
-        said = asked_for(
-            str(action.get("value", "")), user=str((body.get("user") or {}).get("id", "")), services=services
-        )
+        url = str(body.get("response_url") or "") or None
+        report = await wanted(str(action.get("value", "")), services)
         # Said within the three seconds that the click has, or not at all.
         with suppress(TimeoutError):
             async with asyncio.timeout(TELL_SECONDS):
-                await services.tell(str(body.get("response_url") or "") or None, notice_message(said))
+                await services.tell(url, notice_message(report if isinstance(report, str) else COMING))
+        if not isinstance(report, str):
+            user = str((body.get("user") or {}).get("id", ""))
+            services.send_file(report, user, sorry=lambda: services.tell(url, notice_message(NOT_SENT)))
         await ack()
 
 
-def asked_for(value: str, *, user: str, services: Services) -> str:
-    """Have the report sent, and return what to say."""
+async def wanted(value: str, services: Services) -> DeepDive | str:
+    """Return the report behind a button, or what to say where there is none."""
     try:
-        services.send_file(UUID(value), user)
+        question_id = UUID(value)
     except ValueError:
         return UNKNOWN
-    return COMING
+    try:
+        return await services.journal.in_time(services.report_of(question_id)) or UNKNOWN
+    except AWAY:
+        return DATABASE_AWAY

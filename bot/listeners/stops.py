@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 DATABASE_AWAY = "I can’t stop this just now: my database is away. Please click again in a minute."
 UNKNOWN = "I no longer know this question."
 SOMEBODY_ELSE_S = "Only the person who asked can stop this."
+STOPPED = "This was stopped already."
 OVER = "There is nothing to stop any more: the answer is on its way, or was given up."
 
 
@@ -58,7 +59,7 @@ async def _stopped(question_id: UUID, *, user: str, services: Services) -> str |
     if row is None or row.user_id != user:
         return UNKNOWN if row is None else SOMEBODY_ELSE_S
     if not await services.questions.stop(question_id, user_id=user):
-        return OVER
+        return STOPPED if row.state == "stopped" else OVER
     services.end_runs(question_id)
     services.metrics.settled(command=row.command, state="stopped")
     log.info("question.stopped", extra={"question": str(question_id), "command": row.command})

@@ -60,6 +60,7 @@ class Desk:
     provider: FakeProvider = field(default_factory=lambda: FakeProvider("P"))
     delivery: ScriptedDelivery = field(default_factory=ScriptedDelivery)
     patience: Patience = field(default_factory=lambda: Patience(seconds=1))
+    ended: list[UUID] = field(default_factory=list)
 
     async def receive(self, text: str = "why", *, surface: str = "slash", command: str = "ask") -> UUID:
         question = NewQuestion(
@@ -84,6 +85,7 @@ class Desk:
             office=FakeOffice(),
             commands={command.name: command for command in COMMANDS},
             patience=self.patience,
+            end_runs=self.ended.append,
         )
         answering = Answering(
             questions=self.questions,
@@ -232,7 +234,18 @@ async def test_a_question_that_comes_back_again_and_again_is_told_so(desk: Desk)
 
     assert await desk.run(question) == "failed"
     assert "interrupted" in desk.delivery.delivered[0][0]
-    assert desk.provider.questions == []
+    assert (desk.provider.questions, desk.ended) == ([], [question])
+
+
+async def test_what_is_under_way_for_a_question_that_breaks_is_ended_at_the_services(desk: Desk) -> None:
+    class Broken(FakeProvider):
+        async def answer(self, asked: Question) -> Answer:
+            raise RuntimeError("a mistake of ours")
+
+    desk.provider = Broken("P")
+    question = await desk.receive()
+
+    assert (await desk.run(question), desk.ended) == ("failed", [question])
 
 
 async def test_the_fifth_return_is_still_answered(desk: Desk) -> None:

@@ -103,7 +103,7 @@ def test_deepdive__its_stages_are_watched_until_the_report_takes_their_place(
         browser.save_screenshot(str(artifacts / "app-deepdive-progress.png"))
         people.release()
         report = page.message_with(" · as Nikki · ")
-        with page.emulating(look="light", width=1100, height=1280):
+        with page.emulating(look="light", width=1100, height=1130):
             browser.save_screenshot(str(artifacts / "app-deepdive.png"))
 
         told = ("listening to what people say", "waits for the two above", "Stop")

@@ -10,6 +10,7 @@ import yaml
 from psycopg.rows import scalar_row
 
 from bot.logs import FIELDS
+from bot.settings import Settings
 from tests.docs.pages import ROOT, Block, blocks, codes, rows
 
 PAGE = ROOT / "docs" / "security.md"
@@ -23,6 +24,23 @@ async def test_every_column_is_told(database: str) -> None:
 
     told = [name for cells, _ in rows(PAGE, section="What is kept") for name in re.findall(r"`(\w+)`", cells)]
     assert sorted(told) == sorted(real)
+
+
+async def test_every_table_is_told(database: str) -> None:
+    tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT LIKE 'procrastinate%'"
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        kept = await (connection.cursor(row_factory=scalar_row)).execute(tables)
+        real = {str(name) for name in await kept.fetchall()}
+
+    told = {code for section, code in codes(PAGE) if section == "What is kept"}
+    assert real - told == set()
+
+
+def test_every_service_that_text_goes_to_is_told() -> None:
+    addresses = {name.upper() for name in Settings.model_fields if name.endswith(("_base_url", "_api_url"))}
+
+    told = {code for section, code in codes(PAGE) if section == "Where text goes"}
+    assert addresses - told == set()
 
 
 @pytest.mark.parametrize("statement", [block for block in blocks() if block.language == "sql"], ids=str)

@@ -130,7 +130,7 @@ async def test_stop_ends_the_dive_at_the_services_and_closes_the_question(world:
     (said,) = said_to_the_click(world)
     assert (said.payload["replace_original"], "Stopped." in said.words) == (True, True)
     assert await stop(world, question) == 200
-    assert "nothing to stop" in said_to_the_click(world)[-1].words
+    assert "was stopped already" in said_to_the_click(world)[-1].words
     assert [request.path for request in world.perplexity.requests].count("/v1/agent") == 1
     assert not any(is_report(post) for post in world.slack.posts)
 
@@ -243,6 +243,57 @@ async def test_the_report_can_be_had_as_a_file_sent_directly(world: World) -> No
     assert [line for line in text.splitlines() if line.startswith("## ")] == HEADINGS
     assert "5. Bob fears the cost\n   https://x.com/i/status/2222" in text
     assert sent_to[0]["channel_id"] == "DU1"
+
+
+async def click_for_file(world: World, value: str) -> str:
+    """Click, and return what is said to whoever clicked, last."""
+    said = len(world.slack.posts)
+    async with await world.person.clicks("as_file", value, token="file") as response:
+        assert response.status == 200
+    await world.slack.wait_for(said + 1)
+    return world.slack.posts[-1].words
+
+
+async def test_a_file_that_slack_does_not_take_is_told_and_the_next_report_has_no_button(world: World) -> None:
+    await world.asks("/deepdive heat pumps")
+    await world.settled(1)
+    (question,) = file_buttons(world.slack.posts[-1])
+    world.slack.scopes.remove("files:write")
+    await click_for_file(world, question)
+    await world.slack.wait_until(lambda: "did not take the file" in world.slack.posts[-1].words)
+    await world.asks("/deepdive heat pumps again", trigger="t2")
+    await world.settled(2)
+
+    assert file_buttons(world.slack.posts[-1]) == []
+    world.slack.scopes.append("files:write")
+    await world.asks("/deepdive heat pumps once more", trigger="t3")
+    await world.settled(3)
+    assert file_buttons(world.slack.posts[-1]) != []
+
+
+@pytest.mark.parametrize("value", ["", "nonsense", "00000000-0000-4000-8000-000000000000"])
+async def test_no_file_is_promised_of_a_report_that_is_not_there(world: World, value: str) -> None:
+    assert "no longer know this report" in await click_for_file(world, value)
+    assert world.slack.files == {}
+
+
+async def test_everyone_reads_a_public_report_and_nothing_is_left_that_tells_how_far_it_has_come(
+    world: World, posts: FakeGrok
+) -> None:
+    posts.hold()
+    await world.asks("/deepdive --public heat pumps")
+    (progress,) = await world.slack.wait_for(1)
+    posts.release()
+    await world.settled(1)
+
+    (report,) = world.slack.posts[1:]
+    assert (progress.payload["response_type"], bool(stop_button(progress))) == ("ephemeral", True)
+    assert (report.payload["response_type"], is_report(report)) == ("in_channel", True)
+    assert [bool(body.get("delete_original")) for way, body in world.slack.calls if way == "response_url"] == [
+        False,
+        False,
+        True,
+    ]
 
 
 async def test_without_the_scope_for_files_there_is_no_button(world: World) -> None:

@@ -135,6 +135,25 @@ async def test_what_does_not_fit_five_uses_goes_to_the_asker_directly() -> None:
     ]
 
 
+async def test_the_rest_of_a_public_answer_stays_in_the_channel_where_the_app_is_a_member() -> None:
+    ways = Ways()
+
+    assert await deliver(ways, row(messages=tuple(message(n) for n in range(3)), response_uses=3), Audience.CHANNEL)
+    # One use is kept for the removal of what told how far it had come.
+    assert posts(ways) == ["url channel", "direct 1 C1", "direct 2 C1"]
+
+
+async def test_the_rest_of_a_public_answer_goes_to_the_asker_where_the_app_is_no_member() -> None:
+    ways = Ways(direct=[WayClosed(error="not_in_channel")])
+
+    assert await deliver(ways, row(messages=(message(0), message(1)), response_uses=3), Audience.CHANNEL)
+    assert posts(ways) == ["url channel", "direct 1 C1", "direct 1 DU1"]
+
+
+def posts(ways: Ways) -> list[str]:
+    return [what for what in ways.happened if not what.startswith("begin")]
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -467,8 +486,4 @@ async def test_after_a_click_one_use_is_kept_for_removing_the_line() -> None:
     parts = tuple(message(n) for n in range(5))
 
     assert await deliver(ways, row(surface="click", response_uses=1, messages=parts), Audience.CHANNEL)
-    assert [h for h in ways.happened if not h.startswith("begin")] == [
-        *["url channel"] * 3,
-        "direct 3 DU1",
-        "direct 4 DU1",
-    ]
+    assert posts(ways) == [*["url channel"] * 3, "direct 3 C1", "direct 4 C1"]

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from aiohttp import ClientSession
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, OperationalError
 from psycopg.rows import DictRow
 from slack_sdk.web.async_client import AsyncWebClient
 
@@ -105,6 +105,23 @@ async def test_a_response_url_is_used_at_milestones_only_and_at_most_twice(stage
     assert row is not None
     assert (stage.ways(), showing.live) == (["response_url"] * MOST_USES, False)
     assert (showing.uses, row.response_uses) == (MOST_USES, MOST_USES)
+
+
+async def test_a_database_that_is_away_for_a_moment_costs_one_line_and_not_the_question(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    showing = await stage.showing(in_thread=False)
+
+    async def away(*_: object, **__: object) -> bool:
+        raise OperationalError("away")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(stage.questions, "begin_part", away)
+        await showing.show(SAID, milestone=True)
+    assert (stage.ways(), showing.uses) == ([], 0)
+
+    await showing.show(SAID, milestone=True)
+    assert (stage.ways(), showing.uses) == (["response_url"], 1)
 
 
 async def test_after_a_restart_what_was_used_stays_used(stage: Stage) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
+from uuid import UUID
 
 import pytest
 from psycopg import OperationalError
@@ -66,6 +67,10 @@ def test_both_events_of_a_mention_have_one_key_and_another_message_another() -> 
     assert other.delivery_key != mention.delivery_key
 
 
+async def no_report(question_id: UUID) -> None:
+    """There are no reports here."""
+
+
 @dataclass
 class Away:
     """A database that is away, and a thread in which that is said; `hangs` says that it cannot be said either."""
@@ -94,7 +99,8 @@ class Away:
             tell=tell,
             replace=tell,
             end_runs=lambda _: None,
-            send_file=lambda question, user: None,
+            report_of=no_report,
+            send_file=lambda report, user_id, *, sorry: None,
             say=self.say,
             watching=FakeWatching(),
         )
