@@ -29,6 +29,7 @@ Sales of heat pumps grew by **14 %** in the third quarter, after two years of de
 
 - **Makers** speak of full order books and of too few installers.[2]
 - **Grid operators** ask for controls that pause the pumps at peaks.[1]"""
+TITLES = ("Heat pump sales grow for the first time in two years", "Makers warn of too few installers")
 ANALYSIS = """\
 The grant explains most of the growth, and people say so themselves.[1][3] What they fear is the bill for the house \
 around the pump, which no figure above covers.[5] I would watch the waiting lists: they decide whether the grant is \
@@ -83,6 +84,9 @@ def posts() -> Iterator[Posts]:
 def written(text: str) -> Fault:
     body = json.loads(fixture("agent.200.json"))
     body["output"][-1]["content"][0]["text"] = text
+    (found,) = [item for item in body["output"] if item["type"] == "search_results"]
+    for result, title in zip(found["results"], TITLES, strict=True):
+        result |= {"title": title, "date": "2026-11-18"}
     return replied(body | {"id": "resp_1"})
 
 
