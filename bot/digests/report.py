@@ -56,7 +56,7 @@ class Report:
 
 
 def since_in_words(moment: datetime, *, now: datetime, tz: ZoneInfo) -> str:
-    """Return "since Tuesday": the time of a moment today with its zone, the weekday of one this week, the day of an earlier one."""
+    """Return "since Tuesday": the time and zone of a moment today, the weekday of one this week, or else the day."""
     then = moment.astimezone(tz)
     days = (now.astimezone(tz).date() - then.date()).days
     if days < 1:
