@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 
 OWNER_LEFT = "The account of whoever set it up is closed."
 NOT_A_MEMBER = "I am not a member of its channel, so I cannot post there. Invite me there with /invite first."
+BETWEEN_OTHERS = "I cannot post in a direct message between others. Set it up in the one with me, or in a channel."
 NOT_ALLOWED = "The settings of this workspace do not let me post in its channel. An admin can change that."
 REASONS = {
     "not_in_channel": NOT_A_MEMBER,
@@ -54,7 +55,8 @@ class Leaving:
             return
         digest = await self.patience(lambda: self.digests.get(read(row.text).digest_id, now=self.now()))
         if digest is not None:
-            await self.stop(digest, because=REASONS[error])
+            direct = error == "channel_not_found" and digest.channel_id.startswith("D")
+            await self.stop(digest, because=BETWEEN_OTHERS if direct else REASONS[error])
 
     async def stop(self, digest: Digest, *, because: str) -> None:
         """Stop a digest, and tell its owner once, in a direct message that is tried once."""

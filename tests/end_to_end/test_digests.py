@@ -125,6 +125,16 @@ async def test_what_a_run_costs_is_recorded_and_listed(world: World, database: s
     assert "posted here · 1 run in 30 days · $0.25" in said(world, "t4")
 
 
+async def test_a_cost_that_nobody_knows_is_not_listed_as_none(world: World, database: str) -> None:
+    await watched(world)
+    await run(world, BUDGET, settled=3, trigger="t2")
+    assert await rows(database, "UPDATE questions SET cost_usd = NULL WHERE surface = 'digest' RETURNING 1") == [(1,)]
+    await world.asks("/pplx watch list", trigger="t4")
+    await world.settled(4)
+
+    assert "posted here · 1 run in 30 days · cost unknown" in said(world, "t4")
+
+
 async def test_a_slot_that_comes_is_worked_on_by_the_app_and_only_news_is_posted(world: World, database: str) -> None:
     await watched(world, "/pplx watch world 9:00")
     world.perplexity.script("/v1/agent", told(BUDGET), told(BUDGET))
@@ -203,6 +213,19 @@ async def test_a_digest_whose_channel_is_closed_stops_and_its_owner_is_told(
     assert "/pplx watch resume 1" in notice.words
     assert BUDGET in news.words
     assert await rows(database, "SELECT state, next_at FROM digests") == [("stopped", None)]
+
+
+async def test_who_watches_in_a_direct_message_between_others_is_not_told_to_invite_the_app(
+    world: World, database: str
+) -> None:
+    await watched(world)
+    await rows(database, "UPDATE digests SET channel_id = 'DU7' RETURNING 1")
+    world.slack.fail("chat.postMessage", Fault(status=200, body='{"ok": false, "error": "channel_not_found"}'))
+    await run(world, BUDGET, settled=3, trigger="t2")
+
+    notice = directly(world)[0].words
+    assert "I cannot post in a direct message between others." in notice
+    assert "/invite" not in notice
 
 
 async def test_a_digest_whose_owner_left_stops_and_asks_nobody(world: World, database: str) -> None:
