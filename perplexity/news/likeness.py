@@ -12,8 +12,9 @@ from datetime import date
 from functools import cached_property
 from itertools import takewhile
 
-from perplexity.addresses import linkable, site
+from perplexity.addresses import site
 from perplexity.news.fronts import is_front
+from perplexity.news.pages import page_of
 from perplexity.news.turns import states
 from perplexity.news.words import LONGEST, Words, fold, matched, without_site, words_of
 
@@ -56,7 +57,7 @@ class Telling:
     @cached_property
     def address(self) -> str:
         """The page, without what a link adds to it."""
-        return re.split(r"[?#]", linkable(self.url) or self.url, maxsplit=1)[0]
+        return page_of(self.url)
 
     @property
     def front(self) -> tuple[str, str, str]:

@@ -185,6 +185,31 @@ def test_figures_and_turns_tell_an_update_from_a_copy(before: str, now: str, sam
 
 
 @pytest.mark.parametrize(
+    ("before", "now", "same"),
+    [
+        ("view?id=1", "view?id=2", False),
+        ("article.php?id=1&page=2", "article.php?page=2&id=2", False),
+        ("view?id=1", "view?utm_source=rss&id=1&fbclid=x#top", True),
+        ("view?b=1&id=1", "view?id=1&b=1", True),
+    ],
+)
+def test_a_page_is_its_address_with_the_number_of_the_article_and_without_what_only_tracks(
+    before: str, now: str, same: bool
+) -> None:
+    one = told("Samsung unveils foldable tablet in Seoul", url=f"https://n.example/{before}")
+    other = told("Samsung recalls foldable tablet in Seoul", url=f"https://n.example/{now}")
+
+    assert is_same(one, other) is same
+    assert len(grouped([one, other])) == 2 - same
+
+
+def test_a_short_title_at_an_address_with_the_number_of_an_article_is_no_front() -> None:
+    one = told("Breaking: fire in Rome", url="https://n.example/view?id=1", sentence="It burns.")
+
+    assert is_same(one, replace(one, sentence="Fire in Rome."))
+
+
+@pytest.mark.parametrize(
     ("title", "url", "headline"),
     [
         ("Rain falls in Spain - BBC News", "https://www.bbc.co.uk/1", "Rain falls in Spain"),
