@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from perplexity.errors import NothingFound
 from perplexity.filters import Filters
 from perplexity.news.categories import category as category_of
 from perplexity.news.prompts import messages
 from perplexity.news.reading import Read, read
+from perplexity.news.spans import span_of
 from perplexity.news.stories import Story, grouped
 from perplexity.providers.base import Provider
 from perplexity.queries import parse_query
-from perplexity.types import Attempt, Question
+from perplexity.types import Answer, AnswerKind, Attempt, Question
 
 LEAST, MOST = 5, 8
 """How many stories a summary has, where there are so many."""
 
 AS_FOUND = "No model wrote this: headlines and sentences are the pages’ own."
+NO_FORM = "The model kept to no form: headlines and sentences are the pages’ own."
+"""Said where the stories are the pages that were found, by who found them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +62,7 @@ async def news_summary(
     filters = of_the_day(filters or Filters())
     asked = messages(category=category, topic=topic, filters=filters, now=now, least=LEAST, most=MOST)
     answer = await provider.answer(Question(messages=asked, filters=filters, news=True, seconds=seconds))
-    found = read(answer)
+    found = read(answer, span=span_of(filters, now=now.astimezone(UTC)))
     stories = grouped(found.stories)[:MOST]
     if not stories:
         cost_usd = answer.usage.cost_usd
@@ -72,7 +75,7 @@ async def news_summary(
         topic=topic,
         seconds=answer.seconds,
         cost_usd=answer.usage.cost_usd,
-        notes=(*_remarks(found, stories), *answer.notes),
+        notes=(*_remarks(answer, found, stories), *answer.notes),
         failed=answer.failed,
     )
 
@@ -82,10 +85,10 @@ def of_the_day(filters: Filters) -> Filters:
     return filters if filters.recency or filters.after or filters.before else replace(filters, recency="day")
 
 
-def _remarks(found: Read, stories: tuple[Story, ...]) -> Iterator[str]:
+def _remarks(answer: Answer, found: Read, stories: tuple[Story, ...]) -> Iterator[str]:
     """Yield what the reader should know of how the stories came about."""
     if found.as_found:
-        yield AS_FOUND
+        yield AS_FOUND if answer.kind is AnswerKind.PASSAGES else NO_FORM
     if len(stories) < LEAST:
         yield f"Only {_counted(len(stories))} found."
     if found.unsourced:

@@ -47,7 +47,7 @@ async def services(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Services]:
         first = await stack.enter_async_context(perplexity.FakePerplexity())
         second = await stack.enter_async_context(openrouter.FakeOpenRouter())
         third = await stack.enter_async_context(brave.FakeBrave())
-        fourth = await stack.enter_async_context(FakeDuckDuckGo([Hit(title="Duck news", url="https://d.example/")]))
+        fourth = await stack.enter_async_context(FakeDuckDuckGo([Hit(title="Ducks fly south", url="https://d.example/ducks-fly-south-1")]))
         # The library has no setting for the address, so this one is turned round.
         monkeypatch.setattr(Duckduckgo, "search_url", fourth.url)
         client = PerplexityClient(perplexity.KEY, base_url=first.base_url, retry=ONCE)
@@ -115,7 +115,7 @@ async def test_duckduckgo_stands_in_at_the_end_and_nobody_makes_a_story_up(servi
 
     summary = await news(services)
 
-    assert (summary.provider, [story.headline for story in summary.stories]) == ("DuckDuckGo", ["Duck news"])
+    assert (summary.provider, [story.headline for story in summary.stories]) == ("DuckDuckGo", ["Ducks fly south"])
     assert [attempt.provider for attempt in summary.failed] == ["Perplexity", "OpenRouter", "Brave"]
 
 
