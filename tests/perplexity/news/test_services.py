@@ -47,7 +47,9 @@ async def services(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Services]:
         first = await stack.enter_async_context(perplexity.FakePerplexity())
         second = await stack.enter_async_context(openrouter.FakeOpenRouter())
         third = await stack.enter_async_context(brave.FakeBrave())
-        fourth = await stack.enter_async_context(FakeDuckDuckGo([Hit(title="Ducks fly south", url="https://d.example/ducks-fly-south-1")]))
+        fourth = await stack.enter_async_context(
+            FakeDuckDuckGo([Hit(title="Ducks fly south", url="https://d.example/ducks-fly-south-1")])
+        )
         # The library has no setting for the address, so this one is turned round.
         monkeypatch.setattr(Duckduckgo, "search_url", fourth.url)
         client = PerplexityClient(perplexity.KEY, base_url=first.base_url, retry=ONCE)
