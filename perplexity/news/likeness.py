@@ -29,6 +29,18 @@ def same(one: Telling, other: Telling) -> bool:
     return alike or (_shared(one.words, other.words) >= _wanted(one, other) and not _differ(one, other))
 
 
+def other_facts(one: Telling, other: Telling) -> bool:
+    """Tell whether the sentences tell other figures, of days so far apart that they are not of one event.
+
+    Headlines such as "Jackpot grows again" come back. A site does not tell one event on two days at two addresses.
+    """
+    if not (one.figures and other.figures) or one.figures & other.figures:
+        return False
+    if not (one.date and other.date):
+        return True
+    return abs((one.date - other.date).days) > (0 if site(one.url) == site(other.url) else 1)
+
+
 def _unlike(one: Telling, other: Telling) -> bool:
     """Tell, quickly, whether so few words have a beginning in common that whatever else they are is not enough."""
     if one.beginnings.isdisjoint(other.beginnings):

@@ -11,7 +11,7 @@ from perplexity.citations import Cited, cite
 from perplexity.news.fronts import is_front
 from perplexity.news.spans import ALWAYS, Span
 from perplexity.news.stories import Story, day
-from perplexity.news.words import without_site
+from perplexity.news.titles import without_site
 from perplexity.types import Answer, AnswerKind, Source
 
 LONGEST_HEADLINE = 200

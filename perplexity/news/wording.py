@@ -11,8 +11,9 @@ from functools import cached_property
 
 from perplexity.news.fronts import is_front
 from perplexity.news.pages import page_of
+from perplexity.news.titles import without_site
 from perplexity.news.turns import states
-from perplexity.news.words import BEGINNING, LONGEST, Words, fold, weight, without_site, words_of
+from perplexity.news.words import BEGINNING, LONGEST, Words, fold, weight, words_of
 
 PAST = re.compile(r"\b(?:after|following|despite|nach|apres|après|tras|dopo|após)\b", re.IGNORECASE)
 """Words behind which a headline tells what has happened before."""

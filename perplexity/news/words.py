@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from perplexity.addresses import site
 from perplexity.news.stopwords import STOPWORDS
 from perplexity.news.turns import turns_of
 
@@ -24,15 +23,12 @@ _NUMBER = r"\d+(?:[.,:-]\d+)*(?:\s?(?:billions?|bn|millions?|mio|mrd|b|m|k)\b|\s
 _CLOSE = "\u0e00-\u0eff\u3005\u30a0-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _HIRAGANA = "\u3040-\u309f"
 _TOKEN = re.compile(rf"({_NUMBER})|([{_CLOSE}]+)|([^\W_{_CLOSE}{_HIRAGANA}]+)", re.IGNORECASE)
-_SITE = re.compile(r"^(.{8,}\S)(?:\s+[-–—|·»•:]\s+|：|\s*[|｜]\s*|(?<=\w)-)([^-–—|·»•：]{2,40})$")
 _BEHIND = re.compile(r"\s*[（(][^()（）]{1,20}[）)]\s*$")
-_LETTERS = re.compile(r"[\W_]+")
 _POSSESSIVE = re.compile(r"['’]s\b")
 _ELISION = re.compile(r"\b(?:[cdjlmnst]|qu)['’](?=\w)", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _GROUPED = re.compile(r"(?<=\d)[.,  ](?=\d{3}\b)")
 _ENDINGS = ("ing", "ies", "ed", "es", "s", "en", "e")
-_SHORTEST_NAME = 3
 _UNITS = {"billion": "b", "billions": "b", "bn": "b", "mrd": "b", "million": "m", "millions": "m", "mio": "m"}
 _COUNTED = {
     word: str(number)
@@ -101,14 +97,6 @@ def _read(word: str) -> tuple[str, str]:
     return "", meaning(folded) if word[1:].islower() else stem(folded)
 
 
-def without_site(title: str, url: str) -> str:
-    """Return a title without the name of its site behind it, such as " - BBC News" of bbc.co.uk."""
-    title = " ".join(title.split())
-    while len(title) <= LONGEST and (match := _SITE.fullmatch(title)) and _names(match[2], url):
-        title = match[1]
-    return title
-
-
 def fold(word: str) -> str:
     """Return a word as it is compared: without case and accents."""
     if word.isascii():
@@ -173,17 +161,3 @@ def _pairs(run: str) -> Iterator[str]:
 def _all_capitals(names: set[str], plain: set[str]) -> bool:
     """Tell whether a headline writes every word with a capital, so that none of them is known for a name."""
     return len(names) > 3 and len(names) > 4 * len(plain)
-
-
-def _names(ending: str, url: str) -> bool:
-    """Tell whether the ending is what the site is called: its letters, its initials or a word of it are the host's."""
-    host = _LETTERS.sub("", site(url).rpartition(".")[0]).casefold()
-    words = [_LETTERS.sub("", word).casefold() for word in ending.split()]
-    said, initials = "".join(words), "".join(word[:1] for word in words)
-    telling = [word for word in words if len(word) >= _SHORTEST_NAME and word not in STOPWORDS]
-    return bool(host) and (
-        said in host
-        or host in said
-        or (len(initials) >= _SHORTEST_NAME and initials in host)
-        or any(word in host for word in telling)
-    )

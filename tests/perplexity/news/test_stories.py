@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perplexity.news.stories import Story, fingerprint, grouped, is_same, new_since
-from perplexity.news.words import without_site
+from perplexity.news.titles import without_site
 from perplexity.types import Source
 from tests.fakes.wild_text import short, wild
 
