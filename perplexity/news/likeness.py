@@ -13,7 +13,7 @@ from perplexity.news.words import NAME, NUMBER, Words, matched, weight, words_of
 
 _LIKELY, _SURELY, _NEARLY_ALL = 0.55, 0.7, 0.88
 """How much of the headlines must be shared, by how likely it is beforehand that they tell the same."""
-_NEAR_DAYS = 2
+_NEAR_DAYS, _FAR_DAYS = 2, 14
 
 
 def same(one: Telling, other: Telling) -> bool:
@@ -29,16 +29,18 @@ def same(one: Telling, other: Telling) -> bool:
     return alike or (_shared(one.words, other.words) >= _wanted(one, other) and not _differ(one, other))
 
 
-def other_facts(one: Telling, other: Telling) -> bool:
-    """Tell whether the sentences tell other figures, of days so far apart that they are not of one event.
+def other_events(one: Telling, other: Telling) -> bool:
+    """Tell whether two stories at two addresses are of two events, however alike their headlines are.
 
-    Headlines such as "Jackpot grows again" come back. A site does not tell one event on two days at two addresses.
+    Headlines such as "Jackpot grows again" come back: with other figures on another day, or weeks later. A site tells
+    of one event once, and other sites on that day or the next.
     """
+    days = abs((one.date - other.date).days) if one.date and other.date else None
+    if days is not None and days > _FAR_DAYS:
+        return True
     if not (one.figures and other.figures) or one.figures & other.figures:
         return False
-    if not (one.date and other.date):
-        return True
-    return abs((one.date - other.date).days) > (0 if site(one.url) == site(other.url) else 1)
+    return days is None or days > (0 if site(one.url) == site(other.url) else 1)
 
 
 def _unlike(one: Telling, other: Telling) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from itertools import chain
 
-from perplexity.news.likeness import other_facts, same
+from perplexity.news.likeness import other_events, same
 from perplexity.news.wording import Telling
 from perplexity.types import Source
 
@@ -76,14 +76,14 @@ def new_since(stories: Iterable[Story], seen: Iterable[str], *, among: Iterable[
 
 
 def _alike(one: Sequence[Telling], other: Sequence[Telling]) -> bool:
-    """Tell whether the first telling of either is among the other's, and no other facts are told of it on another day.
+    """Tell whether the first telling of either is among the other's, and they are not of two events.
 
     Two stories may share a further page that tells of many, such as a round-up: that makes them no single story.
     """
     pairs = chain(((one[0], telling) for telling in other), ((telling, other[0]) for telling in one[1:]))
     found = [(mine, theirs) for mine, theirs in pairs if same(mine, theirs)]
     return bool(found) and (
-        any(mine.address == theirs.address for mine, theirs in found) or not other_facts(one[0], other[0])
+        any(mine.address == theirs.address for mine, theirs in found) or not other_events(one[0], other[0])
     )
 
 

@@ -18,6 +18,8 @@ from perplexity.news.words import BEGINNING, LONGEST, Words, fold, weight, words
 PAST = re.compile(r"\b(?:after|following|despite|nach|apres|après|tras|dopo|após)\b", re.IGNORECASE)
 """Words behind which a headline tells what has happened before."""
 
+_NAMED = re.compile(r"\b[A-ZÀ-ÖØ-Þ][\w&]*[ \u00a0]\d+\b(?![.,]\d)")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Telling:
@@ -50,8 +52,8 @@ class Telling:
 
     @cached_property
     def figures(self) -> frozenset[str]:
-        """The numbers that the sentence adds to those of the headline."""
-        return words_of(self.sentence).numbers - self.words.numbers
+        """The numbers that the sentence adds to those of the headline, without those in names such as "S&P 500"."""
+        return words_of(_NAMED.sub(" ", self.sentence)).numbers - self.words.numbers
 
     @cached_property
     def beginnings(self) -> frozenset[str]:

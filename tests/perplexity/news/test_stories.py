@@ -189,6 +189,28 @@ def test_figures_and_turns_tell_an_update_from_a_copy(before: str, now: str, sam
 
 
 @pytest.mark.parametrize(
+    ("url", "day", "sentence", "same"),
+    [
+        ("https://b.example/2", "2026-11-08", "It stands at $400 million.", False),
+        ("https://b.example/2", "2026-11-08", "It is $200 million now.", True),
+        ("https://b.example/2", "2026-11-08", "Nobody has won on Friday 13.", True),
+        ("https://b.example/2", "2026-11-04", "It stands at $400 million.", True),
+        ("https://a.example/2", "2026-11-04", "It stands at $400 million.", False),
+        ("https://a.example/1", "2026-11-08", "It stands at $400 million.", True),
+        ("https://b.example/2", "2026-11-18", "It is $200 million now.", False),
+        ("https://a.example/1", "2026-11-18", "It is $200 million now.", True),
+    ],
+    ids=["figures", "no other", "a name's", "near", "one site", "one page", "weeks", "weeks, one page"],
+)
+def test_a_headline_that_comes_back_of_another_event_is_new(url: str, day: str, sentence: str, same: bool) -> None:
+    before = told("Powerball jackpot grows again", day="2026-11-03", sentence="It stands at $200 million.")
+    syndicated = Source(number=2, title=before.headline, url="https://c.example/1", date="2026-11-03")
+    now = told(before.headline, url=url, day=day, sentence=sentence)
+
+    assert is_same(before, now) is is_same(replace(before, others=(syndicated,)), now) is same
+
+
+@pytest.mark.parametrize(
     ("before", "now", "same"),
     [
         ("view?id=1", "view?id=2", False),
