@@ -27,7 +27,7 @@ NO_FORM = "The model kept to no form: headlines and sentences are the pages’ o
 
 @dataclass(frozen=True, kw_only=True)
 class NewsSummary:
-    """At most 8 stories, the most important first, and when they were asked for.
+    """The stories, the most important first, and when they were asked for.
 
     `provider`, `seconds`, `cost_usd`, `notes` and `failed` are as in an `Answer`; `topic` may be empty.
     """
@@ -51,11 +51,14 @@ async def news_summary(
     filters: Filters | None = None,
     now: datetime,
     seconds: float | None = None,
+    most: int | None = MOST,
 ) -> NewsSummary:
     """Return the news of a category, of the past day unless the filters name another time.
 
-    `now` is the moment of the summary, in any time zone; `seconds` is as in a `Question`. Raises InvalidRequest for a
-    category that there is not, NothingFound where no page tells a story, or another PerplexityError.
+    `now` is the moment of the summary, in any time zone; `seconds` is as in a `Question`. `most` is how many stories
+    there may be; None gives all that were found, for whoever chooses among them, and says nothing of how few they are.
+    Raises InvalidRequest for a category that there is not, NothingFound where no page tells a story, or another
+    PerplexityError.
     """
     category = category_of(category)
     topic = parse_query(topic) if topic.strip() else ""
@@ -63,10 +66,11 @@ async def news_summary(
     asked = messages(category=category, topic=topic, filters=filters, now=now, least=LEAST, most=MOST)
     answer = await provider.answer(Question(messages=asked, filters=filters, news=True, seconds=seconds))
     found = read(answer, span=span_of(filters, now=now.astimezone(UTC)))
-    stories = grouped(found.stories)[:MOST]
+    stories = grouped(found.stories)[:most]
     if not stories:
         cost_usd = answer.usage.cost_usd
         raise NothingFound("no page tells a story of this kind", provider=answer.provider, cost_usd=cost_usd)
+    few = len(stories) if most is not None and len(stories) < LEAST else 0
     return NewsSummary(
         stories=stories,
         provider=answer.provider,
@@ -75,7 +79,7 @@ async def news_summary(
         topic=topic,
         seconds=answer.seconds,
         cost_usd=answer.usage.cost_usd,
-        notes=(*_remarks(answer, found, stories), *answer.notes),
+        notes=(*_remarks(answer, found, few=few), *answer.notes),
         failed=answer.failed,
     )
 
@@ -85,12 +89,15 @@ def of_the_day(filters: Filters) -> Filters:
     return filters if filters.recency or filters.after or filters.before else replace(filters, recency="day")
 
 
-def _remarks(answer: Answer, found: Read, stories: tuple[Story, ...]) -> Iterator[str]:
-    """Yield what the reader should know of how the stories came about."""
+def _remarks(answer: Answer, found: Read, *, few: int) -> Iterator[str]:
+    """Yield what the reader should know of how the stories came about; `few` is their number where they are few."""
+    if answer.incomplete is not None:
+        why = f" ({answer.incomplete})" if answer.incomplete else ""
+        yield f"The model stopped early{why}: stories may be missing."
     if found.as_found:
         yield AS_FOUND if answer.kind is AnswerKind.PASSAGES else NO_FORM
-    if len(stories) < LEAST:
-        yield f"Only {_counted(len(stories))} found."
+    if few:
+        yield f"Only {_counted(few)} found."
     if found.unsourced:
         yield f"{_counted(found.unsourced)} left out that no page tells."
 

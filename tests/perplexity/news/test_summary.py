@@ -38,11 +38,22 @@ class Newsroom(FakeProvider):
     """Answers with what it was given."""
 
     def __init__(
-        self, text: str, *, sources: tuple[Source, ...] = SOURCES, kind: AnswerKind = AnswerKind.MODEL
+        self,
+        text: str,
+        *,
+        sources: tuple[Source, ...] = SOURCES,
+        kind: AnswerKind = AnswerKind.MODEL,
+        incomplete: str | None = None,
     ) -> None:
         super().__init__("Perplexity")
         self._answer = Answer(
-            text=text, sources=sources, provider=self.name, kind=kind, seconds=2.5, usage=Usage(cost_usd=0.01)
+            text=text,
+            sources=sources,
+            provider=self.name,
+            kind=kind,
+            incomplete=incomplete,
+            seconds=2.5,
+            usage=Usage(cost_usd=0.01),
         )
 
     async def answer(self, question: Question) -> Answer:
@@ -120,6 +131,24 @@ async def test_a_story_that_several_lines_or_pages_tell_is_one() -> None:
 
 async def test_there_are_at_most_eight() -> None:
     assert len((await news(Newsroom(lines(10)))).stories) == 8
+
+
+@pytest.mark.parametrize("count", [3, 10])
+async def test_whoever_chooses_among_them_gets_all_and_no_word_on_how_few_they_are(count: int) -> None:
+    summary = await news_summary(Newsroom(lines(count)), category="tech", now=NOW, most=None)
+
+    assert (len(summary.stories), summary.notes) == (count, ())
+
+
+@pytest.mark.parametrize(
+    ("incomplete", "note"),
+    [
+        ("max_output_tokens", "The model stopped early (max_output_tokens): stories may be missing."),
+        ("", "The model stopped early: stories may be missing."),
+    ],
+)
+async def test_that_the_model_stopped_early_is_said(incomplete: str, note: str) -> None:
+    assert (await news(Newsroom(lines(6), incomplete=incomplete))).notes == (note,)
 
 
 @pytest.mark.parametrize(("count", "note"), [(1, "Only 1 story was found."), (4, "Only 4 stories were found.")])
