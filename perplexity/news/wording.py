@@ -77,13 +77,13 @@ class Telling:
 
     @cached_property
     def address(self) -> str:
-        """The page, without what a link adds to it."""
-        return page_of(self.url)
+        """The page, without what a link adds to it, as far as `kept` keeps it."""
+        return page_of(self.url[:LONGEST])
 
     @cached_property
     def is_front(self) -> bool:
         """Whether the page is the front of a site or of a section."""
-        return is_front(self.title, self.url)
+        return is_front(self.title, self.address)
 
     @property
     def front(self) -> tuple[str, str, str]:

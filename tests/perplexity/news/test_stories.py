@@ -229,6 +229,12 @@ def test_a_page_is_its_address_with_the_number_of_the_article_and_without_what_o
     assert len(grouped([one, other])) == 2 - same
 
 
+def test_a_page_is_known_again_however_long_its_address_is() -> None:
+    one = told("EU fines Meta over ads", url=f"https://n.example/view?id=1&b={'x' * 400}", day="2026-11-01")
+
+    assert new_since([replace(one, date=date(2026, 11, 20))], [fingerprint(one)]) == ()
+
+
 def test_a_short_title_at_an_address_with_the_number_of_an_article_is_no_front() -> None:
     one = told("Breaking: fire in Rome", url="https://n.example/view?id=1", sentence="It burns.")
 
