@@ -11,6 +11,7 @@ from bot.commands.slash import UMBRELLA
 from bot.commands.watch import WATCH
 from bot.delivery.channel import ToChannel
 from bot.delivery.chat import Chat
+from bot.digests.choosing import Choosing
 from bot.digests.desk import Desk
 from bot.digests.leaving import Leaving
 from bot.digests.running import Running
@@ -46,7 +47,13 @@ class DigestRoom:
         leaving = Leaving(digests=digests, chat=chat, patience=patience, call=desk.call)
         return cls(
             desk=desk,
-            running=Running(digests=digests, has_left=people.has_left, leaving=leaving),
+            running=Running(
+                digests=digests,
+                has_left=people.has_left,
+                leaving=leaving,
+                choosing=Choosing(seen=digests.seen, patience=patience),
+                patience=patience,
+            ),
             to_channel=ToChannel(chat=chat, surface=SURFACE, on_closed=leaving.closed),
             ticker=Ticker(digests=digests),
         )

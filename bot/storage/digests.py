@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, LiteralString
@@ -16,10 +16,7 @@ from bot.digests.schedule import Schedule
 from bot.storage import digest_queries as sql
 from bot.storage import queries
 from bot.storage.questions import Defer, NewQuestion, Pool, storable
-
-SEEN_DAYS = 30
-MOST_SEEN = 500
-"""Of so many stories it is remembered that they were posted."""
+from bot.storage.seen_stories import SeenStories
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,9 +37,13 @@ class Planned:
 
 
 class Digests:
-    """The tables' operations. `defer` puts a question's job into the transaction that begins a run."""
+    """The tables' operations. `defer` puts a question's job into the transaction that begins a run.
+
+    `seen` are the stories that were posted.
+    """
 
     def __init__(self, pool: Pool, defer: Defer) -> None:
+        self.seen = SeenStories(pool)
         self._pool = pool
         self._defer = defer
 
@@ -110,38 +111,6 @@ class Digests:
             there = await _one(connection, sql.LOCK, {"id": id}) is not None
             running = await _one(connection, sql.RUNNING, {"id": id}) is not None
             return there and not running and await self._begin(connection, id, now, question)
-
-    async def record(
-        self,
-        id: UUID,
-        *,
-        question_id: UUID,
-        now: datetime,
-        choose: Callable[[Sequence[str]], Sequence[str]],
-        asked: bool,
-    ) -> tuple[Sequence[str], datetime | None] | None:
-        """Note which stories a run posts; return them, and when another run last posted some.
-
-        `choose` is given the fingerprints of what was posted and returns those that are new; two runs of one digest do
-        so one after the other. A run that is interrupted may do it again. None, and nothing is noted, for a digest that
-        is deleted meanwhile, or that is paused or stopped, unless the run was `asked` for.
-        """
-        values = {"id": id, "question_id": question_id, "now": now, "days": SEEN_DAYS, "most": MOST_SEEN}
-        async with self._pool.connection() as connection:
-            digest = await _one(connection, sql.LOCK, values)
-            await connection.execute(sql.UNSEE, values)
-            if digest is None or not (asked or digest["state"] == State.ACTIVE):
-                return None
-            seen = await (await connection.execute(sql.SEEN, values)).fetchall()
-            chosen = choose([row["fingerprint"] for row in seen])
-            await connection.execute(sql.SEE, values | {"fingerprints": list(map(storable, chosen))})
-        return chosen, seen[0]["at"] if seen else None
-
-    async def last_run(self, id: UUID, *, question_id: UUID) -> datetime | None:
-        """Return when another run than this last looked for news, None when none did."""
-        async with self._pool.connection() as connection:
-            row = await _one(connection, sql.LAST_RUN, {"id": id, "question_id": question_id})
-        return row["slot"] if row else None
 
     async def _begin(
         self, connection: AsyncConnection[DictRow], id: UUID, slot: datetime, question: NewQuestion
