@@ -135,10 +135,10 @@ async def acks(office: Office, *, until: asyncio.Event) -> list[tuple[Written, f
     """Have a slash command written down ten times a second; return what its ack says and after how many seconds."""
     journal, found = Journal(questions=Questions(office.pool, no_job)), []
     while not until.is_set():
-        id, began = uuid4(), monotonic()
+        began, key = monotonic(), uuid4()
         question = NewQuestion(
-            id=id,
-            delivery_key=str(id),
+            id=key,
+            delivery_key=str(key),
             surface="slash",
             command="ask",
             text="x",
@@ -158,7 +158,7 @@ async def test_many_that_are_made_at_once_lose_nothing_and_keep_no_slash_command
     running, done = office.running(), asyncio.Event()
     asking = asyncio.create_task(acks(office, until=done))
 
-    reports = await asyncio.gather(*(running.report(run, office.work(id)) for run, id in runs))
+    reports = await asyncio.gather(*(running.report(run, office.work(question_id)) for run, question_id in runs))
     done.set()
     acked = await asking
 
