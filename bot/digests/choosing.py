@@ -16,6 +16,11 @@ from bot.storage.seen_stories import Noted, Seen, SeenStories
 from perplexity.news.stories import Story, fingerprint, new_since
 from perplexity.news.summary import MOST
 
+_AT_ONCE = 8
+"""Fingerprints that are compared in one step, of some milliseconds."""
+_PAUSE = 0.01
+"""Seconds after a step in which nothing is computed, so that the listeners get on."""
+
 Compare = Callable[[Iterable[Story], Iterable[str]], Sequence[Story]]
 
 
@@ -23,8 +28,8 @@ Compare = Callable[[Iterable[Story], Iterable[str]], Sequence[Story]]
 class Choosing:
     """Finds what is new, and notes it. `compare` returns the stories that are none of those with these fingerprints.
 
-    A comparison takes as long as computing does, so it has a thread of its own; only one does, since all of them
-    share one interpreter with the listeners, which have three seconds.
+    A comparison is much to compute, so a thread does it, one for all runs, in small steps with pauses: a thread that
+    computes keeps the interpreter from the listeners, who have three seconds, again and again until it ends.
     """
 
     seen: SeenStories
@@ -49,11 +54,12 @@ class Choosing:
 
     async def _unlike(self, stories: tuple[Story, ...], seen: Seen, *, among: tuple[Story, ...]) -> tuple[Story, ...]:
         """Return those of the stories that were not seen; what an answer's stories share, all of them tell."""
-        if not (stories and seen.fingerprints):
-            return stories
-        async with self._turn:
-            unlike = await asyncio.to_thread(self.compare, among, seen.fingerprints)
-        return tuple(story for story in stories if story in unlike)
+        for start in range(0, len(seen.fingerprints), _AT_ONCE):
+            async with self._turn:
+                unlike = await asyncio.to_thread(self.compare, among, seen.fingerprints[start : start + _AT_ONCE])
+                await asyncio.sleep(_PAUSE)
+            stories = tuple(story for story in stories if story in unlike)
+        return stories
 
     async def _seen(self, report: Report, *, question_id: UUID, place: int) -> Seen:
         read = partial(self.seen.by_others, report.digest.id, question_id=question_id, now=report.now, place=place)

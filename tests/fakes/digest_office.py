@@ -112,7 +112,7 @@ class Office:
         async def has_left(_: str) -> bool:
             return self.left
 
-        patience = Patience(seconds=1)
+        patience = Patience(seconds=10)
         leaving = Leaving(
             digests=self.digests,
             chat=cast("Chat", NoChat()),

@@ -154,7 +154,7 @@ async def acks(office: Office, *, until: asyncio.Event) -> list[tuple[Written, f
 async def test_many_that_are_made_at_once_lose_nothing_and_keep_no_slash_command_waiting(office: Office) -> None:
     runs = [await another(office) for _ in range(MANY)]
     office.newsroom.headlines = (VOLCANO, BUDGET)
-    office.compare = slow = Slow(seconds=0.05)
+    office.compare = slow = Slow(seconds=0.03)
     running, done = office.running(), asyncio.Event()
     asking = asyncio.create_task(acks(office, until=done))
 
