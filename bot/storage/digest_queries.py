@@ -59,6 +59,15 @@ DUE = """
 """
 """Hold a digest that is due and that no other process holds."""
 
+ASTRAY = """
+    SELECT *, 0 AS runs, 0.0 AS cost_usd FROM digests
+    WHERE state = 'active' AND next_at > %(now)s + (9 - cardinality(days)) * interval '1 day'
+    ORDER BY next_at DESC
+    LIMIT 1
+    FOR UPDATE SKIP LOCKED
+"""
+"""Hold a digest that is due later than its days of the week allow, with a day to spare for changes of the clocks."""
+
 ADVANCE = "UPDATE digests SET next_at = %(next_at)s WHERE id = %(id)s"
 """Say when a digest is due again."""
 

@@ -105,6 +105,18 @@ class Digests:
             await connection.execute(sql.ADVANCE, {"id": row["id"], "next_at": planned.next_at})
         return UUID(str(row["id"]))
 
+    async def set_right(self, next_at: Callable[[Digest], datetime], *, now: datetime) -> UUID | None:
+        """Say anew when one digest is due that was put off too far, as by a process whose clock is ahead.
+
+        Returns the digest's id, None when there is none.
+        """
+        async with self._pool.connection() as connection:
+            row = await _one(connection, sql.ASTRAY, {"now": now})
+            if row is None:
+                return None
+            await connection.execute(sql.ADVANCE, {"id": row["id"], "next_at": next_at(_digest(row))})
+        return UUID(str(row["id"]))
+
     async def run_now(self, id: UUID, question: NewQuestion, *, now: datetime) -> bool:
         """Begin a run that its owner asked for; False while another one goes on that was not asked for so."""
         async with self._pool.connection() as connection:

@@ -73,6 +73,18 @@ async def test_a_run_looks_back_as_far_as_the_one_before(office: Office, days: i
     assert "databases" in office.newsroom.questions[0].text
 
 
+async def test_a_run_that_a_pause_holds_back_has_not_looked(office: Office) -> None:
+    await office.told(BUDGET)
+    office.clock.now += timedelta(days=2)
+    question_id = await office.begin()
+    office.newsroom.meanwhile = lambda: office.digests.set_state(office.digest.id, State.PAUSED, next_at=None)
+    assert await office.report(question_id, VOLCANO) is None
+
+    office.clock.now += timedelta(hours=20)
+    assert await office.told(VOLCANO, why=Why.ASKED) == [VOLCANO]
+    assert [question.filters.recency for question in office.newsroom.questions] == ["day", "week", "week"]
+
+
 async def test_what_it_costs_to_find_nothing_is_told(office: Office) -> None:
     found_nothing = await office.report(await office.begin())
     found = await office.report(await office.begin(), BUDGET)
