@@ -80,10 +80,12 @@ class Digests:
         """Pause a digest, or let it run from `next_at` on."""
         await self._execute(sql.SET_STATE, {"id": id, "state": state, "next_at": next_at})
 
-    async def stop(self, id: UUID) -> bool:
-        """Stop a digest that runs; False when it does not."""
+    async def stop(self, id: UUID, notice: NewQuestion) -> bool:
+        """Stop a digest, and ask the question that says why, in one transaction; False when it does not run anyway."""
         async with self._pool.connection() as connection:
-            return await _one(connection, sql.STOP, {"id": id}) is not None
+            stopped = await _one(connection, sql.STOP, {"id": id}) is not None
+            await self._ask(connection, notice)
+        return stopped
 
     async def delete(self, id: UUID) -> None:
         """Forget a digest."""
@@ -128,8 +130,9 @@ class Digests:
         self, connection: AsyncConnection[DictRow], id: UUID, slot: datetime, question: NewQuestion
     ) -> bool:
         values = {"id": id, "slot": slot, "question_id": question.id}
-        if await _one(connection, sql.RUN, values) is None:
-            return False
+        return await _one(connection, sql.RUN, values) is not None and await self._ask(connection, question)
+
+    async def _ask(self, connection: AsyncConnection[DictRow], question: NewQuestion) -> bool:
         received = vars(question) | {"text": storable(question.text)}
         if await _one(connection, queries.RECEIVE, received) is None:
             return False

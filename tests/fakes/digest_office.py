@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import cast
 from uuid import UUID, uuid4
 
 from bot.commands.base import Work
-from bot.delivery.chat import Chat
 from bot.digests.base import Digest, Why
 from bot.digests.choosing import Choosing, Compare
 from bot.digests.leaving import Leaving
 from bot.digests.report import Report
 from bot.digests.running import Running
 from bot.digests.runs import Run, question_of
+from bot.people import Presence
 from bot.storage.digests import Digests
 from bot.storage.patience import Patience
 from bot.storage.questions import Pool
@@ -52,7 +51,7 @@ class Newsroom(FakeProvider):
 
 @dataclass
 class Office:
-    """A digest, everything it needs, and a clock; `left` says that its owner is gone.
+    """A digest, everything it needs, and a clock; `presence` is its owner's.
 
     `compare` finds what is new.
     """
@@ -61,7 +60,7 @@ class Office:
     digest: Digest
     clock: WallClock
     newsroom: Newsroom = field(default_factory=Newsroom)
-    left: bool = False
+    presence: Presence = Presence.HERE
     compare: Compare = new_since
 
     @property
@@ -109,28 +108,14 @@ class Office:
             await connection.execute(open_ones, (state,))
 
     def running(self) -> Running:
-        async def has_left(_: str) -> bool:
-            return self.left
+        async def presence(_: str) -> Presence:
+            return self.presence
 
         patience = Patience(seconds=10)
-        leaving = Leaving(
-            digests=self.digests,
-            chat=cast("Chat", NoChat()),
-            patience=patience,
-            call="/pplx watch",
-            now=self.clock,
-        )
         return Running(
             digests=self.digests,
-            has_left=has_left,
-            leaving=leaving,
+            presence=presence,
+            leaving=Leaving(digests=self.digests, patience=patience),
             choosing=Choosing(seen=self.digests.seen, patience=patience, compare=self.compare),
             patience=patience,
         )
-
-
-class NoChat:
-    """A Slack in which nobody can be written to."""
-
-    async def open_direct(self, user_id: str) -> str:
-        raise TimeoutError

@@ -7,6 +7,7 @@ from datetime import date, timedelta
 import pytest
 
 from bot.digests.base import State, Why
+from bot.people import Presence
 from bot.storage.seen_stories import SEEN_DAYS
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, TimedOut
 from perplexity.types import Attempt
@@ -150,13 +151,25 @@ async def test_a_digest_that_is_paused_while_it_is_made_says_it_when_it_goes_on(
 
 
 async def test_a_digest_whose_owner_is_gone_stops_and_asks_nobody(office: Office) -> None:
-    office.left = True
+    office.presence = Presence.LEFT
     assert await office.report(await office.begin(), BUDGET) is None
 
     digest = await office.digests.get(office.digest.id, now=office.clock.now)
     assert digest is not None
     assert (digest.state, digest.next_at) == (State.STOPPED, None)
     assert office.newsroom.questions == []
+
+
+async def test_an_app_that_is_let_in_no_more_pays_nobody_and_goes_on_where_it_ended(office: Office) -> None:
+    await office.told(BUDGET)
+    office.presence = Presence.UNREACHABLE
+    office.clock.now += timedelta(days=3)
+    assert await office.report(await office.begin(), VOLCANO) is None
+    assert len(office.newsroom.questions) == 1
+
+    office.presence = Presence.HERE
+    assert await office.told(VOLCANO) == [VOLCANO]
+    assert office.newsroom.questions[-1].filters.recency == "week"
 
 
 @pytest.mark.parametrize(
