@@ -21,7 +21,7 @@ COMMAND = "digest_notice"
 
 OWNER_LEFT = "owner_left"
 NOT_A_MEMBER = "I am not a member of its channel, so I cannot post there. Invite me there with /invite first."
-NOT_WITH_ME = "I can post in a direct message only if it is the one with me."
+BETWEEN_OTHERS = "I cannot post in a direct message between others. Set it up in the one with me, or in a channel."
 NOT_ALLOWED = "The settings of this workspace do not let me post in its channel. An admin can change that."
 REASONS = {
     "not_in_channel": NOT_A_MEMBER,
@@ -54,10 +54,9 @@ class Notice:
 
     def because(self, channel_id: str = "") -> str:
         """Return why it cannot be posted in its channel, as a sentence."""
-        reason = REASONS.get(self.word)
-        if reason is NOT_A_MEMBER and channel_id.startswith("D"):
-            return NOT_WITH_ME
-        return reason or f"Slack does not let me post there, and calls the reason “{self.word}”."
+        if self.word == "channel_not_found" and channel_id.startswith("D"):
+            return BETWEEN_OTHERS
+        return REASONS.get(self.word) or f"Slack does not let me post there, and calls the reason “{self.word}”."
 
 
 def read(text: str) -> Notice:

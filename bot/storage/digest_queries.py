@@ -59,12 +59,12 @@ DUE = """
 """
 """Hold a digest that is due and that no other process holds."""
 
-ASTRAY = """
-    SELECT *, 0 AS runs, 0.0 AS cost_usd FROM digests
-    WHERE state = 'active' AND next_at > %(now)s + (9 - cardinality(days)) * interval '1 day'
-    ORDER BY next_at DESC
+ASTRAY = f"""
+    {_FIGURES}
+    WHERE d.state = 'active' AND d.next_at > %(now)s + (9 - cardinality(d.days)) * interval '1 day'
+    ORDER BY d.next_at DESC
     LIMIT 1
-    FOR UPDATE SKIP LOCKED
+    FOR UPDATE OF d SKIP LOCKED
 """
 """Hold a digest that is due later than its days of the week allow, with a day to spare for changes of the clocks."""
 

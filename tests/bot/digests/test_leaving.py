@@ -12,7 +12,7 @@ from psycopg.rows import DictRow
 
 from bot.digests.base import State
 from bot.digests.leaving import Leaving
-from bot.digests.notices import NOT_WITH_ME, Notice, read
+from bot.digests.notices import BETWEEN_OTHERS, Notice, read
 from bot.digests.runs import COMMAND, SURFACE
 from bot.people import SHUT_OUT
 from bot.storage.digests import Digests
@@ -99,4 +99,4 @@ def test_nobody_is_asked_to_invite_the_app_to_a_direct_message() -> None:
     notice = Notice(digest_id=uuid4(), word="channel_not_found")
 
     assert "/invite" in notice.because("C1")
-    assert notice.because("D1") == NOT_WITH_ME
+    assert notice.because("D1") == BETWEEN_OTHERS
