@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import urlsplit
+
+from perplexity.news.pages import sections
 
 _STANDING = re.compile(
     r"\b(?:news|headlines|latest|live|breaking|updates|front page|homepage|nachrichten|schlagzeilen|aktuell"
@@ -29,9 +30,8 @@ def _standing(title: str) -> bool:
 
 
 def _leads_to_a_section(address: str) -> bool:
-    try:
-        path = urlsplit(address).path.strip("/")
-    except ValueError:
+    parts = sections(address)
+    if parts is None:
         return False
-    sections = filter(None, _DATE.sub("", path).split("/"))
-    return all(_SECTION.fullmatch(section) for section in sections)
+    path = _DATE.sub("", "/".join(parts))
+    return all(_SECTION.fullmatch(part) for part in path.split("/") if part)

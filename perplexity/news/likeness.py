@@ -5,75 +5,15 @@ The thresholds were found with tests/data/stories/tuning.jsonl; tests/perplexity
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import date
-from functools import cached_property
 from itertools import takewhile
 
-from perplexity.addresses import linkable, site
-from perplexity.news.fronts import is_front
-from perplexity.news.turns import states
-from perplexity.news.words import LONGEST, Words, fold, matched, without_site, words_of
+from perplexity.addresses import site
+from perplexity.news.wording import PAST, Telling
+from perplexity.news.words import NAME, NUMBER, Words, matched, weight, words_of
 
 _LIKELY, _SURELY, _NEARLY_ALL = 0.55, 0.7, 0.88
 """How much of the headlines must be shared, by how likely it is beforehand that they tell the same."""
-_NEAR_DAYS = 2
-_NAME, _NUMBER = 2.0, 1.5
-_PAST = re.compile(r"\b(?:after|following|despite|nach|apres|après|tras|dopo|após)\b", re.IGNORECASE)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Telling:
-    """A story in one site's words."""
-
-    headline: str
-    sentence: str
-    date: date | None
-    url: str
-
-    @cached_property
-    def words(self) -> Words:
-        """The words of the headline."""
-        return words_of(self.title)
-
-    @cached_property
-    def context(self) -> Words:
-        """The words of the headline and the sentence together."""
-        return words_of(f"{self.title} . {self.sentence}"[:LONGEST])
-
-    @cached_property
-    def title(self) -> str:
-        """The headline without the site's name."""
-        return without_site(self.headline, self.url)
-
-    @cached_property
-    def states(self) -> dict[int, int]:
-        """How far the story has come; what the headline calls the past is not looked at."""
-        return states(fold(word) for word in re.findall(r"[^\W\d_]+", _PAST.split(self.title, maxsplit=1)[0]))
-
-    @cached_property
-    def address(self) -> str:
-        """The page, without what a link adds to it."""
-        return re.split(r"[?#]", linkable(self.url) or self.url, maxsplit=1)[0]
-
-    @property
-    def front(self) -> tuple[str, str, str]:
-        """What tells one day of a section's front from another, as far as `kept` keeps it."""
-        headline, sentence, _, url = self.kept()
-        return headline, sentence, url
-
-    def kept(self) -> list[str]:
-        """Return it as JSON takes it."""
-        day = self.date.isoformat() if self.date else ""
-        return [self.headline[:LONGEST], self.sentence[:LONGEST], day, self.url[:LONGEST]]
-
-    @classmethod
-    def of_kept(cls, kept: Sequence[str]) -> Telling:
-        """Return what `kept` gave."""
-        headline, sentence, day, url = kept
-        return cls(headline=headline, sentence=sentence, date=date.fromisoformat(day) if day else None, url=url)
+_NEAR_DAYS, _FAR_DAYS = 2, 14
 
 
 def same(one: Telling, other: Telling) -> bool:
@@ -81,18 +21,43 @@ def same(one: Telling, other: Telling) -> bool:
 
     What stands on a section's front is another story every day under one title: only the very same text is the same.
     """
-    if is_front(one.title, one.address) or is_front(other.title, other.address):
+    alike = one.folded == other.folded
+    if not alike and _unlike(one, other):
+        return False
+    if one.is_front or other.is_front:
         return one.front == other.front
-    if fold(one.title) == fold(other.title):
+    return alike or (_shared(one.words, other.words) >= _wanted(one, other) and not _differ(one, other))
+
+
+def other_events(one: Telling, other: Telling) -> bool:
+    """Tell whether two stories at two addresses are of two events, however alike their headlines are.
+
+    Headlines such as "Jackpot grows again" come back: with other figures on another day, or weeks later. A site tells
+    of one event once, and other sites on that day or the next.
+    """
+    days = abs((one.date - other.date).days) if one.date and other.date else None
+    if days is not None and days > _FAR_DAYS:
         return True
-    if (
+    if not (one.figures and other.figures) or one.figures & other.figures:
+        return False
+    return days is None or days > (0 if site(one.url) == site(other.url) else 1)
+
+
+def _unlike(one: Telling, other: Telling) -> bool:
+    """Tell, quickly, whether so few words have a beginning in common that whatever else they are is not enough."""
+    if one.beginnings.isdisjoint(other.beginnings):
+        return True
+    common = len(one.beginnings & other.beginnings)
+    return _share(NAME * common * one.crowded, one.weight, other.weight) < _LIKELY
+
+
+def _differ(one: Telling, other: Telling) -> bool:
+    return (
         _swapped(one.title, other.title)
         or _other_numbers(one, other)
         or _other_names(one, other)
         or _moved_on(one, other)
-    ):
-        return False
-    return _shared(one.words, other.words) >= _wanted(one, other)
+    )
 
 
 def _wanted(one: Telling, other: Telling) -> float:
@@ -147,7 +112,7 @@ def _moved_on(one: Telling, other: Telling) -> bool:
 
 def _looks_back(one: Telling, other: Telling) -> bool:
     """Tell whether one calls the past what the other tells as news, and has news of its own."""
-    if len(parts := _PAST.split(one.title, maxsplit=1)) < 2 or _PAST.search(other.title):
+    if len(parts := PAST.split(one.title, maxsplit=1)) < 2 or PAST.search(other.title):
         return False
     news, past = (words_of(part).stems for part in parts)
     told = other.words.stems
@@ -155,13 +120,14 @@ def _looks_back(one: Telling, other: Telling) -> bool:
 
 
 def _shared(one: Words, other: Words) -> float:
-    """Return how much is shared, from 0 to 1: the mean of the share of the shorter and the share of both."""
+    """Return how much is shared, from 0 to 1."""
     names = one.names | other.names
-    common = _weight(matched(one.stems, other.stems), names) + _NUMBER * len(one.numbers & other.numbers)
-    mine, theirs = (_weight(w.stems, names) + _NUMBER * len(w.numbers) for w in (one, other))
+    common = sum(NAME if stem in names else 1.0 for stem in matched(one.stems, other.stems))
+    common += NUMBER * len(one.numbers & other.numbers)
+    return _share(common, weight(one, names), weight(other, names))
+
+
+def _share(common: float, mine: float, theirs: float) -> float:
+    """Return the mean of the share of the shorter and the share of both."""
     least = min(mine, theirs)
     return (min(common / least, 1.0) + 2 * common / (mine + theirs)) / 2 if least else 0.0
-
-
-def _weight(stems: frozenset[str], names: frozenset[str]) -> float:
-    return sum(_NAME if stem in names else 1.0 for stem in stems)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from perplexity.citations import Cited, cite
+from perplexity.news.fronts import is_front
+from perplexity.news.spans import ALWAYS, Span
 from perplexity.news.stories import Story, day
-from perplexity.news.words import without_site
+from perplexity.news.titles import without_site
 from perplexity.types import Answer, AnswerKind, Source
 
 LONGEST_HEADLINE = 200
@@ -18,6 +21,17 @@ _SIGN = re.compile(r"^\s*(?:[-*•]\s+|\d{1,2}[.)]\s+)?")
 _BORDER = re.compile(r"\s*[|¦｜]\s*")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MARKS = "*_# \t"
+_RULER = re.compile(r"[\s|¦｜:]*-[\s|¦｜:-]*")
+_NONE = re.compile(r"[\W_]*none\b(?!.*[|¦｜])", re.IGNORECASE)
+_NEWS = r"\b[^.!?]*\b(?:news|stor(?:y|ies)|results?|reports?|articles?|pages?|updates?)\b"
+_NO_NEWS = re.compile(
+    rf"^\W*nothing\b|^\W*no{_NEWS}"
+    rf"|\b(?:found|find|see|is|are|was|were|has|have|with|contains?|returned)\s+no{_NEWS}"
+    r"|\b(?:could|did|can|was|were)\s*(?:not|n['’]t)\s+(?:able\s+to\s+)?(?:find|found|locate)\b"
+    r"|\bunable\s+to\s+find\b",
+    re.IGNORECASE,
+)
+"""How models say that there is no news, where they do not write the word that they were asked for."""
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+|(?<=[。！？])")
 
 
@@ -33,25 +47,41 @@ class Read:
     as_found: bool = False
 
 
-def read(answer: Answer) -> Read:
+def read(answer: Answer, *, span: Span = ALWAYS) -> Read:
     """Return the stories that a model listed; the pages themselves where no model wrote, or it kept to no form.
 
     No form is also a list in which no story names its page. Where the model says that there is no news, there is none.
+    Of the pages, fronts tell no story, and those dated outside the `span` none that was asked for.
     """
-    lines = [line for line in answer.text.splitlines() if len(_BORDER.findall(line)) >= 2]
-    if answer.kind is AnswerKind.PASSAGES or not (lines or _says_none(answer.text)):
-        return _as_found(answer)
+    lines = list(_listed(answer.text.splitlines()))
+    if answer.kind is AnswerKind.PASSAGES:
+        return _as_found(answer.sources, span)
+    if not lines:
+        return Read(stories=()) if _tells_nothing(answer) else _as_found(answer.sources, span)
     told = [_of_line(cite(line, answer.sources)) for line in lines]
     stories = tuple(story for story in told if story is not None)
-    return _as_found(answer) if lines and not stories else Read(stories=stories, unsourced=len(told) - len(stories))
+    if not stories:
+        return _as_found(answer.sources, span)
+    return Read(stories=stories, unsourced=len(told) - len(stories))
 
 
-def _as_found(answer: Answer) -> Read:
-    return Read(stories=tuple(_of_pages(answer.sources)), as_found=True)
+def _listed(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines in the form of a story, without a table's ruler and its head; none behind a first word NONE."""
+    if _NONE.match(next(filter(str.strip, lines), "")):
+        return
+    for line, below in zip_longest(lines, lines[1:], fillvalue=""):
+        if len(_BORDER.findall(line)) >= 2 and not _RULER.fullmatch(line) and not _RULER.fullmatch(below):
+            yield line
 
 
-def _says_none(text: str) -> bool:
-    return text.strip(_MARKS + ".").upper() == "NONE"
+def _as_found(sources: Iterable[Source], span: Span) -> Read:
+    return Read(stories=tuple(_of_pages(sources, span)), as_found=True)
+
+
+def _tells_nothing(answer: Answer) -> bool:
+    """Tell whether a text that lists no story says that there is none, or is too little to be more than that."""
+    first, *more = [line for line in answer.text.splitlines() if line.strip()] or [""]
+    return bool(_NONE.match(first) or _NO_NEWS.search(first)) or not (more or cite(first, answer.sources).sources)
 
 
 def _of_line(cited: Cited) -> Story | None:
@@ -78,11 +108,13 @@ def _day_in(text: str) -> str | None:
     return found[0] if found else None
 
 
-def _of_pages(sources: Iterable[Source]) -> Iterator[Story]:
+def _of_pages(sources: Iterable[Source], span: Span) -> Iterator[Story]:
     """Yield a story for each page, in its own words."""
     for source in sources:
-        headline = without_site(source.title, source.url)[:LONGEST_HEADLINE]
-        yield Story(headline=headline, source=source, date=day(source.date), sentence=_first_sentence(source))
+        title, told = without_site(source.title, source.url), day(source.date)
+        if not is_front(title, source.url) and (told is None or told in span):
+            sentence = _first_sentence(source)
+            yield Story(headline=title[:LONGEST_HEADLINE], source=source, date=told, sentence=sentence)
 
 
 def _first_sentence(source: Source) -> str:

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from perplexity.errors import NothingFound
 from perplexity.filters import Filters
 from perplexity.news.categories import category as category_of
 from perplexity.news.prompts import messages
 from perplexity.news.reading import Read, read
+from perplexity.news.spans import span_of
 from perplexity.news.stories import Story, grouped
 from perplexity.providers.base import Provider
 from perplexity.queries import parse_query
-from perplexity.types import Attempt, Question
+from perplexity.types import Answer, AnswerKind, Attempt, Question
 
 LEAST, MOST = 5, 8
 """How many stories a summary has, where there are so many."""
 
 AS_FOUND = "No model wrote this: headlines and sentences are the pages’ own."
+NO_FORM = "The model kept to no form: headlines and sentences are the pages’ own."
+"""Said where the stories are the pages that were found, by who found them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NewsSummary:
-    """At most 8 stories, the most important first, and when they were asked for.
+    """The stories, the most important first, and when they were asked for.
 
     `provider`, `seconds`, `cost_usd`, `notes` and `failed` are as in an `Answer`; `topic` may be empty.
     """
@@ -48,22 +51,26 @@ async def news_summary(
     filters: Filters | None = None,
     now: datetime,
     seconds: float | None = None,
+    most: int | None = MOST,
 ) -> NewsSummary:
     """Return the news of a category, of the past day unless the filters name another time.
 
-    `now` is the moment of the summary, in any time zone; `seconds` is as in a `Question`. Raises InvalidRequest for a
-    category that there is not, NothingFound where no page tells a story, or another PerplexityError.
+    `now` is the moment of the summary, in any time zone; `seconds` is as in a `Question`. `most` is how many stories
+    there may be; None gives all that were found, for whoever chooses among them, and says nothing of how few they are.
+    Raises InvalidRequest for a category that there is not, NothingFound where no page tells a story, or another
+    PerplexityError.
     """
     category = category_of(category)
     topic = parse_query(topic) if topic.strip() else ""
     filters = of_the_day(filters or Filters())
     asked = messages(category=category, topic=topic, filters=filters, now=now, least=LEAST, most=MOST)
     answer = await provider.answer(Question(messages=asked, filters=filters, news=True, seconds=seconds))
-    found = read(answer)
-    stories = grouped(found.stories)[:MOST]
+    found = read(answer, span=span_of(filters, now=now.astimezone(UTC)))
+    stories = grouped(found.stories)[:most]
     if not stories:
         cost_usd = answer.usage.cost_usd
         raise NothingFound("no page tells a story of this kind", provider=answer.provider, cost_usd=cost_usd)
+    few = len(stories) if most is not None and len(stories) < LEAST else 0
     return NewsSummary(
         stories=stories,
         provider=answer.provider,
@@ -72,7 +79,7 @@ async def news_summary(
         topic=topic,
         seconds=answer.seconds,
         cost_usd=answer.usage.cost_usd,
-        notes=(*_remarks(found, stories), *answer.notes),
+        notes=(*_remarks(answer, found, few=few), *answer.notes),
         failed=answer.failed,
     )
 
@@ -82,12 +89,15 @@ def of_the_day(filters: Filters) -> Filters:
     return filters if filters.recency or filters.after or filters.before else replace(filters, recency="day")
 
 
-def _remarks(found: Read, stories: tuple[Story, ...]) -> Iterator[str]:
-    """Yield what the reader should know of how the stories came about."""
+def _remarks(answer: Answer, found: Read, *, few: int) -> Iterator[str]:
+    """Yield what the reader should know of how the stories came about; `few` is their number where they are few."""
+    if answer.incomplete is not None:
+        why = f" ({answer.incomplete})" if answer.incomplete else ""
+        yield f"The model stopped early{why}: stories may be missing."
     if found.as_found:
-        yield AS_FOUND
-    if len(stories) < LEAST:
-        yield f"Only {_counted(len(stories))} found."
+        yield AS_FOUND if answer.kind is AnswerKind.PASSAGES else NO_FORM
+    if few:
+        yield f"Only {_counted(few)} found."
     if found.unsourced:
         yield f"{_counted(found.unsourced)} left out that no page tells."
 

@@ -63,7 +63,7 @@ TURNS: tuple[tuple[tuple[str, ...], ...], ...] = tuple(
     tuple(tuple(state.split()) for state in course.splitlines()) for course in _COURSES.strip().split("\n\n")
 )
 
-_SHORTEST_BEGINNING = 4
+_SHORTEST_BEGINNING, _LONGEST_ENDING = 4, 4
 
 
 def states(words: Iterable[str]) -> dict[int, int]:
@@ -74,18 +74,23 @@ def states(words: Iterable[str]) -> dict[int, int]:
     return found
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=16384)
 def turns_of(word: str) -> tuple[tuple[int, int], ...]:
     """Return each course that a folded word belongs to, and the state on it."""
-    return tuple(
-        (course, place)
-        for course, steps in enumerate(TURNS)
-        for place, beginnings in enumerate(steps)
-        if any(_begins(word, beginning) for beginning in beginnings)
-    )
+    shortest = max(_SHORTEST_BEGINNING, len(word) - _LONGEST_ENDING)
+    beginnings = [word[:length] for length in range(shortest, len(word) + 1)]
+    short = {word, word.removesuffix("s")}
+    beginnings += [beginning for beginning in short if len(beginning) < _SHORTEST_BEGINNING]
+    return tuple(sorted({turn for beginning in beginnings for turn in _PLACES.get(beginning, ())}))
 
 
-def _begins(word: str, beginning: str) -> bool:
-    if len(beginning) < _SHORTEST_BEGINNING:
-        return word in {beginning, f"{beginning}s"}
-    return word.startswith(beginning) and len(word) - len(beginning) <= _SHORTEST_BEGINNING
+def _places() -> dict[str, list[tuple[int, int]]]:
+    """Return where each beginning stands: its course, and the state on it."""
+    places: dict[str, list[tuple[int, int]]] = {}
+    for course, steps in enumerate(TURNS):
+        for place, beginning in ((place, beginning) for place, line in enumerate(steps) for beginning in line):
+            places.setdefault(beginning, []).append((course, place))
+    return places
+
+
+_PLACES = _places()

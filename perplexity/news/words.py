@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
-from perplexity.addresses import site
 from perplexity.news.stopwords import STOPWORDS
 from perplexity.news.turns import turns_of
 
 LONGEST = 300
 """Characters of a text that are looked at."""
+BEGINNING = 4
+"""So many letters of two stems must be the same, for one to be the beginning of the other."""
+NAME, NUMBER = 2.0, 1.5
+"""What a name and a number weigh; another word weighs 1."""
 
 _NUMBER = r"\d+(?:[.,:-]\d+)*(?:\s?(?:billions?|bn|millions?|mio|mrd|b|m|k)\b|\s?%)?"
 # Scripts that write no spaces; their runs of characters are compared by pairs.
 _CLOSE = "\u0e00-\u0eff\u3005\u30a0-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _HIRAGANA = "\u3040-\u309f"
 _TOKEN = re.compile(rf"({_NUMBER})|([{_CLOSE}]+)|([^\W_{_CLOSE}{_HIRAGANA}]+)", re.IGNORECASE)
-_SITE = re.compile(r"^(.{8,}\S)(?:\s+[-–—|·»•:]\s+|：|\s*[|｜]\s*|(?<=\w)-)([^-–—|·»•：]{2,40})$")
 _BEHIND = re.compile(r"\s*[（(][^()（）]{1,20}[）)]\s*$")
-_LETTERS = re.compile(r"[\W_]+")
 _POSSESSIVE = re.compile(r"['’]s\b")
 _ELISION = re.compile(r"\b(?:[cdjlmnst]|qu)['’](?=\w)", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _GROUPED = re.compile(r"(?<=\d)[.,  ](?=\d{3}\b)")
 _ENDINGS = ("ing", "ies", "ed", "es", "s", "en", "e")
-_SHORTEST_NAME = 3
 _UNITS = {"billion": "b", "billions": "b", "bn": "b", "mrd": "b", "million": "m", "millions": "m", "mio": "m"}
 _COUNTED = {
     word: str(number)
@@ -70,13 +71,14 @@ def words_of(text: str) -> Words:
             numbers.add(_numbered(number))
         elif run:
             stems.update(_pairs(run))
-        elif (folded := fold(word)) in _COUNTED:
-            numbers.add(_COUNTED[folded])
-        elif folded not in _SAYING_NOTHING and len(folded) > 1:
-            meant = meaning(folded) if word[1:].islower() else stem(folded)
-            stems.add(meant)
-            (plain if word.islower() else names).add(meant)
-    names = set() if _all_capitals(names, plain) else names - plain
+        else:
+            counted, meant = _read(word)
+            if counted:
+                numbers.add(counted)
+            elif meant:
+                stems.add(meant)
+                (plain if word.islower() else names).add(meant)
+    names = set[str]() if _all_capitals(names, plain) else names - plain
     return Words(
         stems=frozenset(stems),
         numbers=frozenset(numbers),
@@ -85,16 +87,20 @@ def words_of(text: str) -> Words:
     )
 
 
-def without_site(title: str, url: str) -> str:
-    """Return a title without the name of its site behind it, such as " - BBC News" of bbc.co.uk."""
-    title = " ".join(title.split())
-    while len(title) <= LONGEST and (match := _SITE.fullmatch(title)) and _names(match[2], url):
-        title = match[1]
-    return title
+@lru_cache(maxsize=16384)
+def _read(word: str) -> tuple[str, str]:
+    """Return the number that a word stands for, or else its stem; neither of one that says nothing."""
+    if (folded := fold(word)) in _COUNTED:
+        return _COUNTED[folded], ""
+    if folded in _SAYING_NOTHING or len(folded) < 2:
+        return "", ""
+    return "", meaning(folded) if word[1:].islower() else stem(folded)
 
 
 def fold(word: str) -> str:
     """Return a word as it is compared: without case and accents."""
+    if word.isascii():
+        return word.lower()
     decomposed = unicodedata.normalize("NFKD", word.casefold())
     return "".join(character for character in decomposed if not unicodedata.combining(character))
 
@@ -114,20 +120,31 @@ def meaning(folded: str) -> str:
     return stem(folded) if course is None else f"{course}>{place}"
 
 
-def matched(one: Iterable[str], other: Iterable[str]) -> frozenset[str]:
+def matched(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
     """Return which stems of one stand in the other too, or are the beginning of one there, or begin with one."""
-    others = tuple(other)
-    return frozenset(mine for mine in one if any(_alike(mine, theirs) for theirs in others))
+    both, apart = one & other, dict[str, list[str]]()
+    for theirs in other:
+        apart.setdefault(theirs[:BEGINNING], []).append(theirs)
+    return both | {mine for mine in one - both if any(_alike(mine, t) for t in apart.get(mine[:BEGINNING], ()))}
+
+
+def weight(words: Words, names: frozenset[str]) -> float:
+    """Return what the words weigh: the more, the more they tell which story it is."""
+    return len(words.stems) + (NAME - 1) * len(words.stems & names) + NUMBER * len(words.numbers)
 
 
 def _alike(one: str, other: str) -> bool:
-    short, long = sorted((one, other), key=len)
-    return one == other or (len(short) >= 4 and len(long) - len(short) <= 4 and long.startswith(short))
+    """Tell whether one of two stems is the beginning of the other."""
+    short, long = (one, other) if len(one) < len(other) else (other, one)
+    return len(short) >= BEGINNING and len(long) - len(short) <= 4 and long.startswith(short)
 
 
 def _prepared(text: str) -> str:
-    text = unicodedata.normalize("NFKC", _BEHIND.sub("", text[:LONGEST]))
-    return _GROUPED.sub("", _ELISION.sub("", _POSSESSIVE.sub("", text)))
+    text = _BEHIND.sub("", text[:LONGEST]) if ")" in text or "）" in text else text[:LONGEST]
+    text = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    if "'" in text or "’" in text:
+        text = _ELISION.sub("", _POSSESSIVE.sub("", text))
+    return _GROUPED.sub("", text)
 
 
 def _numbered(number: str) -> str:
@@ -144,17 +161,3 @@ def _pairs(run: str) -> Iterator[str]:
 def _all_capitals(names: set[str], plain: set[str]) -> bool:
     """Tell whether a headline writes every word with a capital, so that none of them is known for a name."""
     return len(names) > 3 and len(names) > 4 * len(plain)
-
-
-def _names(ending: str, url: str) -> bool:
-    """Tell whether the ending is what the site is called: its letters, its initials or a word of it are the host's."""
-    host = _LETTERS.sub("", site(url).rpartition(".")[0]).casefold()
-    words = [_LETTERS.sub("", word).casefold() for word in ending.split()]
-    said, initials = "".join(words), "".join(word[:1] for word in words)
-    telling = [word for word in words if len(word) >= _SHORTEST_NAME and word not in STOPWORDS]
-    return bool(host) and (
-        said in host
-        or host in said
-        or (len(initials) >= _SHORTEST_NAME and initials in host)
-        or any(word in host for word in telling)
-    )

@@ -39,7 +39,7 @@ DIALECT = Dialect(
 
 BASE_URL = "https://api.search.brave.com/res/v1"
 
-_PASSAGE_PAGES = 10
+_PASSAGE_PAGES, _NEWS_PAGES = 10, 20
 
 
 class Brave:
@@ -88,7 +88,7 @@ class Brave:
         query = Query(
             text=question.text[:LONGEST_QUERY],
             filters=question.filters,
-            max_results=_PASSAGE_PAGES,
+            max_results=_NEWS_PAGES if question.news else _PASSAGE_PAGES,
             news=question.news,
             seconds=question.seconds,
         )

@@ -26,6 +26,7 @@ from perplexity.types import Answer, Event, Query, Question, SearchResults, Sour
 SECONDS = 10.0
 """The time one search may take when its query names none."""
 _PER_PAGE = 10
+_PASSAGE_PAGES, _NEWS_PAGES = 10, 20
 
 
 class Find(Protocol):
@@ -82,7 +83,10 @@ class DuckDuckGo:
     async def answer(self, question: Question) -> Answer:
         """Return the passages that fit the question best, word for word. Raises as `search` does."""
         query = Query(
-            text=question.text[:LONGEST_QUERY], filters=question.filters, max_results=10, seconds=question.seconds
+            text=question.text[:LONGEST_QUERY],
+            filters=question.filters,
+            max_results=_NEWS_PAGES if question.news else _PASSAGE_PAGES,
+            seconds=question.seconds,
         )
         return passages_answer(await self.search(query), question.text)
 

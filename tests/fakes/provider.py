@@ -11,7 +11,7 @@ from perplexity.types import Answer, Done, Event, Query, Question, SearchResults
 Step = Event | BaseException | None
 """An event to yield, an exception to raise, or None to hang for ever."""
 
-SOURCE = Source(number=1, title="A page", url="https://example.com/", snippet="What it says.")
+SOURCE = Source(number=1, title="A page", url="https://example.com/1", snippet="What it says.")
 
 
 def answer_by(name: str, text: str = "It is so [1].") -> Answer:

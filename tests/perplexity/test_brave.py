@@ -69,7 +69,7 @@ async def test_a_search_finds_pages(fake: FakeBrave, brave: Brave) -> None:
 async def test_a_search_for_news_finds_news(fake: FakeBrave, brave: Brave) -> None:
     found = await brave.search(Query(text="rust", news=True))
 
-    assert (fake.requests[0].path, found.results[0].url) == (NEWS, "https://a.example/n")
+    assert (fake.requests[0].path, found.results[0].url) == (NEWS, "https://a.example/n1")
 
 
 async def test_an_answer_is_passages_word_for_word_and_says_so(fake: FakeBrave, brave: Brave) -> None:

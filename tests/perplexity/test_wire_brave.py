@@ -189,7 +189,7 @@ def recorded(name: str) -> Any:
         (
             brave.NEWS,
             "brave.news.200.json",
-            Source(number=1, title="A", url="https://a.example/n", snippet="d", date="2026-11-21"),
+            Source(number=1, title="A", url="https://a.example/n1", snippet="d", date="2026-11-21"),
         ),
         (
             brave.CONTEXT,

@@ -109,7 +109,7 @@ async def test_it_asks_and_renders_the_answer() -> None:
     (message,) = ASK.render(reply, read, Audience.ASKER)
 
     assert (reply, provider.questions) == (answer_by("One"), [read.question])
-    assert "[[1]](https://example.com/)" in json.dumps(message.blocks)
+    assert "[[1]](https://example.com/1)" in json.dumps(message.blocks)
     assert "only visible to you" in json.dumps(message.blocks)
 
 

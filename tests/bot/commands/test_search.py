@@ -137,5 +137,5 @@ async def test_it_searches_and_renders_what_was_found() -> None:
     (message,) = SEARCH.render(reply, read, Audience.CHANNEL)
 
     assert (reply, provider.queries) == (results_by("One"), [read.query])
-    assert "<https://example.com/|A page>" in json.dumps(message.blocks)
+    assert "<https://example.com/1|A page>" in json.dumps(message.blocks)
     assert "visible to everyone here" in json.dumps(message.blocks)

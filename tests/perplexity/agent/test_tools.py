@@ -53,7 +53,7 @@ EXAMPLE = "https://a.example/1"
         ("AgenticWebSearch", {"prompt": "so?", "reasoning": False}, ("Example A", EXAMPLE)),
         ("perplexity_search", {"query": "so"}, ("Example A", EXAMPLE)),
         ("websearch", {"query": "so"}, ("Example A", EXAMPLE)),
-        ("news_summary", {"category": "world"}, ("Example A", EXAMPLE)),
+        ("news_summary", {"category": "world"}, ("Example B", "https://b.example/2")),
         ("news_deepdive", {"topic": "so"}, ("Example A", EXAMPLE)),
         ("web_search", {"query": "so"}, ("Python", "https://python.org/")),
     ],

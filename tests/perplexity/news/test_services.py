@@ -22,6 +22,7 @@ from perplexity.providers.duckduckgo import DuckDuckGo
 from perplexity.providers.openrouter import OpenRouter
 from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.retry import RetryPolicy
+from perplexity.types import Message, Question
 from tests.fakes import brave, openrouter, perplexity
 from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit
 from tests.fakes.service import replied
@@ -29,6 +30,8 @@ from tests.fakes.service import replied
 NOW = datetime(2026, 11, 21, 14, 5, tzinfo=UTC)
 LINE = "Chip plant opens | 2026-11-20 | It opened in Dresden. [1]"
 ONCE = RetryPolicy(attempts=1)
+DUCKS = Hit(title="Ducks fly south", url="https://d.example/ducks-fly-south-1")
+BEARS = Hit(title="Bears wake up", url="https://d.example/bears-wake-up-2")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +41,7 @@ class Services:
     perplexity: perplexity.FakePerplexity
     openrouter: openrouter.FakeOpenRouter
     brave: brave.FakeBrave
+    duckduckgo: DuckDuckGo
     chain: Fallback
 
 
@@ -47,7 +51,7 @@ async def services(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Services]:
         first = await stack.enter_async_context(perplexity.FakePerplexity())
         second = await stack.enter_async_context(openrouter.FakeOpenRouter())
         third = await stack.enter_async_context(brave.FakeBrave())
-        fourth = await stack.enter_async_context(FakeDuckDuckGo([Hit(title="Duck news", url="https://d.example/")]))
+        fourth = await stack.enter_async_context(FakeDuckDuckGo([DUCKS], [BEARS]))
         # The library has no setting for the address, so this one is turned round.
         monkeypatch.setattr(Duckduckgo, "search_url", fourth.url)
         client = PerplexityClient(perplexity.KEY, base_url=first.base_url, retry=ONCE)
@@ -55,9 +59,9 @@ async def services(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Services]:
             await stack.enter_async_context(PerplexityProvider(client)),
             await stack.enter_async_context(OpenRouter(openrouter.KEY, base_url=second.base_url, retry=ONCE)),
             await stack.enter_async_context(Brave(brave.KEY, base_url=third.base_url, retry=ONCE)),
-            DuckDuckGo(),
+            duckduckgo := DuckDuckGo(),
         ]
-        yield Services(perplexity=first, openrouter=second, brave=third, chain=Fallback(asked))
+        yield Services(perplexity=first, openrouter=second, brave=third, duckduckgo=duckduckgo, chain=Fallback(asked))
 
 
 async def news(services: Services) -> NewsSummary:
@@ -106,6 +110,7 @@ async def test_brave_gives_its_news_as_they_stand_there(services: Services) -> N
     request = services.brave.requests[0]
     assert request.path.endswith("/news/search")
     assert (request.query["q"], request.query["freshness"]) == ("chips technology news", "pd")
+    assert request.query["count"] == "20"
 
 
 async def test_duckduckgo_stands_in_at_the_end_and_nobody_makes_a_story_up(services: Services) -> None:
@@ -115,8 +120,23 @@ async def test_duckduckgo_stands_in_at_the_end_and_nobody_makes_a_story_up(servi
 
     summary = await news(services)
 
-    assert (summary.provider, [story.headline for story in summary.stories]) == ("DuckDuckGo", ["Duck news"])
+    assert (summary.provider, [story.headline for story in summary.stories]) == (
+        "DuckDuckGo",
+        ["Ducks fly south", "Bears wake up"],
+    )
     assert [attempt.provider for attempt in summary.failed] == ["Perplexity", "OpenRouter", "Brave"]
+
+
+async def test_twenty_pages_are_looked_for_where_nobody_writes(services: Services) -> None:
+    services.perplexity.fail("/v1/agent", status=503, body={})
+    services.openrouter.fail("/chat/completions", status=503, body={})
+    services.brave.fail("/news/search", status=503, body={})
+
+    summary = await news_summary(services.chain, category="tech", now=NOW, most=None)
+
+    assert [story.headline for story in summary.stories] == ["Ducks fly south", "Bears wake up"]
+    asked = Question(messages=(Message(role="user", content="ducks"),))
+    assert len((await services.duckduckgo.answer(asked)).sources) == 1
 
 
 async def test_nobody_who_answers_is_said_of_everyone() -> None:

@@ -10,7 +10,7 @@ import pytest
 from perplexity.errors import AllProvidersFailed, InvalidRequest, NothingFound
 from perplexity.fallback import Fallback
 from perplexity.filters import Filters
-from perplexity.news.summary import AS_FOUND, NewsSummary, news_summary
+from perplexity.news.summary import AS_FOUND, NO_FORM, NewsSummary, news_summary
 from perplexity.providers.handbook import Handbook
 from perplexity.types import Answer, AnswerKind, Question, Source, Usage
 from tests.fakes.provider import FakeProvider
@@ -38,11 +38,22 @@ class Newsroom(FakeProvider):
     """Answers with what it was given."""
 
     def __init__(
-        self, text: str, *, sources: tuple[Source, ...] = SOURCES, kind: AnswerKind = AnswerKind.MODEL
+        self,
+        text: str,
+        *,
+        sources: tuple[Source, ...] = SOURCES,
+        kind: AnswerKind = AnswerKind.MODEL,
+        incomplete: str | None = None,
     ) -> None:
         super().__init__("Perplexity")
         self._answer = Answer(
-            text=text, sources=sources, provider=self.name, kind=kind, seconds=2.5, usage=Usage(cost_usd=0.01)
+            text=text,
+            sources=sources,
+            provider=self.name,
+            kind=kind,
+            incomplete=incomplete,
+            seconds=2.5,
+            usage=Usage(cost_usd=0.01),
         )
 
     async def answer(self, question: Question) -> Answer:
@@ -122,6 +133,24 @@ async def test_there_are_at_most_eight() -> None:
     assert len((await news(Newsroom(lines(10)))).stories) == 8
 
 
+@pytest.mark.parametrize("count", [3, 10])
+async def test_whoever_chooses_among_them_gets_all_and_no_word_on_how_few_they_are(count: int) -> None:
+    summary = await news_summary(Newsroom(lines(count)), category="tech", now=NOW, most=None)
+
+    assert (len(summary.stories), summary.notes) == (count, ())
+
+
+@pytest.mark.parametrize(
+    ("incomplete", "note"),
+    [
+        ("max_output_tokens", "The model stopped early (max_output_tokens): stories may be missing."),
+        ("", "The model stopped early: stories may be missing."),
+    ],
+)
+async def test_that_the_model_stopped_early_is_said(incomplete: str, note: str) -> None:
+    assert (await news(Newsroom(lines(6), incomplete=incomplete))).notes == (note,)
+
+
 @pytest.mark.parametrize(("count", "note"), [(1, "Only 1 story was found."), (4, "Only 4 stories were found.")])
 async def test_fewer_than_five_are_not_filled_up_and_that_is_said(count: int, note: str) -> None:
     summary = await news(Newsroom(lines(count)))
@@ -130,31 +159,95 @@ async def test_fewer_than_five_are_not_filled_up_and_that_is_said(count: int, no
 
 
 @pytest.mark.parametrize(
-    "provider",
+    ("provider", "note"),
     [
-        Newsroom("Some passage [1]", kind=AnswerKind.PASSAGES),
-        Newsroom("Much has happened, such as the budget [1]."),
-        Newsroom("\n".join(f"{headline} | 2026-11-19 | It happened." for headline in HEADLINES[:5])),
-        Newsroom("Rain | 2026-11-20 | It rains. [99]"),
+        (Newsroom("Some passage [1]", kind=AnswerKind.PASSAGES), AS_FOUND),
+        (Newsroom("NONE", kind=AnswerKind.PASSAGES), AS_FOUND),
+        (Newsroom("Much has happened, such as the budget [1]."), NO_FORM),
+        (Newsroom("Much has happened.\n\nThe budget has passed, for one."), NO_FORM),
+        (Newsroom("\n".join(f"{headline} | 2026-11-19 | It happened." for headline in HEADLINES[:5])), NO_FORM),
+        (Newsroom("Rain | 2026-11-20 | It rains. [99]"), NO_FORM),
     ],
-    ids=["search only", "a model that keeps to no form", "a model that names no page", "nor one that was found"],
+    ids=["search only", "a page says so", "prose", "unmarked prose", "no page is named", "nor one that was found"],
 )
-async def test_without_lines_the_pages_are_the_stories_in_their_own_words(provider: Newsroom) -> None:
+async def test_without_lines_the_pages_are_the_stories_in_their_own_words(provider: Newsroom, note: str) -> None:
     summary = await news(provider)
 
     assert [story.headline for story in summary.stories] == list(HEADLINES[:8])
     assert {story.sentence for story in summary.stories} == {"A."}
-    assert summary.notes == (AS_FOUND,)
+    assert summary.notes == (note,)
 
 
 @pytest.mark.parametrize(
-    ("text", "sources"), [("NONE", SOURCES), ("**None.**", SOURCES), ("Nothing.", ()), ("", ()), (lines(2), ())]
+    ("text", "sources"),
+    [
+        ("NONE", SOURCES),
+        ("**None.**", SOURCES),
+        ("NONE [1][2]", SOURCES),
+        ("- NONE – no stories on this topic were found.", SOURCES),
+        ("NONE\n\nNo result is from the past day.", SOURCES),
+        (f"None.\n\nOlder stories are:\n{lines(2)}", SOURCES),
+        ("I found no technology news about quantum frogs from the past day. The results are older.", SOURCES),
+        ("I could not find news of the past day.\n\nThe results [1][2] are older.", SOURCES),
+        ("There are no new stories on this topic in the past day [3].", SOURCES),
+        ("No news about quantum frogs was reported.\nThe pages are from 2024.", SOURCES),
+        ("Keine Nachrichten zu Quantenfröschen.", SOURCES),
+        ("Nothing.", SOURCES),
+        ("Nothing.", ()),
+        ("", ()),
+        (lines(2), ()),
+    ],
 )
 async def test_no_story_at_all_is_nothing_found(text: str, sources: tuple[Source, ...]) -> None:
     with pytest.raises(NothingFound) as caught:
         await news(Newsroom(text, sources=sources))
 
     assert caught.value.cost_usd == 0.01
+
+
+async def test_a_headline_may_begin_like_no_news() -> None:
+    summary = await news(Newsroom("None of the airlines flies | 2026-11-20 | No news of flights. [1]"))
+
+    assert [story.headline for story in summary.stories] == ["None of the airlines flies"]
+
+
+async def test_a_tables_head_and_ruler_are_no_stories_that_no_page_tells() -> None:
+    rows = "\n".join(f"| {line(number)} |" for number in range(1, 6))
+
+    summary = await news(Newsroom(f"| Headline | Date | What happened |\n|:---|:---:|---|\n{rows}"))
+
+    assert (len(summary.stories), summary.notes) == (5, ())
+
+
+@pytest.mark.parametrize("kind", AnswerKind)
+@pytest.mark.parametrize(
+    ("filters", "left_out"),
+    [
+        (None, ["2026-11-19", "2024-01-01"]),
+        (Filters(recency="week"), ["2026-11-13", "2024-01-01"]),
+        (Filters(after=date(2026, 11, 2), before=date(2026, 11, 9)), ["2026-11-01", "2026-11-10"]),
+    ],
+)
+async def test_a_page_dated_outside_the_time_that_was_asked_for_is_no_story(
+    kind: AnswerKind, filters: Filters | None, left_out: list[str]
+) -> None:
+    days = [*left_out, "2026-11-20" if filters is None or filters.recency else "2026-11-05", None]
+    sources = tuple(replace(source, date=day) for source, day in zip(SOURCES, days, strict=False))
+
+    summary = await news(Newsroom("Much has happened [1].", sources=sources, kind=kind), filters=filters)
+
+    assert [story.headline for story in summary.stories] == list(HEADLINES[2:4])
+
+
+@pytest.mark.parametrize(
+    ("title", "path"), [("Technology News | Site1", "technology/"), ("Technology - Site1", "news/technology?hl=en")]
+)
+async def test_the_front_of_a_section_is_no_story(title: str, path: str) -> None:
+    front = replace(SOURCES[0], title=title, url=f"https://site1.example/{path}")
+
+    summary = await news(Newsroom("Chips are up [1].", sources=(front, SOURCES[1]), kind=AnswerKind.PASSAGES))
+
+    assert [story.headline for story in summary.stories] == [HEADLINES[1]]
 
 
 async def test_a_handbook_tells_no_news() -> None:

@@ -21,7 +21,7 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "perplexity_search": ({"query": "python", "max_tokens": 200}, '{"success": true, "content": "Example answer'),
     "web_search": ({"query": "python"}, "Title: Python\nSnippet: Free threads are here.\nURL: https://python.org/"),
     "websearch": ({"query": "python"}, "<result>\nExample answer"),
-    "news_summary": ({"category": "technology", "topic": "python"}, "<result>\n- Example A"),
+    "news_summary": ({"category": "technology", "topic": "python"}, "<result>\n- Example B"),
     "news_deepdive": ({"topic": "python"}, "<result>\n## THE SITUATION\n\nExample answer"),
 }
 each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=PROTOCOLS)

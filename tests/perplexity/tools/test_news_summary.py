@@ -32,9 +32,9 @@ async def test_the_stories_have_their_references_and_who_found_them() -> None:
 
     assert told == (
         "<result>\n- A page: What it says. [1]\n</result>\n\n"
-        "<references>\n- [1] A page (N/A) [https://example.com/]\n</references>\n\n"
+        "<references>\n- [1] A page (N/A) [https://example.com/1]\n</references>\n\n"
         "Found by Brave, because Perplexity is out of credit. "
-        "No model wrote this: headlines and sentences are the pages’ own. Only 1 story was found."
+        "The model kept to no form: headlines and sentences are the pages’ own. Only 1 story was found."
     )
     (question,) = found.questions
     assert "It is 1970-01-01 00:00, UTC." in question.messages[0].content

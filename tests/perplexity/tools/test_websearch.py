@@ -37,7 +37,7 @@ async def test_an_answer_has_its_references_and_who_served_it() -> None:
 
     assert told == (
         "<result>\nIt is so [1].\n</result>\n\n"
-        "<references>\n- [1] A page (N/A) [https://example.com/]\n</references>\n\n"
+        "<references>\n- [1] A page (N/A) [https://example.com/1]\n</references>\n\n"
         "Answered by Perplexity."
     )
 
