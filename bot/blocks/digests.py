@@ -71,8 +71,8 @@ def _header(report: Report) -> Block:
 
 
 def _nothing_new(report: Report) -> OutgoingMessage:
-    line = f"*{title(report.digest.title)}* · Nothing new {_since(report) or 'yet'}."
-    grey = context(" · ".join(filter(None, (*_plan(report), dollars(report.cost_usd)))))
+    line = f"*{title(report.digest.title)}* · {' '.join(filter(None, ('Nothing new', _since(report))))}."
+    grey = context(escape(" · ".join(filter(None, (*_plan(report), dollars(report.cost_usd))))))
     blocks = (section(line), *_late(report), grey, buttons(report.digest.id))
     return OutgoingMessage(text=fallback_text(blocks), blocks=blocks)
 
@@ -85,16 +85,17 @@ def _since(report: Report) -> str:
 
 def _late(report: Report) -> Iterator[Block]:
     if report.why is Why.LATE:
-        due = moment_in_words(report.slot, tz=report.digest.wish.schedule.tz)
-        yield context(f"This is late: it was due on {due}.")
+        tz = report.digest.wish.schedule.tz
+        yield context(f"This is late: it was due on {moment_in_words(report.slot, tz=tz)} ({escape(tz.key)}).")
 
 
 def _plan(report: Report) -> Iterator[str]:
-    """Yield when the digest comes, where it still does."""
+    """Yield when the digest comes by whose clock, and where it still does, when next; not escaped yet."""
+    schedule = report.digest.wish.schedule
     yield f"digest {report.digest.number}"
-    yield report.digest.wish.schedule.words
+    yield f"{schedule.words} ({schedule.tz.key})"
     if report.digest.next_at is not None:
-        yield f"next on {moment_in_words(report.digest.next_at, tz=report.digest.wish.schedule.tz)}"
+        yield f"next on {moment_in_words(report.digest.next_at, tz=schedule.tz)}"
 
 
 def _row(*elements: Block) -> Block:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from bot.blocks.base import OutgoingMessage
 from bot.blocks.elements import context, lines, section
@@ -126,9 +126,17 @@ def _full(limit: int, *, in_channel: bool) -> str:
 def _entry(digest: Digest, channel: str) -> str:
     place = "posted here" if digest.channel_id == channel else "posted elsewhere"
     runs = f"{digest.runs} run{'' if digest.runs == 1 else 's'} in 30 days" if digest.runs else ""
-    cost = dollars(digest.cost_usd) if digest.runs else ""
-    rest = " · ".join(filter(None, (when(digest), next_time(digest), place, runs, cost)))
+    rest = " · ".join(filter(None, (when(digest), next_time(digest), place, runs, *_cost(digest))))
     return f"*{digest.number}*  {title(digest.title)}\n{rest}"
+
+
+def _cost(digest: Digest) -> Iterator[str]:
+    """Yield what the runs cost, and of how many nobody knows it."""
+    if digest.unpriced < digest.runs:
+        yield dollars(digest.cost_usd)
+        yield f"{digest.unpriced} of unknown cost" if digest.unpriced else ""
+    elif digest.runs:
+        yield "cost unknown"
 
 
 def _numbers(numbers: Sequence[int]) -> str:

@@ -63,7 +63,8 @@ class Wish:
 class Digest:
     """A digest as it is kept: `number` is how its owner calls it, `next_at` None unless it is active.
 
-    `runs` and `cost_usd` count what it did in the last 30 days.
+    `runs` and `cost_usd` count what it did in the last 30 days; `unpriced` of the runs came to an end, and nobody knows
+    what they cost.
     """
 
     id: UUID
@@ -74,7 +75,8 @@ class Digest:
     state: State = State.ACTIVE
     next_at: datetime | None = None
     runs: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = None
+    unpriced: int = 0
 
     @property
     def title(self) -> str:

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from bot.digests.base import Digest, Why
 from bot.digests.schedule import DAYS, clock
+from bot.digests.slots import next_slot
 from perplexity.filters import Recency
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
@@ -37,9 +38,17 @@ class Report:
 
     @property
     def speaks(self) -> bool:
-        """Whether it is posted: with news always, without when somebody waits for it or the day is set to say so."""
-        day = self.slot.astimezone(self.digest.wish.schedule.tz).weekday()
-        return bool(self.stories) or self.why is Why.ASKED or day in self.digest.wish.silence
+        """Whether it is posted: with news always, without when somebody waits for it or a day is set to say so."""
+        return bool(self.stories) or self.why is Why.ASKED or self._stands_for_a_set_day
+
+    @property
+    def _stands_for_a_set_day(self) -> bool:
+        """Whether its slot, or one that came due while it waited, lies on a day that is set to tell silence."""
+        schedule, slot = self.digest.wish.schedule, self.slot
+        days = {slot.astimezone(schedule.tz).weekday()}
+        while (slot := next_slot(schedule, slot)) <= self.now:
+            days.add(slot.astimezone(schedule.tz).weekday())
+        return bool(days & self.digest.wish.silence)
 
     def with_new(self, stories: Sequence[Story], *, since: datetime | None) -> Report:
         """Return it with the stories that are new since a moment."""
@@ -47,11 +56,11 @@ class Report:
 
 
 def since_in_words(moment: datetime, *, now: datetime, tz: ZoneInfo) -> str:
-    """Return "since Tuesday": the time of a moment today, the weekday of one this week, the day of an earlier one."""
+    """Return "since Tuesday": the time and zone of a moment today, the weekday of one this week, or else the day."""
     then = moment.astimezone(tz)
     days = (now.astimezone(tz).date() - then.date()).days
     if days < 1:
-        return f"since {clock(then.time())} today"
+        return f"since {clock(then.time())} today ({tz.key})"
     if days == 1:
         return "since yesterday"
     return f"since {DAYS[then.weekday()]}" if days < len(DAYS) else f"since {then.day} {then:%B}"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 _FIGURES = """
-    SELECT d.*, coalesce(f.runs, 0) AS runs, coalesce(f.cost_usd, 0) AS cost_usd
+    SELECT d.*, coalesce(f.runs, 0) AS runs, f.cost_usd, coalesce(f.unpriced, 0) AS unpriced
     FROM digests d
     LEFT JOIN LATERAL (
-        SELECT count(*) AS runs, sum(q.cost_usd) AS cost_usd
+        SELECT count(*) AS runs, sum(q.cost_usd) AS cost_usd, count(*) FILTER (
+            WHERE q.cost_usd IS NULL AND q.state NOT IN ('received', 'working', 'delivering')) AS unpriced
         FROM digest_runs r JOIN questions q ON q.id = r.question_id
         WHERE r.digest_id = d.id AND r.slot > %(now)s - interval '30 days') f ON true
 """
@@ -51,7 +52,7 @@ DELETE = "DELETE FROM digests WHERE id = %(id)s"
 """Forget a digest; the questions of its runs stay, with what they cost."""
 
 DUE = """
-    SELECT *, 0 AS runs, 0.0 AS cost_usd FROM digests
+    SELECT *, 0 AS runs, NULL AS cost_usd, 0 AS unpriced FROM digests
     WHERE state = 'active' AND next_at <= %(now)s
     ORDER BY next_at
     LIMIT 1

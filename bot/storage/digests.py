@@ -172,4 +172,5 @@ def _digest(row: Mapping[str, Any]) -> Digest:
         next_at=row["next_at"],
         runs=row["runs"],
         cost_usd=row["cost_usd"],
+        unpriced=row["unpriced"],
     )

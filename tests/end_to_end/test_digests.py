@@ -124,6 +124,16 @@ async def test_what_a_run_costs_is_recorded_and_listed(world: World, database: s
     assert "posted here · 1 run in 30 days · $0.25" in said(world, "t4")
 
 
+async def test_a_cost_that_nobody_knows_is_not_listed_as_none(world: World, database: str) -> None:
+    await watched(world)
+    await run(world, BUDGET, settled=3, trigger="t2")
+    assert await rows(database, "UPDATE questions SET cost_usd = NULL WHERE surface = 'digest' RETURNING 1") == [(1,)]
+    await world.asks("/pplx watch list", trigger="t4")
+    await world.settled(4)
+
+    assert "posted here · 1 run in 30 days · cost unknown" in said(world, "t4")
+
+
 async def test_a_slot_that_comes_is_worked_on_by_the_app_and_only_news_is_posted(world: World, database: str) -> None:
     await watched(world, "/pplx watch world 9:00")
     world.perplexity.script("/v1/agent", told(BUDGET), told(BUDGET))

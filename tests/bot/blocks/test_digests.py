@@ -49,6 +49,7 @@ DIGEST = Digest(
     wish=wish(),
     next_at=datetime(2026, 11, 23, 8, 0, tzinfo=UTC),
 )
+PLAN, NEXT = "every day at 9:00 (Europe/Berlin)", "next on Monday, 23 November at 9:00"
 
 
 def summary(*stories: Story) -> NewsSummary:
@@ -74,7 +75,7 @@ def test_a_post_has_what_is_new_its_plan_its_cost_and_its_buttons() -> None:
     said = words(message)
     assert "*Technology: databases* · 1 new story since Tuesday · as of <!date^" in said
     assert "<https://site.example/1|Parliament passes the budget>" in said
-    assert "$0.0025 · digest 2 · every day at 9:00 · next on Monday, 23 November at 9:00 · visible to everyone" in said
+    assert f"$0.0025 · digest 2 · {PLAN} · {NEXT} · visible to everyone" in said
     assert [button["action_id"] for button in message.blocks[-1]["elements"]] == [
         "digest_run",
         "digest_pause",
@@ -87,7 +88,7 @@ def test_a_post_has_what_is_new_its_plan_its_cost_and_its_buttons() -> None:
 def test_what_it_cost_to_find_nothing_is_told() -> None:
     (message,) = digest_messages(replace(report(why=Why.ASKED), summary=None, cost_usd=0.0025))
 
-    assert "at 9:00 · $0.0025" in words(message)
+    assert f"digest 2 · {PLAN} · {NEXT} · $0.0025" in words(message)
 
 
 def test_the_first_post_does_not_say_since_when_things_are_new() -> None:
@@ -97,7 +98,7 @@ def test_the_first_post_does_not_say_since_when_things_are_new() -> None:
 def test_a_late_post_says_so() -> None:
     said = words(*digest_messages(report(STORY, why=Why.LATE)))
 
-    assert "This is late: it was due on Saturday, 21 November at 13:00." in said
+    assert "This is late: it was due on Saturday, 21 November at 13:00 (Europe/Berlin)." in said
 
 
 @pytest.mark.parametrize(
@@ -105,10 +106,10 @@ def test_a_late_post_says_so() -> None:
     [
         (report(), None),
         (report(silence=(4, 6)), None),
-        (report(silence=(5,)), "Nothing new yet."),
+        (report(silence=(5,)), "Nothing new."),
         (report(silence=(5,), since=SATURDAY - timedelta(days=4)), "Nothing new since Tuesday."),
         (report(why=Why.ASKED, since=SATURDAY - timedelta(days=1)), "Nothing new since yesterday."),
-        (replace(report(why=Why.ASKED), summary=None), "Nothing new yet."),
+        (replace(report(why=Why.ASKED), summary=None), "Nothing new."),
     ],
 )
 def test_silence_is_told_only_where_somebody_wants_to_know(quiet: Report, line: str | None) -> None:
@@ -118,10 +119,29 @@ def test_silence_is_told_only_where_somebody_wants_to_know(quiet: Report, line: 
 
 
 @pytest.mark.parametrize(
+    ("hours", "set_day", "speaks"),
+    [
+        (0, 5, True),
+        (0, 6, False),
+        (20, 6, True),
+        (19, 6, False),
+        (49, 5, True),
+        (49, 6, True),
+        (49, 0, True),
+        (49, 1, False),
+    ],
+)
+def test_a_run_that_waited_speaks_for_each_slot_that_came_meanwhile(hours: int, set_day: int, speaks: bool) -> None:
+    waited = replace(report(silence=(set_day,)), now=SATURDAY + timedelta(hours=hours))
+
+    assert bool(digest_messages(waited)) is speaks
+
+
+@pytest.mark.parametrize(
     ("hours", "said"),
     [
-        (1, "since 12:00 today"),
-        (13, "since 0:00 today"),
+        (1, "since 12:00 today (Europe/Berlin)"),
+        (13, "since 0:00 today (Europe/Berlin)"),
         (14, "since yesterday"),
         (38, "since Thursday"),
         (6 * 24, "since Sunday"),
@@ -140,7 +160,6 @@ def test_the_first_run_looks_back_a_day__and_so_does_one_after_a_long_day() -> N
     assert recency(SATURDAY - timedelta(hours=27), now=SATURDAY) == "week"
 
 
-PLAN, NEXT = "every day at 9:00 (Europe/Berlin)", "next on Monday, 23 November at 9:00"
 PAUSED = replace(DIGEST, state=State.PAUSED, next_at=None)
 RAN = replace(DIGEST, number=3, runs=12, cost_usd=0.06, channel_id="C2")
 
@@ -157,6 +176,10 @@ RAN = replace(DIGEST, number=3, runs=12, cost_usd=0.06, channel_id="C2")
         (Listed(digests=()), "You have no digests yet."),
         (Listed(digests=(DIGEST, RAN)), f"*2*  Technology: databases\\n{PLAN} · {NEXT} · posted here\\n*3*  "),
         (Listed(digests=(RAN,)), f"{PLAN} · {NEXT} · posted elsewhere · 12 runs in 30 days · $0.06"),
+        (Listed(digests=(replace(RAN, unpriced=12, cost_usd=None),)), "elsewhere · 12 runs in 30 days · cost unknown"),
+        (Listed(digests=(replace(RAN, unpriced=2),)), "12 runs in 30 days · $0.06 · 2 of unknown cost"),
+        (Listed(digests=(replace(RAN, cost_usd=0.0),)), "12 runs in 30 days · free"),
+        (Listed(digests=(replace(RAN, runs=1, cost_usd=None),)), '· 1 run in 30 days"'),
         (Listed(digests=(PAUSED,)), "(Europe/Berlin) · paused · posted here"),
         (Listed(digests=(replace(PAUSED, state=State.STOPPED),)), "(Europe/Berlin) · stopped itself · posted here"),
         (Changed(verb=Verb.PAUSE, digest=PAUSED), "Digest 2 (Technology: databases) is paused."),

@@ -15,6 +15,7 @@ from bot.delivery.channel import ToChannel
 from bot.delivery.chat import Chat
 from bot.delivery.posting import Sent, TryLater, WayClosed
 from bot.delivery.ways import Letter
+from bot.scopes import HISTORIES
 from bot.storage.questions import QuestionRow
 from tests.fakes.rows import message, row
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
@@ -23,7 +24,6 @@ from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
 @pytest.fixture
 async def slack() -> AsyncIterator[FakeSlack]:
     async with FakeSlack() as fake:
-        fake.scopes.append("channels:history")
         yield fake
 
 
@@ -46,20 +46,40 @@ def letter(**changes: Any) -> Letter:
     return replace(Letter(row=digest, part=0, message=message(1), audience=Audience.CHANNEL), **changes)
 
 
+def _to(channel: str, **changes: Any) -> Letter:
+    return letter(row=row(surface="digest", response_url=None, channel_id=channel), **changes)
+
+
 def test_only_what_a_digest_says_to_everyone_goes_there(way: ToChannel) -> None:
     assert way.takes(letter())
     assert not way.takes(letter(audience=Audience.ASKER))
     assert not way.takes(letter(row=row(surface="slash")))
 
 
-async def test_a_letter_in_doubt_is_looked_for_before_it_is_posted_again(way: ToChannel, slack: FakeSlack) -> None:
-    first = await way.post(letter())
-    again = await way.post(letter(in_doubt=True))
+@pytest.mark.parametrize(
+    ("channel", "also", "posts"),
+    [("D1", (), 1), ("C1", HISTORIES, 1), ("C1", (), 2)],
+    ids=["direct message", "a channel whose history may be read", "a channel by the manifest's scopes"],
+)
+async def test_a_letter_in_doubt_is_looked_for_where_the_app_may_look_and_else_posted_again(
+    way: ToChannel, slack: FakeSlack, channel: str, also: tuple[str, ...], posts: int
+) -> None:
+    slack.scopes += also
+    first = await way.post(_to(channel))
+    again = await way.post(_to(channel, in_doubt=True))
 
     assert isinstance(first, Sent)
-    assert first == again
-    (post,) = slack.posts
-    assert (post.payload["channel"], post.payload.get("thread_ts")) == ("C1", None)
+    assert isinstance(again, Sent)
+    assert [(post.payload["channel"], post.payload.get("thread_ts")) for post in slack.posts] == [
+        (channel, None)
+    ] * posts
+
+
+async def test_where_nobody_can_look_it_is_said_how_blind_a_further_try_is(way: ToChannel, slack: FakeSlack) -> None:
+    slack.fail("chat.postMessage", *[Fault(status=503, accept=True)] * 2)
+
+    assert await way.post(letter()) == TryLater(error="http_503", ambiguous=True)
+    assert await way.post(letter(in_doubt=True)) == TryLater(error="http_503", ambiguous=True, blind=True)
 
 
 async def test_a_channel_that_is_closed_is_told_and_one_that_is_away_is_not(
