@@ -47,6 +47,19 @@ async def test_a_digest_whose_channel_is_closed_stops_and_its_owner_is_told(
     assert await rows(database, "SELECT state, next_at FROM digests") == [("stopped", None)]
 
 
+async def test_who_watches_in_a_direct_message_between_others_is_not_told_to_invite_the_app(
+    world: World, database: str
+) -> None:
+    await watched(world)
+    await rows(database, "UPDATE digests SET channel_id = 'DU7' RETURNING 1")
+    world.slack.fail("chat.postMessage", refusal("channel_not_found"))
+    await run(world, BUDGET, settled=4, trigger="t2")
+
+    notice, _ = told_directly(world)
+    assert "I cannot post in a direct message between others." in notice
+    assert "/invite" not in notice
+
+
 async def test_the_owner_is_told_also_by_a_slack_that_is_busy_for_a_moment(world: World) -> None:
     await watched(world)
     busy = Fault(status=429, headers={"Retry-After": "0"})
