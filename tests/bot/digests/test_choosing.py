@@ -23,21 +23,9 @@ from perplexity.news.summary import MOST, NewsSummary
 from perplexity.types import Source
 from tests.fakes.digest_office import Office
 from tests.fakes.digests import SATURDAY, Flickering, kept, no_job, wish
-from tests.fakes.newsroom import BUDGET, PLANT, VOLCANO
+from tests.fakes.newsroom import BUDGET, PLANT, TEN, VOLCANO
 
 MANY = 40
-TEN = (
-    BUDGET,
-    VOLCANO,
-    PLANT,
-    "Whales return to the bay",
-    "Court frees the mayor",
-    "Rail strike paralyses Lyon",
-    "Banana prices double",
-    "Chess champion retires",
-    "Asteroid passes between Earth and Moon",
-    "Dam bursts in Kenya",
-)
 
 
 def story(headline: str, number: int = 1) -> Story:
