@@ -85,7 +85,7 @@ class Running:
         wish = digest.wish
         try:
             summary = await news_summary(
-                work.provider, category=wish.category, topic=wish.topic, filters=filters, now=now
+                work.provider, category=wish.category, topic=wish.topic, filters=filters, now=now, most=None
             )
         except PerplexityError as error:
             if not _found_nothing(error):

@@ -10,9 +10,10 @@ from bot.digests.base import State, Why
 from bot.people import Presence
 from bot.storage.seen_stories import SEEN_DAYS
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, TimedOut
+from perplexity.news.summary import MOST
 from perplexity.types import Attempt
 from tests.fakes.digest_office import Office
-from tests.fakes.newsroom import BUDGET, PLANT, VOLCANO
+from tests.fakes.newsroom import BUDGET, PLANT, TEN, VOLCANO
 
 
 async def test_only_what_no_run_has_posted_is_new(office: Office) -> None:
@@ -84,6 +85,12 @@ async def test_a_run_that_a_pause_holds_back_has_not_looked(office: Office) -> N
     office.clock.now += timedelta(hours=20)
     assert await office.told(VOLCANO, why=Why.ASKED) == [VOLCANO]
     assert [question.filters.recency for question in office.newsroom.questions] == ["day", "week", "week"]
+
+
+async def test_what_is_new_is_chosen_among_all_that_is_found_and_then_eight_are_told(office: Office) -> None:
+    found = (*TEN, "Ferry service to the island resumes", "Beekeepers warn of mites")
+    assert await office.told(*found) == list(found[:MOST])
+    assert await office.told(*found) == list(found[MOST:])
 
 
 async def test_what_it_costs_to_find_nothing_is_told(office: Office) -> None:
