@@ -20,7 +20,6 @@ from bot.delivery.deliver import Delivery, all_ways
 from bot.delivery.response_url import ResponseUrls
 from bot.delivery.showing import Showing
 from bot.digests.room import DigestRoom
-from bot.digests.runs import COMMAND as DIGEST
 from bot.filing import Filing
 from bot.jobs import STALLED_AFTER_SECONDS, Jobs
 from bot.journal import Journal
@@ -84,7 +83,7 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
             office=WorkspaceOffice(
                 admins=Admins(client, named=settings.admins), attempts=attempts, watching=digests.desk
             ),
-            commands={command.name: command for command in COMMANDS} | {DIGEST: digests.running.command()},
+            commands={command.name: command for command in COMMANDS} | digests.commands,
             patience=patience,
             agent=asked.agent,
             diver=asked.diver,

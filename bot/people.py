@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from enum import Enum
 from typing import Any
 
 from slack_sdk.web.async_client import AsyncWebClient
@@ -19,8 +20,24 @@ log = logging.getLogger(__name__)
 
 GONE = frozenset({"user_not_found", "user_not_visible"})
 
+SHUT_OUT = frozenset({
+    "account_inactive", "invalid_auth", "not_authed", "org_login_required", "team_access_not_granted", "token_expired",
+    "token_revoked",
+})  # fmt: skip
+"""What Slack says to an app that was removed from the workspace, or whose token is of no use, whatever it asks."""
+
 PAUSES = (1.0, 3.0)
 """Seconds between the tries to learn a zone, which is asked for once in a digest's life."""
+
+
+class Presence(Enum):
+    """Whether somebody is still there."""
+
+    HERE = "here"
+    """As far as anybody knows: also where Slack cannot be asked."""
+    LEFT = "left"
+    UNREACHABLE = "unreachable"
+    """The app itself is not let into the workspace."""
 
 
 class People:
@@ -45,13 +62,15 @@ class People:
                 await self._sleep(pause)
         return None
 
-    async def has_left(self, user_id: str) -> bool:
-        """Tell whether somebody's account is closed; False where Slack cannot be asked."""
+    async def presence(self, user_id: str) -> Presence:
+        """Tell whether somebody's account is closed."""
         try:
-            return bool((await self._user(user_id)).get("deleted"))
+            return Presence.LEFT if (await self._user(user_id)).get("deleted") else Presence.HERE
         except FAILURES as error:
             failed = meaning(error)
-            return isinstance(failed, WayClosed) and failed.error in GONE
+        if not isinstance(failed, WayClosed) or failed.error not in GONE | SHUT_OUT:
+            return Presence.HERE
+        return Presence.LEFT if failed.error in GONE else Presence.UNREACHABLE
 
     async def _user(self, user_id: str) -> dict[str, Any]:
         response = await self._client.users_info(user=user_id)

@@ -1,72 +1,48 @@
-"""Stops a digest whose owner has left, or whose channel the app cannot post to any more, and tells the owner."""
+"""Stops a digest whose owner has left, or whose channel the app cannot post to any more, and has that said."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from uuid import UUID, uuid4
 
-from bot.blocks import gate
-from bot.blocks.digests import stopped_message
-from bot.delivery.chat import FAILURES, Chat
-from bot.digests.base import Digest
-from bot.digests.runs import SURFACE, read
-from bot.digests.tick import utc_now
+from bot.digests.base import Digest, Owner
+from bot.digests.notices import OWNER_LEFT, Notice, question_of
+from bot.digests.runs import COMMAND, read
+from bot.people import SHUT_OUT
 from bot.storage.digests import Digests
 from bot.storage.patience import Patience
 from bot.storage.questions import QuestionRow
 
 log = logging.getLogger(__name__)
 
-OWNER_LEFT = "The account of whoever set it up is closed."
-NOT_A_MEMBER = "I am not a member of its channel, so I cannot post there. Invite me there with /invite first."
-BETWEEN_OTHERS = "I cannot post in a direct message between others. Set it up in the one with me, or in a channel."
-NOT_ALLOWED = "The settings of this workspace do not let me post in its channel. An admin can change that."
-REASONS = {
-    "not_in_channel": NOT_A_MEMBER,
-    "channel_not_found": NOT_A_MEMBER,
-    "is_archived": "Its channel is archived.",
-    "no_permission": NOT_ALLOWED,
-    "restricted_action": NOT_ALLOWED,
-    "restricted_action_read_only_channel": NOT_ALLOWED,
-    "restricted_action_thread_only_channel": NOT_ALLOWED,
-    "restricted_action_non_threadable_channel": NOT_ALLOWED,
-}
-"""What Slack says when a digest can be posted no more, for the owner.
-
-https://docs.slack.dev/reference/methods/chat.postMessage#errors
-"""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Leaving:
-    """Ends what nobody can read. `call` is how people call the command; `now` is the clock."""
+    """Ends what nobody can read. `new_id` makes the ids of questions."""
 
     digests: Digests
-    chat: Chat
     patience: Patience
-    call: str
-    now: Callable[[], datetime] = utc_now
+    new_id: Callable[[], UUID] = uuid4
 
     async def closed(self, row: QuestionRow, error: str) -> None:
-        """Take note that Slack did not let a question's answer into its channel, and why."""
-        if row.surface != SURFACE or error not in REASONS:
-            return
-        digest = await self.patience(lambda: self.digests.get(read(row.text).digest_id, now=self.now()))
-        if digest is not None:
-            direct = error == "channel_not_found" and digest.channel_id.startswith("D")
-            await self.stop(digest, because=BETWEEN_OTHERS if direct else REASONS[error])
+        """Take note that Slack did not let a digest into its channel, and why.
 
-    async def stop(self, digest: Digest, *, because: str) -> None:
-        """Stop a digest, and tell its owner once, in a direct message that is tried once."""
-        if not await self.patience(lambda: self.digests.stop(digest.id)):
+        An app that Slack does not let in at all stops nothing: its next run asks nobody until it is let in again.
+        """
+        if row.command != COMMAND or error in SHUT_OUT:
             return
-        log.warning("digest.stopped", extra={"digest": str(digest.id)})
-        message = gate.seal(stopped_message(digest, because=because, call=self.call))
-        try:
-            channel = await self.chat.open_direct(digest.owner.user_id)
-        except FAILURES as error:
-            log.warning("digest.owner_not_told", extra={"digest": str(digest.id), "error": type(error).__name__})
-            return
-        await self.chat.post(channel, message, question="", part=0)
+        notice = Notice(digest_id=read(row.text).digest_id, word=error)
+        owner = Owner(team_id=row.team_id, user_id=row.user_id)
+        await self._stop(notice, by=row.id, owner=owner, channel_id=row.channel_id)
+
+    async def owner_left(self, digest: Digest, *, by: UUID) -> None:
+        """Stop a digest whose owner's account is closed; `by` is the question of the run that found out."""
+        notice = Notice(digest_id=digest.id, word=OWNER_LEFT)
+        await self._stop(notice, by=by, owner=digest.owner, channel_id=digest.channel_id)
+
+    async def _stop(self, notice: Notice, *, by: UUID, owner: Owner, channel_id: str) -> None:
+        question = question_of(notice, id=self.new_id(), by=by, owner=owner, channel_id=channel_id)
+        if await self.patience(lambda: self.digests.stop(notice.digest_id, question)):
+            log.warning("digest.stopped", extra={"digest": str(notice.digest_id), "error": notice.word})

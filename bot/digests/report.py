@@ -66,9 +66,9 @@ def since_in_words(moment: datetime, *, now: datetime, tz: ZoneInfo) -> str:
     return f"since {DAYS[then.weekday()]}" if days < len(DAYS) else f"since {then.day} {then:%B}"
 
 
-def recency(last_run: datetime | None, *, now: datetime) -> Recency:
+def recency(last_look: datetime | None, *, now: datetime) -> Recency:
     """Return how far back to look so that nothing between two runs is missed; the first run looks back a day."""
-    passed = now - last_run if last_run is not None else _DAY
+    passed = now - last_look if last_look is not None else _DAY
     if passed <= _DAY + _SLACK:
         return "day"
     return "week" if passed <= len(DAYS) * _DAY + _SLACK else "month"

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.commands.base import Command
 from bot.commands.slash import UMBRELLA
 from bot.commands.watch import WATCH
 from bot.delivery.channel import ToChannel
 from bot.delivery.chat import Chat
+from bot.digests.choosing import Choosing
 from bot.digests.desk import Desk
 from bot.digests.leaving import Leaving
+from bot.digests.notices import Noticing
 from bot.digests.running import Running
 from bot.digests.runs import SURFACE
 from bot.digests.tick import Ticker
@@ -24,10 +27,13 @@ from bot.storage.patience import Patience
 
 @dataclass(frozen=True, kw_only=True)
 class DigestRoom:
-    """Where digests are changed, what makes one, how one gets to its channel, and what sees that one is due."""
+    """Where digests are changed, how one gets to its channel, and what sees that one is due.
+
+    `commands` are what workers do for digests, by name: make one, and say that one cannot be posted.
+    """
 
     desk: Desk
-    running: Running
+    commands: dict[str, Command[Any, Any]]
     to_channel: ToChannel
     ticker: Ticker
 
@@ -43,10 +49,18 @@ class DigestRoom:
             call=f"/{settings.command_prefix}{UMBRELLA} {WATCH.name}",
             limits=Limits(per_user=settings.digests_per_user, per_channel=settings.digests_per_channel),
         )
-        leaving = Leaving(digests=digests, chat=chat, patience=patience, call=desk.call)
+        leaving = Leaving(digests=digests, patience=patience)
+        running = Running(
+            digests=digests,
+            presence=people.presence,
+            leaving=leaving,
+            choosing=Choosing(seen=digests.seen, patience=patience),
+            patience=patience,
+        )
+        noticing = Noticing(digests=digests, patience=patience, call=desk.call)
         return cls(
             desk=desk,
-            running=Running(digests=digests, has_left=people.has_left, leaving=leaving),
+            commands={command.name: command for command in (running.command(), noticing.command())},
             to_channel=ToChannel(chat=chat, surface=SURFACE, on_closed=leaving.closed),
             ticker=Ticker(digests=digests),
         )

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from uuid import UUID
 
 from bot.blocks.base import Audience, OutgoingMessage
 from bot.blocks.digests import digest_messages, failed_message
 from bot.commands.base import Command, Work
-from bot.digests.base import State, Why
-from bot.digests.leaving import OWNER_LEFT, Leaving
+from bot.digests.base import Digest, State, Why
+from bot.digests.choosing import Choosing
+from bot.digests.leaving import Leaving
 from bot.digests.report import Report, recency
 from bot.digests.runs import COMMAND, Run, read
+from bot.people import Presence
 from bot.storage.digests import Digests
+from bot.storage.patience import Patience
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError
 from perplexity.filters import Filters
-from perplexity.news.stories import fingerprint, new_since
 from perplexity.news.summary import news_summary
 from perplexity.rounds import RESTING
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Running:
-    """Makes digests. `has_left` tells whether somebody's account is closed."""
+    """Makes digests. `presence` tells whether somebody is still there."""
 
     digests: Digests
-    has_left: Callable[[str], Awaitable[bool]]
+    presence: Callable[[str], Awaitable[Presence]]
     leaving: Leaving
+    choosing: Choosing
+    patience: Patience
 
     def command(self) -> Command[Run, Report | None]:
         """Return it in the form in which a worker works on questions."""
@@ -46,52 +54,44 @@ class Running:
         )
 
     async def report(self, run: Run, work: Work) -> Report | None:
-        """Find what is new; None for a digest that is no more, or does not run. Raises PerplexityError."""
+        """Find what is new; None for a digest that is no more, or does not run. Raises PerplexityError.
+
+        Nobody is asked, or paid, while the app may not post at all: what was missed is told once it may again.
+        """
         now = datetime.fromtimestamp(work.now(), UTC)
-        digest = await self.digests.get(run.digest_id, now=now)
+        digest = await self.patience(lambda: self.digests.get(run.digest_id, now=now))
         if digest is None or not (digest.state is State.ACTIVE or run.why is Why.ASKED):
             return None
-        if await self.has_left(digest.owner.user_id):
-            await self.leaving.stop(digest, because=OWNER_LEFT)
+        if not await self._reaches_owner(digest, by=work.question):
             return None
         report = Report(digest=digest, why=run.why_at(now), slot=run.slot, now=now)
-        return await self._with_new(await self._with_summary(report, work), work)
+        return await self.choosing.with_new(await self._with_summary(report, work), question_id=work.question)
+
+    async def _reaches_owner(self, digest: Digest, *, by: UUID) -> bool:
+        presence = await self.presence(digest.owner.user_id)
+        if presence is Presence.LEFT:
+            await self.leaving.owner_left(digest, by=by)
+        if presence is Presence.UNREACHABLE:
+            log.warning("digest.not_made", extra={"digest": str(digest.id), "error": "app not let in"})
+        return presence is Presence.HERE
 
     async def _with_summary(self, report: Report, work: Work) -> Report:
         """Ask for everything since the run before this one; there may be no news at all, which costs as well."""
         digest, now = report.digest, report.now
-        last_run = await self.digests.last_run(digest.id, question_id=work.question)
-        filters = Filters(recency=recency(last_run, now=now))
+        last_look = await self.patience(
+            lambda: self.digests.seen.last_look(digest.id, question_id=work.question, now=now)
+        )
+        filters = Filters(recency=recency(last_look, now=now))
         wish = digest.wish
         try:
             summary = await news_summary(
-                work.provider, category=wish.category, topic=wish.topic, filters=filters, now=now
+                work.provider, category=wish.category, topic=wish.topic, filters=filters, now=now, most=None
             )
         except PerplexityError as error:
             if not _found_nothing(error):
                 raise
             return replace(report, cost_usd=error.cost_usd if isinstance(error, NothingFound) else None)
         return replace(report, summary=summary, cost_usd=summary.cost_usd)
-
-    async def _with_new(self, report: Report, work: Work) -> Report | None:
-        """Return the report of what is new; None where the digest was deleted or paused while it was made."""
-        stories = report.summary.stories if report.summary else ()
-        prints = {fingerprint(story, among=stories): story for story in stories}
-
-        def new(seen: Sequence[str]) -> list[str]:
-            return [fingerprint(story, among=stories) for story in new_since(stories, seen)]
-
-        recorded = await self.digests.record(
-            report.digest.id,
-            question_id=work.question,
-            now=report.now,
-            choose=new,
-            asked=report.why is Why.ASKED,
-        )
-        if recorded is None:
-            return None
-        chosen, since = recorded
-        return report.with_new([prints[one] for one in chosen], since=since)
 
 
 def _found_nothing(error: PerplexityError) -> bool:

@@ -10,7 +10,9 @@ from datetime import UTC, datetime
 from functools import partial
 from uuid import UUID, uuid4
 
+from bot.digests.base import Digest
 from bot.digests.runs import plan
+from bot.digests.slots import next_slot
 from bot.storage.digests import Digests
 from bot.storage.patience import AWAY
 
@@ -47,12 +49,19 @@ class Ticker:
 
     async def tick(self) -> int:
         """Begin every run that is due, and return of how many digests this process did so."""
-        begun = 0
         now = self.now()
+        while (digest := await self.digests.set_right(partial(next_of, now=now), now=now)) is not None:
+            log.warning("digest.set_right", extra={"digest": str(digest)})
+        begun = 0
         while (digest := await self.digests.run_due(partial(plan, now=now, new_id=self.new_id), now=now)) is not None:
             log.info("digest.due", extra={"digest": str(digest)})
             begun += 1
         return begun
+
+
+def next_of(digest: Digest, *, now: datetime) -> datetime:
+    """Return when a digest is due next."""
+    return next_slot(digest.wish.schedule, now)
 
 
 def seconds_to_next_minute(now: datetime) -> float:

@@ -60,6 +60,15 @@ DUE = """
 """
 """Hold a digest that is due and that no other process holds."""
 
+ASTRAY = f"""
+    {_FIGURES}
+    WHERE d.state = 'active' AND d.next_at > %(now)s + (9 - cardinality(d.days)) * interval '1 day'
+    ORDER BY d.next_at DESC
+    LIMIT 1
+    FOR UPDATE OF d SKIP LOCKED
+"""
+"""Hold a digest that is due later than its days of the week allow, with a day to spare for changes of the clocks."""
+
 ADVANCE = "UPDATE digests SET next_at = %(next_at)s WHERE id = %(id)s"
 """Say when a digest is due again."""
 
@@ -85,21 +94,25 @@ WAITING = """
 """Whether a run of a digest still waits for a worker."""
 
 SEEN = """
-    SELECT s.fingerprint, s.at FROM digest_seen s
+    SELECT s.fingerprint, s.at, s.place FROM digest_seen s
     LEFT JOIN questions q ON q.id = s.question_id
-    WHERE s.digest_id = %(id)s AND s.question_id <> %(question_id)s
+    WHERE s.digest_id = %(id)s AND s.question_id <> %(question_id)s AND s.place > %(place)s
       AND s.at > %(now)s - %(days)s * interval '1 day'
       AND (q.state IS NULL OR q.state NOT IN ('failed', 'expired'))
     ORDER BY s.at DESC
     LIMIT %(most)s
 """
-"""What other runs posted, the latest first."""
+"""What other runs posted since the table was read up to a place, the latest first."""
 
-LAST_RUN = """
+LOOKED = "UPDATE digest_runs SET looked = true WHERE digest_id = %(id)s AND question_id = %(question_id)s"
+"""Note that a run has looked for news, and that what it found was told or is known."""
+
+LAST_LOOK = """
     SELECT max(r.slot) AS slot FROM digest_runs r JOIN questions q ON q.id = r.question_id
-    WHERE r.digest_id = %(id)s AND r.question_id <> %(question_id)s AND q.state = 'answered'
+    WHERE r.digest_id = %(id)s AND r.question_id <> %(question_id)s AND r.looked AND r.slot <= %(now)s
+      AND q.state = 'answered'
 """
-"""When a digest last looked."""
+"""For which moment a digest last looked; one that is still to come is a mistake of some computer's clock."""
 
 UNSEE = """
     DELETE FROM digest_seen

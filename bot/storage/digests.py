@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, LiteralString
@@ -16,10 +16,7 @@ from bot.digests.schedule import Schedule
 from bot.storage import digest_queries as sql
 from bot.storage import queries
 from bot.storage.questions import Defer, NewQuestion, Pool, storable
-
-SEEN_DAYS = 30
-MOST_SEEN = 500
-"""Of so many stories it is remembered that they were posted."""
+from bot.storage.seen_stories import SeenStories
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,9 +37,13 @@ class Planned:
 
 
 class Digests:
-    """The tables' operations. `defer` puts a question's job into the transaction that begins a run."""
+    """The tables' operations. `defer` puts a question's job into the transaction that begins a run.
+
+    `seen` are the stories that were posted.
+    """
 
     def __init__(self, pool: Pool, defer: Defer) -> None:
+        self.seen = SeenStories(pool)
         self._pool = pool
         self._defer = defer
 
@@ -79,10 +80,12 @@ class Digests:
         """Pause a digest, or let it run from `next_at` on."""
         await self._execute(sql.SET_STATE, {"id": id, "state": state, "next_at": next_at})
 
-    async def stop(self, id: UUID) -> bool:
-        """Stop a digest that runs; False when it does not."""
+    async def stop(self, id: UUID, notice: NewQuestion) -> bool:
+        """Stop a digest, and ask the question that says why, in one transaction; False when it does not run anyway."""
         async with self._pool.connection() as connection:
-            return await _one(connection, sql.STOP, {"id": id}) is not None
+            stopped = await _one(connection, sql.STOP, {"id": id}) is not None
+            await self._ask(connection, notice)
+        return stopped
 
     async def delete(self, id: UUID) -> None:
         """Forget a digest."""
@@ -104,6 +107,18 @@ class Digests:
             await connection.execute(sql.ADVANCE, {"id": row["id"], "next_at": planned.next_at})
         return UUID(str(row["id"]))
 
+    async def set_right(self, next_at: Callable[[Digest], datetime], *, now: datetime) -> UUID | None:
+        """Say anew when one digest is due that was put off too far, as by a process whose clock is ahead.
+
+        Returns the digest's id, None when there is none.
+        """
+        async with self._pool.connection() as connection:
+            row = await _one(connection, sql.ASTRAY, {"now": now})
+            if row is None:
+                return None
+            await connection.execute(sql.ADVANCE, {"id": row["id"], "next_at": next_at(_digest(row))})
+        return UUID(str(row["id"]))
+
     async def run_now(self, id: UUID, question: NewQuestion, *, now: datetime) -> bool:
         """Begin a run that its owner asked for; False while another one goes on that was not asked for so."""
         async with self._pool.connection() as connection:
@@ -111,44 +126,13 @@ class Digests:
             running = await _one(connection, sql.RUNNING, {"id": id}) is not None
             return there and not running and await self._begin(connection, id, now, question)
 
-    async def record(
-        self,
-        id: UUID,
-        *,
-        question_id: UUID,
-        now: datetime,
-        choose: Callable[[Sequence[str]], Sequence[str]],
-        asked: bool,
-    ) -> tuple[Sequence[str], datetime | None] | None:
-        """Note which stories a run posts; return them, and when another run last posted some.
-
-        `choose` is given the fingerprints of what was posted and returns those that are new; two runs of one digest do
-        so one after the other. A run that is interrupted may do it again. None, and nothing is noted, for a digest that
-        is deleted meanwhile, or that is paused or stopped, unless the run was `asked` for.
-        """
-        values = {"id": id, "question_id": question_id, "now": now, "days": SEEN_DAYS, "most": MOST_SEEN}
-        async with self._pool.connection() as connection:
-            digest = await _one(connection, sql.LOCK, values)
-            await connection.execute(sql.UNSEE, values)
-            if digest is None or not (asked or digest["state"] == State.ACTIVE):
-                return None
-            seen = await (await connection.execute(sql.SEEN, values)).fetchall()
-            chosen = choose([row["fingerprint"] for row in seen])
-            await connection.execute(sql.SEE, values | {"fingerprints": list(map(storable, chosen))})
-        return chosen, seen[0]["at"] if seen else None
-
-    async def last_run(self, id: UUID, *, question_id: UUID) -> datetime | None:
-        """Return when another run than this last looked for news, None when none did."""
-        async with self._pool.connection() as connection:
-            row = await _one(connection, sql.LAST_RUN, {"id": id, "question_id": question_id})
-        return row["slot"] if row else None
-
     async def _begin(
         self, connection: AsyncConnection[DictRow], id: UUID, slot: datetime, question: NewQuestion
     ) -> bool:
         values = {"id": id, "slot": slot, "question_id": question.id}
-        if await _one(connection, sql.RUN, values) is None:
-            return False
+        return await _one(connection, sql.RUN, values) is not None and await self._ask(connection, question)
+
+    async def _ask(self, connection: AsyncConnection[DictRow], question: NewQuestion) -> bool:
         received = vars(question) | {"text": storable(question.text)}
         if await _one(connection, queries.RECEIVE, received) is None:
             return False

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.people import People
+from bot.people import SHUT_OUT, People, Presence
 from tests.fakes.digests import WallClock
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
 
@@ -51,9 +51,15 @@ async def test_whose_account_is_closed_or_unknown_has_left(slack: FakeSlack, peo
     slack.left.add("U1")
     slack.fail("users.info", refusal("user_not_found"))
 
-    assert await people.has_left("U3")
-    assert await people.has_left("U1")
-    assert not await people.has_left("U2")
+    assert [await people.presence(user) for user in ("U3", "U1", "U2")] == [Presence.LEFT, Presence.LEFT, Presence.HERE]
+
+
+@pytest.mark.parametrize("error", sorted(SHUT_OUT))
+async def test_an_app_that_is_let_in_no_more_reaches_nobody(slack: FakeSlack, people: People, error: str) -> None:
+    slack.left.add("U1")
+    slack.fail("users.info", refusal(error))
+
+    assert await people.presence("U1") is Presence.UNREACHABLE
 
 
 @pytest.mark.parametrize("fault", [refusal("missing_scope"), refusal("ratelimited"), Fault(status=503)])
@@ -62,4 +68,4 @@ async def test_nobody_is_taken_to_have_left_where_slack_cannot_tell(
 ) -> None:
     slack.fail("users.info", fault)
 
-    assert not await people.has_left("U1")
+    assert await people.presence("U1") is Presence.HERE

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -18,7 +17,7 @@ from tests.end_to_end.conftest import World
 from tests.fakes.digests import WallClock, kept, no_job, wish
 from tests.fakes.newsroom import BUDGET, PLANT, VOLCANO, told
 from tests.fakes.perplexity import FakePerplexity
-from tests.fakes.slack import Fault, Post
+from tests.fakes.slack import Post
 
 WATCH = '/pplx watch world "europe" weekdays 9:00'
 
@@ -189,54 +188,6 @@ async def test_a_click_makes_a_digest_now__and_a_second_click_not_one_more(world
     assert "is being made now" in said(world, "one")
     assert "is being made just now" in said(world, "two")
     assert [PLANT in post.words for post in in_channel(world)] == [False, True]
-
-
-@pytest.mark.parametrize(
-    ("error", "reason"),
-    [
-        ("not_in_channel", "I am not a member of its channel"),
-        ("channel_not_found", "I am not a member of its channel"),
-        ("is_archived", "Its channel is archived."),
-        ("restricted_action_read_only_channel", "do not let me post in its channel"),
-    ],
-)
-async def test_a_digest_whose_channel_is_closed_stops_and_its_owner_is_told(
-    world: World, database: str, error: str, reason: str
-) -> None:
-    await watched(world)
-    world.slack.fail("chat.postMessage", Fault(status=200, body=json.dumps({"ok": False, "error": error})))
-    await run(world, BUDGET, settled=3, trigger="t2")
-
-    notice, news = directly(world)
-    assert "has stopped" in notice.words
-    assert reason in notice.words
-    assert "/pplx watch resume 1" in notice.words
-    assert BUDGET in news.words
-    assert await rows(database, "SELECT state, next_at FROM digests") == [("stopped", None)]
-
-
-async def test_who_watches_in_a_direct_message_between_others_is_not_told_to_invite_the_app(
-    world: World, database: str
-) -> None:
-    await watched(world)
-    await rows(database, "UPDATE digests SET channel_id = 'DU7' RETURNING 1")
-    world.slack.fail("chat.postMessage", Fault(status=200, body='{"ok": false, "error": "channel_not_found"}'))
-    await run(world, BUDGET, settled=3, trigger="t2")
-
-    notice = directly(world)[0].words
-    assert "I cannot post in a direct message between others." in notice
-    assert "/invite" not in notice
-
-
-async def test_a_digest_whose_owner_left_stops_and_asks_nobody(world: World, database: str) -> None:
-    await watched(world)
-    world.slack.left.add("U1")
-    await world.asks("/pplx watch run 1", trigger="t2")
-    await world.settled(3)
-
-    assert await rows(database, "SELECT state FROM digests") == [("stopped",)]
-    assert world.perplexity.requests == []
-    assert in_channel(world) == []
 
 
 async def test_a_failure_is_told_to_the_owner_alone__and_the_next_run_tells_what_it_would_have(world: World) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, time, timedelta
 from uuid import UUID
 
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, OperationalError
 from psycopg.rows import DictRow
 
 from bot.digests.base import Digest, Owner, Wish
 from bot.digests.schedule import DAILY, Schedule
 from bot.digests.slots import next_slot
 from bot.storage.digests import Digests, Limits
+from bot.storage.questions import Pool
 
 OWNER = Owner(team_id="T1", user_id="U1")
 NOBODY = Owner(team_id="T1", user_id="U9")
@@ -30,6 +32,26 @@ class WallClock:
 
     async def sleep(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
+
+
+class Flickering:
+    """A pool whose database is away once: at this one of its connections, or, if `late`, when its work is done."""
+
+    def __init__(self, pool: Pool, *, at: int, late: bool) -> None:
+        self._pool = pool
+        self._left = at
+        self._late = late
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[AsyncConnection[DictRow]]:
+        self._left -= 1
+        away = self._left == 0
+        if away and not self._late:
+            raise OperationalError
+        async with self._pool.connection() as connection:
+            yield connection
+        if away:
+            raise OperationalError
 
 
 async def no_job(connection: AsyncConnection[DictRow], question_id: UUID) -> None:

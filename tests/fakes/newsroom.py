@@ -11,6 +11,18 @@ from tests.fakes.service import Fault, replied
 BUDGET = "Parliament passes the budget after a night of votes"
 VOLCANO = "Volcano erupts near Reykjavik, villages evacuated"
 PLANT = "Chipmaker opens its third plant in Dresden"
+TEN = (
+    BUDGET,
+    VOLCANO,
+    PLANT,
+    "Whales return to the bay",
+    "Court frees the mayor",
+    "Rail strike paralyses Lyon",
+    "Banana prices double",
+    "Chess champion retires",
+    "Asteroid passes between Earth and Moon",
+    "Dam bursts in Kenya",
+)
 
 
 def told(*headlines: str, cost: float = 0.0025, site: str = "site.example") -> Fault:

@@ -31,6 +31,8 @@ CREATE TABLE digest_runs (
     digest_id uuid NOT NULL REFERENCES digests ON DELETE CASCADE,
     slot timestamptz NOT NULL,
     question_id uuid NOT NULL,
+    -- Whether it has found out what is new since the run before.
+    looked boolean NOT NULL DEFAULT false,
     PRIMARY KEY (digest_id, slot)
 );
 
@@ -39,7 +41,9 @@ CREATE TABLE digest_seen (
     digest_id uuid NOT NULL REFERENCES digests ON DELETE CASCADE,
     question_id uuid NOT NULL,
     fingerprint text NOT NULL,
-    at timestamptz NOT NULL
+    at timestamptz NOT NULL,
+    -- Grows from row to row, so that who has read the table need only read what was added.
+    place bigint GENERATED ALWAYS AS IDENTITY
 );
 
 CREATE INDEX digest_seen_at ON digest_seen (digest_id, at);

@@ -2,134 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
-from typing import cast
-from uuid import UUID, uuid4
+from datetime import date, timedelta
 
 import pytest
 
-from bot.commands.base import Work
-from bot.delivery.chat import Chat
-from bot.digests.base import Digest, State, Why
-from bot.digests.leaving import Leaving
-from bot.digests.report import Report
-from bot.digests.running import Running
-from bot.digests.runs import Run, question_of
-from bot.storage.digests import SEEN_DAYS, Digests
-from bot.storage.patience import Patience
-from bot.storage.questions import Pool, connection_pool
+from bot.digests.base import State, Why
+from bot.people import Presence
+from bot.storage.seen_stories import SEEN_DAYS
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, TimedOut
-from perplexity.types import Answer, Attempt, Question, Source, Usage
-from tests.fakes.digests import WallClock, kept, no_job, wish
-from tests.fakes.newsroom import BUDGET, PLANT, VOLCANO
-from tests.fakes.office import FakeOffice
-from tests.fakes.provider import FakeProvider
-
-
-class Newsroom(FakeProvider):
-    """Tells these headlines, or fails."""
-
-    def __init__(self) -> None:
-        super().__init__("Perplexity")
-        self.headlines: Sequence[str] = ()
-        self.error: Exception | None = None
-        self.meanwhile: Callable[[], Awaitable[object]] | None = None
-
-    async def answer(self, question: Question) -> Answer:
-        """Tell them, after what happens meanwhile."""
-        self.questions.append(question)
-        if self.meanwhile:
-            await self.meanwhile()
-        if self.error:
-            raise self.error
-        sources = tuple(
-            Source(number=n, title=headline, url=f"https://site.example/{len(self.questions)}/{n}")
-            for n, headline in enumerate(self.headlines, 1)
-        )
-        text = "\n".join(f"{one} | 2026-11-21 | It is so. [{n}]" for n, one in enumerate(self.headlines, 1))
-        return Answer(text=text, sources=sources, provider=self.name, usage=Usage(cost_usd=0.01))
-
-
-@dataclass
-class Office:
-    """A digest, everything it needs, and a clock; `left` says that its owner is gone."""
-
-    pool: Pool
-    digest: Digest
-    clock: WallClock
-    newsroom: Newsroom = field(default_factory=Newsroom)
-    left: bool = False
-
-    @property
-    def digests(self) -> Digests:
-        return Digests(self.pool, no_job)
-
-    async def begin(self, *, why: Why = Why.DUE) -> UUID:
-        """Begin a run a second later, when all others are over, and return its question."""
-        self.clock.now += timedelta(seconds=1)
-        question_id = uuid4()
-        run = Run(digest_id=self.digest.id, why=why, slot=self.clock.now, title="x")
-        question = question_of(run, self.digest, id=question_id, key=str(question_id))
-        await self.settle_all()
-        assert await self.digests.run_now(self.digest.id, question, now=self.clock.now)
-        return question_id
-
-    async def report(
-        self, question_id: UUID, *headlines: str, why: Why = Why.DUE, slot: datetime | None = None
-    ) -> Report | None:
-        """Work on a run, with these stories in the news."""
-        self.newsroom.headlines = headlines or self.newsroom.headlines
-        work = Work(
-            provider=self.newsroom,
-            office=FakeOffice(),
-            asker="U1",
-            now=self.clock.now.timestamp,
-            question=question_id,
-        )
-        run = Run(digest_id=self.digest.id, why=why, slot=slot or self.clock.now, title="x")
-        return await self.running().report(run, work)
-
-    async def told(self, *headlines: str, why: Why = Why.DUE) -> list[str]:
-        """Make the digest once more and return the headlines of what is new."""
-        report = await self.report(await self.begin(why=why), *headlines, why=why)
-        assert report is not None
-        return [story.headline for story in report.stories]
-
-    async def settle_all(self, state: str = "answered") -> None:
-        """Bring every open question to its end."""
-        open_ones = "UPDATE questions SET state = %s WHERE state IN ('received', 'working', 'delivering')"
-        async with self.pool.connection() as connection:
-            await connection.execute(open_ones, (state,))
-
-    def running(self) -> Running:
-        async def has_left(_: str) -> bool:
-            return self.left
-
-        leaving = Leaving(
-            digests=self.digests,
-            chat=cast("Chat", NoChat()),
-            patience=Patience(seconds=1),
-            call="/pplx watch",
-            now=self.clock,
-        )
-        return Running(digests=self.digests, has_left=has_left, leaving=leaving)
-
-
-class NoChat:
-    """A Slack in which nobody can be written to."""
-
-    async def open_direct(self, user_id: str) -> str:
-        raise TimeoutError
-
-
-@pytest.fixture
-async def office(database: str) -> AsyncIterator[Office]:
-    clock = WallClock()
-    async with connection_pool(database) as pool:
-        digest = await kept(Digests(pool, no_job), uuid4(), wish())
-        yield Office(pool=pool, digest=digest, clock=clock)
+from perplexity.news.summary import MOST
+from perplexity.types import Attempt
+from tests.fakes.digest_office import Office
+from tests.fakes.newsroom import BUDGET, PLANT, TEN, VOLCANO
 
 
 async def test_only_what_no_run_has_posted_is_new(office: Office) -> None:
@@ -189,6 +73,24 @@ async def test_a_run_looks_back_as_far_as_the_one_before(office: Office, days: i
     assert [question.filters.recency for question in office.newsroom.questions] == ["day", recency]
     assert "technology" in office.newsroom.questions[0].text.casefold()
     assert "databases" in office.newsroom.questions[0].text
+
+
+async def test_a_run_that_a_pause_holds_back_has_not_looked(office: Office) -> None:
+    await office.told(BUDGET)
+    office.clock.now += timedelta(days=2)
+    question_id = await office.begin()
+    office.newsroom.meanwhile = lambda: office.digests.set_state(office.digest.id, State.PAUSED, next_at=None)
+    assert await office.report(question_id, VOLCANO) is None
+
+    office.clock.now += timedelta(hours=20)
+    assert await office.told(VOLCANO, why=Why.ASKED) == [VOLCANO]
+    assert [question.filters.recency for question in office.newsroom.questions] == ["day", "week", "week"]
+
+
+async def test_what_is_new_is_chosen_among_all_that_is_found_and_then_eight_are_told(office: Office) -> None:
+    found = (*TEN, "Ferry service to the island resumes", "Beekeepers warn of mites")
+    assert await office.told(*found) == list(found[:MOST])
+    assert await office.told(*found) == list(found[MOST:])
 
 
 async def test_what_it_costs_to_find_nothing_is_told(office: Office) -> None:
@@ -256,13 +158,25 @@ async def test_a_digest_that_is_paused_while_it_is_made_says_it_when_it_goes_on(
 
 
 async def test_a_digest_whose_owner_is_gone_stops_and_asks_nobody(office: Office) -> None:
-    office.left = True
+    office.presence = Presence.LEFT
     assert await office.report(await office.begin(), BUDGET) is None
 
     digest = await office.digests.get(office.digest.id, now=office.clock.now)
     assert digest is not None
     assert (digest.state, digest.next_at) == (State.STOPPED, None)
     assert office.newsroom.questions == []
+
+
+async def test_an_app_that_is_let_in_no_more_pays_nobody_and_goes_on_where_it_ended(office: Office) -> None:
+    await office.told(BUDGET)
+    office.presence = Presence.UNREACHABLE
+    office.clock.now += timedelta(days=3)
+    assert await office.report(await office.begin(), VOLCANO) is None
+    assert len(office.newsroom.questions) == 1
+
+    office.presence = Presence.HERE
+    assert await office.told(VOLCANO) == [VOLCANO]
+    assert office.newsroom.questions[-1].filters.recency == "week"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ import pytest
 
 from bot.digests.base import Why
 from bot.digests.runs import Run, read
-from bot.digests.schedule import WEEKDAYS
+from bot.digests.schedule import DAILY, WEEKDAYS
+from bot.digests.slots import next_slot
 from bot.digests.tick import Ticker, seconds_to_next_minute
 from bot.storage.digests import Digests
 from bot.storage.questions import Pool, connection_pool
@@ -124,6 +125,26 @@ async def test_while_no_worker_is_there_one_run_waits_for_all_that_come_due(pool
     clock.now += timedelta(days=1)
     await ticker.tick()
     assert len(await runs_of(pool)) == 2
+
+
+@pytest.mark.parametrize(("days", "runs"), [({0}, 2), (WEEKDAYS, 10), (DAILY, 13)])
+async def test_a_clock_that_was_ahead_for_one_tick_silences_no_digest(pool: Pool, days: set[int], runs: int) -> None:
+    clock = WallClock(SATURDAY + timedelta(days=400))
+    ticker = Ticker(digests=Digests(pool, no_job), now=clock)
+    digest = await kept(ticker.digests, uuid4(), wish("9:00", days=days))
+    await ticker.tick()
+    await settle_all(pool)
+
+    begun = 0
+    for passed in range(14):
+        clock.now = SATURDAY + timedelta(days=passed)
+        begun += await ticker.tick()
+        await settle_all(pool)
+
+    kept_still = await ticker.digests.get(digest.id, now=clock.now)
+    assert kept_still is not None
+    assert begun == runs
+    assert kept_still.next_at == next_slot(digest.wish.schedule, clock.now)
 
 
 async def test_many_that_are_due_at_once_are_shared_out(pool: Pool, another_pool: Pool) -> None:

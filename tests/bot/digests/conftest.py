@@ -1,0 +1,21 @@
+"""A digest on a database of its own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from uuid import uuid4
+
+import pytest
+
+from bot.storage.digests import Digests
+from bot.storage.questions import connection_pool
+from tests.fakes.digest_office import Office
+from tests.fakes.digests import WallClock, kept, no_job, wish
+
+
+@pytest.fixture
+async def office(database: str) -> AsyncIterator[Office]:
+    clock = WallClock()
+    async with connection_pool(database) as pool:
+        digest = await kept(Digests(pool, no_job), uuid4(), wish())
+        yield Office(pool=pool, digest=digest, clock=clock)

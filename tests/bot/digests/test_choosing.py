@@ -1,0 +1,157 @@
+"""What of a run is new: nothing is lost to a database that is away or busy, nor told twice by two runs at once."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterable, Sequence
+from time import monotonic
+from typing import cast
+from uuid import UUID, uuid4
+
+import pytest
+
+from bot.digests.base import Digest, Why
+from bot.digests.choosing import Choosing
+from bot.digests.report import Report
+from bot.digests.runs import Run, question_of
+from bot.journal import Journal, Written
+from bot.storage.patience import Patience
+from bot.storage.questions import NewQuestion, Pool, Questions
+from perplexity.news.stories import Story, fingerprint, new_since
+from perplexity.news.summary import MOST, NewsSummary
+from perplexity.types import Source
+from tests.fakes.digest_office import Office
+from tests.fakes.digests import SATURDAY, Flickering, kept, no_job, wish
+from tests.fakes.newsroom import BUDGET, PLANT, TEN, VOLCANO
+
+MANY = 40
+
+
+def story(headline: str, number: int = 1) -> Story:
+    return Story(headline=headline, source=Source(number=1, title=headline, url=f"https://site.example/{number}"))
+
+
+async def rows(pool: Pool, query: str) -> int:
+    async with pool.connection() as connection:
+        return len(await (await connection.execute(query.encode())).fetchall())
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("at", [1, 2, 3, 4])
+async def test_a_database_that_is_away_for_a_moment_loses_nothing_that_was_paid_for(
+    office: Office, at: int, late: bool
+) -> None:
+    question_id, pool = await office.begin(), office.pool
+    office.pool = cast("Pool", Flickering(pool, at=at, late=late))
+    report = await office.report(question_id, BUDGET)
+
+    assert report is not None
+    assert [story.headline for story in report.stories] == [BUDGET]
+    assert len(office.newsroom.questions) == 1
+    assert await rows(pool, "SELECT FROM digest_seen") == 1
+
+
+async def test_what_another_run_posts_during_the_comparison_is_not_posted_again(office: Office) -> None:
+    await office.told(VOLCANO)
+    one, other = await office.begin(), await office.begin()
+    loop, compared = asyncio.get_running_loop(), []
+
+    def compare(stories: Iterable[Story], seen: Iterable[str]) -> Sequence[Story]:
+        seen = list(seen)
+        compared.append(len(seen))
+        if len(compared) == 1:
+            asyncio.run_coroutine_threadsafe(office.report(other, BUDGET, PLANT), loop).result(10)
+        return new_since(stories, seen)
+
+    office.compare = compare
+    report = await office.report(one, BUDGET, VOLCANO)
+
+    assert report is not None
+    assert report.stories == ()
+    assert compared == [1, 1, 2]
+
+
+async def test_what_is_new_is_chosen_among_all_stories_and_then_eight_are_told(office: Office) -> None:
+    choosing = Choosing(seen=office.digests.seen, patience=Patience(seconds=1))
+
+    async def told(*headlines: str) -> list[str]:
+        stories = tuple(story(headline, number) for number, headline in enumerate(headlines))
+        summary = NewsSummary(stories=stories, provider="P", made_at=SATURDAY, category="world")
+        report = Report(digest=office.digest, why=Why.DUE, slot=office.clock.now, now=office.clock.now, summary=summary)
+        found = await choosing.with_new(report, question_id=await office.begin())
+        assert found is not None
+        return [story.headline for story in found.stories]
+
+    assert await told(*TEN) == list(TEN[:MOST])
+    assert await told(*TEN) == list(TEN[MOST:])
+    assert await told(*TEN) == []
+
+
+class Slow:
+    """Compares for a while of computing, and notes in which threads and how many at once."""
+
+    def __init__(self, *, seconds: float) -> None:
+        self.seconds = seconds
+        self.threads = set[threading.Thread]()
+        self.at_once = self.most_at_once = 0
+
+    def __call__(self, stories: Iterable[Story], seen: Iterable[str]) -> Sequence[Story]:
+        self.threads.add(threading.current_thread())
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        end = monotonic() + self.seconds
+        while monotonic() < end:
+            pass
+        self.at_once -= 1
+        return new_since(stories, seen)
+
+
+async def another(office: Office) -> tuple[Run, UUID]:
+    """Set up one more digest that has posted a story, and begin a run of it."""
+    digest: Digest = await kept(office.digests, uuid4(), wish())
+    await office.digests.seen.note(
+        digest.id, [fingerprint(story(VOLCANO))], question_id=uuid4(), now=SATURDAY, place=0, asked=True
+    )
+    run, question_id = Run(digest_id=digest.id, why=Why.DUE, slot=office.clock.now, title="x"), uuid4()
+    question = question_of(run, digest, id=question_id, key=str(question_id))
+    assert await office.digests.run_now(digest.id, question, now=office.clock.now)
+    return run, question_id
+
+
+async def acks(office: Office, *, until: asyncio.Event) -> list[tuple[Written, float]]:
+    """Have a slash command written down ten times a second; return what its ack says and after how many seconds."""
+    journal, found = Journal(questions=Questions(office.pool, no_job)), []
+    while not until.is_set():
+        began, key = monotonic(), uuid4()
+        question = NewQuestion(
+            id=key,
+            delivery_key=str(key),
+            surface="slash",
+            command="ask",
+            text="x",
+            team_id="T",
+            channel_id="C",
+            user_id="U",
+        )
+        found.append((await journal.write(question), monotonic() - began))
+        await asyncio.sleep(0.1)
+    return found
+
+
+async def test_many_that_are_made_at_once_lose_nothing_and_keep_no_slash_command_waiting(office: Office) -> None:
+    runs = [await another(office) for _ in range(MANY)]
+    office.newsroom.headlines = (VOLCANO, BUDGET)
+    office.compare = slow = Slow(seconds=0.03)
+    running, done = office.running(), asyncio.Event()
+    asking = asyncio.create_task(acks(office, until=done))
+
+    reports = await asyncio.gather(*(running.report(run, office.work(question_id)) for run, question_id in runs))
+    done.set()
+    acked = await asking
+
+    assert [len(report.stories) for report in reports if report is not None] == [1] * MANY
+    assert {written for written, _ in acked} == {Written.NEW}
+    assert max(seconds for _, seconds in acked) < 1
+    assert slow.most_at_once == 1
+    assert threading.current_thread() not in slow.threads

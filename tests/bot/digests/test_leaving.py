@@ -1,0 +1,102 @@
+"""A digest that stops, and the notice of that: both or neither, and one however often it is found out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+from uuid import UUID, uuid4
+
+import pytest
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow
+
+from bot.digests.base import State
+from bot.digests.leaving import Leaving
+from bot.digests.notices import BETWEEN_OTHERS, Notice, read
+from bot.digests.runs import COMMAND, SURFACE
+from bot.people import SHUT_OUT
+from bot.storage.digests import Digests
+from bot.storage.patience import Patience
+from bot.storage.questions import Pool, QuestionRow
+from tests.fakes.digest_office import Office
+from tests.fakes.digests import Flickering
+from tests.fakes.rows import row
+
+
+def leaving(office: Office) -> Leaving:
+    return Leaving(digests=office.digests, patience=Patience(seconds=10))
+
+
+async def run_of(office: Office) -> QuestionRow:
+    """Return a run as the worker holds it that posts it."""
+    question_id = await office.begin()
+    async with office.pool.connection() as connection:
+        found = await (await connection.execute("SELECT text FROM questions WHERE id = %s", [question_id])).fetchone()
+    assert found is not None
+    return replace(row(surface=SURFACE), id=question_id, command=COMMAND, text=found["text"])
+
+
+async def notices(pool: Pool) -> list[Notice]:
+    async with pool.connection() as connection:
+        query = "SELECT text FROM questions WHERE command = 'digest_notice'"
+        return [read(found["text"]) for found in await (await connection.execute(query)).fetchall()]
+
+
+async def state(office: Office) -> State:
+    digest = await office.digests.get(office.digest.id, now=office.clock.now)
+    assert digest is not None
+    return digest.state
+
+
+async def test_a_run_of_many_parts_has_one_notice(office: Office) -> None:
+    run = await run_of(office)
+    for _ in range(3):
+        await leaving(office).closed(run, "is_archived")
+
+    assert await state(office) is State.STOPPED
+    assert await notices(office.pool) == [Notice(digest_id=office.digest.id, word="is_archived")]
+
+
+@pytest.mark.parametrize("late", [False, True])
+async def test_a_database_that_is_away_for_a_moment_loses_no_notice(office: Office, late: bool) -> None:
+    run, pool = await run_of(office), office.pool
+    office.pool = cast("Pool", Flickering(pool, at=1, late=late))
+    await leaving(office).closed(run, "is_archived")
+
+    assert await state(office) is State.STOPPED
+    assert len(await notices(pool)) == 1
+
+
+async def test_a_digest_stops_only_where_that_can_be_said(office: Office) -> None:
+    run = await run_of(office)
+
+    async def broken(connection: AsyncConnection[DictRow], question_id: UUID) -> None:
+        raise RuntimeError
+
+    digests = Digests(office.pool, broken)
+    with pytest.raises(RuntimeError):
+        await Leaving(digests=digests, patience=Patience(seconds=1)).closed(run, "is_archived")
+
+    assert await state(office) is State.ACTIVE
+    assert await notices(office.pool) == []
+
+
+@pytest.mark.parametrize("error", sorted(SHUT_OUT))
+async def test_an_app_that_is_let_in_no_more_stops_nothing(office: Office, error: str) -> None:
+    await leaving(office).closed(await run_of(office), error)
+
+    assert (await state(office), await notices(office.pool)) == (State.ACTIVE, [])
+
+
+async def test_what_is_no_run_stops_nothing(office: Office) -> None:
+    notice = replace(row(surface=SURFACE), command="digest_notice", text=f"{office.digest.id} is_archived")
+    await leaving(office).closed(notice, "is_archived")
+
+    assert (await state(office), await notices(office.pool)) == (State.ACTIVE, [])
+
+
+def test_nobody_is_asked_to_invite_the_app_to_a_direct_message() -> None:
+    notice = Notice(digest_id=uuid4(), word="channel_not_found")
+
+    assert "/invite" in notice.because("C1")
+    assert notice.because("D1") == BETWEEN_OTHERS

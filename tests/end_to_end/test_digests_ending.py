@@ -1,0 +1,122 @@
+"""Digests that can be posted no more, through the whole app: they stop, cost nothing more, and somebody is told why."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.end_to_end.conftest import World
+from tests.end_to_end.test_digests import clicks, directly, in_channel, rows, run, watched
+from tests.fakes.newsroom import BUDGET, PLANT
+from tests.fakes.slack import Fault
+
+
+def refusal(error: str) -> Fault:
+    return Fault(status=200, body=json.dumps({"ok": False, "error": error}))
+
+
+def told_directly(world: World) -> list[str]:
+    """Return what the owner reads, that a digest has stopped before what it tells."""
+    return sorted((post.words for post in directly(world)), key=lambda words: BUDGET in words or PLANT in words)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        ("not_in_channel", "I am not a member of its channel"),
+        ("channel_not_found", "I am not a member of its channel"),
+        ("is_archived", "Its channel is archived."),
+        ("restricted_action_read_only_channel", "do not let me post in its channel"),
+        ("ekm_access_denied", "do not let me post in its channel"),
+        ("missing_scope", "calls the reason “missing_scope”"),
+    ],
+)
+async def test_a_digest_whose_channel_is_closed_stops_and_its_owner_is_told(
+    world: World, database: str, error: str, reason: str
+) -> None:
+    await watched(world)
+    world.slack.fail("chat.postMessage", refusal(error))
+    await run(world, BUDGET, settled=4, trigger="t2")
+
+    notice, news = told_directly(world)
+    assert "has stopped" in notice
+    assert reason in notice
+    assert "/pplx watch resume 1" in notice
+    assert BUDGET in news
+    assert await rows(database, "SELECT state, next_at FROM digests") == [("stopped", None)]
+
+
+async def test_who_watches_in_a_direct_message_between_others_is_not_told_to_invite_the_app(
+    world: World, database: str
+) -> None:
+    await watched(world)
+    await rows(database, "UPDATE digests SET channel_id = 'DU7' RETURNING 1")
+    world.slack.fail("chat.postMessage", refusal("channel_not_found"))
+    await run(world, BUDGET, settled=4, trigger="t2")
+
+    notice, _ = told_directly(world)
+    assert "I cannot post in a direct message between others." in notice
+    assert "/invite" not in notice
+
+
+async def test_the_owner_is_told_also_by_a_slack_that_is_busy_for_a_moment(world: World) -> None:
+    await watched(world)
+    busy = Fault(status=429, headers={"Retry-After": "0"})
+    world.slack.fail("chat.postMessage", refusal("is_archived"), busy, busy, busy)
+    await run(world, BUDGET, settled=4, trigger="t2")
+
+    notice, news = told_directly(world)
+    assert "has stopped" in notice
+    assert BUDGET in news
+
+
+async def test_one_that_is_wanted_while_it_is_paused_says_why_it_is_not_posted(world: World, database: str) -> None:
+    await watched(world)
+    await run(world, BUDGET, settled=3, trigger="t2")
+    await clicks(world, "pause")
+    world.slack.fail("chat.postMessage", refusal("is_archived"))
+    await run(world, PLANT, settled=6, trigger="t3")
+
+    notice, news = told_directly(world)
+    assert "could not be posted in its channel*, so you get it here. Its channel is archived." in notice
+    assert PLANT in news
+    assert await rows(database, "SELECT state FROM digests") == [("paused",)]
+
+
+async def test_one_that_is_wanted_after_it_stopped_says_again_why_it_is_not_posted(world: World) -> None:
+    await watched(world)
+    world.slack.fail("chat.postMessage", refusal("is_archived"))
+    await run(world, BUDGET, settled=4, trigger="t2")
+    world.slack.fail("chat.postMessage", refusal("is_archived"))
+    await run(world, PLANT, settled=7, trigger="t3")
+
+    notices = [words for words in told_directly(world) if "Its channel is archived." in words]
+    assert len(notices) == 2
+
+
+async def test_a_digest_whose_owner_left_stops_and_asks_nobody_and_the_channel_is_told(
+    world: World, database: str
+) -> None:
+    await watched(world)
+    world.slack.left.add("U1")
+    await world.asks("/pplx watch run 1", trigger="t2")
+    await world.settled(4)
+
+    assert await rows(database, "SELECT state FROM digests") == [("stopped",)]
+    assert world.perplexity.requests == []
+    (post,) = in_channel(world)
+    assert "The account of whoever set it up is closed." in post.words
+    assert directly(world) == []
+
+
+async def test_a_digest_asks_nobody_while_the_app_is_not_let_in(world: World, database: str) -> None:
+    await watched(world)
+    world.slack.fail("users.info", refusal("account_inactive"))
+    await world.asks("/pplx watch run 1", trigger="t2")
+    await world.settled(3)
+    assert world.perplexity.requests == []
+    assert await rows(database, "SELECT state FROM digests") == [("active",)]
+
+    await run(world, BUDGET, settled=5, trigger="t3")
+    assert BUDGET in in_channel(world)[0].words

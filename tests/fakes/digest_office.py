@@ -1,0 +1,121 @@
+"""A digest on a real Postgres, and everything that a worker needs to make it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from uuid import UUID, uuid4
+
+from bot.commands.base import Work
+from bot.digests.base import Digest, Why
+from bot.digests.choosing import Choosing, Compare
+from bot.digests.leaving import Leaving
+from bot.digests.report import Report
+from bot.digests.running import Running
+from bot.digests.runs import Run, question_of
+from bot.people import Presence
+from bot.storage.digests import Digests
+from bot.storage.patience import Patience
+from bot.storage.questions import Pool
+from perplexity.news.stories import new_since
+from perplexity.types import Answer, Question, Source, Usage
+from tests.fakes.digests import WallClock, no_job
+from tests.fakes.office import FakeOffice
+from tests.fakes.provider import FakeProvider
+
+
+class Newsroom(FakeProvider):
+    """Tells these headlines, or fails."""
+
+    def __init__(self) -> None:
+        super().__init__("Perplexity")
+        self.headlines: Sequence[str] = ()
+        self.error: Exception | None = None
+        self.meanwhile: Callable[[], Awaitable[object]] | None = None
+
+    async def answer(self, question: Question) -> Answer:
+        """Tell them, after what happens meanwhile."""
+        self.questions.append(question)
+        if self.meanwhile:
+            await self.meanwhile()
+        if self.error:
+            raise self.error
+        sources = tuple(
+            Source(number=n, title=headline, url=f"https://site.example/{len(self.questions)}/{n}")
+            for n, headline in enumerate(self.headlines, 1)
+        )
+        text = "\n".join(f"{one} | 2026-11-21 | It is so. [{n}]" for n, one in enumerate(self.headlines, 1))
+        return Answer(text=text, sources=sources, provider=self.name, usage=Usage(cost_usd=0.01))
+
+
+@dataclass
+class Office:
+    """A digest, everything it needs, and a clock; `presence` is its owner's.
+
+    `compare` finds what is new.
+    """
+
+    pool: Pool
+    digest: Digest
+    clock: WallClock
+    newsroom: Newsroom = field(default_factory=Newsroom)
+    presence: Presence = Presence.HERE
+    compare: Compare = new_since
+
+    @property
+    def digests(self) -> Digests:
+        return Digests(self.pool, no_job)
+
+    async def begin(self, *, why: Why = Why.DUE) -> UUID:
+        """Begin a run a second later, when all others are over, and return its question."""
+        self.clock.now += timedelta(seconds=1)
+        question_id = uuid4()
+        run = Run(digest_id=self.digest.id, why=why, slot=self.clock.now, title="x")
+        question = question_of(run, self.digest, id=question_id, key=str(question_id))
+        await self.settle_all()
+        assert await self.digests.run_now(self.digest.id, question, now=self.clock.now)
+        return question_id
+
+    async def report(
+        self, question_id: UUID, *headlines: str, why: Why = Why.DUE, slot: datetime | None = None
+    ) -> Report | None:
+        """Work on a run, with these stories in the news."""
+        self.newsroom.headlines = headlines or self.newsroom.headlines
+        run = Run(digest_id=self.digest.id, why=why, slot=slot or self.clock.now, title="x")
+        return await self.running().report(run, self.work(question_id))
+
+    def work(self, question_id: UUID) -> Work:
+        """Return what a worker has for a question."""
+        return Work(
+            provider=self.newsroom,
+            office=FakeOffice(),
+            asker="U1",
+            now=self.clock.now.timestamp,
+            question=question_id,
+        )
+
+    async def told(self, *headlines: str, why: Why = Why.DUE) -> list[str]:
+        """Make the digest once more and return the headlines of what is new."""
+        report = await self.report(await self.begin(why=why), *headlines, why=why)
+        assert report is not None
+        return [story.headline for story in report.stories]
+
+    async def settle_all(self, state: str = "answered") -> None:
+        """Bring every open question to its end."""
+        open_ones = "UPDATE questions SET state = %s WHERE state IN ('received', 'working', 'delivering')"
+        async with self.pool.connection() as connection:
+            await connection.execute(open_ones, (state,))
+
+    def running(self) -> Running:
+        async def presence(_: str) -> Presence:
+            return self.presence
+
+        patience = Patience(seconds=10)
+        return Running(
+            digests=self.digests,
+            presence=presence,
+            leaving=Leaving(digests=self.digests, patience=patience),
+            choosing=Choosing(seen=self.digests.seen, patience=patience, compare=self.compare),
+            patience=patience,
+        )
