@@ -36,7 +36,7 @@ NO_KEY = (
     "`XAI_API_KEY` or `OPENROUTER_API_KEY` sets one up."
 )
 PASSAGES = "No model wrote this: these are passages of the pages, word for word."
-NO_MODEL = "The analysis is missing: no service that can write one is set up, or none could be reached."
+NO_MODEL = "The analysis is missing: no service that can write one from these two parts is set up, or none answered."
 
 
 async def deepdive(
@@ -177,7 +177,8 @@ class _Dive:
         # How hard it thinks is the operator's choice; from "high" on that is a run which outlives us, as the facts' is.
         question = Question(messages=messages, reasoning=True, offline=True)
         answer = await self._asked(self.synthesis, Stage.ANALYSIS, question)
-        if answer.kind is AnswerKind.PASSAGES or not answer.text.strip():
+        # Whoever has sources of their own searched, or is none who writes: it would say what the two parts do not.
+        if answer.sources or not answer.text.strip():
             return Finding(stage=Stage.ANALYSIS, missing=NO_MODEL, cost_usd=answer.usage.cost_usd)
         return Finding(stage=Stage.ANALYSIS, text=answer.text, provider=answer.provider, cost_usd=answer.usage.cost_usd)
 

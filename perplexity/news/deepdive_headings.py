@@ -35,8 +35,8 @@ def without_own_heading(text: str, heading: str) -> str:
 
 def _before(line: str, markup: str, words: str) -> str:
     """Return the marks of the lists and quotations that a heading's first line stands in."""
-    first = markup if markup.startswith("#") else words.split("\n")[0]
-    return line[: max(0, line.find(first) if first == markup else line.rfind(first))]
+    place = line.find(markup) if markup.startswith("#") else line.rfind(words.partition("\n")[0])
+    return line[: max(0, place)]
 
 
 def _bold(words: str) -> str:

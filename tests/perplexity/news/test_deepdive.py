@@ -26,11 +26,11 @@ from perplexity.retry import RetryPolicy
 from perplexity.social.grok import Grok
 from perplexity.social.grok_judgement import NO_POSTS
 from perplexity.social.pulse import Moods
-from perplexity.types import JSON, Answer, Question, SearchResults
+from perplexity.types import JSON, Answer, Question, SearchResults, Source
 from tests.fakes import grok
 from tests.fakes.faults import PERPLEXITY
 from tests.fakes.grok import FakeGrok
-from tests.fakes.perplexity import KEY, FakePerplexity
+from tests.fakes.perplexity import KEY, FakePerplexity, fixture
 from tests.fakes.provider import SOURCE, FakeProvider
 from tests.fakes.service import Fault, replied, sse, streamed
 
@@ -184,12 +184,12 @@ async def test_the_analysis_is_given_both_parts_and_may_not_search(bench: Bench)
 class Writer(FakeProvider):
     """Writes what it is told to."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *sources: Source) -> None:
         super().__init__("Writer")
-        self.text = text
+        self.text, self.sources = text, sources
 
     async def answer(self, question: Question) -> Answer:
-        return replace(await super().answer(question), text=self.text)
+        return replace(await super().answer(question), text=self.text, sources=self.sources)
 
 
 @pytest.mark.parametrize(
@@ -209,6 +209,24 @@ async def test_the_analysis_keeps_the_numbers_it_was_given_and_no_others(
 
     assert by_stage(report)[Stage.ANALYSIS].text == shown
     assert (len(report.sources), report.orphans) == (5, orphans)
+
+
+async def test_an_analysis_with_sources_of_its_own_is_none(bench: Bench) -> None:
+    report = await bench.dive(synthesis=Writer("The minister resigned.[1]", SOURCE))
+
+    assert by_stage(report)[Stage.ANALYSIS].missing == NO_MODEL
+    assert len(report.sources) == 5
+
+
+async def test_where_a_writer_searches_all_the_same_the_next_one_writes(bench: Bench) -> None:
+    bench.writer.script(AGENT, *[streamed(fixture("agent.stream.completed.sse"))] * 2)
+    alone = await bench.dive()
+    bench.store.results.clear()
+    second = Writer("It is so.[3]")
+    with_another = await bench.dive(synthesis=Fallback([bench.given["synthesis"], second]))
+
+    assert by_stage(alone)[Stage.ANALYSIS].missing == NO_MODEL
+    assert by_stage(with_another)[Stage.ANALYSIS].text == "It is so.[3]"
 
 
 BRIEFLY = {Stage.SITUATION: 2.5, Stage.PULSE: 0.6, Stage.ANALYSIS: 0.6}
