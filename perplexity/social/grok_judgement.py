@@ -40,6 +40,7 @@ def judged(told: Told) -> Pulse:
         moods=Moods() if degraded else Moods(**{mood: sum(one == mood for _, one in posts) for mood in MOODS}),
         fetched=told.fetched,
         degraded=degraded,
+        incomplete=told.incomplete,
         provider=told.provider,
         model=told.model,
         cost_usd=told.cost_usd,

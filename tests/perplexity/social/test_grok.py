@@ -182,6 +182,28 @@ def test_moods_are_counted_only_of_posts_that_the_service_names_and_has_read(
 
 
 @pytest.mark.parametrize(
+    ("ticks", "cost"), [(20_000_000, 0.002), (0, 0.0), (None, None), (-1, None), ("much", None), (10**400, None)]
+)
+def test_a_price_is_told_where_it_is_one(ticks: object, cost: float | None) -> None:
+    body = told(sentiment())
+    body["usage"]["cost_in_usd_ticks"] = ticks
+
+    assert read(body).cost_usd == cost
+
+
+@pytest.mark.parametrize(
+    ("more", "incomplete"),
+    [
+        ({}, None),
+        ({"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}, "max_output_tokens"),
+        ({"status": "incomplete"}, "unknown"),
+    ],
+)
+def test_an_answer_that_was_cut_says_why(more: dict[str, Any], incomplete: str | None) -> None:
+    assert read(told(sentiment(), **more)).incomplete == incomplete
+
+
+@pytest.mark.parametrize(
     ("summary", "shown"),
     [
         ("Some fear it [[1]](https://x.com/i/status/2222).", "Some fear it [2]."),
