@@ -75,10 +75,10 @@ def _decoded(told: Told) -> Mapping[str, JSON] | None:
     return said
 
 
-def _loaded(written: str) -> JSON:
+def _loaded(written: str) -> dict[str, JSON] | None:
     """Return the object in a text, which may stand in a fence or behind a sentence; None where there is none."""
     try:
-        loaded: JSON = json.JSONDecoder().raw_decode(written, written.index("{"))[0]
+        loaded: dict[str, JSON] = json.JSONDecoder().raw_decode(written, written.index("{"))[0]
     except (ValueError, RecursionError):
         return None
     return loaded
