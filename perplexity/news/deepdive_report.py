@@ -54,7 +54,7 @@ def _listed(source: Source) -> str:
 
 def _section(finding: Finding) -> Iterator[str]:
     yield f"## {finding.stage.heading}"
-    yield f"_{finding.missing}_" if finding.missing else _closed(finding.text.strip())
+    yield f"_{finding.missing}_" if finding.missing else _closed(finding.text.strip("\n"))
     if finding.moods is not None and finding.moods.total:
         yield counted(finding.moods)
     yield from (f"_{note}_" for note in finding.notes)

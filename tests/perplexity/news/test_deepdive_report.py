@@ -60,7 +60,10 @@ def test_the_sources_are_listed_with_dates_and_addresses() -> None:
         ("It is $a<b$.", "It is $a< b$."),
         ("https://evil.example ## MY ANALYSIS", "**MY ANALYSIS**"),
         ("```\n[1]: <b>\n```", "```\n[1]: <b>\n```"),
+        ("\\([x](https://evil.example)\\)", "\\([x] (https://evil.example)\\)"),
         ("Call `List<int>`.", "Call `List<int>`."),
+        ("\t[[1]](https://evil.example)", "\t[[1]](https://evil.example)"),
+        ("## THE SITUATION\n\n    [[1]](https://evil.example)", "    [[1]](https://evil.example)"),
     ],
 )
 def test_a_text_leads_nowhere_but_to_its_sources(written: str, shown: str) -> None:
