@@ -49,7 +49,8 @@ class Question:
 
     `model` is a Sonar name, an effort or `vendor/model`; None takes the default of the mode. `schema` asks for JSON,
     `news` for an answer from news, `offline` for one from the messages alone, by a provider that can leave its search
-    out. `max_tokens` is the most that the model may write, `context` how much of the pages Perplexity gives it to read.
+    out; where its service searched all the same, that is a failure. `max_tokens` is the most that the model may write,
+    `context` how much of the pages Perplexity gives it to read.
     `tools` are further ones that the service runs, such as `{"type": "fetch_url"}`; Sonar models take none.
     `run_id` resumes a background run that was paid for already; `on_run` is awaited with the id of a new one, before
     its result is waited for. A run that is given up, because its time is over or `on_run` raised (`Withdrawn`, say), is

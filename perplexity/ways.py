@@ -8,6 +8,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from perplexity.answers import Answers
+from perplexity.errors import RunFailed
 from perplexity.models import Target
 from perplexity.retry import Deadline
 from perplexity.thinking import Thinking, without_thinking
@@ -28,7 +29,10 @@ class Way:
         return self.answers.wire.path
 
     async def answer(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
-        """Return the answer. Raises any PerplexityError; InvalidRequest before anything is sent."""
+        """Return the answer. Raises any PerplexityError; InvalidRequest before anything is sent.
+
+        RunFailed for an `offline` one that rests on pages all the same: it may say what the messages do not.
+        """
         self.answers.wire.check(question)
         answer = await self.answers.answer(question, target, deadline=deadline)
         return self._told(answer, question, target, expected=self.answers.wire.thinks(question, target))
@@ -51,6 +55,9 @@ class Way:
 
     def _told(self, answer: Answer, question: Question, target: Target, *, expected: bool) -> Answer:
         wire = self.answers.wire
+        if question.offline and answer.sources:
+            log.warning("answer.searched_all_the_same", extra={"model": answer.model})
+            raise RunFailed("the model was not to search, and did", provider=answer.provider)
         answer = without_thinking(answer, expected=expected)
         if expected and answer.reasoning is None:
             log.warning("answer.no_think_marker", extra={"model": answer.model})

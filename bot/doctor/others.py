@@ -8,16 +8,17 @@ from bot.doctor.examining import Case
 from bot.doctor.report import Finding, warning, well
 from perplexity.errors import PerplexityError
 from perplexity.providers.openrouter import OpenRouter
-from perplexity.providers.openrouter_models import DEFAULT
+from perplexity.providers.openrouter_models import DEFAULT, FOR_WRITING
 from perplexity.retry import RetryPolicy
 
 ABOUT = "Fallback"
 
+_STAND_IN = f"Nothing is to be done: {DEFAULT} answers in its place."
 _AFTER = {
-    False: f"Nothing is to be done: {DEFAULT} answers in its place.",
-    True: "Nothing answers in its place there: take openrouter out of PROVIDERS, or update the app.",
+    DEFAULT: "Nothing answers in its place there: take openrouter out of PROVIDERS, or update the app.",
+    FOR_WRITING: "OpenRouter writes no analysis of a deep dive then: another service must, or update the app.",
 }
-"""What to do about a model that is gone, by whether it was the stand-in for the others."""
+"""What to do about a model that is gone and has no stand-in."""
 
 
 async def check(case: Case) -> Sequence[Finding]:
@@ -42,5 +43,5 @@ async def _openrouter(case: Case) -> AsyncIterator[Finding]:
         yield warning(ABOUT, text, fix="Check the network, a proxy (HTTPS_PROXY) and OPENROUTER_BASE_URL.")
         return
     for model in gone:
-        yield warning(ABOUT, f"OpenRouter no longer serves {model}.", fix=_AFTER[model == DEFAULT])
+        yield warning(ABOUT, f"OpenRouter no longer serves {model}.", fix=_AFTER.get(model, _STAND_IN))
     yield well(ABOUT, "OpenRouter answers. Its key was not tried, since that costs.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from perplexity.news.deepdive_headings import without_headings, without_own_heading
 from perplexity.news.deepdive_numbering import Numbering
 from perplexity.news.deepdive_types import DeepDive, Finding, Stage
 
@@ -14,18 +15,18 @@ def numbered(situation: Finding, people: Finding) -> tuple[list[Finding], Number
     numbering, parts = Numbering(), []
     for part in (situation, people):
         text, numbering = numbering.text(part.text, part.sources)
-        parts.append(replace(part, text=text))
+        parts.append(replace(part, text=_plain(part.stage, text)))
     return parts, numbering
 
 
 def assembled(topic: str, situation: Finding, people: Finding, analysis: Finding, *, persona: str) -> DeepDive:
     """Return the report. The analysis keeps the numbers that it was given; any other is removed."""
     parts, numbering = numbered(situation, people)
-    text, numbering = numbering.text(_without_heading(analysis.text), numbering.sources)
+    text, numbering = numbering.text(analysis.text, numbering.sources)
     read = len(situation.sources) + len(people.sources)
     return DeepDive(
         topic=topic,
-        findings=(*parts, replace(analysis, text=text, sources=numbering.sources)),
+        findings=(*parts, replace(analysis, text=_plain(analysis.stage, text), sources=numbering.sources)),
         sources=numbering.sources,
         others=max(0, read - len(numbering.sources)),
         orphans=numbering.orphans,
@@ -36,10 +37,9 @@ def assembled(topic: str, situation: Finding, people: Finding, analysis: Finding
     )
 
 
-def _without_heading(text: str) -> str:
-    """Return the text without the heading that stands above it anyway."""
-    first, _, rest = text.lstrip().partition("\n")
-    return rest.lstrip() if first.strip(" #*:_").upper() == Stage.ANALYSIS.heading else text
+def _plain(stage: Stage, text: str) -> str:
+    """Return a section's text without headings, so that nothing which was found can pose as another section."""
+    return without_own_heading(without_headings(text), stage.heading)
 
 
 def _moment(at: str) -> datetime:

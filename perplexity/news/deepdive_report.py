@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+from perplexity.addresses import linkable
+from perplexity.news.deepdive_inert import inert, inert_line
 from perplexity.news.deepdive_types import DeepDive, Finding
 from perplexity.prose import blocks
 from perplexity.social.pulse import Moods
+from perplexity.types import Source
 
 
 def sections(report: DeepDive) -> str:
@@ -15,13 +19,11 @@ def sections(report: DeepDive) -> str:
 
 
 def whole(report: DeepDive) -> str:
-    """Return the report as a document that stands on its own."""
-    sources = [
-        f"{source.number}. {source.title or 'Untitled'}{f' ({source.date})' if source.date else ''}\n   {source.url}"
-        for source in report.sources
-    ]
+    """Return the report as a document that stands on its own: nothing in it leads anywhere but to its sources."""
+    sources = [_listed(source) for source in report.sources]
+    quiet = replace(report, findings=tuple(_quiet(finding, report) for finding in report.findings))
     more = [f"({report.others} more were read.)"] if report.others else []
-    parts = [sections(report), "\n".join(["Sources:", *sources, *more]) if sources else "", *figures(report)]
+    parts = [sections(quiet), "\n".join(["Sources:", *sources, *more]) if sources else "", *figures(report)]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -38,9 +40,21 @@ def counted(moods: Moods) -> str:
     return f"Of {moods.total} post{'' if moods.total == 1 else 's'}: {counts}"
 
 
+def _quiet(finding: Finding, report: DeepDive) -> Finding:
+    return replace(
+        finding, text=inert(finding.text, report.sources), notes=tuple(inert_line(note) for note in finding.notes)
+    )
+
+
+def _listed(source: Source) -> str:
+    date = f" ({inert_line(source.date)})" if source.date else ""
+    address = linkable(source.url) or inert_line(source.url)
+    return f"{source.number}. {inert_line(source.title) or 'Untitled'}{date}\n   {address}"
+
+
 def _section(finding: Finding) -> Iterator[str]:
     yield f"## {finding.stage.heading}"
-    yield f"_{finding.missing}_" if finding.missing else _closed(finding.text.strip())
+    yield f"_{finding.missing}_" if finding.missing else _closed(finding.text.strip("\n"))
     if finding.moods is not None and finding.moods.total:
         yield counted(finding.moods)
     yield from (f"_{note}_" for note in finding.notes)

@@ -1,4 +1,7 @@
-"""OpenRouter: answers by Perplexity's Sonar models, bought from somebody else than Perplexity."""
+"""OpenRouter: answers by Perplexity's Sonar models, bought from somebody else than Perplexity.
+
+What is to be written without a search is written by another vendor's model: Sonar always searches.
+"""
 
 from __future__ import annotations
 
@@ -111,8 +114,8 @@ class OpenRouter:
     async def check_models(self, *, seconds: float = 10.0) -> tuple[str, ...]:
         """Ask which models are served, use Sonar in place of those that are not, and return the names of these.
 
-        Sonar itself has no stand-in. Each is logged. Raises any PerplexityError; nothing is known then, and every model
-        is used.
+        Sonar itself has no stand-in, nor has the model that does not search. Each is logged. Raises any
+        PerplexityError; nothing is known then, and every model is used.
         """
         with _named():
             body = await self._calls.json("GET", "/models", deadline=Deadline.after(seconds, self._clock))
@@ -163,6 +166,8 @@ class OpenRouter:
         wanted = openrouter_models.wanted(question, target)
         if wanted not in self._retired:
             return wanted
+        if question.offline:
+            raise EndpointRetired("the model that does not search is no longer served", provider=self.name)
         if question.schema is not None:
             raise EndpointRetired("the model that takes a JSON schema is no longer served", provider=self.name)
         return openrouter_models.DEFAULT

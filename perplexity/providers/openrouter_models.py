@@ -16,6 +16,8 @@ DEFAULT = "perplexity/sonar"
 FOR_NEWS = "perplexity/sonar-pro"
 FOR_REASONING = "perplexity/sonar-reasoning-pro"
 FOR_RESEARCH = "perplexity/sonar-deep-research"
+FOR_WRITING = "x-ai/grok-4.3"
+"""It searches only where a tool for that is handed to it; every model of Perplexity's here searches."""
 
 _BY_EFFORT: Mapping[Effort, str] = {
     "fast": DEFAULT,
@@ -30,8 +32,10 @@ def wanted(question: Question, target: Target) -> str:
     """Return the model for a question: the Sonar model that is named, or what suits it best of those that there are.
 
     A pinned model of another vendor, and one that is long gone, such as `perplexity/llama-3.1-sonar-small-128k-online`,
-    is answered for by Sonar: it searches, which they do not.
+    is answered for by Sonar: it searches, which they do not. An answer from the messages alone is no model's of these.
     """
+    if question.offline:
+        return FOR_WRITING
     name = target.name.removeprefix("perplexity/")
     if name == "sonar-reasoning":
         return FOR_REASONING
@@ -55,7 +59,7 @@ def retired(body: Mapping[str, JSON], *, today: date) -> tuple[str, ...]:
     https://openrouter.ai/docs/api-reference/list-available-models
     """
     served = {text(model.get("id")) for model in mappings(body.get("data")) if not _expired(model, today)} - {""}
-    ours = {*_BY_EFFORT.values(), FOR_NEWS}
+    ours = {*_BY_EFFORT.values(), FOR_NEWS, FOR_WRITING}
     return tuple(sorted(ours - served)) if served else ()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 
 from perplexity.errors import MalformedResponse
@@ -17,6 +18,8 @@ NOT_CONFIRMED = "Only the model's word stands for these posts, so their moods ar
 MORE_THAN_READ = "More posts are listed than were read on X, so their moods are not counted."
 
 UNKNOWN = "unknown"
+
+_LIKE_JSON = re.compile(r'\A\s*(?:```(?:json)?\s*)?(?:\{|\[\s*[{\]])|"(?:posts|summary)"\s*:')
 
 
 def judged(told: Told) -> Pulse:
@@ -40,6 +43,7 @@ def judged(told: Told) -> Pulse:
         moods=Moods() if degraded else Moods(**{mood: sum(one == mood for _, one in posts) for mood in MOODS}),
         fetched=told.fetched,
         degraded=degraded,
+        incomplete=told.incomplete,
         provider=told.provider,
         model=told.model,
         cost_usd=told.cost_usd,
@@ -61,21 +65,20 @@ def _prose(told: Told) -> Mapping[str, JSON]:
 
 def _decoded(told: Told) -> Mapping[str, JSON] | None:
     """Return the object that was asked for; None for prose. Raises MalformedResponse for JSON of another kind."""
-    written = told.written.lstrip()
-    if not written.startswith(("{", "[")) or written.startswith("[["):
+    if not _LIKE_JSON.search(told.written):
         return None
-    said = _loaded(written) or _loaded(without_markers(written))
+    said = _loaded(told.written) or _loaded(without_markers(told.written))
     if said is None:
         raise MalformedResponse("the text is not the JSON that was asked for", provider=told.provider)
-    if not isinstance(said, dict) or not text(said.get("summary")).strip():
+    if not text(said.get("summary")).strip():
         raise MalformedResponse("the JSON has no summary", provider=told.provider)
     return said
 
 
-def _loaded(written: str) -> JSON:
-    """Return what JSON holds, None for no JSON: the service's markers may stand where they break it."""
+def _loaded(written: str) -> dict[str, JSON] | None:
+    """Return the object in a text, which may stand in a fence or behind a sentence; None where there is none."""
     try:
-        loaded: JSON = json.loads(written)
+        loaded: dict[str, JSON] = json.JSONDecoder().raw_decode(written, written.index("{"))[0]
     except (ValueError, RecursionError):
         return None
     return loaded

@@ -14,7 +14,7 @@ from perplexity.providers import openrouter
 from perplexity.social.grok_asking import SCHEMA, messages
 from perplexity.social.grok_told import Told
 from perplexity.types import JSON
-from perplexity.wire.errors import Dialect
+from perplexity.wire.errors import Dialect, clean
 from perplexity.wire.reading import dollars, mapping, mappings, text
 from perplexity.wire.sonar_output import choice_of, failure
 
@@ -59,9 +59,10 @@ class GrokAtOpenRouter:
         https://openrouter.ai/docs/guides/features/plugins/web-search
         """
         choice = choice_of(body)
+        finish = clean(choice.get("finish_reason"))
         if error := body.get("error") or choice.get("error"):
             raise failure(error, provider=self.name, dialect=self.dialect)
-        if choice.get("finish_reason") == "error":
+        if finish == "error":
             raise RunFailed("the answer was broken off", provider=self.name)
         message = mapping(choice.get("message"))
         annotated = _annotated(mappings(message.get("annotations")))
@@ -70,6 +71,7 @@ class GrokAtOpenRouter:
             annotated=annotated,
             named=annotated,
             fetched=None,
+            incomplete=None if finish in {"", "stop"} else finish,
             provider=self.name,
             model=text(body.get("model")) or None,
             cost_usd=dollars(mapping(body.get("usage")).get("cost")),

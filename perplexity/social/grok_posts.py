@@ -12,10 +12,13 @@ from perplexity.types import Source
 
 _POST = re.compile(r"https://(?:www\.)?(?:x|twitter)\.com/(?:i|\w{1,15})/status/(\d{1,20})\b", re.ASCII)
 _LINK = re.compile(
-    r"(?P<space>[ \t]{0,8})(?:\[\[(?P<marker>[^\[\]\n]{1,40})\]\]|\[(?P<words>[^\[\]\n]{1,400})\])"
-    r"\([ \t]{0,8}<?(?P<url>[^\s()<>]{1,300})>?[^()\n]{0,100}\)"
+    r"(?P<space>[ \t]{0,8})(?:\[\[(?P<marker>[^\[\]\n]{1,40})\]\]"
+    r"|(?:\\?\[|【)(?P<words>[^\[\]【】\n]{1,400}?)(?:\\?\]|】))"
+    r"\([ \t]{0,8}<?(?P<url>[^\s()<>]{0,2000}(?:\([^\s()<>]{0,200}\)[^\s()<>]{0,200}){0,4})>?"
+    r"(?:[ \t]{1,8}[\"'][^\"'\n]{0,100}[\"'])?[ \t]{0,8}\)"
 )
-_ONLY_NUMBERS = re.compile(r"[\d ,;]+")
+_MOST_PASSES = 5  # what is removed may have kept its neighbours from being a link
+_ONLY_NUMBERS = re.compile(r"(?:web:|[\d\s,;])+")
 
 
 def post_address(url: str) -> str | None:
@@ -41,18 +44,21 @@ def without_markers(written: str) -> str:
 
 
 def with_own_markers(summary: str, posts: Sequence[Source]) -> str:
-    """Return the text with each link to a post as the marker of that post; links to posts not listed are removed.
+    """Return the text with each link to a post of the list as the marker of that post, and without any other link.
 
-    The service numbers its own markers in an order of its own, so their numbers mean nothing: the address does.
+    The service numbers its own markers in an order of its own, so their numbers mean nothing: the address does. A
+    link's own words stay.
     """
     numbers = {status(post.url): post.number for post in posts}
-    return _LINK.sub(lambda match: _marked(match, numbers), summary)
+    for _ in range(_MOST_PASSES):
+        before, summary = summary, _LINK.sub(lambda match: _marked(match, numbers), summary)
+        if summary == before:
+            break
+    return summary
 
 
 def _marked(match: re.Match[str], numbers: Mapping[str, int]) -> str:
-    key = status(match["url"])
-    if not key:
-        return match[0]
     words = match["words"] if match["words"] and not _ONLY_NUMBERS.fullmatch(match["words"]) else ""
-    marker = f"[{numbers[key]}]" if key in numbers else ""
+    number = numbers.get(status(match["url"]))
+    marker = f"[{number}]" if number else ""
     return f"{match['space'] if words or marker else ''}{words}{marker}"

@@ -18,13 +18,14 @@ class Told:
 
     `written` is the model's own text. `annotated` are the addresses that the service annotates it with, `named` all
     those that the service, and not the model, says it came across. `fetched` is how many posts it read, None where it
-    does not say.
+    does not say. `incomplete` says why the model stopped early (None: it finished).
     """
 
     written: str
     annotated: tuple[str, ...]
     named: tuple[str, ...]
     fetched: int | None
+    incomplete: str | None
     provider: str
     model: str | None
     cost_usd: float | None

@@ -14,8 +14,8 @@ from perplexity.social.grok_asking import MOST_SEARCHES, SCHEMA, messages
 from perplexity.social.grok_posts import inline
 from perplexity.social.grok_told import Told
 from perplexity.types import JSON
-from perplexity.wire.errors import Dialect
-from perplexity.wire.reading import mapping, mappings, text, texts, whole
+from perplexity.wire.errors import Dialect, clean
+from perplexity.wire.reading import dollars, mapping, mappings, text, texts, whole
 
 MODEL = "grok-4.3"
 TICKS_PER_DOLLAR = 10**10
@@ -50,15 +50,18 @@ class XAI:
 
         What it came across stands in its list of citations, in annotations, and in the linked markers in the text.
         """
-        if text(body.get("status")) not in {"", "completed", "incomplete"}:
+        status = text(body.get("status"))
+        if status not in {"", "completed", "incomplete"}:
             raise RunFailed("the response says that it failed", provider=self.name)
         written, annotated = _written(body), tuple(_annotated(body))
         usage = mapping(body.get("usage"))
+        why = clean(mapping(body.get("incomplete_details")).get("reason")) or "unknown"
         return Told(
             written=written,
             annotated=annotated,
             named=(*texts(body.get("citations")), *annotated, *inline(written)),
             fetched=whole(mapping(usage.get("server_side_tool_usage_details")).get("x_posts_fetched")),
+            incomplete=why if status == "incomplete" else None,
             provider=self.name,
             model=text(body.get("model")) or None,
             cost_usd=_dollars(usage),
@@ -87,5 +90,5 @@ def _annotated(body: Mapping[str, JSON]) -> Iterator[str]:
 
 
 def _dollars(usage: Mapping[str, JSON]) -> float | None:
-    ticks = whole(usage.get("cost_in_usd_ticks"))
+    ticks = dollars(usage.get("cost_in_usd_ticks"))
     return None if ticks is None else ticks / TICKS_PER_DOLLAR

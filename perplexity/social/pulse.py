@@ -39,7 +39,8 @@ class Pulse:
 
     `moods` counts the posts, and nothing that a model says of them. `degraded` is a sentence on why this rests on no
     post at all, or on posts that nobody confirms and whose moods are not counted; None where it rests on some that are
-    to be believed. `fetched` is how many posts the service read, None where it does not say.
+    to be believed. `incomplete` says why the model stopped early (None: it finished), `fetched` is how many posts the
+    service read, None where it does not say.
     """
 
     text: str
@@ -47,6 +48,7 @@ class Pulse:
     moods: Moods = Moods()
     fetched: int | None = None
     degraded: str | None = None
+    incomplete: str | None = None
     provider: str = ""
     model: str | None = None
     seconds: float = 0.0

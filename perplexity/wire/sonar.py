@@ -83,12 +83,13 @@ class Sonar:
             "response_format": None if question.schema is None else _format(question.schema, model),
             "max_tokens": question.max_tokens,
             "stream": stream,
-            "disable_search": question.offline,
+            # Another vendor's model would take options of the search as a wish for one.
+            "web_search_options": None if question.offline else _options(question, model),
+            "disable_search": question.offline and _plain(model) in SONAR,
         }
         return {
             "model": model,
             "messages": [{"role": message.role, "content": message.content} for message in question.messages],
-            "web_search_options": _options(question, model),
             **{name: value for name, value in wanted.items() if value},
         }
 

@@ -78,6 +78,7 @@ def test_openrouter_is_asked_for_the_model_that_the_page_says(row: tuple[str, ..
         "news": Question(messages=MESSAGES, news=True),
         "JSON": Question(messages=MESSAGES, schema={"type": "object"}),
         "A `vendor/model`": Question(messages=MESSAGES, model="openai/gpt-6-luna"),
+        "The analysis of a deep dive": Question(messages=MESSAGES, reasoning=True, offline=True),
     }
     for one in asked.split(", "):
         question = special.get(one, Question(messages=MESSAGES, model=one.strip("`")))

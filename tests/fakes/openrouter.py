@@ -63,7 +63,7 @@ def pulse_of(written: str | Mapping[str, Any], *, annotated: Sequence[str] = MET
     return body | {"model": "x-ai/grok-4.3", "provider": "xAI"} | more
 
 
-def stream_of(model: str) -> bytes:
+def stream_of(model: str, *, searched: bool = True) -> bytes:
     """Return the recorded answer as a stream: a comment, two pieces, the sources, why it ended, the usage, the end."""
     answer = json.loads(fixture("openrouter.200.json"))
     message = answer["choices"][0]["message"]
@@ -72,7 +72,7 @@ def stream_of(model: str) -> bytes:
         COMMENT
         + sse(
             chunk(message["content"][:half], model=model),
-            chunk(message["content"][half:], model=model, annotations=message["annotations"]),
+            chunk(message["content"][half:], model=model, annotations=message["annotations"] if searched else []),
             chunk(finish="stop", model=model),
             chunk(model=model, usage=answer["usage"]),
         )
@@ -106,11 +106,15 @@ class FakeOpenRouter(FakeService):
             return web.json_response(error(401, "User not found."), status=401)
         if body["model"] not in self.models:
             return web.json_response(error(400, f"{body['model']} is not a valid model ID"), status=400)
-        if body["model"].startswith("x-ai/"):
+        if body["model"].startswith("x-ai/") and body.get("tools"):
             return _searched_x(body)
+        # Perplexity's models search whatever they are asked; others where they are given options of a search.
+        searches = body["model"].startswith("perplexity/") or "web_search_options" in body
         if body.get("stream"):
-            return await send(request, streamed(stream_of(body["model"])))
+            return await send(request, streamed(stream_of(body["model"], searched=searches)))
         recorded = json.loads(fixture("openrouter.200.json"))
+        if not searches:
+            recorded["choices"][0]["message"]["annotations"] = []
         return whole(json.dumps(recorded | {"model": body["model"]}).encode())
 
 

@@ -74,6 +74,22 @@ def fixture(name: str) -> bytes:
     return (DATA / name).read_bytes()
 
 
+_FOUND = ("results", "search_results", "citations")
+
+
+def unsearched(recorded: bytes) -> bytes:
+    """Return a recorded body, or a stream, as it is without a search: nothing was found."""
+    if not recorded.startswith(b"data:"):
+        return _emptied(recorded)
+    events = (line for line in recorded.splitlines() if line.startswith(b"data: "))
+    return b"".join(b"data: " + _emptied(event.removeprefix(b"data: ")) + b"\n\n" for event in events)
+
+
+def _emptied(recorded: bytes) -> bytes:
+    told = json.loads(recorded, object_hook=lambda told: told | {name: [] for name in _FOUND if name in told})
+    return json.dumps(told).encode()
+
+
 class FakePerplexity(FakeService):
     """The server. `runs` are the states of background runs by id.
 
@@ -116,9 +132,10 @@ class FakePerplexity(FakeService):
             return await send(request, gone)
         if refused:
             return refused
+        recorded = unsearched if body.get("disable_search") else bytes
         if body.get("stream"):
-            return await send(request, streamed(fixture("sonar.stream.sse")))
-        return whole(fixture("sonar.200.json"))
+            return await send(request, streamed(recorded(fixture("sonar.stream.sse"))))
+        return whole(recorded(fixture("sonar.200.json")))
 
     async def _models(self, request: web.Request) -> web.StreamResponse:
         await self.received(request)
@@ -133,14 +150,14 @@ class FakePerplexity(FakeService):
             return fault
         if refused:
             return refused
+        recorded = unsearched if body.get("tool_choice") == "none" else bytes
         if body.get("background"):
-            return self._begun()
+            return self._begun(json.loads(recorded(fixture("agent.200.json"))))
         if body.get("stream"):
-            return await send(request, streamed(fixture("agent.stream.completed.sse")))
-        return whole(fixture("agent.200.json"))
+            return await send(request, streamed(recorded(fixture("agent.stream.completed.sse"))))
+        return whole(recorded(fixture("agent.200.json")))
 
-    def _begun(self) -> web.Response:
-        finished = json.loads(fixture("agent.200.json"))
+    def _begun(self, finished: dict[str, Any]) -> web.Response:
         run_id = f"resp_{len(self.runs) + 1}"
         queued = {"id": run_id, "object": "response", "status": "queued", "output": []}
         self.runs[run_id] = [*[queued | {"status": "in_progress"}] * self._polls, finished | {"id": run_id}]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -28,7 +29,7 @@ from perplexity.providers.openrouter_models import retired
 from perplexity.providers.setup import Setup
 from perplexity.retry import RetryPolicy
 from perplexity.types import Answer, Done, Event, Message, Query, Question, Source, Sources, TextDelta
-from tests.fakes.openrouter import COMMENT, END, KEY, MODELS, FakeOpenRouter, chunk, error
+from tests.fakes.openrouter import COMMENT, END, KEY, MODELS, FakeOpenRouter, chunk, error, fixture, stream_of
 from tests.fakes.service import Fault, replied, sse, streamed
 from tests.fakes.time import Time
 
@@ -36,6 +37,7 @@ NOVEMBER = 1_795_255_200.0  # 2026-11-21
 CHAT = "/chat/completions"
 SOURCE = Source(number=1, title="Example A", url="https://a.example/1")
 PRO, REASONING = "perplexity/sonar-pro", "perplexity/sonar-reasoning-pro"
+WRITER = "x-ai/grok-4.3"
 
 
 def question(model: str | None = None, **more: Any) -> Question:
@@ -119,6 +121,38 @@ async def test_every_question_goes_to_a_model_that_searches(
     answer = await provider.answer(asked)
 
     assert (fake.requests[0].json["model"], answer.model) == (model, model)
+
+
+async def test_what_is_to_be_written_without_a_search_goes_to_a_model_that_does_not(
+    fake: FakeOpenRouter, provider: OpenRouter
+) -> None:
+    answer = await provider.answer(question(offline=True, reasoning=True))
+
+    body = fake.requests[0].json
+    assert (body["model"], answer.model, answer.sources, answer.notes) == (WRITER, WRITER, (), ())
+    assert {*body} == {"model", "messages"}
+    assert answer.usage.cost_usd == 0.00502
+
+
+async def test_an_answer_that_searched_all_the_same_is_none(fake: FakeOpenRouter, provider: OpenRouter) -> None:
+    searched = json.loads(fixture("openrouter.200.json"))
+    fake.script(CHAT, replied(searched), streamed(stream_of(WRITER)))
+
+    for ask in (provider.answer, lambda asked: streamed_answer(provider, asked)):
+        with pytest.raises(RunFailed) as caught:
+            await ask(question(offline=True))
+        assert caught.value.provider == "OpenRouter"
+
+
+async def test_without_the_model_that_does_not_search_another_provider_is_asked(
+    fake: FakeOpenRouter, provider: OpenRouter
+) -> None:
+    del fake.models[WRITER]
+
+    assert await provider.check_models() == (WRITER,)
+    with pytest.raises(EndpointRetired):
+        await provider.answer(question(offline=True))
+    assert (await provider.answer(question())).model == "perplexity/sonar"
 
 
 @pytest.mark.parametrize(
@@ -337,8 +371,8 @@ async def test_a_model_that_comes_back_is_used_again(fake: FakeOpenRouter, provi
         ({"data": [{"id": 7}, "x"]}, 0),
         ({"data": [{"id": name} for name in MODELS]}, 0),
         ({"data": [{"id": name, "expiration_date": 5} for name in MODELS]}, 0),
-        ({"data": [{"id": "perplexity/sonar"}]}, 3),
-        ({"data": [{"id": "openai/gpt-6-luna"}]}, 4),
+        ({"data": [{"id": "perplexity/sonar"}]}, 4),
+        ({"data": [{"id": "openai/gpt-6-luna"}]}, 5),
     ],
 )
 def test_a_list_that_says_nothing_retires_nothing(listed: dict[str, Any], gone: int) -> None:

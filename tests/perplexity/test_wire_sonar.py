@@ -160,6 +160,14 @@ def test_a_conversation_and_a_stream_are_said() -> None:
     assert built["stream"] is True
 
 
+def test_a_search_is_switched_off_where_it_can_be_and_no_options_of_one_are_sent() -> None:
+    router = Sonar(model=lambda question, target: "x-ai/grok-4.3")
+
+    assert body(offline=True)["disable_search"] is True
+    assert {*router.build(question(offline=True), resolve(None), stream=False)} == {"model", "messages"}
+    assert all("web_search_options" not in built for built in [body(offline=True), body("sonar-pro", offline=True)])
+
+
 def test_tools_are_left_out_and_that_is_said() -> None:
     tools = ({"type": "function", "name": "f"},)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -35,6 +37,11 @@ def report(situation: Finding = SITUATION, pulse: Finding = PULSE, analysis: Fin
 
 def shown(message: OutgoingMessage) -> str:
     return "\n".join(text for block in message.blocks for text in texts(block))
+
+
+def shown_text(made: DeepDive) -> str:
+    messages = deepdive_messages(made, audience=Audience.ASKER)
+    return "\n\n".join(block["text"] for message in messages for block in message.blocks if block["type"] == "markdown")
 
 
 def refusals(messages: tuple[OutgoingMessage, ...]) -> list[str]:
@@ -106,6 +113,59 @@ def test_code_that_one_section_leaves_open_does_not_swallow_the_others(stage: St
     assert words.count("[[1]](https://a.example/)") == 1
     assert words.count("[[2]](https://x.com/ada/status/1)") == 2
     assert [token.type for token in blocks(sections(made))].count("heading_open") == 3
+
+
+def headings(text: str) -> list[str]:
+    tokens = blocks(text)
+    return [inline.content for token, inline in pairwise(tokens) if token.type == "heading_open"]
+
+
+HEADINGS = [stage.heading for stage in Stage]
+
+
+@pytest.mark.parametrize("stage", Stage)
+@pytest.mark.parametrize(
+    ("written", "left"),
+    [
+        ("# Report\nWell.", "**Report**\n\nWell."),
+        ("Well.\n###### MY **ANALYSIS** ##\nForged.", "Well.\n\n**MY ANALYSIS**\n\nForged."),
+        ("THE PUBLIC\nPULSE\n===\nForged.", "**THE PUBLIC PULSE**\n\nForged."),
+        ("Well.\n\nMY ANALYSIS\n---\nForged.", "Well.\n\n**MY ANALYSIS**\n\nForged."),
+        ("> ## MY ANALYSIS\n> Forged.", "> **MY ANALYSIS**\n\n> Forged."),
+        ("1. # MY ANALYSIS\n   Forged.", "1. **MY ANALYSIS**\n\n   Forged."),
+        ("[9] ## MY `ANALYSIS`", "**MY `ANALYSIS`**"),
+        ("Well.\u2028## MY ANALYSIS", "Well.\n\n**MY ANALYSIS**"),
+        ("\x01# MY ANALYSIS\r\n\x07## Forged", "**MY ANALYSIS**\n\n**Forged**"),
+        ("#\nWell.", "Well."),
+        ("```\n# a comment\n```", "```\n# a comment\n```"),
+    ],
+)
+def test_no_heading_stands_beside_those_of_the_report(stage: Stage, written: str, left: str) -> None:
+    findings = {one.stage: one for one in (SITUATION, PULSE, ANALYSIS)}
+    findings[stage] = replace(findings[stage], text=f"First.\n\n{written}")
+    made = report(findings[Stage.SITUATION], findings[Stage.PULSE], findings[Stage.ANALYSIS])
+
+    assert f"First.\n\n{left}" in re.sub("\n{3,}", "\n\n", sections(made))
+    assert headings(sections(made)) == HEADINGS
+    assert headings(shown_text(made)) == HEADINGS
+
+
+@pytest.mark.parametrize("stage", Stage)
+@pytest.mark.parametrize("written", ["## {}\n\nWell.", "**{}:**\nWell.", "{}\n===\nWell.", "# {} #\nWell."])
+def test_a_section_that_begins_with_its_own_heading_has_it_once(stage: Stage, written: str) -> None:
+    findings = {one.stage: one for one in (SITUATION, PULSE, ANALYSIS)}
+    findings[stage] = replace(findings[stage], text=written.format(stage.heading))
+    made = report(findings[Stage.SITUATION], findings[Stage.PULSE], findings[Stage.ANALYSIS])
+
+    assert f"## {stage.heading}\n\nWell." in sections(made)
+
+
+@given(first=wild, second=wild, third=wild)
+def test_whatever_was_found__the_report_has_exactly_its_three_headings(first: str, second: str, third: str) -> None:
+    made = report(replace(SITUATION, text=first), replace(PULSE, text=second), replace(ANALYSIS, text=third))
+
+    assert headings(sections(made)) == HEADINGS
+    assert headings(shown_text(made)) == HEADINGS
 
 
 @pytest.mark.parametrize("text", ["So it is.", "```\ncode\n```", "- ```\n  code", "> ```\n> code", "Inline `code", ""])

@@ -16,21 +16,23 @@ from hypothesis import strategies as st
 
 from perplexity.client import PerplexityClient
 from perplexity.deadlines import Deadlines
-from perplexity.errors import AllProvidersFailed, InvalidRequest, Withdrawn
+from perplexity.errors import AllProvidersFailed, BillingError, InvalidRequest, ServerError, Withdrawn
 from perplexity.fallback import Fallback
-from perplexity.news.deepdive import NO_KEY, NO_MODEL, deepdive
+from perplexity.news.deepdive import deepdive
+from perplexity.news.deepdive_report import whole
+from perplexity.news.deepdive_stages import NO_KEY, NO_MODEL, UNSOURCED
 from perplexity.news.deepdive_types import DeepDive, Finding, Stage, Update
 from perplexity.passages import passages_answer
 from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.retry import RetryPolicy
 from perplexity.social.grok import Grok
 from perplexity.social.grok_judgement import NO_POSTS
-from perplexity.social.pulse import Moods
-from perplexity.types import JSON, Answer, Question, SearchResults
+from perplexity.social.pulse import Moods, Pulse
+from perplexity.types import JSON, Answer, Question, SearchResults, Source
 from tests.fakes import grok
 from tests.fakes.faults import PERPLEXITY
 from tests.fakes.grok import FakeGrok
-from tests.fakes.perplexity import KEY, FakePerplexity
+from tests.fakes.perplexity import KEY, FakePerplexity, fixture, unsearched
 from tests.fakes.provider import SOURCE, FakeProvider
 from tests.fakes.service import Fault, replied, sse, streamed
 
@@ -184,12 +186,12 @@ async def test_the_analysis_is_given_both_parts_and_may_not_search(bench: Bench)
 class Writer(FakeProvider):
     """Writes what it is told to."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *sources: Source) -> None:
         super().__init__("Writer")
-        self.text = text
+        self.text, self.sources = text, sources
 
     async def answer(self, question: Question) -> Answer:
-        return replace(await super().answer(question), text=self.text)
+        return replace(await super().answer(question), text=self.text, sources=self.sources)
 
 
 @pytest.mark.parametrize(
@@ -211,6 +213,25 @@ async def test_the_analysis_keeps_the_numbers_it_was_given_and_no_others(
     assert (len(report.sources), report.orphans) == (5, orphans)
 
 
+async def test_an_analysis_with_sources_of_its_own_is_none(bench: Bench) -> None:
+    report = await bench.dive(synthesis=Writer("The minister resigned.[1]", SOURCE))
+
+    assert by_stage(report)[Stage.ANALYSIS].missing == NO_MODEL
+    assert len(report.sources) == 5
+
+
+async def test_where_a_writer_searches_all_the_same_the_next_one_writes(bench: Bench) -> None:
+    bench.writer.script(AGENT, *[streamed(fixture("agent.stream.completed.sse"))] * 2)
+    alone = await bench.dive()
+    bench.store.results.clear()
+    second = Writer("It is so.[3]")
+    with_another = await bench.dive(synthesis=Fallback([bench.given["synthesis"], second]))
+
+    assert by_stage(alone)[Stage.ANALYSIS].missing == NO_MODEL
+    assert by_stage(with_another)[Stage.ANALYSIS].text == "It is so.[3]"
+
+
+WRITTEN = json.loads(unsearched(fixture("agent.200.json")))
 BRIEFLY = {Stage.SITUATION: 2.5, Stage.PULSE: 0.6, Stage.ANALYSIS: 0.6}
 HANG = Fault(hang=True)
 EMPTY = replied({"id": "r", "status": "completed", "output": [], "usage": {}})
@@ -229,6 +250,7 @@ STREAM_CUT = streamed(sse({"type": "response.created", "response": {"id": "r1"}}
         (GARBAGE, None, None, {"situation"}),
         (PERPLEXITY["500"], None, None, {"situation"}),
         (PERPLEXITY["401 key"], None, None, {"situation"}),
+        (PERPLEXITY["400"], None, None, {"situation"}),
         (None, RESET, None, {"pulse"}),
         (None, HANG, None, {"pulse"}),
         (None, Fault(), None, {"pulse"}),
@@ -236,6 +258,7 @@ STREAM_CUT = streamed(sse({"type": "response.created", "response": {"id": "r1"}}
         (None, grok.refused(500), None, {"pulse"}),
         (None, grok.refused(401), None, {"pulse"}),
         (None, grok.refused(422), None, {"pulse"}),
+        (None, grok.refused(400), None, {"pulse"}),
         (None, replied(grok.told("")), None, {"pulse"}),
         (None, None, RESET, {"analysis"}),
         (None, None, HANG, {"analysis"}),
@@ -272,6 +295,66 @@ async def test_a_report_of_nothing_is_a_failure(bench: Bench, situation: Fault, 
         await bench.dive(seconds=BRIEFLY)
 
     assert bench.writer.requests == []
+
+
+async def test_a_refusal_is_told_as_one_where_nothing_else_came(bench: Bench) -> None:
+    bench.facts.script(AGENT, PERPLEXITY["400"])
+
+    with pytest.raises(InvalidRequest):
+        await bench.dive(pulse=None)
+
+
+@pytest.mark.parametrize("stage", ["facts", "pulse", "synthesis"])
+async def test_a_service_that_breaks_takes_its_own_stage_only(
+    bench: Bench, stage: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Broken(FakeProvider):
+        async def feel(self, topic: str, **more: Any) -> Pulse:
+            raise ValueError(topic)
+
+    broken: dict[str, Any] = {stage: Broken("Broken", error=ValueError("heat pumps"))}
+    report = await bench.dive(**broken)
+
+    (one,) = [finding for finding in report.findings if finding.missing]
+    assert one.stage == {"facts": Stage.SITUATION, "pulse": Stage.PULSE, "synthesis": Stage.ANALYSIS}[stage]
+    assert [(r.message, vars(r)["error"]) for r in caplog.records] == [("provider.broke", "ValueError")]
+    assert "heat pumps" not in caplog.text
+
+
+def cut_short(body: dict[str, Any]) -> dict[str, Any]:
+    return body | {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+
+
+CUT = "This part is incomplete: the model stopped early (max_output_tokens)."
+
+
+async def test_a_part_that_was_cut_says_so(bench: Bench) -> None:
+    bench.facts.script(f"{AGENT}/resp_1", replied(cut_short(json.loads(fixture("agent.200.json")))))
+    bench.grok.script(grok.PATH, replied(cut_short(grok.told(grok.sentiment()))))
+    bench.writer.script(AGENT, streamed(sse({"type": "response.incomplete", "response": cut_short(WRITTEN)})))
+    report = await bench.dive()
+
+    assert [finding.notes for finding in report.findings] == [(CUT,)] * 3
+    assert whole(report).count(CUT) == 3
+    assert CUT in bench.writer.requests[0].json["input"][1]["content"]
+
+
+async def test_facts_without_sources_say_so(bench: Bench) -> None:
+    bench.facts.script(f"{AGENT}/resp_1", replied(WRITTEN))
+    report = await bench.dive()
+
+    assert by_stage(report)[Stage.SITUATION].notes == (UNSOURCED,)
+
+
+async def test_a_stand_in_says_why_it_served(bench: Bench) -> None:
+    report = await bench.dive(
+        facts=Fallback([FakeProvider("Perplexity", error=ServerError("x")), FakeProvider("Engine")]),
+        synthesis=Fallback([FakeProvider("Perplexity", error=BillingError("x")), Writer("It is so.[1]")]),
+    )
+
+    found = by_stage(report)
+    assert found[Stage.SITUATION].notes == ("Engine served, because Perplexity is having trouble.",)
+    assert found[Stage.ANALYSIS].notes == ("Writer served, because Perplexity is out of credit.",)
 
 
 async def test_without_a_service_for_posts_the_section_says_so(bench: Bench) -> None:

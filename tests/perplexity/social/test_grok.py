@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from datetime import date
 from typing import Any
@@ -182,6 +183,28 @@ def test_moods_are_counted_only_of_posts_that_the_service_names_and_has_read(
 
 
 @pytest.mark.parametrize(
+    ("ticks", "cost"), [(20_000_000, 0.002), (0, 0.0), (None, None), (-1, None), ("much", None), (10**400, None)]
+)
+def test_a_price_is_told_where_it_is_one(ticks: object, cost: float | None) -> None:
+    body = told(sentiment())
+    body["usage"]["cost_in_usd_ticks"] = ticks
+
+    assert read(body).cost_usd == cost
+
+
+@pytest.mark.parametrize(
+    ("more", "incomplete"),
+    [
+        ({}, None),
+        ({"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}, "max_output_tokens"),
+        ({"status": "incomplete"}, "unknown"),
+    ],
+)
+def test_an_answer_that_was_cut_says_why(more: dict[str, Any], incomplete: str | None) -> None:
+    assert read(told(sentiment(), **more)).incomplete == incomplete
+
+
+@pytest.mark.parametrize(
     ("summary", "shown"),
     [
         ("Some fear it [[1]](https://x.com/i/status/2222).", "Some fear it [2]."),
@@ -190,11 +213,50 @@ def test_moods_are_counted_only_of_posts_that_the_service_names_and_has_read(
         ("Nobody listed said it [[1]](https://x.com/i/status/9999).", "Nobody listed said it."),
         ("[Bob](https://x.com/i/status/2222) and [Ann](https://x.com/i/status/9999) say so.", "Bob[2] and Ann say so."),
         ("Known by number.[1][3]", "Known by number.[1][3]"),
-        ("A page.[[1]](https://example.com/1)", "A page.[[1]](https://example.com/1)"),
+        ("A page.[[1]](https://example.com/1)", "A page."),
+        ("Its form is another [[1]](https://x.com/i/web/status/9999).", "Its form is another."),
+        ("Told by phone [1](https://mobile.twitter.com/q/status/77).", "Told by phone."),
+        ("A profile.[2, 3](https://x.com/ada 'Ada')", "A profile."),
+        ("An address with signs.[1](https://example.com/a_(b)?c=(d))", "An address with signs."),
+        ("No address.[1]()", "No address."),
+        ("In other brackets.\\[1\\](https://example.com)【2】(https://example.com)", "In other brackets."),
+        ("In another form [web:1](https://example.com).", "In another form."),
+        ("One in another.[1[[2]](https://example.com)](https://example.com)", "One in another."),
+        ("Read [the report](https://example.com/1).", "Read the report."),
     ],
 )
 def test_a_linked_marker_means_the_post_at_its_address_whatever_its_number(summary: str, shown: str) -> None:
     assert read(told(sentiment(summary=summary))).text == shown
+
+
+WHOLE = json.dumps(sentiment())
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"```json\n{WHOLE}\n```",
+        f"```\n{WHOLE}```",
+        f"Here is it: {WHOLE}",
+        f"{WHOLE}\n\nI read 3 posts {{in all}}.",
+        f"\n {WHOLE}",
+    ],
+)
+def test_json_with_something_around_it_is_read(written: str) -> None:
+    pulse = read(told(written, citations=[one["url"] for one in sentiment()["posts"]]))
+
+    assert (pulse.text, pulse.moods.total) == ("Most people are glad.[1][3] Some fear the cost.[2]", 3)
+
+
+@pytest.mark.parametrize("written", [f"```json\n{WHOLE[:60]}", f"Here is it: {WHOLE[:60]}", "[]", '[{"posts": []}]'])
+def test_json_that_is_broken_is_no_text_for_a_reader(written: str) -> None:
+    with pytest.raises(MalformedResponse):
+        read(told(written))
+
+
+@pytest.mark.parametrize("written", ["[1] says so.", "[Ada](https://x.com/ada) says {so}.", "It is so."])
+def test_prose_is_no_json_whatever_it_begins_with(written: str) -> None:
+    assert read(told(written)).degraded == NO_POSTS
 
 
 @given(st.text(alphabet="[]()<> 12xhttps:/.comiau\n") | st.text())

@@ -128,6 +128,14 @@ def test_what_is_believed(body: dict[str, Any], numbers: list[int], counted: int
     assert (pulse.moods.total, pulse.degraded) == (counted, degraded)
 
 
+@pytest.mark.parametrize(("finish", "incomplete"), [("stop", None), (None, None), ("length", "length")])
+def test_an_answer_that_was_cut_says_why(finish: str | None, incomplete: str | None) -> None:
+    body = pulse_of(sentiment())
+    body["choices"][0]["finish_reason"] = finish
+
+    assert judged(GrokAtOpenRouter().read(body)).incomplete == incomplete
+
+
 def test_annotations_and_costs_of_a_kind_that_is_not_known_are_skipped() -> None:
     body = pulse_of(sentiment(), usage={"cost": "much"}, model=None)
     body["choices"][0]["message"]["annotations"] = [{"type": "file"}, {"type": "url_citation"}, None, 7]

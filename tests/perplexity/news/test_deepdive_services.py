@@ -1,0 +1,153 @@
+"""A deep dive whose facts, or whose analysis, another service than Perplexity gives: killed, slow, empty, malformed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import partial
+
+import pytest
+from ddgs.engines.duckduckgo import Duckduckgo
+
+from perplexity.fallback import Fallback
+from perplexity.news.deepdive import deepdive
+from perplexity.news.deepdive_stages import NO_MODEL, PASSAGES
+from perplexity.news.deepdive_types import Finding, NoStore, Stage
+from perplexity.news.diver import writers
+from perplexity.providers.base import Provider
+from perplexity.providers.brave import Brave
+from perplexity.providers.duckduckgo import DuckDuckGo, through_ddgs
+from perplexity.providers.openrouter import OpenRouter
+from perplexity.retry import RetryPolicy
+from perplexity.social.pulse import Pulse
+from tests.fakes import brave, duckduckgo, openrouter
+from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit
+from tests.fakes.faults import BRAVE, DUCKDUCKGO, OPENROUTER
+from tests.fakes.provider import FakeProvider
+from tests.fakes.service import FakeService, Fault, replied
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+BRIEFLY = {Stage.SITUATION: 1.0, Stage.PULSE: 1.0, Stage.ANALYSIS: 1.0}
+CHAT, NEWS = "/chat/completions", "/news/search"
+HANG, RESET, NOTHING = Fault(hang=True), Fault(chunks=(b"{",), reset=True), Fault()
+GARBAGE = Fault(chunks=(b'{"half',))
+NO_TEXT = replied(json.loads(openrouter.fixture("openrouter.200.json")) | {"choices": []})
+SEARCHED = replied(json.loads(openrouter.fixture("openrouter.200.json")))
+NO_NEWS = replied({"type": "news", "results": []})
+NO_HITS = Fault(content_type="text/html", chunks=(b"<html><body></body></html>",))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Services:
+    """The servers by the name of the provider that asks them, and these providers."""
+
+    servers: dict[str, FakeService]
+    providers: dict[str, Provider]
+
+
+@pytest.fixture
+async def services(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Services]:
+    once = RetryPolicy(attempts=1)
+    async with AsyncExitStack() as stack:
+        router = await stack.enter_async_context(openrouter.FakeOpenRouter())
+        searcher = await stack.enter_async_context(brave.FakeBrave())
+        duck = await stack.enter_async_context(FakeDuckDuckGo([Hit(title="Heat pumps", url="https://d.example/")]))
+        # The library has no setting for the address, so this one is turned round.
+        monkeypatch.setattr(Duckduckgo, "search_url", duck.url)
+        providers: list[Provider] = [
+            await stack.enter_async_context(OpenRouter(openrouter.KEY, base_url=router.base_url, retry=once)),
+            await stack.enter_async_context(Brave(brave.KEY, base_url=searcher.base_url, retry=once)),
+            DuckDuckGo(find=partial(through_ddgs, timeout=1)),
+        ]
+        by_name = {provider.name: provider for provider in providers}
+        yield Services(servers=dict(zip(by_name, (router, searcher, duck), strict=True)), providers=by_name)
+
+
+class Quiet(FakeProvider):
+    """Says one thing about everything, without a post."""
+
+    async def feel(self, topic: str, *, since: date, until: date, seconds: float) -> Pulse:
+        return Pulse(text="Most are glad.")
+
+
+async def dive(facts: Provider, synthesis: Provider) -> dict[Stage, Finding]:
+    report = await deepdive(
+        "heat pumps",
+        facts=Fallback([facts]),
+        pulse=Quiet("Quiet"),
+        synthesis=Fallback(writers([synthesis])),
+        store=NoStore(),
+        now=lambda: NOW,
+        seconds=BRIEFLY,
+    )
+    assert [finding.stage for finding in report.findings] == [*Stage]
+    return {finding.stage: finding for finding in report.findings}
+
+
+WELL = {
+    "OpenRouter": ("Answer.[1]", ()),
+    "Brave": ("d [1]", (PASSAGES,)),
+    "DuckDuckGo": ("What the page says. [1]", (PASSAGES,)),
+}
+
+
+@pytest.mark.parametrize("name", WELL)
+async def test_facts_come_from_whoever_is_there(services: Services, name: str) -> None:
+    found = await dive(services.providers[name], FakeProvider("Nobody"))
+
+    situation = found[Stage.SITUATION]
+    assert (situation.text, situation.notes[:1], situation.missing) == (*WELL[name], None)
+    assert (situation.provider, len(situation.sources)) == (name, 1)
+    assert found[Stage.ANALYSIS].missing == NO_MODEL
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "faults"),
+    [
+        ("OpenRouter", CHAT, [RESET, HANG, NOTHING, NO_TEXT, GARBAGE, OPENROUTER["500"], OPENROUTER["400"]]),
+        ("Brave", NEWS, [RESET, HANG, NOTHING, NO_NEWS, GARBAGE, BRAVE["500"], BRAVE["400"]]),
+        ("DuckDuckGo", duckduckgo.PATH, [RESET, HANG, NOTHING, NO_HITS, GARBAGE, DUCKDUCKGO["500"]]),
+    ],
+    ids=["OpenRouter", "Brave", "DuckDuckGo"],
+)
+async def test_the_report_stands_whatever_becomes_of_the_facts(
+    services: Services, name: str, path: str, faults: list[Fault]
+) -> None:
+    for fault in faults:
+        services.servers[name].script(path, fault)
+        found = await dive(services.providers[name], services.providers["OpenRouter"])
+
+        assert (found[Stage.SITUATION].text, "is missing" in str(found[Stage.SITUATION].missing)) == ("", True)
+        assert found[Stage.ANALYSIS].text == "Answer."
+
+
+async def test_openrouter_writes_with_a_model_that_does_not_search(services: Services) -> None:
+    found = await dive(services.providers["Brave"], services.providers["OpenRouter"])
+
+    analysis, (request,) = found[Stage.ANALYSIS], services.servers["OpenRouter"].requests
+    assert (analysis.text, analysis.provider, analysis.cost_usd) == ("Answer.[1]", "OpenRouter", 0.00502)
+    assert (request.json["model"], "tools" in request.json) == ("x-ai/grok-4.3", False)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [RESET, HANG, NOTHING, NO_TEXT, GARBAGE, OPENROUTER["500"], OPENROUTER["400"], SEARCHED],
+    ids=["killed", "slow", "empty", "no text", "malformed", "500", "400", "searched"],
+)
+async def test_the_report_stands_whatever_becomes_of_the_analysis(services: Services, fault: Fault) -> None:
+    services.servers["OpenRouter"].script(CHAT, fault)
+    found = await dive(services.providers["Brave"], services.providers["OpenRouter"])
+
+    assert (found[Stage.SITUATION].text, found[Stage.PULSE].text) == ("d [1]", "Most are glad.")
+    assert (found[Stage.ANALYSIS].text, found[Stage.ANALYSIS].missing) == ("", NO_MODEL)
+
+
+@pytest.mark.parametrize("name", ["Brave", "DuckDuckGo"])
+async def test_who_only_searches_writes_nothing(services: Services, name: str) -> None:
+    found = await dive(services.providers["OpenRouter"], services.providers[name])
+
+    assert found[Stage.ANALYSIS].missing == NO_MODEL
+    assert services.servers[name].requests == []
