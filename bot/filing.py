@@ -23,6 +23,7 @@ from bot.scopes import FILES
 from bot.storage.questions import Questions
 from bot.storage.stages import Stages
 from perplexity.news.deepdive_assembly import assembled
+from perplexity.news.deepdive_inert import inert_line
 from perplexity.news.deepdive_report import whole
 from perplexity.news.deepdive_types import DeepDive, Finding, Stage
 
@@ -91,7 +92,7 @@ class Filing:
         name = re.sub(r"\W+", "-", report.topic.lower()).strip("-")[:60] or "report"
         uploaded = await self.client.files_upload_v2(
             channel=channel,
-            content=f"# {report.topic}\n\n{whole(report)}",
+            content=f"# {inert_line(report.topic)}\n\n{whole(report)}",
             filename=f"deep-dive-{name}.md",
             title=f"Deep dive: {report.topic[:100]}",
         )

@@ -14,7 +14,7 @@ _SITUATION = """\
 Report what is known in the news about the topic that the user names.
 What happened, in order, with dates and numbers; who is involved and what each of them says; what is disputed or not \
 known yet. Prefer the latest reports and primary sources. Facts only: no opinion of yours, and nothing about what the \
-public thinks. Cite each claim. Write no title."""
+public thinks. Cite each claim. Write no title, and at most 700 words."""
 
 _ANALYSIS = """\
 {persona}
