@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from selenium.webdriver.remote.webdriver import WebDriver
@@ -81,12 +82,22 @@ def posts() -> Iterator[Posts]:
             served.stop()
 
 
-def written(text: str) -> Fault:
+def researched(text: str) -> Fault:
     body = json.loads(fixture("agent.200.json"))
-    body["output"][-1]["content"][0]["text"] = text
     (found,) = [item for item in body["output"] if item["type"] == "search_results"]
     for result, title in zip(found["results"], TITLES, strict=True):
         result |= {"title": title, "date": "2026-11-18"}
+    return said(body, text)
+
+
+def written(text: str) -> Fault:
+    body = json.loads(fixture("agent.200.json"))
+    body["output"] = [item for item in body["output"] if item["type"] != "search_results"]
+    return said(body, text)
+
+
+def said(body: dict[str, Any], text: str) -> Fault:
+    body["output"][-1]["content"][0]["text"] = text
     return replied(body | {"id": "resp_1"})
 
 
@@ -99,7 +110,7 @@ def test_deepdive__its_stages_are_watched_until_the_report_takes_their_place(
         running(database, with_key=True, XAI_API_KEY=grok.KEY, XAI_BASE_URL=people.fake.api_url) as app,
     ):
         app.perplexity.script("/v1/agent", QUEUED, written(ANALYSIS))
-        app.perplexity.script("/v1/agent/resp_1", written(SITUATION))
+        app.perplexity.script("/v1/agent/resp_1", researched(SITUATION))
         page.open(app.url)
         page.send("@Web Answers deepdive heat pumps")
         progress = page.wait(lambda: [m for m in page.messages() if "done · " in m.text])[-1]
