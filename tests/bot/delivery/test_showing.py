@@ -117,11 +117,27 @@ async def test_a_database_that_is_away_for_a_moment_costs_one_line_and_not_the_q
 
     with monkeypatch.context() as patched:
         patched.setattr(stage.questions, "begin_part", away)
-        await showing.show(SAID, milestone=True)
+        assert not await showing.show(SAID, milestone=True)
     assert (stage.ways(), showing.uses) == ([], 0)
 
-    await showing.show(SAID, milestone=True)
+    assert await showing.show(SAID, milestone=True)
     assert (stage.ways(), showing.uses) == (["response_url"], 1)
+
+
+SERVER_ERROR, NOT_FOUND, CUT = Fault(status=500), Fault(status=404, body="no_service"), Fault(status=0)
+
+
+@pytest.mark.parametrize("fault", [SERVER_ERROR, NOT_FOUND, CUT])
+async def test_whoever_shows_something_hears_whether_slack_took_it(
+    stage: Stage, fault: Fault, caplog: pytest.LogCaptureFixture
+) -> None:
+    showing = await stage.showing(in_thread=False)
+    stage.slack.fail("response_url", fault)
+    told = [await showing.show(SAID, milestone=True) for _ in range(3)]
+
+    assert (told, stage.ways(), showing.uses) == ([False, True, False], ["response_url"], MOST_USES)
+    assert [record.message for record in caplog.records] == ["progress.not_shown"]
+    assert "Still at it" not in caplog.text
 
 
 async def test_after_a_restart_what_was_used_stays_used(stage: Stage) -> None:
