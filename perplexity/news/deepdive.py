@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from perplexity.costs import total
 from perplexity.errors import NothingFound, PerplexityError, TimedOut, Withdrawn
 from perplexity.news.deepdive_assembly import assembled, numbered
 from perplexity.news.deepdive_stages import Stages, missing
@@ -72,7 +73,9 @@ class _Dive:
             self._stage(Stage.SITUATION, self.stages.situation), self._stage(Stage.PULSE, self.stages.people)
         )
         if situation.missing and people.missing:
-            raise self.errors.get(Stage.SITUATION) or NothingFound("no stage came to anything")
+            error = self.errors.get(Stage.SITUATION) or NothingFound("no stage came to anything")
+            error.cost_usd = total([situation.cost_usd, people.cost_usd])
+            raise error
         parts, numbering = numbered(situation, people)
         analysis = await self._stage(Stage.ANALYSIS, lambda: self.stages.analysis(parts, numbering))
         return assembled(self.stages.topic, situation, people, analysis, persona=self.stages.persona.name)
@@ -102,7 +105,7 @@ class _Dive:
         except PerplexityError as failure:
             error = failure
         self.errors[stage] = error
-        return Finding(stage=stage, missing=missing(stage, error))
+        return Finding(stage=stage, missing=missing(stage, error), cost_usd=error.cost_usd)
 
 
 async def _side_by_side(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeVar
 
+from perplexity.costs import total
 from perplexity.errors import NothingFound, PerplexityError, RunFailed
 from perplexity.news import deepdive_prompts as prompts
 from perplexity.news.deepdive_numbering import Numbering
@@ -54,7 +55,7 @@ class Stages:
         question = Question(messages=prompts.situation(self.topic), model=EFFORT, news=True)
         answer = await self._asked(self.facts, Stage.SITUATION, question)
         if not answer.text.strip():
-            raise NothingFound("the answer came back empty")
+            raise NothingFound("the answer came back empty", cost_usd=_cost(answer))
         unsourced = () if answer.sources else (UNSOURCED,)
         return _finding(Stage.SITUATION, answer, sources=answer.sources, notes=(*_notes(answer), *unsourced))
 
@@ -83,7 +84,7 @@ class Stages:
         answer = await self._asked(self.synthesis, Stage.ANALYSIS, question)
         # Whoever has sources of their own searched, or is none who writes: it would say what the two parts do not.
         if answer.sources or not answer.text.strip():
-            return Finding(stage=Stage.ANALYSIS, missing=NO_MODEL, cost_usd=answer.usage.cost_usd)
+            return Finding(stage=Stage.ANALYSIS, missing=NO_MODEL, cost_usd=_cost(answer))
         return _finding(Stage.ANALYSIS, answer, notes=tuple(_notes(answer)))
 
     async def _asked(self, provider: Provider, stage: Stage, question: Question) -> Answer:
@@ -124,8 +125,13 @@ def _finding(stage: Stage, answer: Answer, *, sources: tuple[Source, ...] = (), 
         sources=sources,
         notes=notes,
         provider=answer.provider,
-        cost_usd=answer.usage.cost_usd,
+        cost_usd=_cost(answer),
     )
+
+
+def _cost(answer: Answer) -> float | None:
+    """Return the dollars of an answer, with those of whoever was asked before and came to nothing."""
+    return total([answer.usage.cost_usd, *(attempt.cost_usd for attempt in answer.failed)])
 
 
 def _notes(answer: Answer) -> Iterator[str]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
+from perplexity.costs import total
 from perplexity.social.pulse import MOODS, Moods
 from perplexity.types import JSON, Source
 from perplexity.wire.reading import dollars, mapping, mappings, text, texts, whole
@@ -108,8 +109,7 @@ class DeepDive:
     @property
     def cost_usd(self) -> float | None:
         """The dollars of all stages, None where none says what it cost."""
-        known = [finding.cost_usd for finding in self.findings if finding.cost_usd is not None]
-        return sum(known) if known else None
+        return total(finding.cost_usd for finding in self.findings)
 
     @property
     def moods(self) -> Moods | None:
