@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,6 +18,8 @@ from perplexity.news.deepdive_types import DeepDive, Finding, Persona, Stage, St
 from perplexity.providers.base import Provider
 from perplexity.queries import parse_query
 from perplexity.social.pulse import PulseSource
+
+log = logging.getLogger(__name__)
 
 SECONDS: Mapping[Stage, float] = {Stage.SITUATION: 420.0, Stage.PULSE: 170.0, Stage.ANALYSIS: 150.0}
 """What each stage may take: ten minutes together, since the first two run side by side."""
@@ -105,6 +108,7 @@ class _Dive:
         except PerplexityError as failure:
             error = failure
         self.errors[stage] = error
+        log.warning("stage.failed", extra={"stage": stage.value, "error": type(error).__name__})
         return Finding(stage=stage, missing=missing(stage, error), cost_usd=error.cost_usd)
 
 

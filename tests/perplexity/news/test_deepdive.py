@@ -317,7 +317,9 @@ async def test_a_service_that_breaks_takes_its_own_stage_only(
 
     (one,) = [finding for finding in report.findings if finding.missing]
     assert one.stage == {"facts": Stage.SITUATION, "pulse": Stage.PULSE, "synthesis": Stage.ANALYSIS}[stage]
-    assert [(r.message, vars(r)["error"]) for r in caplog.records] == [("provider.broke", "ValueError")]
+    broke, failed = caplog.records
+    assert (broke.message, vars(broke)["error"]) == ("provider.broke", "ValueError")
+    assert (failed.message, vars(failed)["stage"], vars(failed)["error"]) == ("stage.failed", one.stage, "RunFailed")
     assert "heat pumps" not in caplog.text
 
 
