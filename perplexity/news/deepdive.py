@@ -85,7 +85,7 @@ class _Dive:
 
     async def _stage(self, stage: Stage, work: Callable[[], Awaitable[Finding]]) -> Finding:
         """Return what is kept of the stage, or do it and keep what comes of it before anything else begins."""
-        started = self.clock()
+        started = self.clock() - await self.stages.passed(stage)
         kept = await self.stages.store.get(stage)
         if kept is not None:
             finding = Finding.of(stage, kept)

@@ -12,7 +12,7 @@ from perplexity.costs import total
 from perplexity.errors import NothingFound, PerplexityError, RunFailed
 from perplexity.news import deepdive_prompts as prompts
 from perplexity.news.deepdive_numbering import Numbering
-from perplexity.news.deepdive_types import Finding, Persona, Stage, StageStore
+from perplexity.news.deepdive_types import Finding, Persona, Run, Stage, StageStore
 from perplexity.providers.base import Provider
 from perplexity.social.pulse import Pulse, PulseSource
 from perplexity.types import Answer, AnswerKind, Question, Source
@@ -26,6 +26,9 @@ EFFORT = "high"
 
 DAYS = 7
 """How far back people's words are looked for."""
+
+LEAST_SECONDS = 30.0
+"""For a run that is resumed when its stage's time is over: it may have ended long since, and is paid for."""
 
 NO_KEY = (
     "The public pulse is missing: no service that reads public posts is set up here. "
@@ -59,6 +62,11 @@ class Stages:
         unsourced = () if answer.sources else (UNSOURCED,)
         return _finding(Stage.SITUATION, answer, sources=answer.sources, notes=(*_notes(answer), *unsourced))
 
+    async def passed(self, stage: Stage) -> float:
+        """Return how many seconds ago a stage was begun whose run is to be resumed; 0 where there is none."""
+        kept = await self.store.run(stage)
+        return self._since(kept.begun_at) if kept else 0.0
+
     async def people(self) -> Finding:
         """Ask what people say."""
         if self.pulse is None:
@@ -89,13 +97,28 @@ class Stages:
 
     async def _asked(self, provider: Provider, stage: Stage, question: Question) -> Answer:
         """Ask in the stage's time; where that begins a run, it is kept at once, and a kept one is resumed."""
+        kept, begun_at = await self.store.run(stage), self.now()
+        if kept is not None:
+            begun_at = kept.begun_at
 
         async def on_run(run_id: str) -> None:
-            await self.store.put_run(stage, run_id)
+            await self.store.put_run(stage, Run(id=run_id, begun_at=begun_at))
 
-        kept, seconds = await self.store.run(stage), self.seconds[stage]
-        wanted = replace(question, seconds=seconds, run_id=kept, resumable=self.resumable, on_run=on_run)
+        wanted = replace(
+            question,
+            seconds=self._left(stage, begun_at),
+            run_id=kept.id if kept else None,
+            resumable=self.resumable,
+            on_run=on_run,
+        )
         return await _of(provider, provider.answer(wanted))
+
+    def _left(self, stage: Stage, begun_at: datetime) -> float:
+        seconds = self.seconds[stage]
+        return max(seconds - self._since(begun_at), min(seconds, LEAST_SECONDS))
+
+    def _since(self, begun_at: datetime) -> float:
+        return max(0.0, (self.now() - begun_at).total_seconds())
 
 
 def missing(stage: Stage, error: PerplexityError) -> str:

@@ -117,6 +117,14 @@ class DeepDive:
         return next((finding.moods for finding in self.findings if finding.moods and finding.moods.total), None)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A run in the background by its id, and when the stage was begun that it is for, with its zone."""
+
+    id: str
+    begun_at: datetime
+
+
 class StageStore(Protocol):
     """Keeps what is paid for, so that a dive that is begun again pays for nothing twice.
 
@@ -131,12 +139,12 @@ class StageStore(Protocol):
         """Keep the result of a stage that has finished."""
         ...
 
-    async def run(self, stage: str) -> str | None:
-        """Return the id of a stage's run in the background, where one was begun."""
+    async def run(self, stage: str) -> Run | None:
+        """Return a stage's run in the background, where one was begun."""
         ...
 
-    async def put_run(self, stage: str, run_id: str) -> None:
-        """Keep the id of a run that has just begun to cost money."""
+    async def put_run(self, stage: str, run: Run) -> None:
+        """Keep a run that has just begun to cost money."""
         ...
 
 
@@ -150,11 +158,11 @@ class NoStore:
     async def put(self, stage: str, result: Mapping[str, JSON], *, seconds: float, cost_usd: float | None) -> None:
         """Forget it."""
 
-    async def run(self, stage: str) -> str | None:
+    async def run(self, stage: str) -> Run | None:
         """Return nothing."""
         return None
 
-    async def put_run(self, stage: str, run_id: str) -> None:
+    async def put_run(self, stage: str, run: Run) -> None:
         """Forget it."""
 
 
