@@ -76,29 +76,33 @@ class Showing:
         result = self._heeded(await self._post(message))
         if not isinstance(result, Sent):
             self._not_shown(result.error)
+        await self._check(behind=True)
         return isinstance(result, Sent)
 
     async def _post(self, message: OutgoingMessage) -> Posting:
         url = self.row.response_url or ""
         return await self.response_urls.post(url, gate.seal(message), audience=Audience.ASKER, replace=True)
 
-    async def _check(self) -> None:
-        """Raise Withdrawn for a question that is not ours any more; with the database away nobody knows of one."""
+    async def _check(self, *, behind: bool = False) -> None:
+        """Raise Withdrawn for a question that is not ours any more; with the database away nobody knows of one.
+
+        `behind` a post of ours by the response_url, and in a thread, what came of the question takes its place.
+        """
         try:
             current = await self.questions.get(self.row.id)
         except AWAY:
             return
         if current is not None and current.attempt == self.row.attempt:
             return
-        if current is not None and self.live:
+        if current is not None and (behind or self.live):
             await self._make_way(current)
         raise Withdrawn("the question is not this worker's any more")
 
     async def _make_way(self, current: QuestionRow) -> None:
         # What came of the question was put into this very message, and we may have been the slower one.
         if current.state == "stopped":
-            await self._update(stopped_message())
-        elif current.messages and current.message_ts == self.row.message_ts:
+            await (self._update if self.live else self._post)(stopped_message())
+        elif self.live and current.messages and current.message_ts == self.row.message_ts:
             answer = gate.seal(current.messages[0])
             if isinstance(await self._update(answer), Refused):
                 await self._update(plain(answer))

@@ -247,6 +247,27 @@ async def test_an_answer_whose_blocks_slack_refuses_is_put_back_in_words(stage: 
     assert "The whole report." in message["text"]
 
 
+class StoppedInFlight(Questions):
+    """Is stopped while a message is on its way by the response_url."""
+
+    async def begin_part(self, row: QuestionRow, part: int, *, uses: int) -> bool:
+        ours = await super().begin_part(row, part, uses=uses)
+        await self.stop(row.id, user_id="U1")
+        return ours
+
+
+async def test_behind_a_slash_too_a_progress_that_reaches_slack_second_gives_way_to_the_stop(stage: Stage) -> None:
+    showing = await stage.showing(in_thread=False)
+    showing.questions = StoppedInFlight(stage.pool, no_job)
+
+    with pytest.raises(Withdrawn):
+        await showing.show(SAID, milestone=True)
+    late, last = [post.payload for post in stage.slack.posts]
+    assert (SAID.text[:11] in late["text"], "Stopped." in last["text"]) == (True, True)
+    assert (last["replace_original"], last["response_type"]) == (True, "ephemeral")
+    assert stage.slack.refusals == []
+
+
 async def test_a_progress_that_overtakes_the_stop_gives_way_to_it(stage: Stage) -> None:
     showing = await stage.showing(in_thread=True)
     showing.questions = SlowQuestions(stage.pool, no_job)
