@@ -14,6 +14,7 @@ from perplexity.news.diver import Diver, writers
 from perplexity.providers.base import Provider
 from perplexity.social.grok import Grok
 from perplexity.social.grok_choice import grok_for
+from perplexity.social.telling import Telling
 from perplexity.types import Attempt
 
 
@@ -25,7 +26,10 @@ async def opened_diver(
     facts: Provider,
     on_attempt: Callable[[Attempt], None],
 ) -> AsyncIterator[Diver]:
-    """Give who makes deep dives: facts by the chain, posts by Grok where a key leads to it, a model to write."""
+    """Give who makes deep dives: facts by the chain, posts by Grok where a key leads to it, a model to write.
+
+    `on_attempt` hears how each attempt ended, but of those at the facts, of which the chain tells.
+    """
     async with AsyncExitStack() as stack:
         grok = _grok(settings)
         if grok is not None:
@@ -33,7 +37,7 @@ async def opened_diver(
         deadlines = Deadlines(reasoning=settings.reasoning_chain_seconds)
         yield Diver(
             facts=facts,
-            pulse=grok,
+            pulse=Telling(source=grok, on_attempt=on_attempt) if grok is not None else None,
             synthesis=Fallback(
                 writers(providers),
                 deadlines=deadlines,

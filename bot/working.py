@@ -21,7 +21,7 @@ from bot.digests.report import Report
 from bot.failures import sentence_for
 from bot.storage.patience import AWAY, Patience
 from bot.storage.questions import Outcome, QuestionRow, Questions
-from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, Withdrawn
+from perplexity.errors import AllProvidersFailed, PerplexityError, Withdrawn
 from perplexity.news.deepdive_types import NoStore, StageStore
 from perplexity.news.diver import Diver
 from perplexity.news.summary import NewsSummary
@@ -83,7 +83,7 @@ class Working:
             failed = self._failed(
                 row, sentence_for(error), error=type(error).__name__, seconds=self.clock() - started, tried=tried
             )
-            return replace(failed, cost_usd=error.cost_usd) if isinstance(error, NothingFound) else failed
+            return replace(failed, cost_usd=error.cost_usd)
         except Exception as error:
             log.exception("question.broke", extra=row.ids)
             self.end_runs(row.id)

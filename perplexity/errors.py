@@ -26,6 +26,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from perplexity.costs import total
+
 if TYPE_CHECKING:
     from perplexity.types import Attempt
 
@@ -34,8 +36,8 @@ class PerplexityError(Exception):
     """Any failure of a search or an answer.
 
     `provider` is the provider's name, `status` the HTTP status, `type` the service's own error type, `request_id` its
-    request id, `retry_after` seconds to wait; each None where unknown. `summary` finishes the sentence
-    "Perplexity …" and may be shown to a user.
+    request id, `retry_after` seconds to wait, `cost_usd` the dollars that it cost to come to nothing; each None where
+    unknown. `summary` finishes the sentence "Perplexity …" and may be shown to a user.
     """
 
     summary: ClassVar[str] = "failed"
@@ -49,6 +51,7 @@ class PerplexityError(Exception):
         type: str | None = None,
         request_id: str | None = None,
         retry_after: float | None = None,
+        cost_usd: float | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -57,6 +60,7 @@ class PerplexityError(Exception):
         self.type = type
         self.request_id = request_id
         self.retry_after = retry_after
+        self.cost_usd = cost_usd
 
 
 class InvalidRequest(PerplexityError):
@@ -136,16 +140,9 @@ class Withdrawn(PerplexityError):
 
 
 class NothingFound(PerplexityError):
-    """A best-effort service gave no results: there are none, or it refuses to search and does not say so.
-
-    `cost_usd` is what it cost to find nothing, None where it cost nothing or nobody says.
-    """
+    """A best-effort service gave no results: there are none, or it refuses to search and does not say so."""
 
     summary = "gave no results"
-
-    def __init__(self, message: str, *, provider: str | None = None, cost_usd: float | None = None) -> None:
-        super().__init__(message, provider=provider)
-        self.cost_usd = cost_usd
 
 
 class APIError(PerplexityError):
@@ -191,5 +188,5 @@ class AllProvidersFailed(PerplexityError):
 
     def __init__(self, attempts: Sequence[Attempt]) -> None:
         tried = "; ".join(f"{a.provider}: {a.error_class}" for a in attempts) or "no provider is configured"
-        super().__init__(tried)
+        super().__init__(tried, cost_usd=total(attempt.cost_usd for attempt in attempts))
         self.attempts = tuple(attempts)

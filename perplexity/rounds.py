@@ -93,6 +93,7 @@ class Round:
             kind=self.kind,
             error_class=type(told).__name__,
             summary=_summary(told),
+            cost_usd=told.cost_usd,
             search_only=not writes(tier.provider),
         )
         before = bool(self.failed)

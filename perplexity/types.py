@@ -111,7 +111,7 @@ class Usage:
 class Attempt:
     """What one provider did: `error_class` and `summary` are None when it answered.
 
-    `kind` is what was asked for; `cost_usd` what the answer cost, None where the provider does not say. One that was
+    `kind` is what was asked for; `cost_usd` what it cost, None where the provider does not say. One that was
     left alone, since it had failed again and again, has the error class `Resting` and took no time. A provider that is
     `search_only` has no model that could write an answer.
     """

@@ -57,7 +57,9 @@ class Way:
         wire = self.answers.wire
         if question.offline and answer.sources:
             log.warning("answer.searched_all_the_same", extra={"model": answer.model})
-            raise RunFailed("the model was not to search, and did", provider=answer.provider)
+            raise RunFailed(
+                "the model was not to search, and did", provider=answer.provider, cost_usd=answer.usage.cost_usd
+            )
         answer = without_thinking(answer, expected=expected)
         if expected and answer.reasoning is None:
             log.warning("answer.no_think_marker", extra={"model": answer.model})

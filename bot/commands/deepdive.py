@@ -93,10 +93,10 @@ async def _watch(diving: asyncio.Task[DeepDive], board: Board, request: DeepDive
     await asyncio.sleep(0)
     while not diving.done():
         clock = monotonic() if work.progress.live else None
-        milestone = board.milestones > shown
-        shown = board.milestones
+        reached = board.milestones
         message = progress_message(request.topic, board.stages, question=str(work.question), clock=clock)
-        await work.progress.show(message, milestone=milestone)
+        if await work.progress.show(message, milestone=reached > shown):
+            shown = reached
         await asyncio.wait({diving}, timeout=PACE_SECONDS)
 
 

@@ -23,8 +23,11 @@ class Progress(Protocol):
         """How many uses of the response_url it has taken so far."""
         ...
 
-    async def show(self, message: OutgoingMessage, *, milestone: bool) -> None:
-        """Show how far it has come. Raises Withdrawn when the question is not wanted any more, or another worker's."""
+    async def show(self, message: OutgoingMessage, *, milestone: bool) -> bool:
+        """Show how far it has come, and tell whether that arrived: a milestone that did not can be shown once more.
+
+        Raises Withdrawn when the question is not wanted any more, or another worker's.
+        """
         ...
 
 
@@ -34,8 +37,9 @@ class Silent:
     live = False
     uses = 0
 
-    async def show(self, message: OutgoingMessage, *, milestone: bool) -> None:
+    async def show(self, message: OutgoingMessage, *, milestone: bool) -> bool:
         """Show nothing."""
+        return True
 
 
 SILENT = Silent()

@@ -13,7 +13,7 @@ from bot.blocks.plain import plain
 from bot.blocks.progress import stopped_message
 from bot.delivery.chat import Chat
 from bot.delivery.deliver import utc_now
-from bot.delivery.posting import Posting, Refused, TryLater
+from bot.delivery.posting import Posting, Refused, Sent, TryLater
 from bot.delivery.response_url import ResponseUrls
 from bot.delivery.ways import is_open
 from bot.storage.patience import AWAY
@@ -28,7 +28,10 @@ MOST_USES = 2
 
 @dataclass(kw_only=True)
 class Showing:
-    """Shows one question's progress, each message tried once: the next one is not far. `uses` counts as it goes."""
+    """Shows one question's progress, each message tried once: whoever has it shown may do so again.
+
+    `uses` counts as it goes.
+    """
 
     row: QuestionRow
     questions: Questions
@@ -44,51 +47,62 @@ class Showing:
         """Whether there is a message in a thread, which can be changed as often as Slack allows."""
         return self.row.thread_ts is not None and self.row.message_ts is not None
 
-    async def show(self, message: OutgoingMessage, *, milestone: bool) -> None:
-        """Show it. Raises Withdrawn when the question was stopped, or is another worker's."""
+    async def show(self, message: OutgoingMessage, *, milestone: bool) -> bool:
+        """Show it, and tell whether Slack took it. Raises Withdrawn for a question that is stopped, or another's."""
         await self._check()
         if self.silent_until is not None and self.now() < self.silent_until:
-            return
+            return False
         if self.live:
-            await self._in_place(message)
-        elif milestone and self._response_url_open():
-            await self._by_response_url(message)
+            return await self._in_place(message)
+        return milestone and self._response_url_open() and await self._by_response_url(message)
 
-    async def _in_place(self, message: OutgoingMessage) -> None:
-        self._heed(await self._update(message))
+    async def _in_place(self, message: OutgoingMessage) -> bool:
+        result = self._heeded(await self._update(message))
         await self._check()
+        return isinstance(result, Sent)
 
     async def _update(self, message: OutgoingMessage) -> Posting:
         return await self.chat.update(self.row.channel_id, self.row.message_ts or "", gate.seal(message))
 
-    async def _by_response_url(self, message: OutgoingMessage) -> None:
+    async def _by_response_url(self, message: OutgoingMessage) -> bool:
         try:
             ours = await self.questions.begin_part(self.row, self.row.part, uses=1)
-        except AWAY:
-            return
+        except AWAY as error:
+            self._not_shown(type(error).__name__)
+            return False
         if not ours:
             raise Withdrawn("the question is not this worker's any more")
         self.uses += 1
-        url = self.row.response_url or ""
-        self._heed(await self.response_urls.post(url, gate.seal(message), audience=Audience.ASKER, replace=True))
+        result = self._heeded(await self._post(message))
+        if not isinstance(result, Sent):
+            self._not_shown(result.error)
+        await self._check(behind=True)
+        return isinstance(result, Sent)
 
-    async def _check(self) -> None:
-        """Raise Withdrawn for a question that is not ours any more; with the database away nobody knows of one."""
+    async def _post(self, message: OutgoingMessage) -> Posting:
+        url = self.row.response_url or ""
+        return await self.response_urls.post(url, gate.seal(message), audience=Audience.ASKER, replace=True)
+
+    async def _check(self, *, behind: bool = False) -> None:
+        """Raise Withdrawn for a question that is not ours any more; with the database away nobody knows of one.
+
+        `behind` a post of ours by the response_url, and in a thread, what came of the question takes its place.
+        """
         try:
             current = await self.questions.get(self.row.id)
         except AWAY:
             return
         if current is not None and current.attempt == self.row.attempt:
             return
-        if current is not None and self.live:
+        if current is not None and (behind or self.live):
             await self._make_way(current)
         raise Withdrawn("the question is not this worker's any more")
 
     async def _make_way(self, current: QuestionRow) -> None:
         # What came of the question was put into this very message, and we may have been the slower one.
         if current.state == "stopped":
-            await self._update(stopped_message())
-        elif current.messages and current.message_ts == self.row.message_ts:
+            await (self._update if self.live else self._post)(stopped_message())
+        elif self.live and current.messages and current.message_ts == self.row.message_ts:
             answer = gate.seal(current.messages[0])
             if isinstance(await self._update(answer), Refused):
                 await self._update(plain(answer))
@@ -99,6 +113,10 @@ class Showing:
         few = row.response_uses < MOST_USES
         return few and is_open(row, uses=row.response_uses, age=age, slack_api_url=self.slack_api_url)
 
-    def _heed(self, result: Posting) -> None:
+    def _heeded(self, result: Posting) -> Posting:
         if isinstance(result, TryLater) and result.seconds:
             self.silent_until = self.now() + timedelta(seconds=result.seconds)
+        return result
+
+    def _not_shown(self, error: str) -> None:
+        log.warning("progress.not_shown", extra=self.row.ids | {"error": error})

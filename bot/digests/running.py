@@ -94,7 +94,7 @@ class Running:
         except PerplexityError as error:
             if not _found_nothing(error):
                 raise
-            return replace(report, cost_usd=error.cost_usd if isinstance(error, NothingFound) else None)
+            return replace(report, cost_usd=error.cost_usd)
         return replace(report, summary=summary, cost_usd=summary.cost_usd)
 
 

@@ -37,6 +37,6 @@ def _told(provider: str, error: str) -> Finding:
     said, mend = _SAID.get(error, (f"failed ({error})", "Look after it"))
     return warning(
         ABOUT,
-        f"When it was last asked, {provider} {said}, and others answered in its place.",
+        f"When it was last asked, {provider} {said}, and others answered in its place, or nobody did.",
         fix=f"{mend} for {provider}, unless you did so since.",
     )

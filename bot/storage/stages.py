@@ -13,11 +13,12 @@ from psycopg.types.json import Jsonb
 from bot.storage.patience import AWAY, Patience
 from bot.storage.questions import Pool, QuestionRow
 from perplexity.errors import Withdrawn
+from perplexity.news.deepdive_types import Run
 from perplexity.types import JSON
 
 log = logging.getLogger(__name__)
 
-_GET = "SELECT run_id, result FROM stages WHERE question_id = %(id)s AND stage = %(stage)s"
+_GET = "SELECT run_id, begun_at, result FROM stages WHERE question_id = %(id)s AND stage = %(stage)s"
 _PUT = """
     INSERT INTO stages (question_id, stage, result, seconds, cost_usd)
     SELECT id, %(stage)s, %(result)s, %(seconds)s, %(cost_usd)s FROM questions
@@ -27,9 +28,9 @@ _PUT = """
     RETURNING stage
 """
 _PUT_RUN = """
-    INSERT INTO stages (question_id, stage, run_id)
-    SELECT id, %(stage)s, %(run_id)s FROM questions WHERE id = %(id)s AND attempt = %(attempt)s
-    ON CONFLICT (question_id, stage) DO UPDATE SET run_id = excluded.run_id
+    INSERT INTO stages (question_id, stage, run_id, begun_at)
+    SELECT id, %(stage)s, %(run_id)s, %(begun_at)s FROM questions WHERE id = %(id)s AND attempt = %(attempt)s
+    ON CONFLICT (question_id, stage) DO UPDATE SET run_id = excluded.run_id, begun_at = excluded.begun_at
     RETURNING stage
 """
 _RUNS = "SELECT run_id FROM stages WHERE question_id = %(id)s AND run_id IS NOT NULL AND result IS NULL"
@@ -42,7 +43,7 @@ class Stages:
         self._pool = pool
 
     async def get(self, question_id: UUID, stage: str) -> dict[str, Any] | None:
-        """Return a stage's `run_id` and `result`, None where it was not begun."""
+        """Return a stage's `run_id`, `begun_at` and `result`, None where it was not begun."""
         async with self._pool.connection() as connection:
             return await (await connection.execute(_GET, {"id": question_id, "stage": stage})).fetchone()
 
@@ -50,9 +51,9 @@ class Stages:
         """Keep what a stage came to, its `seconds` and its `cost_usd`; False for a zombie."""
         return await self._changed(_PUT, row, stage=stage, result=Jsonb(dict(result)), **figures)
 
-    async def put_run(self, row: QuestionRow, stage: str, run_id: str) -> bool:
-        """Keep the id of a stage's run; False for a zombie."""
-        return await self._changed(_PUT_RUN, row, stage=stage, run_id=run_id)
+    async def put_run(self, row: QuestionRow, stage: str, run: Run) -> bool:
+        """Keep a stage's run; False for a zombie."""
+        return await self._changed(_PUT_RUN, row, stage=stage, run_id=run.id, begun_at=run.begun_at)
 
     async def runs(self, question_id: UUID) -> list[str]:
         """Return the ids of the runs that were begun and, as far as is known, have not finished."""
@@ -86,15 +87,15 @@ class StagesOf:
         ):
             raise Withdrawn("another worker holds the question, or nobody wants it any more")
 
-    async def run(self, stage: str) -> str | None:
-        """Return the id of a stage's run in the background, where one was begun."""
+    async def run(self, stage: str) -> Run | None:
+        """Return a stage's run in the background, where one was begun."""
         kept = await self.patience(lambda: self.stages.get(self.row.id, stage))
-        return kept["run_id"] if kept else None
+        return Run(id=kept["run_id"], begun_at=kept["begun_at"]) if kept and kept["run_id"] else None
 
-    async def put_run(self, stage: str, run_id: str) -> None:
-        """Keep a run's id. With the database away the run goes on but cannot be resumed. Raises Withdrawn as `put`."""
+    async def put_run(self, stage: str, run: Run) -> None:
+        """Keep a run. With the database away the run goes on but cannot be resumed. Raises Withdrawn as `put`."""
         try:
-            ours = await self.patience(lambda: self.stages.put_run(self.row, stage, run_id))
+            ours = await self.patience(lambda: self.stages.put_run(self.row, stage, run))
         except AWAY as error:
             log.warning("run.not_recorded", extra={"question": str(self.row.id), "error": type(error).__name__})
             return

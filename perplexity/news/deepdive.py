@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from perplexity.costs import total
 from perplexity.errors import NothingFound, PerplexityError, TimedOut, Withdrawn
 from perplexity.news.deepdive_assembly import assembled, numbered
 from perplexity.news.deepdive_stages import Stages, missing
@@ -16,6 +18,8 @@ from perplexity.news.deepdive_types import DeepDive, Finding, Persona, Stage, St
 from perplexity.providers.base import Provider
 from perplexity.queries import parse_query
 from perplexity.social.pulse import PulseSource
+
+log = logging.getLogger(__name__)
 
 SECONDS: Mapping[Stage, float] = {Stage.SITUATION: 420.0, Stage.PULSE: 170.0, Stage.ANALYSIS: 150.0}
 """What each stage may take: ten minutes together, since the first two run side by side."""
@@ -72,14 +76,16 @@ class _Dive:
             self._stage(Stage.SITUATION, self.stages.situation), self._stage(Stage.PULSE, self.stages.people)
         )
         if situation.missing and people.missing:
-            raise self.errors.get(Stage.SITUATION) or NothingFound("no stage came to anything")
+            error = self.errors.get(Stage.SITUATION) or NothingFound("no stage came to anything")
+            error.cost_usd = total([situation.cost_usd, people.cost_usd])
+            raise error
         parts, numbering = numbered(situation, people)
         analysis = await self._stage(Stage.ANALYSIS, lambda: self.stages.analysis(parts, numbering))
         return assembled(self.stages.topic, situation, people, analysis, persona=self.stages.persona.name)
 
     async def _stage(self, stage: Stage, work: Callable[[], Awaitable[Finding]]) -> Finding:
         """Return what is kept of the stage, or do it and keep what comes of it before anything else begins."""
-        started = self.clock()
+        started = self.clock() - await self.stages.passed(stage)
         kept = await self.stages.store.get(stage)
         if kept is not None:
             finding = Finding.of(stage, kept)
@@ -102,7 +108,8 @@ class _Dive:
         except PerplexityError as failure:
             error = failure
         self.errors[stage] = error
-        return Finding(stage=stage, missing=missing(stage, error))
+        log.warning("stage.failed", extra={"stage": stage.value, "error": type(error).__name__})
+        return Finding(stage=stage, missing=missing(stage, error), cost_usd=error.cost_usd)
 
 
 async def _side_by_side(

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeVar
 
+from perplexity.costs import total
 from perplexity.errors import NothingFound, PerplexityError, RunFailed
 from perplexity.news import deepdive_prompts as prompts
 from perplexity.news.deepdive_numbering import Numbering
-from perplexity.news.deepdive_types import Finding, Persona, Stage, StageStore
+from perplexity.news.deepdive_types import Finding, Persona, Run, Stage, StageStore
 from perplexity.providers.base import Provider
 from perplexity.social.pulse import Pulse, PulseSource
 from perplexity.types import Answer, AnswerKind, Question, Source
@@ -25,6 +26,9 @@ EFFORT = "high"
 
 DAYS = 7
 """How far back people's words are looked for."""
+
+LEAST_SECONDS = 30.0
+"""For a run that is resumed when its stage's time is over: it may have ended long since, and is paid for."""
 
 NO_KEY = (
     "The public pulse is missing: no service that reads public posts is set up here. "
@@ -54,9 +58,14 @@ class Stages:
         question = Question(messages=prompts.situation(self.topic), model=EFFORT, news=True)
         answer = await self._asked(self.facts, Stage.SITUATION, question)
         if not answer.text.strip():
-            raise NothingFound("the answer came back empty")
+            raise NothingFound("the answer came back empty", cost_usd=_cost(answer))
         unsourced = () if answer.sources else (UNSOURCED,)
         return _finding(Stage.SITUATION, answer, sources=answer.sources, notes=(*_notes(answer), *unsourced))
+
+    async def passed(self, stage: Stage) -> float:
+        """Return how many seconds ago a stage was begun whose run is to be resumed; 0 where there is none."""
+        kept = await self.store.run(stage)
+        return self._since(kept.begun_at) if kept else 0.0
 
     async def people(self) -> Finding:
         """Ask what people say."""
@@ -83,18 +92,33 @@ class Stages:
         answer = await self._asked(self.synthesis, Stage.ANALYSIS, question)
         # Whoever has sources of their own searched, or is none who writes: it would say what the two parts do not.
         if answer.sources or not answer.text.strip():
-            return Finding(stage=Stage.ANALYSIS, missing=NO_MODEL, cost_usd=answer.usage.cost_usd)
+            return Finding(stage=Stage.ANALYSIS, missing=NO_MODEL, cost_usd=_cost(answer))
         return _finding(Stage.ANALYSIS, answer, notes=tuple(_notes(answer)))
 
     async def _asked(self, provider: Provider, stage: Stage, question: Question) -> Answer:
         """Ask in the stage's time; where that begins a run, it is kept at once, and a kept one is resumed."""
+        kept, begun_at = await self.store.run(stage), self.now()
+        if kept is not None:
+            begun_at = kept.begun_at
 
         async def on_run(run_id: str) -> None:
-            await self.store.put_run(stage, run_id)
+            await self.store.put_run(stage, Run(id=run_id, begun_at=begun_at))
 
-        kept, seconds = await self.store.run(stage), self.seconds[stage]
-        wanted = replace(question, seconds=seconds, run_id=kept, resumable=self.resumable, on_run=on_run)
+        wanted = replace(
+            question,
+            seconds=self._left(stage, begun_at),
+            run_id=kept.id if kept else None,
+            resumable=self.resumable,
+            on_run=on_run,
+        )
         return await _of(provider, provider.answer(wanted))
+
+    def _left(self, stage: Stage, begun_at: datetime) -> float:
+        seconds = self.seconds[stage]
+        return max(seconds - self._since(begun_at), min(seconds, LEAST_SECONDS))
+
+    def _since(self, begun_at: datetime) -> float:
+        return max(0.0, (self.now() - begun_at).total_seconds())
 
 
 def missing(stage: Stage, error: PerplexityError) -> str:
@@ -124,8 +148,13 @@ def _finding(stage: Stage, answer: Answer, *, sources: tuple[Source, ...] = (), 
         sources=sources,
         notes=notes,
         provider=answer.provider,
-        cost_usd=answer.usage.cost_usd,
+        cost_usd=_cost(answer),
     )
+
+
+def _cost(answer: Answer) -> float | None:
+    """Return the dollars of an answer, with those of whoever was asked before and came to nothing."""
+    return total([answer.usage.cost_usd, *(attempt.cost_usd for attempt in answer.failed)])
 
 
 def _notes(answer: Answer) -> Iterator[str]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
+from perplexity.costs import total
 from perplexity.social.pulse import MOODS, Moods
 from perplexity.types import JSON, Source
 from perplexity.wire.reading import dollars, mapping, mappings, text, texts, whole
@@ -108,13 +109,20 @@ class DeepDive:
     @property
     def cost_usd(self) -> float | None:
         """The dollars of all stages, None where none says what it cost."""
-        known = [finding.cost_usd for finding in self.findings if finding.cost_usd is not None]
-        return sum(known) if known else None
+        return total(finding.cost_usd for finding in self.findings)
 
     @property
     def moods(self) -> Moods | None:
         """The posts' moods, where any were counted."""
         return next((finding.moods for finding in self.findings if finding.moods and finding.moods.total), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A run in the background by its id, and when the stage was begun that it is for, with its zone."""
+
+    id: str
+    begun_at: datetime
 
 
 class StageStore(Protocol):
@@ -131,12 +139,12 @@ class StageStore(Protocol):
         """Keep the result of a stage that has finished."""
         ...
 
-    async def run(self, stage: str) -> str | None:
-        """Return the id of a stage's run in the background, where one was begun."""
+    async def run(self, stage: str) -> Run | None:
+        """Return a stage's run in the background, where one was begun."""
         ...
 
-    async def put_run(self, stage: str, run_id: str) -> None:
-        """Keep the id of a run that has just begun to cost money."""
+    async def put_run(self, stage: str, run: Run) -> None:
+        """Keep a run that has just begun to cost money."""
         ...
 
 
@@ -150,11 +158,11 @@ class NoStore:
     async def put(self, stage: str, result: Mapping[str, JSON], *, seconds: float, cost_usd: float | None) -> None:
         """Forget it."""
 
-    async def run(self, stage: str) -> str | None:
+    async def run(self, stage: str) -> Run | None:
         """Return nothing."""
         return None
 
-    async def put_run(self, stage: str, run_id: str) -> None:
+    async def put_run(self, stage: str, run: Run) -> None:
         """Forget it."""
 
 

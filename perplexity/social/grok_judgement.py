@@ -31,7 +31,7 @@ def judged(told: Told) -> Pulse:
     counts.
     """
     if not told.written.strip():
-        raise MalformedResponse("the response holds no text", provider=told.provider)
+        raise _unreadable("the response holds no text", told)
     said = _decoded(told) or _prose(told)
     known = frozenset(filter(None, map(status, told.named)))
     posts = [] if told.fetched == 0 else list(_posts(said, known=known))
@@ -69,10 +69,14 @@ def _decoded(told: Told) -> Mapping[str, JSON] | None:
         return None
     said = _loaded(told.written) or _loaded(without_markers(told.written))
     if said is None:
-        raise MalformedResponse("the text is not the JSON that was asked for", provider=told.provider)
+        raise _unreadable("the text is not the JSON that was asked for", told)
     if not text(said.get("summary")).strip():
-        raise MalformedResponse("the JSON has no summary", provider=told.provider)
+        raise _unreadable("the JSON has no summary", told)
     return said
+
+
+def _unreadable(why: str, told: Told) -> MalformedResponse:
+    return MalformedResponse(why, provider=told.provider, cost_usd=told.cost_usd)
 
 
 def _loaded(written: str) -> dict[str, JSON] | None:

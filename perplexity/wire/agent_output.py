@@ -27,11 +27,12 @@ def read(body: Mapping[str, JSON]) -> Answer:
 
 def answer_of(body: Mapping[str, JSON], *, text: str, results: Items, queries: Sequence[str]) -> Answer:
     """Return the answer out of its parts and what else the response says. Raises as `read` does."""
-    incomplete = _incomplete(body)
+    incomplete, usage = _incomplete(body), _usage(mapping(body.get("usage")))
     if not text.strip():
         if incomplete:
-            raise RunFailed(f"the run stopped before its text ({incomplete})", provider=PROVIDER)
-        raise MalformedResponse("the answer has no text", provider=PROVIDER)
+            why = f"the run stopped before its text ({incomplete})"
+            raise RunFailed(why, provider=PROVIDER, cost_usd=usage.cost_usd)
+        raise MalformedResponse("the answer has no text", provider=PROVIDER, cost_usd=usage.cost_usd)
     return Answer(
         text=text,
         sources=merge(results),
@@ -39,7 +40,7 @@ def answer_of(body: Mapping[str, JSON], *, text: str, results: Items, queries: S
         model=clean(body.get("model")) or None,
         queries=tuple(dict.fromkeys(queries)),
         incomplete=incomplete,
-        usage=_usage(mapping(body.get("usage"))),
+        usage=usage,
         id=clean(body.get("id")) or None,
     )
 

@@ -34,18 +34,19 @@ def answer_of(
 
     Raises RunFailed for one that was broken off, MalformedResponse for one without text.
     """
-    incomplete = None if finish in {"", "stop"} else clean(finish)
+    incomplete, usage = None if finish in {"", "stop"} else clean(finish), _usage(mapping(body.get("usage")))
     if finish == "error" or (incomplete and not text.strip()):
-        raise RunFailed(f"the answer was broken off ({incomplete})", provider=provider)
+        why = f"the answer was broken off ({incomplete})"
+        raise RunFailed(why, provider=provider, cost_usd=usage.cost_usd)
     if not text.strip():
-        raise MalformedResponse("the answer has no text", provider=provider)
+        raise MalformedResponse("the answer has no text", provider=provider, cost_usd=usage.cost_usd)
     return Answer(
         text=text,
         sources=sources,
         provider=provider,
         model=clean(body.get("model")) or None,
         incomplete=incomplete,
-        usage=_usage(mapping(body.get("usage"))),
+        usage=usage,
         id=clean(body.get("id")) or None,
     )
 

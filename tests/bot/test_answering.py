@@ -21,7 +21,7 @@ from bot.storage.patience import Patience
 from bot.storage.questions import NewQuestion, QuestionRow, Questions, connection_pool
 from bot.web.metrics import Metrics
 from bot.working import MAX_RETURNS, Working
-from perplexity.errors import NothingFound, PerplexityError, TimedOut
+from perplexity.errors import NothingFound, PerplexityError, RunFailed, TimedOut
 from perplexity.types import Answer, Question
 from tests.fakes.office import FakeOffice
 from tests.fakes.provider import FakeProvider
@@ -131,8 +131,9 @@ async def test_whatever_breaks__the_asker_gets_one_sentence_privately(desk: Desk
     assert (text.startswith("Sorry, "), "secret words" in text, audience) == (True, False, Audience.ASKER)
 
 
-async def test_what_it_cost_to_find_nothing_is_kept(desk: Desk, database: str) -> None:
-    desk.provider = FakeProvider("P", error=NothingFound("x", cost_usd=0.25))
+@pytest.mark.parametrize("kind", [NothingFound, RunFailed])
+async def test_what_it_cost_to_come_to_nothing_is_kept(desk: Desk, database: str, kind: type[PerplexityError]) -> None:
+    desk.provider = FakeProvider("P", error=kind("x", cost_usd=0.25))
 
     assert await desk.run(await desk.receive()) == "failed"
     async with await AsyncConnection.connect(database) as connection:

@@ -296,6 +296,23 @@ async def test_everyone_reads_a_public_report_and_nothing_is_left_that_tells_how
     ]
 
 
+async def test_an_admin_sees_that_grok_refuses_its_key(world: World, posts: FakeGrok) -> None:
+    posts.script(grok.PATH, grok.refused(401))
+    await world.asks("/deepdive heat pumps")
+    await world.settled(1)
+    providers: dict[str, str] = {}
+    async with asyncio.timeout(20):
+        while "Grok" not in providers:
+            async with world.session.get(f"{world.url}/readyz") as response:
+                providers = (await response.json())["providers"]
+    async with world.session.get(f"{world.url}/metrics") as response:
+        metrics = await response.text()
+
+    assert providers == {"Grok": "AuthenticationError"}
+    assert 'provider_needs_an_admin{provider="Grok"} 1.0' in metrics
+    assert 'provider_attempts_total{provider="Grok",result="AuthenticationError"} 1.0' in metrics
+
+
 async def test_without_the_scope_for_files_there_is_no_button(world: World) -> None:
     world.slack.scopes.remove("files:write")
     await world.asks("/deepdive heat pumps")

@@ -141,7 +141,7 @@ async def test_an_answer_that_searched_all_the_same_is_none(fake: FakeOpenRouter
     for ask in (provider.answer, lambda asked: streamed_answer(provider, asked)):
         with pytest.raises(RunFailed) as caught:
             await ask(question(offline=True))
-        assert caught.value.provider == "OpenRouter"
+        assert (caught.value.provider, caught.value.cost_usd) == ("OpenRouter", 0.00502)
 
 
 async def test_without_the_model_that_does_not_search_another_provider_is_asked(

@@ -234,6 +234,14 @@ def test_a_failure_inside_a_200_is_an_error(
     assert caught.value.provider == "Perplexity"
 
 
+@pytest.mark.parametrize("status", ["completed", "incomplete"])
+def test_an_answer_of_no_use_says_what_it_cost(status: str) -> None:
+    with pytest.raises(PerplexityError) as caught:
+        WIRE.read({"status": status, "output": [], "usage": {"cost": {"total_cost": 0.25}}})
+
+    assert caught.value.cost_usd == 0.25
+
+
 def test_the_type_of_a_failure_is_kept() -> None:
     with pytest.raises(RunFailed) as caught:
         WIRE.read({"status": "failed", "error": {"code": "upstream", "message": "key pplx-SECRET"}})

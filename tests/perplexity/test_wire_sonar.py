@@ -317,6 +317,15 @@ def test_a_failure_inside_a_well_response_is_raised(changes: dict[str, Any], exp
     assert caught.value.provider == "Perplexity"
 
 
+@pytest.mark.parametrize("finish", ["stop", "length", "error"])
+def test_an_answer_of_no_use_says_what_it_cost(finish: str) -> None:
+    with pytest.raises(PerplexityError) as caught:
+        WIRE.read(recorded(choices=[{"finish_reason": finish, "message": {"content": ""}}]))
+
+    assert caught.value.cost_usd
+    assert caught.value.cost_usd == WIRE.read(recorded()).usage.cost_usd
+
+
 @pytest.mark.parametrize(("seconds", "streamed"), [(30, False), (60, False), (60.1, True), (600, True)])
 def test_what_may_pass_the_minute_is_streamed(seconds: float, streamed: bool) -> None:
     assert streamed is WIRE.streamed(resolve("medium"), seconds=seconds)

@@ -9,6 +9,8 @@ CREATE TABLE stages (
     stage text NOT NULL,
     -- A background run at the provider, to resume instead of paying again.
     run_id text,
+    -- When the stage was begun whose run it is: a restart begins neither its time nor its seconds anew.
+    begun_at timestamptz,
     -- NULL: not finished.
     result jsonb,
     seconds double precision,

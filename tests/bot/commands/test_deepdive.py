@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
 import pytest
 
-from bot.blocks.base import Audience
+from bot.blocks.base import Audience, OutgoingMessage
+from bot.commands import deepdive
+from bot.commands.base import Work
 from bot.commands.deepdive import DEEPDIVE, DeepDiveRequest
 from bot.commands.threads import routed
 from bot.errors import UsageError
+from perplexity.errors import Withdrawn
+from tests.fakes.office import FakeOffice
+from tests.fakes.provider import FakeProvider
 
 
 @pytest.mark.parametrize(
@@ -54,3 +62,29 @@ def test_what_cannot_be_asked_is_explained(text: str, problem: str) -> None:
 )
 def test_a_message_that_begins_with_its_name_asks_for_one(text: str, command: tuple[str, str]) -> None:
     assert routed(text) == command
+
+
+@dataclass
+class Hiccups:
+    """A progress of which so much arrives as `arrives` says, one by one; then the question is stopped."""
+
+    arrives: Sequence[bool]
+    live: bool = False
+    uses: int = 0
+    milestones: list[bool] = field(default_factory=list)
+
+    async def show(self, message: OutgoingMessage, *, milestone: bool) -> bool:
+        if len(self.milestones) == len(self.arrives):
+            raise Withdrawn("stopped")
+        self.milestones.append(milestone)
+        return self.arrives[len(self.milestones) - 1]
+
+
+async def test_a_milestone_that_did_not_arrive_is_shown_again_until_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deepdive, "PACE_SECONDS", 0.01)
+    progress = Hiccups([False, False, True, False])
+    work = Work(provider=FakeProvider("Slow", hangs=True), office=FakeOffice(), asker="U1", progress=progress)
+
+    with pytest.raises(Withdrawn):
+        await DEEPDIVE.answer(DEEPDIVE.parse("heat pumps"), work)
+    assert progress.milestones == [True, True, True, False]

@@ -117,11 +117,27 @@ async def test_a_database_that_is_away_for_a_moment_costs_one_line_and_not_the_q
 
     with monkeypatch.context() as patched:
         patched.setattr(stage.questions, "begin_part", away)
-        await showing.show(SAID, milestone=True)
+        assert not await showing.show(SAID, milestone=True)
     assert (stage.ways(), showing.uses) == ([], 0)
 
-    await showing.show(SAID, milestone=True)
+    assert await showing.show(SAID, milestone=True)
     assert (stage.ways(), showing.uses) == (["response_url"], 1)
+
+
+SERVER_ERROR, NOT_FOUND, CUT = Fault(status=500), Fault(status=404, body="no_service"), Fault(status=0)
+
+
+@pytest.mark.parametrize("fault", [SERVER_ERROR, NOT_FOUND, CUT])
+async def test_whoever_shows_something_hears_whether_slack_took_it(
+    stage: Stage, fault: Fault, caplog: pytest.LogCaptureFixture
+) -> None:
+    showing = await stage.showing(in_thread=False)
+    stage.slack.fail("response_url", fault)
+    told = [await showing.show(SAID, milestone=True) for _ in range(3)]
+
+    assert (told, stage.ways(), showing.uses) == ([False, True, False], ["response_url"], MOST_USES)
+    assert [record.message for record in caplog.records] == ["progress.not_shown"]
+    assert "Still at it" not in caplog.text
 
 
 async def test_after_a_restart_what_was_used_stays_used(stage: Stage) -> None:
@@ -229,6 +245,27 @@ async def test_an_answer_whose_blocks_slack_refuses_is_put_back_in_words(stage: 
         await showing.show(SAID, milestone=False)
     (message,) = stage.slack.shown.values()
     assert "The whole report." in message["text"]
+
+
+class StoppedInFlight(Questions):
+    """Is stopped while a message is on its way by the response_url."""
+
+    async def begin_part(self, row: QuestionRow, part: int, *, uses: int) -> bool:
+        ours = await super().begin_part(row, part, uses=uses)
+        await self.stop(row.id, user_id="U1")
+        return ours
+
+
+async def test_behind_a_slash_too_a_progress_that_reaches_slack_second_gives_way_to_the_stop(stage: Stage) -> None:
+    showing = await stage.showing(in_thread=False)
+    showing.questions = StoppedInFlight(stage.pool, no_job)
+
+    with pytest.raises(Withdrawn):
+        await showing.show(SAID, milestone=True)
+    late, last = [post.payload for post in stage.slack.posts]
+    assert (SAID.text[:11] in late["text"], "Stopped." in last["text"]) == (True, True)
+    assert (last["replace_original"], last["response_type"]) == (True, "ephemeral")
+    assert stage.slack.refusals == []
 
 
 async def test_a_progress_that_overtakes_the_stop_gives_way_to_it(stage: Stage) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
@@ -14,6 +15,9 @@ from bot.storage.patience import Patience
 from bot.storage.questions import NewQuestion, QuestionRow, Questions, connection_pool
 from bot.storage.stages import Stages, StagesOf
 from perplexity.errors import Withdrawn
+from perplexity.news.deepdive_types import Run
+
+RUN = Run(id="resp_1", begun_at=datetime(2026, 11, 21, 12, tzinfo=UTC))
 
 
 @dataclass(frozen=True)
@@ -55,15 +59,15 @@ async def held(database: str) -> AsyncIterator[Held]:
 
 async def test_what_is_kept_is_there(held: Held) -> None:
     assert (await held.store.get("pulse"), await held.store.run("pulse")) == (None, None)
-    await held.store.put_run("pulse", "resp_1")
-    assert (await held.store.get("pulse"), await held.store.run("pulse")) == (None, "resp_1")
+    await held.store.put_run("pulse", RUN)
+    assert (await held.store.get("pulse"), await held.store.run("pulse")) == (None, RUN)
     await held.store.put("pulse", {"text": "ü"}, seconds=1.5, cost_usd=None)
 
-    assert (await held.store.get("pulse"), await held.store.run("pulse")) == ({"text": "ü"}, "resp_1")
+    assert (await held.store.get("pulse"), await held.store.run("pulse")) == ({"text": "ü"}, RUN)
 
 
 async def test_a_run_is_under_way_until_its_stage_is_finished(held: Held) -> None:
-    await held.store.put_run("situation", "resp_1")
+    await held.store.put_run("situation", RUN)
     before = await held.stages.runs(held.row.id)
     await held.store.put("situation", {"text": "x"}, seconds=1.0, cost_usd=0.5)
 
@@ -76,7 +80,7 @@ async def test_a_worker_that_lost_the_question_keeps_nothing(held: Held) -> None
     with pytest.raises(Withdrawn):
         await held.store.put("pulse", {"text": "x"}, seconds=1.0, cost_usd=None)
     with pytest.raises(Withdrawn):
-        await held.store.put_run("pulse", "resp_1")
+        await held.store.put_run("pulse", RUN)
     assert await held.store.get("pulse") is None
 
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -20,8 +20,8 @@ from perplexity.errors import AllProvidersFailed, BillingError, InvalidRequest, 
 from perplexity.fallback import Fallback
 from perplexity.news.deepdive import deepdive
 from perplexity.news.deepdive_report import whole
-from perplexity.news.deepdive_stages import NO_KEY, NO_MODEL, UNSOURCED
-from perplexity.news.deepdive_types import DeepDive, Finding, Stage, Update
+from perplexity.news.deepdive_stages import LEAST_SECONDS, NO_KEY, NO_MODEL, UNSOURCED
+from perplexity.news.deepdive_types import DeepDive, Finding, Run, Stage, Update
 from perplexity.passages import passages_answer
 from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.retry import RetryPolicy
@@ -45,7 +45,7 @@ class Memory:
     """A store in memory; `withdrawn` says that nobody wants the dive any more."""
 
     results: dict[str, Mapping[str, JSON]] = field(default_factory=dict)
-    runs: dict[str, str] = field(default_factory=dict)
+    runs: dict[str, Run] = field(default_factory=dict)
     withdrawn: bool = False
 
     async def get(self, stage: str) -> Mapping[str, JSON] | None:
@@ -56,12 +56,12 @@ class Memory:
         # What is kept is JSON, as in a database.
         self.results[stage] = json.loads(json.dumps(result))
 
-    async def run(self, stage: str) -> str | None:
+    async def run(self, stage: str) -> Run | None:
         return self.runs.get(stage)
 
-    async def put_run(self, stage: str, run_id: str) -> None:
+    async def put_run(self, stage: str, run: Run) -> None:
         self._check()
-        self.runs[stage] = run_id
+        self.runs[stage] = run
 
     def _check(self) -> None:
         if self.withdrawn:
@@ -317,7 +317,9 @@ async def test_a_service_that_breaks_takes_its_own_stage_only(
 
     (one,) = [finding for finding in report.findings if finding.missing]
     assert one.stage == {"facts": Stage.SITUATION, "pulse": Stage.PULSE, "synthesis": Stage.ANALYSIS}[stage]
-    assert [(r.message, vars(r)["error"]) for r in caplog.records] == [("provider.broke", "ValueError")]
+    broke, failed = caplog.records
+    assert (broke.message, vars(broke)["error"]) == ("provider.broke", "ValueError")
+    assert (failed.message, vars(failed)["stage"], vars(failed)["error"]) == ("stage.failed", one.stage, "RunFailed")
     assert "heat pumps" not in caplog.text
 
 
@@ -428,7 +430,7 @@ async def test_an_analysis_that_runs_in_the_background_is_kept_and_resumed(bench
     ) as client:
         diving = asyncio.create_task(bench.dive(synthesis=chain_over(client)))
         await bench.writer.wait_for(2)
-        kept = dict(bench.store.runs)
+        kept = {stage: run.id for stage, run in bench.store.runs.items()}
         diving.cancel()
         with suppress(asyncio.CancelledError):
             await diving
@@ -437,6 +439,31 @@ async def test_an_analysis_that_runs_in_the_background_is_kept_and_resumed(bench
     assert kept == {Stage.SITUATION: "resp_1", Stage.ANALYSIS: "resp_1"}
     assert (by_stage(report)[Stage.ANALYSIS].missing, bench.asked()) == (None, (1, 1, 1))
     assert bench.writer.cancelled == []
+
+
+@pytest.mark.parametrize(("passed", "left"), [(0, 420.0), (100, 320.0), (1_000, LEAST_SECONDS), (-5, 420.0)])
+async def test_a_resumed_stage_goes_on_with_what_is_left_of_its_time_and_its_seconds_are_all_of_them(
+    bench: Bench, passed: int, left: float
+) -> None:
+    begun = Run(id="resp_0", begun_at=NOW - timedelta(seconds=passed))
+    bench.store.runs = {Stage.SITUATION: begun}
+    facts = RunsAnew("Facts")
+    report = await bench.dive(facts=facts, clock=lambda: 5_000.0)
+
+    (question,) = facts.questions
+    assert (question.run_id, question.seconds) == ("resp_0", left)
+    assert bench.updates[0] == Update(stage=Stage.SITUATION, started=5_000.0 - max(0, passed))
+    assert (by_stage(report)[Stage.SITUATION].seconds, report.seconds) == (max(0, passed), max(0, passed))
+    assert bench.store.runs[Stage.SITUATION] == replace(begun, id="resp_9")
+
+
+class RunsAnew(FakeProvider):
+    """Has lost the run that it is asked for, and begins another one."""
+
+    async def answer(self, question: Question) -> Answer:
+        assert question.on_run is not None
+        await question.on_run("resp_9")
+        return await super().answer(question)
 
 
 async def test_a_run_nobody_will_come_back_for_is_cancelled(bench: Bench) -> None:

@@ -297,6 +297,15 @@ async def test_each_failure_is_told_and_paid_once(fake: FakeGrok, fault: Fault, 
     assert KEY not in str(raised.value)
 
 
+@pytest.mark.parametrize("written", ["", '{"posts": []}', '{"posts": ['])
+async def test_an_answer_of_no_use_says_what_it_cost(fake: FakeGrok, written: str) -> None:
+    fake.script(PATH, replied(told(written)))
+
+    with pytest.raises(MalformedResponse) as raised:
+        await feel(fake)
+    assert raised.value.cost_usd == pytest.approx(0.02923315)
+
+
 async def test_a_short_limit_is_waited_for(fake: FakeGrok) -> None:
     fake.script(PATH, refused(429, headers={"Retry-After": "0.01"}))
 

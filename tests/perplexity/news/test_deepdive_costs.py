@@ -1,0 +1,99 @@
+"""What a deep dive cost, where a stage was paid for and came to nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+
+from perplexity.errors import AllProvidersFailed, MalformedResponse, PerplexityError, RunFailed
+from perplexity.fallback import Fallback
+from perplexity.news.deepdive import deepdive
+from perplexity.news.deepdive_types import DeepDive, NoStore, Stage
+from perplexity.social.pulse import Pulse
+from perplexity.types import Answer, Attempt, Question, Source, Usage
+from tests.fakes.provider import SOURCE, FakeProvider
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+USELESS = RunFailed("the model searched", cost_usd=0.25)
+
+
+class Priced(FakeProvider):
+    """Answers with this text for half a dollar."""
+
+    def __init__(self, text: str = "It is so.", *sources: Source) -> None:
+        super().__init__("Priced")
+        self.text, self.sources = text, sources
+
+    async def answer(self, question: Question) -> Answer:
+        answer = await super().answer(question)
+        return replace(answer, text=self.text, sources=self.sources, usage=Usage(cost_usd=0.5))
+
+
+@dataclass(frozen=True)
+class People:
+    """Says one thing for three cents, or fails."""
+
+    error: PerplexityError | None = None
+    name: str = "People"
+
+    async def feel(self, topic: str, *, since: date, until: date, seconds: float) -> Pulse:
+        if self.error is not None:
+            raise self.error
+        return Pulse(text="Most are glad.", cost_usd=0.03)
+
+
+@dataclass
+class Bill:
+    """Dives, and hears of every attempt."""
+
+    heard: list[Attempt] = field(default_factory=list)
+
+    def chain(self, *providers: FakeProvider) -> Fallback:
+        return Fallback(providers, on_attempt=self.heard.append)
+
+    async def dive(self, **services: Any) -> DeepDive:
+        given: dict[str, Any] = {"facts": Priced(), "pulse": People(), "synthesis": Priced()} | services
+        return await deepdive("heat pumps", store=NoStore(), now=lambda: NOW, **given)
+
+
+@pytest.mark.parametrize(
+    ("services", "stage", "cost"),
+    [
+        ({"facts": Priced("  ")}, Stage.SITUATION, 0.5),
+        ({"facts": FakeProvider("One", error=USELESS)}, Stage.SITUATION, 0.25),
+        ({"pulse": People(MalformedResponse("no summary", cost_usd=0.04))}, Stage.PULSE, 0.04),
+        ({"synthesis": FakeProvider("One", error=USELESS)}, Stage.ANALYSIS, 0.25),
+        ({"synthesis": Priced("It is so.[1]", SOURCE)}, Stage.ANALYSIS, 0.5),
+        ({"synthesis": FakeProvider("One", error=RunFailed("nobody says"))}, Stage.ANALYSIS, None),
+    ],
+)
+async def test_a_stage_that_came_to_nothing_says_what_it_cost(
+    services: dict[str, Any], stage: Stage, cost: float | None
+) -> None:
+    report = await Bill().dive(**services)
+
+    (lost,) = [finding for finding in report.findings if finding.missing]
+    assert (lost.stage, lost.cost_usd) == (stage, cost)
+    others = {Stage.SITUATION: 0.5, Stage.PULSE: 0.03, Stage.ANALYSIS: 0.5} | {stage: cost or 0.0}
+    assert report.cost_usd == pytest.approx(sum(others.values()))
+
+
+async def test_what_a_stand_in_had_to_make_good_is_paid_as_well() -> None:
+    bill = Bill()
+    broken = FakeProvider("One", error=USELESS)
+    served = await bill.dive(synthesis=bill.chain(broken, Priced()))
+    alone = await bill.dive(synthesis=bill.chain(broken))
+
+    assert [report.findings[2].cost_usd for report in (served, alone)] == [0.75, 0.25]
+    assert [(one.provider, one.cost_usd) for one in bill.heard] == [("One", 0.25), ("Priced", 0.5), ("One", 0.25)]
+
+
+async def test_a_report_of_nothing_says_what_it_cost() -> None:
+    bill = Bill()
+
+    with pytest.raises(AllProvidersFailed) as raised:
+        await bill.dive(facts=bill.chain(FakeProvider("One", error=USELESS)), pulse=People(USELESS))
+    assert raised.value.cost_usd == 0.5
