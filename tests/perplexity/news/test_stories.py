@@ -213,6 +213,28 @@ def test_a_headline_that_comes_back_of_another_event_is_new(url: str, day: str, 
 @pytest.mark.parametrize(
     ("before", "now", "same"),
     [
+        ("Some 200 won.", "Some 400 won.", False),
+        ("It rains. “Over 40 homes are flooded.”", "It rains. Nearly 90 homes are flooded.", False),
+        ("A 40-year-old has won.", "A 72-year-old has won.", False),
+        ("S&P 500 is up.", "It rose 2%.", True),
+        ("Dax: CAC 40 is down.", "It fell 2%.", True),
+        ("Powerball 11 was drawn.", "It is 2 now.", True),
+        ("Nobody has won on Friday 13.", "It is 2 now.", True),
+        ("Some 200 won.", "Over 200 won.", True),
+    ],
+)
+def test_a_word_at_a_sentences_start_makes_a_number_no_name(before: str, now: str, same: bool) -> None:
+    first, later = (
+        told("Powerball grows again", url=f"https://{site}.example/1", day=day, sentence=sentence)
+        for site, day, sentence in (("a", "2026-11-03", before), ("b", "2026-11-08", now))
+    )
+
+    assert (new_since([later], [fingerprint(first)]) == ()) is same
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "same"),
+    [
         ("view?id=1", "view?id=2", False),
         ("article.php?id=1&page=2", "article.php?page=2&id=2", False),
         ("view?id=1", "view?utm_source=rss&id=1&fbclid=x#top", True),
