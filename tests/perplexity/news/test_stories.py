@@ -106,6 +106,16 @@ def test_sites_that_tell_one_story_are_one() -> None:
     assert alone == other
 
 
+def test_in_one_answer_undated_copies_on_two_sites_are_one_whatever_figures_they_pick() -> None:
+    first = replace(told("Bus plunges into ravine in Peru", sentence="40 people died."), date=None)
+    copy = replace(first, source=replace(first.source, url="https://b.example/1"), sentence="It fell 200 metres.")
+    later = replace(copy, source=replace(first.source, url="https://a.example/2"))
+
+    assert grouped([first, copy]) == (replace(first, others=(copy.source,)),)
+    assert grouped([first, later]) == (first, later)
+    assert new_since([copy], [fingerprint(first)]) == (copy,)
+
+
 def test_a_page_is_named_once_in_a_merged_story() -> None:
     first, again = told("Rain falls in Spain"), told("Rain falls in Spain")
     shared = Source(number=3, title="Rain", url="https://b.example/")
