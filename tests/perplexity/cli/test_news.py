@@ -44,6 +44,8 @@ RAW = """\
 - [1] Example A (N/A) [https://a.example/1]
 - [2] Example B (N/A) [https://b.example/2]
 </references>
+
+As of NOW UTC.
 """
 
 
@@ -65,6 +67,16 @@ async def test_a_pipe_is_given_the_stories(fake: FakePerplexity, settings: dict[
     sent = fake.requests[0].json
     assert sent["input"][1]["content"] == "open chips technology news"
     assert sent["tools"][0]["filters"] == {"search_recency_filter": "day"}
+
+
+async def test_the_topic_may_be_left_out_and_the_category_may_not(
+    fake: FakePerplexity, settings: dict[str, str]
+) -> None:
+    code, out, err = await news(settings=settings)
+
+    assert (code, out) == (2, "")
+    assert "the following arguments are required: CATEGORY;" in err
+    assert fake.requests == []
 
 
 async def test_filters_are_sent(fake: FakePerplexity, settings: dict[str, str]) -> None:
