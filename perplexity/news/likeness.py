@@ -1,6 +1,6 @@
 """Whether two headlines tell the same: by their words, their numbers, their names and their days. Pure, no model.
 
-The thresholds were found with tests/data/stories/tuning.jsonl; tests/perplexity/news/test_stories.py measures them.
+The thresholds were found with tests/data/stories/tuning.jsonl; tests/perplexity/news/test_story_corpus.py measures them.
 """
 
 from __future__ import annotations
