@@ -102,11 +102,17 @@ def test_grouping_loses_no_page(found: list[Story]) -> None:
     assert list(together) == [story for story in together if story.headline in {one.headline for one in found}]
 
 
-def test_a_page_that_stories_of_an_answer_share_says_nothing_while_it_is_held_against_what_was_told() -> None:
+def test_what_is_new_can_be_found_in_two_steps() -> None:
     round_up = Source(number=9, title="The week in science", url="https://c.example/9")
     rocket = replace(told("Rocket lands on a barge"), others=(round_up,))
     whales = replace(told("Whales return to the bay", url="https://b.example/1"), others=(round_up,))
+    lava = told("Volcano erupts in Iceland", url="https://b.example/2")
+    answer, known = (rocket, whales, lava), fingerprint(rocket)
     since = fingerprint(replace(told("The week in science", url="https://d.example/1"), others=(round_up,)))
 
-    assert new_since([rocket, whales], [since]) == (rocket, whales)
+    first = new_since(answer, [known])
+
+    assert first == (whales, lava)
+    assert new_since(first, [since], among=answer) == first == new_since(answer, [known, since])
+    assert new_since(first, [fingerprint(lava)], among=answer) == (whales,)
     assert new_since([whales], [since]) == ()
