@@ -1,6 +1,7 @@
 """Whether two headlines tell the same: by their words, their numbers, their names and their days. Pure, no model.
 
-The thresholds were found with tests/data/stories/tuning.jsonl; tests/perplexity/news/test_story_corpus.py measures them.
+The thresholds were found with tests/data/stories/tuning.jsonl and are measured by
+tests/perplexity/news/test_story_corpus.py.
 """
 
 from __future__ import annotations
