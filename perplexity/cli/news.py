@@ -19,7 +19,7 @@ from perplexity.filters import Filters
 from perplexity.news.categories import CATEGORIES, category
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary, news_summary
-from perplexity.news.telling import also, as_answer
+from perplexity.news.telling import also, as_answer, made_at
 from perplexity.types import SearchResults, Source
 
 
@@ -27,7 +27,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("category", metavar="CATEGORY", help=f"one of {', '.join(CATEGORIES)}")
     parser.add_argument(
-        "topic", nargs="*", metavar="TOPIC", help="what the news shall be about; anything unless you say"
+        "topic", nargs="*", default=[], metavar="TOPIC", help="what the news shall be about; anything unless you say"
     )
     add_filters(parser)
     add_providers(parser)
@@ -58,7 +58,7 @@ def _written(summary: NewsSummary, results: SearchResults, said: list[str], *, f
     if form is Form.JSON:
         return as_json(summary)
     if form is Form.RAW:
-        return printable(format_result(as_answer(summary))) + "\n"
+        return printable(f"{format_result(as_answer(summary))}\n\nAs of {made_at(summary)}.\n")
     return results_text(results, said)
 
 
@@ -87,7 +87,7 @@ def _as_page(number: int, story: Story) -> Source:
 
 def _headed(summary: NewsSummary) -> str:
     about = f" about {summary.topic}" if summary.topic else ""
-    return f"{summary.category.capitalize()} news{about}, as of {summary.made_at:%Y-%m-%d %H:%M} UTC."
+    return f"{summary.category.capitalize()} news{about}, as of {made_at(summary)}."
 
 
 NEWS = Command(name="news", summary="tell the day's news of a category, each story once", add=add, run=run)

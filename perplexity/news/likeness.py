@@ -1,6 +1,7 @@
 """Whether two headlines tell the same: by their words, their numbers, their names and their days. Pure, no model.
 
-The thresholds were found with tests/data/stories/tuning.jsonl; tests/perplexity/news/test_stories.py measures them.
+The thresholds were found with tests/data/stories/tuning.jsonl and are measured by
+tests/perplexity/news/test_story_corpus.py.
 """
 
 from __future__ import annotations
@@ -29,18 +30,20 @@ def same(one: Telling, other: Telling) -> bool:
     return alike or (_shared(one.words, other.words) >= _wanted(one, other) and not _differ(one, other))
 
 
-def other_events(one: Telling, other: Telling) -> bool:
+def other_events(one: Telling, other: Telling, *, at_once: bool) -> bool:
     """Tell whether two stories at two addresses are of two events, however alike their headlines are.
 
     Headlines such as "Jackpot grows again" come back: with other figures on another day, or weeks later. A site tells
-    of one event once, and other sites on that day or the next.
+    of one event once, and other sites on that day or the next. Stories that were found `at_once` are of one time, so
+    that two sites tell of one event there though nobody says on which days.
     """
     days = abs((one.date - other.date).days) if one.date and other.date else None
     if days is not None and days > _FAR_DAYS:
         return True
     if not (one.figures and other.figures) or one.figures & other.figures:
         return False
-    return days is None or days > (0 if site(one.url) == site(other.url) else 1)
+    alone = site(one.url) == site(other.url)
+    return (alone or not at_once) if days is None else days > (0 if alone else 1)
 
 
 def _unlike(one: Telling, other: Telling) -> bool:

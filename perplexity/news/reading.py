@@ -23,6 +23,7 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MARKS = "*_# \t"
 _RULER = re.compile(r"[\s|¦｜:]*-[\s|¦｜:-]*")
 _NONE = re.compile(r"[\W_]*none\b(?!.*[|¦｜])", re.IGNORECASE)
+_ONLY_NONE = re.compile(r"[\W_]*none\b(?:\[[^][]*\]|[^\w[]|_)*", re.IGNORECASE)
 _NEWS = r"\b[^.!?]*\b(?:news|stor(?:y|ies)|results?|reports?|articles?|pages?|updates?)\b"
 _NO_NEWS = re.compile(
     rf"^\W*nothing\b|^\W*no{_NEWS}"
@@ -37,37 +38,37 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+|(?<=[。！？])")
 
 @dataclass(frozen=True, kw_only=True)
 class Read:
-    """The stories of an answer; `unsourced` counts those of no page, which are left out.
+    """The stories of an answer; `unsourced` counts those of no page, `outdated` those of another time: both left out.
 
     `as_found` says that the pages themselves are the stories.
     """
 
     stories: tuple[Story, ...]
     unsourced: int = 0
+    outdated: int = 0
     as_found: bool = False
 
 
 def read(answer: Answer, *, span: Span = ALWAYS) -> Read:
     """Return the stories that a model listed; the pages themselves where no model wrote, or it kept to no form.
 
-    No form is also a list in which no story names its page. Where the model says that there is no news, there is none.
-    Of the pages, fronts tell no story, and those dated outside the `span` none that was asked for.
+    No form is also a list in which no story names its page. Where the model says that there is no news, there is none,
+    unless it goes on with stories that do. Fronts tell no story by themselves, and pages that are all dated outside the
+    `span` none that was asked for.
     """
-    lines = list(_listed(answer.text.splitlines()))
     if answer.kind is AnswerKind.PASSAGES:
         return _as_found(answer.sources, span)
-    if not lines:
-        return Read(stories=()) if _tells_nothing(answer) else _as_found(answer.sources, span)
-    told = [_of_line(cite(line, answer.sources)) for line in lines]
-    stories = tuple(story for story in told if story is not None)
-    if not stories:
-        return _as_found(answer.sources, span)
-    return Read(stories=stories, unsourced=len(told) - len(stories))
+    told = [cite(line, answer.sources) for line in _listed(answer.text.splitlines())]
+    found = [story for cited in told if (story := _of_line(cited, span)) is not None]
+    if not found:
+        return Read(stories=()) if _tells_nothing(answer, listed=bool(told)) else _as_found(answer.sources, span)
+    stories = tuple(story for story in found if _of_time(story.source, span))
+    return Read(stories=stories, unsourced=len(told) - len(found), outdated=len(found) - len(stories))
 
 
 def _listed(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the lines in the form of a story, without a table's ruler and its head; none behind a first word NONE."""
-    if _NONE.match(next(filter(str.strip, lines), "")):
+    """Yield the lines in the form of a story, without a table's ruler and its head; none behind a mere NONE."""
+    if _ONLY_NONE.fullmatch(next(filter(str.strip, lines), "")):
         return
     for line, below in zip_longest(lines, lines[1:], fillvalue=""):
         if len(_BORDER.findall(line)) >= 2 and not _RULER.fullmatch(line) and not _RULER.fullmatch(below):
@@ -78,13 +79,24 @@ def _as_found(sources: Iterable[Source], span: Span) -> Read:
     return Read(stories=tuple(_of_pages(sources, span)), as_found=True)
 
 
-def _tells_nothing(answer: Answer) -> bool:
-    """Tell whether a text that lists no story says that there is none, or is too little to be more than that."""
+def _of_time(source: Source, span: Span) -> bool:
+    """Tell whether a page may be of the time: it is dated so, or not at all."""
+    dated = day(source.date)
+    return dated is None or dated in span
+
+
+def _tells_nothing(answer: Answer, *, listed: bool) -> bool:
+    """Tell whether a text in which no story names its page says that there is none, or is too little to be more.
+
+    Where stories are `listed`, only the word that the model was asked for says so: else it may stand in a headline.
+    """
     first, *more = [line for line in answer.text.splitlines() if line.strip()] or [""]
-    return bool(_NONE.match(first) or _NO_NEWS.search(first)) or not (more or cite(first, answer.sources).sources)
+    if listed or _NONE.match(first):
+        return bool(_NONE.match(first))
+    return bool(_NO_NEWS.search(first)) or not (more or cite(first, answer.sources).sources)
 
 
-def _of_line(cited: Cited) -> Story | None:
+def _of_line(cited: Cited, span: Span) -> Story | None:
     """Return the story of a line; None where no page that was found stands behind it."""
     text = "".join(piece for piece in cited.pieces if isinstance(piece, str))
     headline, *rest = _BORDER.split(_SIGN.sub("", text.strip(" |")))
@@ -93,7 +105,7 @@ def _of_line(cited: Cited) -> Story | None:
         return None
     written = next((part for part in rest if _DAY.search(part)), "")
     sentence = max((part for part in rest if part is not written), key=len, default="")
-    source, *others = cited.sources
+    source, *others = sorted(cited.sources, key=lambda page: not _of_time(page, span))
     return Story(
         headline=headline[:LONGEST_HEADLINE],
         source=source,
@@ -111,10 +123,10 @@ def _day_in(text: str) -> str | None:
 def _of_pages(sources: Iterable[Source], span: Span) -> Iterator[Story]:
     """Yield a story for each page, in its own words."""
     for source in sources:
-        title, told = without_site(source.title, source.url), day(source.date)
-        if not is_front(title, source.url) and (told is None or told in span):
+        title = without_site(source.title, source.url)
+        if not is_front(title, source.url) and _of_time(source, span):
             sentence = _first_sentence(source)
-            yield Story(headline=title[:LONGEST_HEADLINE], source=source, date=told, sentence=sentence)
+            yield Story(headline=title[:LONGEST_HEADLINE], source=source, date=day(source.date), sentence=sentence)
 
 
 def _first_sentence(source: Source) -> str:

@@ -30,11 +30,6 @@ class Story:
     others: tuple[Source, ...] = ()
 
 
-def is_same(one: Story, other: Story) -> bool:
-    """Tell whether both are one story: syndicated, in other words or dated anew, but not one that has moved on."""
-    return _alike(_tellings(one), _tellings(other))
-
-
 def grouped(stories: Iterable[Story]) -> tuple[Story, ...]:
     """Return each story once, where it stands first; the other sites that tell it become its `others`.
 
@@ -45,7 +40,8 @@ def grouped(stories: Iterable[Story]) -> tuple[Story, ...]:
     kept: list[Story] = []
     for story in stories:
         told = _tellings(story, shared)
-        place = next((place for place, known in enumerate(kept) if _alike(_tellings(known, shared), told)), None)
+        known = (_tellings(earlier, shared) for earlier in kept)
+        place = next((place for place, before in enumerate(known) if _alike(told, before, at_once=True)), None)
         if place is None:
             kept.append(story)
         else:
@@ -75,7 +71,7 @@ def new_since(stories: Iterable[Story], seen: Iterable[str], *, among: Iterable[
     return tuple(story for story, tellings in told if not any(_alike(tellings, before) for before in known))
 
 
-def _alike(one: Sequence[Telling], other: Sequence[Telling]) -> bool:
+def _alike(one: Sequence[Telling], other: Sequence[Telling], *, at_once: bool = False) -> bool:
     """Tell whether the first telling of either is among the other's, and they are not of two events.
 
     Two stories may share a further page that tells of many, such as a round-up: that makes them no single story.
@@ -83,7 +79,8 @@ def _alike(one: Sequence[Telling], other: Sequence[Telling]) -> bool:
     pairs = chain(((one[0], telling) for telling in other), ((telling, other[0]) for telling in one[1:]))
     found = [(mine, theirs) for mine, theirs in pairs if same(mine, theirs)]
     return bool(found) and (
-        any(mine.address == theirs.address for mine, theirs in found) or not other_events(one[0], other[0])
+        any(mine.address == theirs.address for mine, theirs in found)
+        or not other_events(one[0], other[0], at_once=at_once)
     )
 
 

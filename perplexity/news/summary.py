@@ -100,6 +100,8 @@ def _remarks(answer: Answer, found: Read, *, few: int) -> Iterator[str]:
         yield f"Only {_counted(few)} found."
     if found.unsourced:
         yield f"{_counted(found.unsourced)} left out that no page tells."
+    if found.outdated:
+        yield f"{_counted(found.outdated)} left out whose pages are of another time."
 
 
 def _counted(number: int) -> str:

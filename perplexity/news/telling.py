@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC
+
 from perplexity.addresses import site
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
@@ -25,6 +27,11 @@ def as_answer(summary: NewsSummary) -> Answer:
         notes=summary.notes,
         failed=summary.failed,
     )
+
+
+def made_at(summary: NewsSummary) -> str:
+    """Return when the stories were asked for: "2026-11-21 16:23 UTC"."""
+    return f"{summary.made_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def also(story: Story) -> tuple[str, ...]:

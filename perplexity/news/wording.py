@@ -18,7 +18,8 @@ from perplexity.news.words import BEGINNING, LONGEST, Words, fold, weight, words
 PAST = re.compile(r"\b(?:after|following|despite|nach|apres|après|tras|dopo|após)\b", re.IGNORECASE)
 """Words behind which a headline tells what has happened before."""
 
-_NAMED = re.compile(r"\b[A-ZÀ-ÖØ-Þ][\w&]*[ \u00a0]\d+\b(?![.,]\d)")
+_NAMED = re.compile(r"(?P<start>^[\W_]*|[.!?…:][\W_]+)?\b(?P<word>[A-ZÀ-ÖØ-Þ][\w&]*)[ \u00a0]\d+\b(?![.,]\d)")
+"""A word with a capital and a number: a name, unless the word has its capital from the start of a sentence."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +54,15 @@ class Telling:
     @cached_property
     def figures(self) -> frozenset[str]:
         """The numbers that the sentence adds to those of the headline, without those in names such as "S&P 500"."""
-        return words_of(_NAMED.sub(" ", self.sentence)).numbers - self.words.numbers
+        told = _NAMED.sub(lambda found: " " if self._is_name(found) else found[0], self.sentence)
+        return words_of(told).numbers - self.words.numbers
+
+    def _is_name(self, found: re.Match[str]) -> bool:
+        """Tell a name with a number, such as "S&P 500", from how many there are: "Some 200" at a sentence's start."""
+        word = found["word"]
+        if found["start"] is None or any(map(str.isupper, word[1:])):
+            return True
+        return not words_of(word).stems.isdisjoint(self.words.stems - self.words.plain)
 
     @cached_property
     def beginnings(self) -> frozenset[str]:

@@ -11,7 +11,7 @@ from perplexity.citations import format_result
 from perplexity.errors import AllProvidersFailed, PerplexityError
 from perplexity.news.categories import CATEGORIES
 from perplexity.news.summary import news_summary
-from perplexity.news.telling import as_answer
+from perplexity.news.telling import as_answer, made_at
 from perplexity.providers import opened
 from perplexity.providers.base import Provider
 from perplexity.tools.access import setup_from
@@ -55,7 +55,7 @@ def create_news_summary_tool(provider: Provider, *, now: Callable[[], float] = t
         except PerplexityError as error:
             return explain(NAME, error, seconds=SECONDS)
         why = reasons(summary.failed)
-        served = f"Found by {summary.provider}{f', because {why}' if why else ''}."
+        served = f"Found by {summary.provider}{f', because {why}' if why else ''}. As of {made_at(summary)}."
         return "\n\n".join([format_result(as_answer(summary)), " ".join([served, *summary.notes])])
 
     return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)

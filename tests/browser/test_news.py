@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from selenium.webdriver.remote.webdriver import WebDriver
 
 from tests.browser.page import Page
 from tests.browser.test_whole_app import running
-from tests.fakes.perplexity import fixture, replied
+from tests.fakes.newsroom import written
 
 pytestmark = pytest.mark.browser
 
@@ -27,10 +26,8 @@ def test_news__stories_are_linked_headlines_with_their_sites(
     browser: WebDriver, database: str, artifacts: Path
 ) -> None:
     page = Page(browser=browser, patience=20)
-    body = json.loads(fixture("agent.200.json"))
-    body["output"][-1]["content"][0]["text"] = LINES
     with running(database, with_key=True) as app:
-        app.perplexity.script("/v1/agent", replied(body))
+        app.perplexity.script("/v1/agent", written(LINES))
         page.open(app.url)
         page.send("/news tech chips")
         news = page.message_with("Technology news")

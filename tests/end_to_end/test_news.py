@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.end_to_end.conftest import World
-from tests.fakes.perplexity import fixture, replied
+from tests.fakes.newsroom import written
 
 LINES = """\
 Chip plant opens in Dresden | 2026-11-20 | It opened on Friday. [1][2]
@@ -17,9 +17,7 @@ Rain falls in Spain | 2026-11-21 | It rains & rains. [2]
 
 @pytest.mark.parametrize("typed", ["/news tech chips", "/pplx news tech chips"])
 async def test_news__shows_the_stories_and_when_they_were_asked_for(world: World, typed: str) -> None:
-    answer = json.loads(fixture("agent.200.json"))
-    answer["output"][-1]["content"][0]["text"] = LINES
-    world.perplexity.script("/v1/agent", replied(answer))
+    world.perplexity.script("/v1/agent", written(LINES))
 
     ack = await world.asks(typed)
     (post,) = await world.slack.wait_for(1)
@@ -29,7 +27,7 @@ async def test_news__shows_the_stories_and_when_they_were_asked_for(world: World
     assert header["elements"][0]["text"].startswith("*Technology news* · chips · past day · as of <!date^")
     assert first["text"]["text"] == (
         "*1.  <https://a.example/1|Chip plant opens in Dresden>*\n"
-        "a.example · 1 Nov 2026 · also: <https://b.example/2|b.example>\n"
+        "a.example · 20 Nov 2026 · also: <https://b.example/2|b.example>\n"
         "It opened on Friday."
     )
     assert second["text"]["text"].startswith("*2.  <https://b.example/2|Rain falls in Spain>*\n")

@@ -25,6 +25,19 @@ TEN = (
 )
 
 
+def written(text: str, *, day: str | None = None) -> Fault:
+    """Return the recorded answer of the agent endpoint with another text; its pages are of this day, or of none.
+
+    The day that was recorded is none of the past day, whenever a test runs.
+    """
+    body: dict[str, Any] = json.loads(fixture("agent.200.json"))
+    pages, message = body["output"]
+    for page in pages["results"]:
+        page["date"] = day
+    message["content"][0]["text"] = text
+    return replied(body)
+
+
 def told(*headlines: str, cost: float = 0.0025, site: str = "site.example") -> Fault:
     """Return the answer of the agent endpoint that tells these stories, found on pages of one site."""
     body: dict[str, Any] = json.loads(fixture("agent.200.json"))

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tests.fakes.command import run
-from tests.fakes.perplexity import FakePerplexity, fixture, replied
+from tests.fakes.newsroom import written
+from tests.fakes.perplexity import FakePerplexity
 
 TEXT = """\
 Parliament passes the budget | 2026-11-20 | It passed by three votes. [1][2]
@@ -17,7 +18,7 @@ Volcano erupts in Iceland | 2026-11-21 | Lava flows to the sea. [web:2]
 A story of nobody | 2026-11-21 | It stands on no page. [9]
 """
 PLAIN = """\
-1. Parliament passes the budget (2026-11-01)
+1. Parliament passes the budget (2026-11-20)
    https://a.example/1
    It passed by three votes. (also: b.example)
 
@@ -35,22 +36,22 @@ Perplexity · 0.0 s · $0.0011
 """
 RAW = """\
 <result>
-- Parliament passes the budget (2026-11-01): It passed by three votes. [1][2]
+- Parliament passes the budget (2026-11-20): It passed by three votes. [1][2]
 - Volcano erupts in Iceland (2026-11-21): Lava flows to the sea. [2]
 </result>
 
 <references>
-- [1] Example A (2026-11-01) [https://a.example/1]
+- [1] Example A (N/A) [https://a.example/1]
 - [2] Example B (N/A) [https://b.example/2]
 </references>
+
+As of NOW UTC.
 """
 
 
 @pytest.fixture(autouse=True)
 def _written(fake: FakePerplexity) -> None:
-    answer = json.loads(fixture("agent.200.json"))
-    answer["output"][-1]["content"][0]["text"] = TEXT
-    fake.script("/v1/agent", replied(answer))
+    fake.script("/v1/agent", written(TEXT))
 
 
 async def news(*arguments: str, settings: dict[str, str]) -> tuple[int, str, str]:
@@ -66,6 +67,16 @@ async def test_a_pipe_is_given_the_stories(fake: FakePerplexity, settings: dict[
     sent = fake.requests[0].json
     assert sent["input"][1]["content"] == "open chips technology news"
     assert sent["tools"][0]["filters"] == {"search_recency_filter": "day"}
+
+
+async def test_the_topic_may_be_left_out_and_the_category_may_not(
+    fake: FakePerplexity, settings: dict[str, str]
+) -> None:
+    code, out, err = await news(settings=settings)
+
+    assert (code, out) == (2, "")
+    assert "the following arguments are required: CATEGORY;" in err
+    assert fake.requests == []
 
 
 async def test_filters_are_sent(fake: FakePerplexity, settings: dict[str, str]) -> None:
@@ -86,7 +97,7 @@ async def test_json_is_everything(settings: dict[str, str]) -> None:
     assert (code, told["category"], told["topic"], told["provider"]) == (0, "technology", "", "Perplexity")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+\+00:00", told["made_at"])
     assert [(story["headline"], story["date"]) for story in told["stories"]] == [
-        ("Parliament passes the budget", "2026-11-01"),
+        ("Parliament passes the budget", "2026-11-20"),
         ("Volcano erupts in Iceland", "2026-11-21"),
     ]
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Any
 
 import pytest
 from ddgs.engines.duckduckgo import Duckduckgo
@@ -25,7 +23,7 @@ from perplexity.retry import RetryPolicy
 from perplexity.types import Message, Question
 from tests.fakes import brave, openrouter, perplexity
 from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit
-from tests.fakes.service import replied
+from tests.fakes.newsroom import written
 
 NOW = datetime(2026, 11, 21, 14, 5, tzinfo=UTC)
 LINE = "Chip plant opens | 2026-11-20 | It opened in Dresden. [1]"
@@ -68,19 +66,13 @@ async def news(services: Services) -> NewsSummary:
     return await news_summary(services.chain, category="tech", topic="chips", now=NOW)
 
 
-def saying(text: str) -> Any:
-    body = json.loads(perplexity.fixture("agent.200.json"))
-    body["output"][-1]["content"][0]["text"] = text
-    return replied(body)
-
-
 async def test_perplexity_is_asked_in_lines_for_the_past_day(services: Services) -> None:
-    services.perplexity.script("/v1/agent", saying(LINE))
+    services.perplexity.script("/v1/agent", written(LINE, day="2026-11-20"))
 
     summary = await news(services)
 
     assert [(s.headline, s.date, s.source.url) for s in summary.stories] == [
-        ("Chip plant opens", date(2026, 11, 1), "https://a.example/1")
+        ("Chip plant opens", date(2026, 11, 20), "https://a.example/1")
     ]
     assert (summary.provider, summary.failed) == ("Perplexity", ())
     sent = services.perplexity.requests[0].json

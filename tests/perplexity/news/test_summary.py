@@ -34,6 +34,9 @@ SOURCES = tuple(
 )
 
 
+OLD = tuple(replace(source, date="2026-11-18") for source in SOURCES)
+
+
 class Newsroom(FakeProvider):
     """Answers with what it was given."""
 
@@ -119,6 +122,18 @@ async def test_the_day_is_the_pages_own_else_the_models() -> None:
     assert story.date == date(2026, 11, 19)
 
 
+async def test_a_story_whose_pages_are_all_of_another_time_is_left_out_and_counted() -> None:
+    sources = (*OLD[:2], *SOURCES[2:7])
+    both = f"{HEADLINES[1]} | 2026-11-20 | It began on Tuesday. [2][7]"
+
+    summary = await news(Newsroom("\n".join([line(1), both, *map(line, range(3, 7))]), sources=sources))
+
+    assert [story.headline for story in summary.stories] == list(HEADLINES[1:6])
+    assert (summary.stories[0].source, summary.stories[0].others) == (sources[6], (sources[1],))
+    assert summary.stories[0].date == date(2026, 11, 20)
+    assert summary.notes == ("1 story was left out whose pages are of another time.",)
+
+
 async def test_a_story_that_several_lines_or_pages_tell_is_one() -> None:
     again = "Budget passed by parliament | 2026-11-20 | It is done. [8]\nRain | 2026-11-20 | It rains. [9][10]"
 
@@ -187,6 +202,10 @@ async def test_without_lines_the_pages_are_the_stories_in_their_own_words(provid
         ("- NONE – no stories on this topic were found.", SOURCES),
         ("NONE\n\nNo result is from the past day.", SOURCES),
         (f"None.\n\nOlder stories are:\n{lines(2)}", SOURCES),
+        (f"NONE [1]\n{lines(2)}", SOURCES),
+        ("None of the results tells of frogs, such as:\nRain | 2026-11-20 | It rains.", SOURCES),
+        (f"None of today. Older stories are:\n{lines(2)}", OLD),
+        (lines(2), OLD),
         ("I found no technology news about quantum frogs from the past day. The results are older.", SOURCES),
         ("I could not find news of the past day.\n\nThe results [1][2] are older.", SOURCES),
         ("There are no new stories on this topic in the past day [3].", SOURCES),
@@ -209,6 +228,15 @@ async def test_a_headline_may_begin_like_no_news() -> None:
     summary = await news(Newsroom("None of the airlines flies | 2026-11-20 | No news of flights. [1]"))
 
     assert [story.headline for story in summary.stories] == ["None of the airlines flies"]
+
+
+@pytest.mark.parametrize(
+    "said", ["None of these results is older than a day:", "None is left out. [1]", "- None found twice."]
+)
+async def test_a_preamble_may_begin_like_no_news(said: str) -> None:
+    summary = await news(Newsroom(f"{said}\n\n{lines(5)}"))
+
+    assert ([story.headline for story in summary.stories], summary.notes) == (list(HEADLINES[:5]), ())
 
 
 async def test_a_tables_head_and_ruler_are_no_stories_that_no_page_tells() -> None:

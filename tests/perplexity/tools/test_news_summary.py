@@ -33,7 +33,7 @@ async def test_the_stories_have_their_references_and_who_found_them() -> None:
     assert told == (
         "<result>\n- A page: What it says. [1]\n</result>\n\n"
         "<references>\n- [1] A page (N/A) [https://example.com/1]\n</references>\n\n"
-        "Found by Brave, because Perplexity is out of credit. "
+        "Found by Brave, because Perplexity is out of credit. As of 1970-01-01 00:00 UTC. "
         "The model kept to no form: headlines and sentences are the pages’ own. Only 1 story was found."
     )
     (question,) = found.questions
