@@ -11,6 +11,7 @@ from typing import TypeVar
 from perplexity.errors import NothingFound, PerplexityError, RunFailed
 from perplexity.news import deepdive_prompts as prompts
 from perplexity.news.deepdive_numbering import Numbering
+from perplexity.news.deepdive_passages import quoting
 from perplexity.news.deepdive_types import Finding, Persona, Stage, StageStore
 from perplexity.providers.base import Provider
 from perplexity.social.pulse import Pulse, PulseSource
@@ -52,7 +53,7 @@ class Stages:
     async def situation(self) -> Finding:
         """Ask for the facts."""
         question = Question(messages=prompts.situation(self.topic), model=EFFORT, news=True)
-        answer = await self._asked(self.facts, Stage.SITUATION, question)
+        answer = quoting(await self._asked(self.facts, Stage.SITUATION, question))
         if not answer.text.strip():
             raise NothingFound("the answer came back empty")
         unsourced = () if answer.sources else (UNSOURCED,)

@@ -89,8 +89,8 @@ async def dive(facts: Provider, synthesis: Provider) -> dict[Stage, Finding]:
 
 WELL = {
     "OpenRouter": ("Answer.[1]", ()),
-    "Brave": ("d [1]", (PASSAGES,)),
-    "DuckDuckGo": ("What the page says. [1]", (PASSAGES,)),
+    "Brave": ("> d [1]", (PASSAGES,)),
+    "DuckDuckGo": ("> What the page says. [1]", (PASSAGES,)),
 }
 
 
@@ -141,7 +141,7 @@ async def test_the_report_stands_whatever_becomes_of_the_analysis(services: Serv
     services.servers["OpenRouter"].script(CHAT, fault)
     found = await dive(services.providers["Brave"], services.providers["OpenRouter"])
 
-    assert (found[Stage.SITUATION].text, found[Stage.PULSE].text) == ("d [1]", "Most are glad.")
+    assert (found[Stage.SITUATION].text, found[Stage.PULSE].text) == ("> d [1]", "Most are glad.")
     assert (found[Stage.ANALYSIS].text, found[Stage.ANALYSIS].missing) == ("", NO_MODEL)
 
 
