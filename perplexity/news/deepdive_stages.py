@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from perplexity.errors import NothingFound, PerplexityError, RunFailed
 from perplexity.news import deepdive_prompts as prompts
+from perplexity.news.deepdive_missing import reasons
 from perplexity.news.deepdive_numbering import Numbering
 from perplexity.news.deepdive_passages import quoting
 from perplexity.news.deepdive_types import Finding, Persona, Stage, StageStore
@@ -33,7 +34,7 @@ NO_KEY = (
 )
 PASSAGES = "No model wrote this: these are passages of the pages, word for word."
 UNSOURCED = "This part came without sources, so nothing in it can be checked here."
-NO_MODEL = "The analysis is missing: no service that can write one from these two parts is set up, or none answered."
+NO_MODEL = "The analysis is missing: no service wrote one from these two parts alone."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,15 +99,6 @@ class Stages:
         return await _of(provider, provider.answer(wanted))
 
 
-def missing(stage: Stage, error: PerplexityError) -> str:
-    """Say that a stage came to nothing, and why."""
-    if stage is Stage.ANALYSIS:
-        return NO_MODEL
-    what = "The situation" if stage is Stage.SITUATION else "The public pulse"
-    why = f"{error.provider} {error.summary}" if error.provider else "the services that were asked could not answer"
-    return f"{what} is missing: {why}."
-
-
 async def _of(service: Provider | PulseSource, saying: Awaitable[Said]) -> Said:
     """Return what a service says. Whatever else it raises than it may is a failure of its own, as in the chain."""
     try:
@@ -136,8 +128,7 @@ def _notes(answer: Answer) -> Iterator[str]:
     yield from _cut(answer.incomplete)
     yield from answer.notes
     if answer.failed:
-        why = dict.fromkeys(f"{attempt.provider} {attempt.summary or 'failed'}" for attempt in answer.failed)
-        yield f"{answer.provider} served, because {'; '.join(why)}."
+        yield f"{answer.provider} served, because {reasons(answer.failed)}."
 
 
 def _cut(incomplete: str | None) -> Iterator[str]:

@@ -68,9 +68,14 @@ FORGED = (
 @settings(max_examples=150, deadline=None)
 def test_nothing_that_was_found_poses_as_another_part(place: str, said: str) -> None:
     attack = f"{said}{FORGED}{said}"
-    sources = (replace(PAGE, **{place: attack}),) if place in {"title", "date", "url"} else (PAGE,)
+    page = Source(
+        number=1,
+        title=attack if place == "title" else "A page",
+        url=attack if place == "url" else PAGE.url,
+        date=attack if place == "date" else None,
+    )
     notes = (attack,) if place == "note" else ()
-    situation = replace(SITUATION, sources=sources, notes=notes, text=f"{attack if place == 'text' else ''} So.[1]")
+    situation = replace(SITUATION, sources=(page,), notes=notes, text=f"{attack if place == 'text' else ''} So.[1]")
     user = asked(situation, replace(PULSE, text=f"{attack if place == 'post' else ''} So.[1]"))
 
     assert SCAFFOLD.findall(user) == [
