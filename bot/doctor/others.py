@@ -10,6 +10,7 @@ from perplexity.errors import PerplexityError
 from perplexity.providers.openrouter import OpenRouter
 from perplexity.providers.openrouter_models import DEFAULT, FOR_WRITING
 from perplexity.retry import RetryPolicy
+from perplexity.social.grok_openrouter import MODEL as GROK
 
 ABOUT = "Fallback"
 
@@ -19,6 +20,12 @@ _AFTER = {
     FOR_WRITING: "OpenRouter writes no analysis of a deep dive then: another service must, or update the app.",
 }
 """What to do about a model that is gone and has no stand-in."""
+
+_NO_PULSE = (
+    "OpenRouter reads no posts and writes no analysis for deep dives then. "
+    "Set XAI_API_KEY for the posts; for the analysis another service must write, or update the app."
+)
+"""The same where Grok is asked there for what people say, too."""
 
 
 async def check(case: Case) -> Sequence[Finding]:
@@ -42,6 +49,7 @@ async def _openrouter(case: Case) -> AsyncIterator[Finding]:
         text = f"OpenRouter’s list of models cannot be read ({status})."
         yield warning(ABOUT, text, fix="Check the network, a proxy (HTTPS_PROXY) and OPENROUTER_BASE_URL.")
         return
+    after = _AFTER if case.settings.xai_api_key is not None else _AFTER | {GROK: _NO_PULSE}
     for model in gone:
-        yield warning(ABOUT, f"OpenRouter no longer serves {model}.", fix=_AFTER.get(model, _STAND_IN))
+        yield warning(ABOUT, f"OpenRouter no longer serves {model}.", fix=after.get(model, _STAND_IN))
     yield well(ABOUT, "OpenRouter answers. Its key was not tried, since that costs.")

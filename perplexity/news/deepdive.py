@@ -11,9 +11,10 @@ from datetime import datetime
 from typing import Any
 
 from perplexity.costs import total
-from perplexity.errors import NothingFound, PerplexityError, TimedOut, Withdrawn
+from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, TimedOut, Withdrawn
 from perplexity.news.deepdive_assembly import assembled, numbered
-from perplexity.news.deepdive_stages import Stages, missing
+from perplexity.news.deepdive_missing import attempts, missing
+from perplexity.news.deepdive_stages import Stages
 from perplexity.news.deepdive_types import DeepDive, Finding, Persona, Stage, StageStore, Update
 from perplexity.providers.base import Provider
 from perplexity.queries import parse_query
@@ -89,6 +90,8 @@ class _Dive:
         kept = await self.stages.store.get(stage)
         if kept is not None:
             finding = Finding.of(stage, kept)
+            if finding.failed:
+                self.errors[stage] = AllProvidersFailed(finding.failed)
         else:
             self.on_stage(Update(stage=stage, started=started))
             done = await self._tried(stage, work)
@@ -109,7 +112,7 @@ class _Dive:
             error = failure
         self.errors[stage] = error
         log.warning("stage.failed", extra={"stage": stage.value, "error": type(error).__name__})
-        return Finding(stage=stage, missing=missing(stage, error), cost_usd=error.cost_usd)
+        return Finding(stage=stage, missing=missing(stage, error), failed=attempts(error), cost_usd=error.cost_usd)
 
 
 async def _side_by_side(

@@ -11,7 +11,9 @@ from typing import TypeVar
 from perplexity.costs import total
 from perplexity.errors import NothingFound, PerplexityError, RunFailed
 from perplexity.news import deepdive_prompts as prompts
+from perplexity.news.deepdive_missing import reasons
 from perplexity.news.deepdive_numbering import Numbering
+from perplexity.news.deepdive_passages import quoting
 from perplexity.news.deepdive_types import Finding, Persona, Run, Stage, StageStore
 from perplexity.providers.base import Provider
 from perplexity.social.pulse import Pulse, PulseSource
@@ -36,7 +38,7 @@ NO_KEY = (
 )
 PASSAGES = "No model wrote this: these are passages of the pages, word for word."
 UNSOURCED = "This part came without sources, so nothing in it can be checked here."
-NO_MODEL = "The analysis is missing: no service that can write one from these two parts is set up, or none answered."
+NO_MODEL = "The analysis is missing: no service wrote one from these two parts alone."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +58,7 @@ class Stages:
     async def situation(self) -> Finding:
         """Ask for the facts."""
         question = Question(messages=prompts.situation(self.topic), model=EFFORT, news=True)
-        answer = await self._asked(self.facts, Stage.SITUATION, question)
+        answer = quoting(await self._asked(self.facts, Stage.SITUATION, question))
         if not answer.text.strip():
             raise NothingFound("the answer came back empty", cost_usd=_cost(answer))
         unsourced = () if answer.sources else (UNSOURCED,)
@@ -121,15 +123,6 @@ class Stages:
         return max(0.0, (self.now() - begun_at).total_seconds())
 
 
-def missing(stage: Stage, error: PerplexityError) -> str:
-    """Say that a stage came to nothing, and why."""
-    if stage is Stage.ANALYSIS:
-        return NO_MODEL
-    what = "The situation" if stage is Stage.SITUATION else "The public pulse"
-    why = f"{error.provider} {error.summary}" if error.provider else "the services that were asked could not answer"
-    return f"{what} is missing: {why}."
-
-
 async def _of(service: Provider | PulseSource, saying: Awaitable[Said]) -> Said:
     """Return what a service says. Whatever else it raises than it may is a failure of its own, as in the chain."""
     try:
@@ -164,8 +157,7 @@ def _notes(answer: Answer) -> Iterator[str]:
     yield from _cut(answer.incomplete)
     yield from answer.notes
     if answer.failed:
-        why = dict.fromkeys(f"{attempt.provider} {attempt.summary or 'failed'}" for attempt in answer.failed)
-        yield f"{answer.provider} served, because {'; '.join(why)}."
+        yield f"{answer.provider} served, because {reasons(answer.failed)}."
 
 
 def _cut(incomplete: str | None) -> Iterator[str]:

@@ -9,8 +9,9 @@ from enum import StrEnum
 from typing import Protocol
 
 from perplexity.costs import total
+from perplexity.news.deepdive_kept import attempt, source
 from perplexity.social.pulse import MOODS, Moods
-from perplexity.types import JSON, Source
+from perplexity.types import JSON, Attempt, Source
 from perplexity.wire.reading import dollars, mapping, mappings, text, texts, whole
 
 
@@ -31,8 +32,8 @@ class Stage(StrEnum):
 class Finding:
     """What came of a stage: a text whose markers refer to `sources`, or a sentence on why it is `missing`.
 
-    `moods` are the posts' by number, None where none were counted. `provider` is the display name of who did it,
-    `at` the moment when it was done (ISO 8601).
+    `failed` are those who were tried where it is missing. `moods` are the posts' by number, None where none were
+    counted. `provider` is the display name of who did it, `at` the moment when it was done (ISO 8601).
     """
 
     stage: Stage
@@ -40,6 +41,7 @@ class Finding:
     sources: tuple[Source, ...] = ()
     moods: Moods | None = None
     missing: str | None = None
+    failed: tuple[Attempt, ...] = ()
     notes: tuple[str, ...] = ()
     provider: str = ""
     seconds: float = 0.0
@@ -58,9 +60,10 @@ class Finding:
         return cls(
             stage=stage,
             text=text(told.get("text")),
-            sources=tuple(_source(one) for one in mappings(told.get("sources"))),
+            sources=tuple(source(one) for one in mappings(told.get("sources"))),
             moods=Moods(**{mood: whole(moods.get(mood)) or 0 for mood in MOODS}) if moods else None,
             missing=text(told.get("missing")) or None,
+            failed=tuple(attempt(one) for one in mappings(told.get("failed"))),
             notes=texts(told.get("notes")),
             provider=text(told.get("provider")),
             seconds=dollars(told.get("seconds")) or 0.0,
@@ -164,16 +167,3 @@ class NoStore:
 
     async def put_run(self, stage: str, run: Run) -> None:
         """Forget it."""
-
-
-def _source(kept: Mapping[str, JSON]) -> Source:
-    aliases = kept.get("aliases")
-    return Source(
-        number=whole(kept.get("number")) or 0,
-        title=text(kept.get("title")),
-        url=text(kept.get("url")),
-        snippet=text(kept.get("snippet")),
-        date=text(kept.get("date")) or None,
-        last_updated=text(kept.get("last_updated")) or None,
-        aliases=tuple(one for one in aliases if whole(one) is not None) if isinstance(aliases, list) else (),
-    )

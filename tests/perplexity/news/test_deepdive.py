@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from perplexity.client import PerplexityClient
 from perplexity.deadlines import Deadlines
-from perplexity.errors import AllProvidersFailed, BillingError, InvalidRequest, ServerError, Withdrawn
+from perplexity.errors import AllProvidersFailed, BillingError, InvalidRequest, ServerError, TimedOut, Withdrawn
 from perplexity.fallback import Fallback
 from perplexity.news.deepdive import deepdive
 from perplexity.news.deepdive_report import whole
@@ -28,7 +28,7 @@ from perplexity.retry import RetryPolicy
 from perplexity.social.grok import Grok
 from perplexity.social.grok_judgement import NO_POSTS
 from perplexity.social.pulse import Moods, Pulse
-from perplexity.types import JSON, Answer, Question, SearchResults, Source
+from perplexity.types import JSON, Answer, Attempt, Question, SearchResults, Source
 from tests.fakes import grok
 from tests.fakes.faults import PERPLEXITY
 from tests.fakes.grok import FakeGrok
@@ -227,7 +227,7 @@ async def test_where_a_writer_searches_all_the_same_the_next_one_writes(bench: B
     second = Writer("It is so.[3]")
     with_another = await bench.dive(synthesis=Fallback([bench.given["synthesis"], second]))
 
-    assert by_stage(alone)[Stage.ANALYSIS].missing == NO_MODEL
+    assert by_stage(alone)[Stage.ANALYSIS].missing == "The analysis is missing: Perplexity could not finish the answer."
     assert by_stage(with_another)[Stage.ANALYSIS].text == "It is so.[3]"
 
 
@@ -321,6 +321,54 @@ async def test_a_service_that_breaks_takes_its_own_stage_only(
     assert (broke.message, vars(broke)["error"]) == ("provider.broke", "ValueError")
     assert (failed.message, vars(failed)["stage"], vars(failed)["error"]) == ("stage.failed", one.stage, "RunFailed")
     assert "heat pumps" not in caplog.text
+
+
+OUT = AllProvidersFailed(
+    [
+        Attempt(provider="Perplexity", seconds=1.0, error_class="BillingError", summary="is out of credit"),
+        Attempt(provider="OpenRouter", seconds=2.0, error_class="TimedOut", summary="did not answer in time"),
+    ]
+)
+REFUSED = ServerError("x", provider="Grok")
+
+
+@pytest.mark.parametrize("stage", [Stage.SITUATION, Stage.ANALYSIS])
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (OUT, "Perplexity is out of credit; OpenRouter did not answer in time"),
+        (AllProvidersFailed([]), "set up"),
+        (REFUSED, "Grok is having trouble"),
+        (TimedOut("x"), "its time was over before an answer came"),
+        (InvalidRequest.of("prompt", "x", "less"), "the services that were asked could not answer"),
+    ],
+)
+async def test_a_section_that_is_missing_says_who_failed_and_how(
+    bench: Bench, stage: Stage, error: Exception, why: str
+) -> None:
+    broken: dict[str, Any] = {"facts" if stage is Stage.SITUATION else "synthesis": FakeProvider("P", error=error)}
+    report = await bench.dive(**broken)
+
+    assert str(by_stage(report)[stage].missing).endswith(f"{why}.")
+
+
+class Mute(FakeProvider):
+    """Fails to read posts."""
+
+    async def feel(self, topic: str, **more: Any) -> Pulse:
+        raise REFUSED
+
+
+async def test_why_all_came_to_nothing_outlives_the_process(bench: Bench) -> None:
+    failing: dict[str, Any] = {"facts": FakeProvider("P", error=OUT), "pulse": Mute("Grok")}
+    raised = []
+    for _ in range(2):
+        with pytest.raises(AllProvidersFailed) as caught:
+            await bench.dive(**failing)
+        raised.append(caught.value.attempts)
+
+    assert raised == [OUT.attempts] * 2
+    assert len(failing["facts"].questions) == 1
 
 
 def cut_short(body: dict[str, Any]) -> dict[str, Any]:
@@ -510,6 +558,7 @@ def test_what_is_kept_is_read_back(counts: list[int], written: str) -> None:
         sources=(SOURCE, replace(SOURCE, number=7, aliases=(8, 9), date="2026-11-20")),
         moods=Moods(positive=positive, neutral=neutral, negative=negative, mixed=mixed),
         notes=("A note.",),
+        failed=OUT.attempts,
         seconds=1.5,
         cost_usd=0.25,
     )

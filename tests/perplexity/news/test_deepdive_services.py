@@ -14,7 +14,8 @@ from ddgs.engines.duckduckgo import Duckduckgo
 
 from perplexity.fallback import Fallback
 from perplexity.news.deepdive import deepdive
-from perplexity.news.deepdive_stages import NO_MODEL, PASSAGES
+from perplexity.news.deepdive_missing import NO_WRITER
+from perplexity.news.deepdive_stages import PASSAGES
 from perplexity.news.deepdive_types import Finding, NoStore, Stage
 from perplexity.news.diver import writers
 from perplexity.providers.base import Provider
@@ -89,8 +90,8 @@ async def dive(facts: Provider, synthesis: Provider) -> dict[Stage, Finding]:
 
 WELL = {
     "OpenRouter": ("Answer.[1]", ()),
-    "Brave": ("d [1]", (PASSAGES,)),
-    "DuckDuckGo": ("What the page says. [1]", (PASSAGES,)),
+    "Brave": ("> d [1]", (PASSAGES,)),
+    "DuckDuckGo": ("> What the page says. [1]", (PASSAGES,)),
 }
 
 
@@ -101,7 +102,7 @@ async def test_facts_come_from_whoever_is_there(services: Services, name: str) -
     situation = found[Stage.SITUATION]
     assert (situation.text, situation.notes[:1], situation.missing) == (*WELL[name], None)
     assert (situation.provider, len(situation.sources)) == (name, 1)
-    assert found[Stage.ANALYSIS].missing == NO_MODEL
+    assert found[Stage.ANALYSIS].missing == f"The analysis is missing: {NO_WRITER}."
 
 
 @pytest.mark.parametrize(
@@ -141,13 +142,14 @@ async def test_the_report_stands_whatever_becomes_of_the_analysis(services: Serv
     services.servers["OpenRouter"].script(CHAT, fault)
     found = await dive(services.providers["Brave"], services.providers["OpenRouter"])
 
-    assert (found[Stage.SITUATION].text, found[Stage.PULSE].text) == ("d [1]", "Most are glad.")
-    assert (found[Stage.ANALYSIS].text, found[Stage.ANALYSIS].missing) == ("", NO_MODEL)
+    assert (found[Stage.SITUATION].text, found[Stage.PULSE].text) == ("> d [1]", "Most are glad.")
+    assert found[Stage.ANALYSIS].text == ""
+    assert str(found[Stage.ANALYSIS].missing).startswith("The analysis is missing: OpenRouter ")
 
 
 @pytest.mark.parametrize("name", ["Brave", "DuckDuckGo"])
 async def test_who_only_searches_writes_nothing(services: Services, name: str) -> None:
     found = await dive(services.providers["OpenRouter"], services.providers[name])
 
-    assert found[Stage.ANALYSIS].missing == NO_MODEL
+    assert found[Stage.ANALYSIS].missing == f"The analysis is missing: {NO_WRITER}."
     assert services.servers[name].requests == []

@@ -1,0 +1,110 @@
+"""A situation that no model wrote: what a page says cites that page, and poses as nothing else."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perplexity.citations import cite
+from perplexity.news.deepdive import deepdive
+from perplexity.news.deepdive_passages import quoting
+from perplexity.news.deepdive_report import whole
+from perplexity.news.deepdive_types import DeepDive, NoStore
+from perplexity.passages import passages_answer
+from perplexity.prose import blocks
+from perplexity.social.pulse import Pulse
+from perplexity.types import Answer, Question, SearchResults, Source
+from tests.fakes.provider import FakeProvider
+from tests.fakes.wild_text import wild
+
+GOV = "https://gov.example/"
+
+
+def pages(*snippets: str) -> SearchResults:
+    """Return pages that say these things, and one of the government behind them."""
+    said = [*zip(snippets, (f"https://p{n}.example/" for n in range(9)), strict=False), ("Facts.", GOV)]
+    found = [Source(number=n, title="Page", url=url, snippet=snippet) for n, (snippet, url) in enumerate(said, 1)]
+    return SearchResults(results=tuple(found), provider="Engine")
+
+
+class Engine(FakeProvider):
+    """Finds these pages and writes nothing."""
+
+    def __init__(self, found: SearchResults) -> None:
+        super().__init__("Engine")
+        self.found = found
+
+    async def answer(self, question: Question) -> Answer:
+        return passages_answer(self.found, question.text)
+
+
+class Quiet(FakeProvider):
+    """Knows of nobody who said anything."""
+
+    async def feel(self, topic: str, *, since: date, until: date, seconds: float) -> Pulse:
+        return Pulse(text="Most are glad.")
+
+
+async def dive(*snippets: str) -> tuple[DeepDive, str]:
+    """Return the report, and what the analysis was asked."""
+    writer = FakeProvider("Writer")
+    report = await deepdive(
+        "heat pumps",
+        facts=Engine(pages(*snippets)),
+        pulse=Quiet("Quiet"),
+        synthesis=writer,
+        store=NoStore(),
+        now=lambda: datetime(2026, 11, 21, tzinfo=UTC),
+    )
+    return report, writer.questions[0].text
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ("Heat pumps came in 1857.[2] Sales fell 48%.[3]", "Heat pumps came in 1857.‹2› Sales fell 48%.‹3›"),
+        ("Heat pumps win ([facts](https://gov.example/))", "Heat pumps win (facts)"),
+        ("**THE PUBLIC PULSE** heat pumps: all love [**2] them", "THE PUBLIC PULSE heat pumps: all love ‹2› them"),
+        ("Heat pumps\n| a | b |\n|---|---|\n| x | y |", "Heat pumps | a | b | |---|---| | x | y |"),
+        ("# Heat pumps", "\u2060# Heat pumps"),
+    ],
+)
+async def test_what_a_page_says_is_a_quotation_that_cites_that_page(said: str, line: str) -> None:
+    report, asked = await dive(said)
+
+    quotation = f"> {line} [1]\n"
+    assert quotation in f"{report.findings[0].text}\n"
+    assert quotation in asked
+    assert quotation in whole(report)
+
+
+async def test_a_page_s_own_numbers_put_no_page_on_the_list() -> None:
+    report, _ = await dive("Heat pumps [3] are bad [2].", "Cats.")
+
+    assert [source.url for source in report.sources] == ["https://p0.example/"]
+    assert report.orphans == 0
+
+
+ADDRESSES = ("http://evil.com", "https://evil.com/x", GOV)
+
+
+@given(st.lists(wild, min_size=1, max_size=3))
+@settings(max_examples=200, deadline=None)
+def test_whatever_a_page_says__each_passage_is_a_quotation_that_cites_its_page(snippets: list[str]) -> None:
+    linked = [Source(number=n, title="", url=url) for n, url in enumerate(ADDRESSES, 5)]
+    results = (*pages(*(f"so {snippet}" for snippet in snippets)).results[:-1], *linked)
+    answer = passages_answer(SearchResults(results=results, provider="Engine"), "so")
+
+    text = quoting(answer).text
+
+    for paragraph, passage in zip(text.split("\n\n"), answer.passages, strict=True):
+        assert [source.number for source in cite(paragraph, results).sources] == [passage.source]
+        assert [token.type for token in blocks(paragraph)] == [
+            "blockquote_open",
+            *("paragraph_open", "inline", "paragraph_close"),
+            "blockquote_close",
+        ]
+    assert all("**" not in line for line in text.splitlines())
