@@ -97,6 +97,6 @@ class Desk:
 
     async def _run(self, digest: Digest, *, by: str) -> Changed | AlreadyRunning:
         now = self.now()
-        run = Run(digest_id=digest.id, why=Why.ASKED, slot=now, title=digest.title)
+        run = Run(digest_id=digest.id, why=Why.ASKED, first=now, slot=now, title=digest.title)
         begun = await self.digests.run_now(digest.id, question_of(run, digest, id=self.new_id(), key=by), now=now)
         return Changed(verb=Verb.RUN, digest=digest) if begun else AlreadyRunning(digest=digest)

@@ -24,11 +24,12 @@ class Report:
     """The outcome of a run: `stories` are those of the `summary` that are new, and `since` is the last post's moment.
 
     `summary` is None where no story at all was found; `cost_usd` is what the search cost in either case, None where
-    nobody says. `slot` is when it was due.
+    nobody says. `slot` is when it was due, `first` when the earliest of the slots was that it stands for.
     """
 
     digest: Digest
     why: Why
+    first: datetime
     slot: datetime
     now: datetime
     summary: NewsSummary | None = None
@@ -43,8 +44,8 @@ class Report:
 
     @property
     def _stands_for_a_set_day(self) -> bool:
-        """Whether its slot, or one that came due while it waited, lies on a day that is set to tell silence."""
-        schedule, slot = self.digest.wish.schedule, self.slot
+        """Whether a slot it stands for, up to those that came due while it waited, is of a day set to tell silence."""
+        schedule, slot = self.digest.wish.schedule, self.first
         days = {slot.astimezone(schedule.tz).weekday()}
         while (slot := next_slot(schedule, slot)) <= self.now:
             days.add(slot.astimezone(schedule.tz).weekday())

@@ -64,7 +64,7 @@ class Running:
             return None
         if not await self._reaches_owner(digest, by=work.question):
             return None
-        report = Report(digest=digest, why=run.why_at(now), slot=run.slot, now=now)
+        report = Report(digest=digest, why=run.why_at(now), first=run.first, slot=run.slot, now=now)
         return await self.choosing.with_new(await self._with_summary(report, work), question_id=work.question)
 
     async def _reaches_owner(self, digest: Digest, *, by: UUID) -> bool:

@@ -61,7 +61,14 @@ def summary(*stories: Story) -> NewsSummary:
 def report(*stories: Story, why: Why = Why.DUE, since: datetime | None = None, silence: tuple[int, ...] = ()) -> Report:
     digest = replace(DIGEST, wish=replace(DIGEST.wish, silence=frozenset(silence)))
     return Report(
-        digest=digest, why=why, slot=SATURDAY, now=SATURDAY, summary=summary(*stories), stories=stories, since=since
+        digest=digest,
+        why=why,
+        first=SATURDAY,
+        slot=SATURDAY,
+        now=SATURDAY,
+        summary=summary(*stories),
+        stories=stories,
+        since=since,
     )
 
 
@@ -135,6 +142,11 @@ def test_a_run_that_waited_speaks_for_each_slot_that_came_meanwhile(hours: int, 
     waited = replace(report(silence=(set_day,)), now=SATURDAY + timedelta(hours=hours))
 
     assert bool(digest_messages(waited)) is speaks
+
+
+@pytest.mark.parametrize(("set_day", "speaks"), [(2, False), (3, True), (4, True), (5, True), (6, False)])
+def test_a_run_that_makes_up_for_missed_slots_speaks_for_each_of_them(set_day: int, speaks: bool) -> None:
+    assert bool(digest_messages(replace(report(silence=(set_day,)), first=SATURDAY - timedelta(days=2)))) is speaks
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,8 @@ async def test_what_is_new_is_chosen_among_all_stories_and_then_eight_are_told(o
     async def told(*headlines: str) -> list[str]:
         stories = tuple(story(headline, number) for number, headline in enumerate(headlines))
         summary = NewsSummary(stories=stories, provider="P", made_at=SATURDAY, category="world")
-        report = Report(digest=office.digest, why=Why.DUE, slot=office.clock.now, now=office.clock.now, summary=summary)
+        now = office.clock.now
+        report = Report(digest=office.digest, why=Why.DUE, first=now, slot=now, now=now, summary=summary)
         found = await choosing.with_new(report, question_id=await office.begin())
         assert found is not None
         return [story.headline for story in found.stories]
@@ -113,7 +114,8 @@ async def another(office: Office) -> tuple[Run, UUID]:
     await office.digests.seen.note(
         digest.id, [fingerprint(story(VOLCANO))], question_id=uuid4(), now=SATURDAY, place=0, asked=True
     )
-    run, question_id = Run(digest_id=digest.id, why=Why.DUE, slot=office.clock.now, title="x"), uuid4()
+    now = office.clock.now
+    run, question_id = Run(digest_id=digest.id, why=Why.DUE, first=now, slot=now, title="x"), uuid4()
     question = question_of(run, digest, id=question_id, key=str(question_id))
     assert await office.digests.run_now(digest.id, question, now=office.clock.now)
     return run, question_id

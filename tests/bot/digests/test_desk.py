@@ -168,7 +168,7 @@ async def test_a_digest_that_was_deleted_just_now_cannot_be_run(desk: Desk, pool
     digest = await added(desk)
     await desk.digests.delete(digest.id)
 
-    run = Run(digest_id=digest.id, why=Why.ASKED, slot=SATURDAY, title=digest.title)
+    run = Run(digest_id=digest.id, why=Why.ASKED, first=SATURDAY, slot=SATURDAY, title=digest.title)
     question = question_of(run, digest, id=uuid4(), key="x")
     assert await desk.digests.run_now(digest.id, question, now=SATURDAY) is False
     assert await runs_of(pool) == []

@@ -105,9 +105,10 @@ async def test_what_was_missed_is_run_once_and_goes_on_as_usual(pool: Pool) -> N
     counts.append(await ticker.tick())
 
     assert counts == [1, 0, 1]
-    assert [(run.why, run.slot) for run in await runs_of(pool)] == [
-        (Why.DUE, datetime(2026, 11, 25, 8, 0, tzinfo=UTC)),
-        (Why.DUE, datetime(2026, 11, 26, 8, 0, tzinfo=UTC)),
+    monday, wednesday, thursday = (datetime(2026, 11, day, 8, 0, tzinfo=UTC) for day in (23, 25, 26))
+    assert [(run.why, run.first, run.slot) for run in await runs_of(pool)] == [
+        (Why.DUE, monday, wednesday),
+        (Why.DUE, thursday, thursday),
     ]
 
 
