@@ -10,13 +10,11 @@ from zoneinfo import ZoneInfo
 from bot.digests.base import Digest, Why
 from bot.digests.schedule import DAYS, clock
 from bot.digests.slots import next_slot
-from perplexity.filters import Recency
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
 
 _DAY = timedelta(days=1)
-_SLACK = timedelta(hours=2)
-"""A day with a change of the clocks, and a run that began late, are a day still."""
+_MONTH = timedelta(days=30)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,9 +65,9 @@ def since_in_words(moment: datetime, *, now: datetime, tz: ZoneInfo) -> str:
     return f"since {DAYS[then.weekday()]}" if days < len(DAYS) else f"since {then.day} {then:%B}"
 
 
-def recency(last_look: datetime | None, *, now: datetime) -> Recency:
-    """Return how far back to look so that nothing between two runs is missed; the first run looks back a day."""
-    passed = now - last_look if last_look is not None else _DAY
-    if passed <= _DAY + _SLACK:
-        return "day"
-    return "week" if passed <= len(DAYS) * _DAY + _SLACK else "month"
+def looks_since(last_look: datetime | None, *, now: datetime) -> datetime:
+    """Return since when to look, so that nothing between two runs is missed: for a day at least, and at most a month.
+
+    A day also where the run before was an hour ago: of what that one found, only so much was posted as fits.
+    """
+    return min(max(last_look or now, now - _MONTH), now - _DAY)

@@ -14,13 +14,12 @@ from bot.commands.base import Command, Work
 from bot.digests.base import Digest, State, Why
 from bot.digests.choosing import Choosing
 from bot.digests.leaving import Leaving
-from bot.digests.report import Report, recency
+from bot.digests.report import Report, looks_since
 from bot.digests.runs import COMMAND, Run, read
 from bot.people import Presence
 from bot.storage.digests import Digests
 from bot.storage.patience import Patience
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError
-from perplexity.filters import Filters
 from perplexity.news.summary import news_summary
 from perplexity.rounds import RESTING
 
@@ -81,11 +80,11 @@ class Running:
         last_look = await self.patience(
             lambda: self.digests.seen.last_look(digest.id, question_id=work.question, now=now)
         )
-        filters = Filters(recency=recency(last_look, now=now))
+        since = looks_since(last_look, now=now)
         wish = digest.wish
         try:
             summary = await news_summary(
-                work.provider, category=wish.category, topic=wish.topic, filters=filters, now=now, most=None
+                work.provider, category=wish.category, topic=wish.topic, since=since, now=now, most=None
             )
         except PerplexityError as error:
             if not _found_nothing(error):

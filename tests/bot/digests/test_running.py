@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+import re
+from datetime import date, datetime, timedelta
 
 import pytest
 
@@ -64,13 +65,26 @@ async def test_the_post_before_is_what_news_are_counted_from(office: Office) -> 
     assert report.since == first_at
 
 
-@pytest.mark.parametrize(("days", "recency"), [(1, "day"), (3, "week"), (7, "week"), (8, "month")])
-async def test_a_run_looks_back_as_far_as_the_one_before(office: Office, days: int, recency: str) -> None:
+def looked_since(office: Office) -> datetime:
+    """Return since when the last question asks for news."""
+    found = re.search(r" since (\S+ \S+) and ", office.newsroom.questions[-1].messages[0].content)
+    assert found is not None
+    return datetime.strptime(f"{found[1]} +0000", "%Y-%m-%d %H:%M %z")
+
+
+@pytest.mark.parametrize(
+    ("hours", "back"), [(1, 24), (24, 24), (25, 25), (26, 26), (72, 72), (30 * 24, 30 * 24), (40 * 24, 30 * 24)]
+)
+async def test_a_run_looks_back_to_the_one_before__a_day_at_least_and_a_month_at_most(
+    office: Office, hours: int, back: int
+) -> None:
     await office.told(BUDGET)
-    office.clock.now += timedelta(days=days)
+    assert looked_since(office) == office.clock.now.replace(second=0) - timedelta(days=1)
+    office.clock.now += timedelta(hours=hours)
     await office.told(VOLCANO)
 
-    assert [question.filters.recency for question in office.newsroom.questions] == ["day", recency]
+    assert looked_since(office) == office.clock.now.replace(second=0) - timedelta(hours=back)
+    assert office.newsroom.questions[-1].filters.after == looked_since(office).date() - timedelta(days=1)
     assert "technology" in office.newsroom.questions[0].text.casefold()
     assert "databases" in office.newsroom.questions[0].text
 
@@ -78,13 +92,13 @@ async def test_a_run_looks_back_as_far_as_the_one_before(office: Office, days: i
 async def test_a_run_that_a_pause_holds_back_has_not_looked(office: Office) -> None:
     await office.told(BUDGET)
     office.clock.now += timedelta(days=2)
-    question_id = await office.begin()
+    question_id, looked = await office.begin(), office.clock.now.replace(second=0) - timedelta(days=2)
     office.newsroom.meanwhile = lambda: office.digests.set_state(office.digest.id, State.PAUSED, next_at=None)
     assert await office.report(question_id, VOLCANO) is None
 
     office.clock.now += timedelta(hours=20)
     assert await office.told(VOLCANO, why=Why.ASKED) == [VOLCANO]
-    assert [question.filters.recency for question in office.newsroom.questions] == ["day", "week", "week"]
+    assert looked_since(office) == looked
 
 
 async def test_what_is_new_is_chosen_among_all_that_is_found_and_then_eight_are_told(office: Office) -> None:
@@ -176,7 +190,7 @@ async def test_an_app_that_is_let_in_no_more_pays_nobody_and_goes_on_where_it_en
 
     office.presence = Presence.HERE
     assert await office.told(VOLCANO) == [VOLCANO]
-    assert office.newsroom.questions[-1].filters.recency == "week"
+    assert looked_since(office) == office.clock.now.replace(second=0) - timedelta(days=3)
 
 
 @pytest.mark.parametrize(
