@@ -21,7 +21,6 @@ from bot.storage.digests import Digests
 from bot.storage.patience import Patience
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError
 from perplexity.news.summary import news_summary
-from perplexity.rounds import RESTING
 
 log = logging.getLogger(__name__)
 
@@ -94,9 +93,9 @@ class Running:
 
 
 def _found_nothing(error: PerplexityError) -> bool:
-    """Tell whether it is no failure that there is no news: whoever was asked looked, and there is none."""
+    """Tell whether it is no failure that there is no news: all looked, none of them failed or rests after failures."""
     if isinstance(error, AllProvidersFailed):
-        return {attempt.error_class for attempt in error.attempts} - {RESTING} == {NothingFound.__name__}
+        return {attempt.error_class for attempt in error.attempts} == {NothingFound.__name__}
     return isinstance(error, NothingFound)
 
 

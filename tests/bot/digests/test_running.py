@@ -121,9 +121,7 @@ LATE = Attempt(provider="P", seconds=1, error_class="TimedOut")
 RESTS = Attempt(provider="Q", seconds=0, error_class="Resting")
 
 
-@pytest.mark.parametrize(
-    "error", [NothingFound("x"), AllProvidersFailed((NOTHING,)), AllProvidersFailed((NOTHING, RESTS))]
-)
+@pytest.mark.parametrize("error", [NothingFound("x"), AllProvidersFailed((NOTHING,))])
 async def test_no_news_at_all_is_nothing_new(office: Office, error: PerplexityError) -> None:
     office.newsroom.error = error
     report = await office.report(await office.begin())
@@ -132,12 +130,29 @@ async def test_no_news_at_all_is_nothing_new(office: Office, error: PerplexityEr
     assert (report.summary, report.stories, report.speaks) == (None, (), False)
 
 
-@pytest.mark.parametrize("error", [TimedOut("x"), AllProvidersFailed((NOTHING, LATE)), AllProvidersFailed(())])
-async def test_a_search_that_fails_is_a_failure(office: Office, error: PerplexityError) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        TimedOut("x"),
+        AllProvidersFailed((NOTHING, LATE)),
+        AllProvidersFailed((RESTS, NOTHING)),
+        AllProvidersFailed(()),
+    ],
+)
+async def test_a_search_that_fails_is_a_failure_and_the_next_run_looks_back_beyond_it(
+    office: Office, error: PerplexityError
+) -> None:
+    await office.told(BUDGET)
+    office.clock.now += timedelta(days=1)
     office.newsroom.error = error
-
     with pytest.raises(type(error)):
         await office.report(await office.begin())
+    await office.settle_all("failed")
+
+    office.newsroom.error = None
+    office.clock.now += timedelta(days=1)
+    await office.told(BUDGET)
+    assert looked_since(office) == office.clock.now.replace(second=0) - timedelta(days=2)
 
 
 async def test_a_digest_that_is_gone_or_paused_says_nothing_and_asks_nobody__unless_it_is_wanted(
