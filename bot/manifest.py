@@ -42,7 +42,7 @@ def manifest(*, prefix: str, url: str | None) -> dict[str, Plain]:
         "_metadata": {"major_version": 2},
         "display_information": {"name": NAME, "description": f"{DESCRIPTION}.", "background_color": "#20313b"},
         "features": _features(prefix, url),
-        "oauth_config": {"scopes": {"bot": [scope.name for scope in SCOPES]}},
+        "oauth_config": {"scopes": _scopes()},
         "settings": {
             "event_subscriptions": request_url | {"bot_events": list(EVENTS)},
             "interactivity": {"is_enabled": True} | request_url,
@@ -50,6 +50,14 @@ def manifest(*, prefix: str, url: str | None) -> dict[str, Plain]:
             "socket_mode_enabled": url is None,
             "token_rotation_enabled": False,
         },
+    }
+
+
+def _scopes() -> dict[str, Plain]:
+    # Slack wants an optional scope in both lists: https://docs.slack.dev/reference/app-manifest/#oauth
+    return {
+        "bot": [scope.name for scope in SCOPES],
+        "bot_optional": [scope.name for scope in SCOPES if scope.optional],
     }
 
 

@@ -1,6 +1,7 @@
 """What Slack knows of people: by which clock they live, and whether they are still there.
 
 https://docs.slack.dev/reference/methods/users.info
+https://docs.slack.dev/reference/methods/conversations.members
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from enum import Enum
 from typing import Any
 
+from slack_sdk.errors import SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.delivery.chat import FAILURES, meaning
@@ -29,6 +31,12 @@ SHUT_OUT = frozenset({
 PAUSES = (1.0, 3.0)
 """Seconds between the tries to learn a zone, which is asked for once in a digest's life."""
 
+PAGE = 999
+"""As many members as Slack names at once."""
+
+MOST_PAGES = 20
+"""Of a channel with more members, nobody is looked for any further."""
+
 
 class Presence(Enum):
     """Whether somebody is still there."""
@@ -36,6 +44,9 @@ class Presence(Enum):
     HERE = "here"
     """As far as anybody knows: also where Slack cannot be asked."""
     LEFT = "left"
+    """The account is closed."""
+    LEFT_CHANNEL = "left channel"
+    """The account is there, and no member of the channel."""
     UNREACHABLE = "unreachable"
     """The app itself is not let into the workspace."""
 
@@ -62,8 +73,18 @@ class People:
                 await self._sleep(pause)
         return None
 
-    async def presence(self, user_id: str) -> Presence:
-        """Tell whether somebody's account is closed."""
+    async def presence(self, user_id: str, channel_id: str) -> Presence:
+        """Tell whether somebody's account is closed, and if not, whether they are a member of a channel."""
+        account = await self._account(user_id)
+        if account is not Presence.HERE or channel_id.startswith("D"):
+            return account
+        try:
+            return Presence.HERE if await self._may_be_in(channel_id, user_id) else Presence.LEFT_CHANNEL
+        except FAILURES:
+            # The token may lack the scope, which is optional; and a channel that is closed shows when it is posted to.
+            return Presence.HERE
+
+    async def _account(self, user_id: str) -> Presence:
         try:
             return Presence.LEFT if (await self._user(user_id)).get("deleted") else Presence.HERE
         except FAILURES as error:
@@ -71,6 +92,19 @@ class People:
         if not isinstance(failed, WayClosed) or failed.error not in GONE | SHUT_OUT:
             return Presence.HERE
         return Presence.LEFT if failed.error in GONE else Presence.UNREACHABLE
+
+    async def _may_be_in(self, channel_id: str, user_id: str) -> bool:
+        """Tell whether somebody is a member, or there are too many to know. Raises one of `FAILURES`."""
+        cursor: str | None = None
+        for _ in range(MOST_PAGES):
+            page = await self._client.conversations_members(channel=channel_id, limit=PAGE, cursor=cursor)
+            members = page.get("members")
+            if not members:
+                raise SlackClientError("conversations.members named nobody")
+            cursor = (page.get("response_metadata") or {}).get("next_cursor")
+            if user_id in members or not cursor:
+                return user_id in members
+        return True
 
     async def _user(self, user_id: str) -> dict[str, Any]:
         response = await self._client.users_info(user=user_id)

@@ -10,11 +10,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """One scope of the bot token; `why` and `without` are sentences."""
+    """One scope of the bot token; `why` and `without` are sentences.
+
+    Whoever installs the app can leave out what is `optional`. https://docs.slack.dev/changelog/2026/03/16/optional-scopes
+    """
 
     name: str
     why: str
     without: str
+    optional: bool = False
 
 
 FILES = "files:write"
@@ -31,6 +35,12 @@ SCOPES = (
         without="The app is missing from Slack's agent view.",
     ),
     Scope(
+        name="channels:read",
+        why="Optional: whether the owner of a digest is still a member of its public channel.",
+        without="Digests in public channels go on when their owner has left the channel.",
+        optional=True,
+    ),
+    Scope(
         name="chat:write",
         why="Mentions and direct messages are answered, as is everything that does not fit where it was asked.",
         without="Mentions and direct messages get no answer.",
@@ -44,6 +54,12 @@ SCOPES = (
         name=FILES,
         why="A deep dive is also offered as a file.",
         without="Deep dives have no button to get them as a file.",
+    ),
+    Scope(
+        name="groups:read",
+        why="Optional: whether the owner of a digest is still a member of its private channel.",
+        without="Digests in private channels go on when their owner has left the channel.",
+        optional=True,
     ),
     Scope(
         name="im:history",

@@ -22,6 +22,12 @@ def diverted_message(digest: Digest, *, because: str) -> OutgoingMessage:
     return OutgoingMessage(text=text, blocks=(section(text),))
 
 
+def unmade_message(digest: Digest, *, because: str) -> OutgoingMessage:
+    """Tell the owner why a digest that they wanted now was not made; `because` is a sentence."""
+    text = f"*{named(digest)} was not made.* {escape(because)}"
+    return OutgoingMessage(text=text, blocks=(section(text),))
+
+
 def unnamed_message(*, because: str, reference: str) -> OutgoingMessage:
     """Tell the owner that some digest cannot be posted, where it could not even be looked up which."""
     text = f"One of your digests could not be posted in its channel. {escape(because)}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from uuid import UUID, uuid4
 
 from bot.digests.base import Digest, Owner
-from bot.digests.notices import OWNER_LEFT, Notice, question_of
+from bot.digests.notices import Notice, question_of
 from bot.digests.runs import COMMAND, read
 from bot.people import SHUT_OUT
 from bot.storage.digests import Digests
@@ -37,9 +37,9 @@ class Leaving:
         owner = Owner(team_id=row.team_id, user_id=row.user_id)
         await self._stop(notice, by=row.id, owner=owner, channel_id=row.channel_id)
 
-    async def owner_left(self, digest: Digest, *, by: UUID) -> None:
-        """Stop a digest whose owner's account is closed; `by` is the question of the run that found out."""
-        notice = Notice(digest_id=digest.id, word=OWNER_LEFT)
+    async def owner_left(self, digest: Digest, word: str, *, by: UUID) -> None:
+        """Stop a digest whose owner has left; `word` is the notices' for what, `by` the question that found it out."""
+        notice = Notice(digest_id=digest.id, word=word)
         await self._stop(notice, by=by, owner=digest.owner, channel_id=digest.channel_id)
 
     async def _stop(self, notice: Notice, *, by: UUID, owner: Owner, channel_id: str) -> None:

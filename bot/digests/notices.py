@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from bot.blocks.base import Audience, OutgoingMessage
-from bot.blocks.digest_notices import diverted_message, orphaned_message, unnamed_message
+from bot.blocks.digest_notices import diverted_message, orphaned_message, unmade_message, unnamed_message
 from bot.blocks.digests import stopped_message
 from bot.commands.base import Command, Work
 from bot.digests.base import Digest, Owner, State
@@ -20,10 +20,12 @@ COMMAND = "digest_notice"
 """What such a question asks; nobody can type it."""
 
 OWNER_LEFT = "owner_left"
+OWNER_LEFT_CHANNEL = "owner_left_channel"
 NOT_A_MEMBER = "I am not a member of its channel, so I cannot post there. Invite me there with /invite first."
 BETWEEN_OTHERS = "I cannot post in a direct message between others. Set it up in the one with me, or in a channel."
 NOT_ALLOWED = "The settings of this workspace do not let me post in its channel. An admin can change that."
 REASONS = {
+    OWNER_LEFT_CHANNEL: "You are not in its channel any more. Join it again first.",
     "not_in_channel": NOT_A_MEMBER,
     "channel_not_found": NOT_A_MEMBER,
     "is_archived": "Its channel is archived.",
@@ -34,7 +36,7 @@ REASONS = {
     "restricted_action_thread_only_channel": NOT_ALLOWED,
     "restricted_action_non_threadable_channel": NOT_ALLOWED,
 }
-"""What Slack says when a digest can be posted no more, for the owner.
+"""Why a digest can be posted no more, for the owner: the app's own word, and Slack's.
 
 https://docs.slack.dev/reference/methods/chat.postMessage#errors
 """
@@ -42,7 +44,7 @@ https://docs.slack.dev/reference/methods/chat.postMessage#errors
 
 @dataclass(frozen=True, kw_only=True)
 class Notice:
-    """Which digest it is about, and Slack's word for why it cannot be posted, or `OWNER_LEFT`."""
+    """Which digest it is about, and Slack's word for why it cannot be posted, or what its owner has left."""
 
     digest_id: UUID
     word: str
@@ -115,4 +117,6 @@ class Noticing:
         because = notice.because(digest.channel_id)
         if digest.state is State.STOPPED:
             return (stopped_message(digest, because=because, call=self.call),)
+        if notice.word == OWNER_LEFT_CHANNEL:
+            return (unmade_message(digest, because=because),)
         return (diverted_message(digest, because=because),)

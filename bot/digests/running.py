@@ -14,6 +14,7 @@ from bot.commands.base import Command, Work
 from bot.digests.base import Digest, State, Why
 from bot.digests.choosing import Choosing
 from bot.digests.leaving import Leaving
+from bot.digests.notices import OWNER_LEFT, OWNER_LEFT_CHANNEL
 from bot.digests.report import Report, looks_since
 from bot.digests.runs import COMMAND, Run, read
 from bot.people import Presence
@@ -24,13 +25,16 @@ from perplexity.news.summary import news_summary
 
 log = logging.getLogger(__name__)
 
+STOPPING = {Presence.LEFT: OWNER_LEFT, Presence.LEFT_CHANNEL: OWNER_LEFT_CHANNEL}
+"""What a digest stops at, and the notices' word for it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Running:
-    """Makes digests. `presence` tells whether somebody is still there."""
+    """Makes digests. `presence` tells whether somebody, by id, is still there and in a channel."""
 
     digests: Digests
-    presence: Callable[[str], Awaitable[Presence]]
+    presence: Callable[[str, str], Awaitable[Presence]]
     leaving: Leaving
     choosing: Choosing
     patience: Patience
@@ -66,9 +70,9 @@ class Running:
         return await self.choosing.with_new(await self._with_summary(report, work), question_id=work.question)
 
     async def _reaches_owner(self, digest: Digest, *, by: UUID) -> bool:
-        presence = await self.presence(digest.owner.user_id)
-        if presence is Presence.LEFT:
-            await self.leaving.owner_left(digest, by=by)
+        presence = await self.presence(digest.owner.user_id, digest.channel_id)
+        if word := STOPPING.get(presence):
+            await self.leaving.owner_left(digest, word, by=by)
         if presence is Presence.UNREACHABLE:
             log.warning("digest.not_made", extra={"digest": str(digest.id), "error": "app not let in"})
         return presence is Presence.HERE

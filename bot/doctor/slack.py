@@ -16,7 +16,7 @@ from bot.delivery.chat import FAILURES
 from bot.doctor.clock import clock_findings
 from bot.doctor.examining import Case
 from bot.doctor.report import Finding, fault, warning, well
-from bot.scopes import HISTORIES, SCOPES
+from bot.scopes import HISTORIES, SCOPES, Scope
 
 ABOUT = "Slack"
 
@@ -96,10 +96,13 @@ def _scopes(headers: Mapping[str, str]) -> Iterator[Finding]:
         )
         return
     has = {scope.strip() for scope in told.split(",")} - {""}
-    if missing := [scope for scope in SCOPES if scope.name not in has]:
-        lost = " ".join(f"{scope.name}: {scope.without}" for scope in missing)
+    absent = [scope for scope in SCOPES if scope.name not in has]
+    missing = [scope for scope in absent if not scope.optional]
+    if missing:
         yield fault(
-            ABOUT, f"Scopes are missing. {lost}", fix="Add them under OAuth & Permissions, then reinstall the app."
+            ABOUT,
+            f"Scopes are missing. {_losses(missing)}",
+            fix="Add them under OAuth & Permissions, then reinstall the app.",
         )
     if unused := sorted(has - {scope.name for scope in SCOPES} - set(HISTORIES)):
         text = f"The token may do more than the app needs: {', '.join(unused)}."
@@ -107,7 +110,13 @@ def _scopes(headers: Mapping[str, str]) -> Iterator[Finding]:
             ABOUT, text, fix="Remove these scopes under OAuth & Permissions, unless you added them on purpose."
         )
     if not missing:
-        yield well(ABOUT, "The token has every scope that the app uses.")
+        yield well(ABOUT, "The token has every scope that the app needs.")
+    if declined := [scope for scope in absent if scope.optional]:
+        yield well(ABOUT, f"Not given, as these are optional: {_losses(declined)}")
+
+
+def _losses(scopes: Sequence[Scope]) -> str:
+    return " ".join(f"{scope.name}: {scope.without}" for scope in scopes)
 
 
 def _signing_secret(secret: SecretStr | None) -> Iterator[Finding]:

@@ -83,13 +83,28 @@ def test_its_scopes_are_those_that_are_used() -> None:
     assert read(as_yaml())["oauth_config"]["scopes"]["bot"] == [
         "app_mentions:read",
         "assistant:write",
+        "channels:read",
         "chat:write",
         "commands",
         "files:write",
+        "groups:read",
         "im:history",
         "im:write",
         "users:read",
     ]
+
+
+def test_what_is_optional_is_asked_for_and_may_be_left_out() -> None:
+    scopes = read(as_yaml())["oauth_config"]["scopes"]
+
+    assert scopes["bot_optional"] == ["channels:read", "groups:read"]
+    assert set(scopes["bot_optional"]) < set(scopes["bot"])
+
+
+def test_no_event_needs_an_optional_scope() -> None:
+    scopes = read(as_yaml())["oauth_config"]["scopes"]
+
+    assert set(NEEDS.values()).isdisjoint(scopes["bot_optional"])
 
 
 def test_every_event_has_the_scope_that_it_needs() -> None:

@@ -110,6 +110,57 @@ async def test_a_digest_whose_owner_left_stops_and_asks_nobody_and_the_channel_i
     assert directly(world) == []
 
 
+async def test_a_digest_whose_owner_left_the_channel_stops_and_asks_nobody_and_its_owner_is_told(
+    world: World, database: str
+) -> None:
+    await watched(world)
+    world.slack.members["C1"].remove("U1")
+    await run(world, BUDGET, settled=4, trigger="t2")
+
+    assert await rows(database, "SELECT state, next_at FROM digests") == [("stopped", None)]
+    assert world.perplexity.requests == []
+    (notice,) = told_directly(world)
+    assert "*Digest 1 (World: europe) has stopped.* You are not in its channel any more." in notice
+    assert "`/pplx watch resume 1` lets it go on." in notice
+    assert in_channel(world) == []
+
+
+async def test_whoever_comes_back_to_the_channel_lets_the_digest_go_on(world: World, database: str) -> None:
+    await watched(world)
+    world.slack.members["C1"].remove("U1")
+    await run(world, BUDGET, settled=4, trigger="t2")
+    world.slack.members["C1"].append("U1")
+    await world.asks("/pplx watch resume 1", trigger="t3")
+    await world.settled(5)
+    assert await rows(database, "SELECT state, next_at > now() FROM digests") == [("active", True)]
+
+    await run(world, BUDGET, settled=7, trigger="t4")
+    assert BUDGET in in_channel(world)[0].words
+
+
+async def test_one_that_is_wanted_while_it_is_paused_says_why_it_is_not_made(world: World, database: str) -> None:
+    await watched(world)
+    await world.asks("/pplx watch pause 1", trigger="t2")
+    await world.settled(2)
+    world.slack.members["C1"].remove("U1")
+    await run(world, BUDGET, settled=5, trigger="t3")
+
+    (notice,) = told_directly(world)
+    assert "*Digest 1 (World: europe) was not made.* You are not in its channel any more." in notice
+    assert await rows(database, "SELECT state FROM digests") == [("paused",)]
+    assert world.perplexity.requests == []
+
+
+async def test_a_digest_goes_on_without_its_owner_where_the_app_may_not_see_members(world: World) -> None:
+    world.slack.scopes.remove("channels:read")
+    await watched(world)
+    world.slack.members["C1"].remove("U1")
+    await run(world, BUDGET, settled=3, trigger="t2")
+
+    assert BUDGET in in_channel(world)[0].words
+    assert directly(world) == []
+
+
 async def test_a_digest_asks_nobody_while_the_app_is_not_let_in(world: World, database: str) -> None:
     await watched(world)
     world.slack.fail("users.info", refusal("account_inactive"))

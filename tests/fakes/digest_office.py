@@ -109,7 +109,7 @@ class Office:
             await connection.execute(open_ones, (state,))
 
     def running(self) -> Running:
-        async def presence(_: str) -> Presence:
+        async def presence(_: str, __: str) -> Presence:
             return self.presence
 
         patience = Patience(seconds=10)

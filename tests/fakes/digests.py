@@ -11,6 +11,7 @@ from psycopg import AsyncConnection, OperationalError
 from psycopg.rows import DictRow
 
 from bot.digests.base import Digest, Owner, Wish
+from bot.digests.notices import Notice, read
 from bot.digests.schedule import DAILY, Schedule
 from bot.digests.slots import next_slot
 from bot.storage.digests import Digests, Limits
@@ -52,6 +53,13 @@ class Flickering:
             yield connection
         if away:
             raise OperationalError
+
+
+async def notices(pool: Pool) -> list[Notice]:
+    """Return what is said, or is going to be, of digests that cannot be posted."""
+    async with pool.connection() as connection:
+        query = "SELECT text FROM questions WHERE command = 'digest_notice'"
+        return [read(found["text"]) for found in await (await connection.execute(query)).fetchall()]
 
 
 async def no_job(connection: AsyncConnection[DictRow], question_id: UUID) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
@@ -18,6 +18,7 @@ from tests.fakes.slack_limits import MOST_TEXT_BYTES_BESIDE_BLOCKS, check_messag
 
 BOT_TOKEN = "xoxb-fake-bot-token"
 APP_TOKEN = "xapp-fake-app-token"
+LARGEST_PAGE = 999
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +49,8 @@ class Fault:
 class FakeSlack:
     """The server. `origin` is its address, `api_url` what SLACK_API_URL is set to; `posts` is what it took.
 
-    `zones` are people's time zones, `left` the people whose accounts are closed.
+    `zones` are people's time zones, `left` the people whose accounts are closed, `members` who is in a channel: where a
+    test does not say, the app and the person who asks.
     `shown` holds what people see now in channels, by channel and `ts`. `scopes` are those of the bot token, by default
     the manifest's; `socket_url` is where Socket Mode connects to.
     """
@@ -62,6 +64,7 @@ class FakeSlack:
         self.files: dict[str, str] = {}
         self.zones: dict[str, str] = {}
         self.left: set[str] = set()
+        self.members: defaultdict[str, list[str]] = defaultdict(lambda: ["U0APP", "U1"])
         self._faults: defaultdict[str, deque[Fault]] = defaultdict(deque)
         self._uses: defaultdict[str, int] = defaultdict(int)
         self._changed = asyncio.Condition()
@@ -159,7 +162,7 @@ class FakeSlack:
     async def _methods(self, method: str, payload: dict[str, Any]) -> dict[str, Any]:
         if method == "conversations.open":
             return {"channel": {"id": f"D{payload['users']}"}}
-        if method in {"conversations.history", "conversations.replies"}:
+        if method in {"conversations.history", "conversations.replies", "conversations.members"}:
             return self._read(method, payload)
         if method == "chat.postMessage":
             error = self._refusal(payload)
@@ -192,17 +195,17 @@ class FakeSlack:
         return known | ({"tz": self.zones[user]} if user in self.zones else {})
 
     def _read(self, method: str, payload: dict[str, Any]) -> dict[str, Any]:
-        # Each kind of conversation has a scope of its own: https://docs.slack.dev/reference/methods/conversations.replies
-        needed = {"C": "channels:history", "G": "groups:history", "D": "im:history"}[payload["channel"][0]]
+        # Each kind of conversation has scopes of its own: https://docs.slack.dev/reference/methods/conversations.replies
+        kind = {"C": "channels", "G": "groups", "D": "im"}[payload["channel"][0]]
+        needed = f"{kind}:read" if method == "conversations.members" else f"{kind}:history"
         if needed not in self.scopes:
             return {"error": "missing_scope", "needed": needed, "provided": ",".join(self.scopes)}
         if method == "conversations.history":
             found = [post.payload for post in self.posts if post.payload.get("channel") == payload["channel"]]
             return {"messages": found[::-1]}
-        found = [post.payload for post in self.thread(payload["channel"], payload["ts"])]
-        start, limit = int(payload.get("cursor") or 0), int(payload["limit"])
-        cursor = str(start + limit) if start + limit < len(found) else ""
-        return {"messages": found[start : start + limit], "response_metadata": {"next_cursor": cursor}}
+        if method == "conversations.members":
+            return _page("members", self.members[payload["channel"]], payload)
+        return _page("messages", [post.payload for post in self.thread(payload["channel"], payload["ts"])], payload)
 
     async def _change(self, method: str, payload: dict[str, Any]) -> dict[str, Any]:
         place = (payload["channel"], payload["ts"])
@@ -253,6 +256,15 @@ class FakeSlack:
                 self.shown[payload["channel"], ts] = payload | {"ts": ts}
             self._changed.notify_all()
         return ts
+
+
+def _page(name: str, found: Sequence[Any], payload: dict[str, Any]) -> dict[str, Any]:
+    # https://docs.slack.dev/apis/web-api/pagination
+    start, limit = int(payload.get("cursor") or 0), int(payload["limit"])
+    if limit > LARGEST_PAGE:
+        return {"error": "invalid_limit"}
+    cursor = str(start + limit) if start + limit < len(found) else ""
+    return {name: found[start : start + limit], "response_metadata": {"next_cursor": cursor}}
 
 
 async def _arguments(request: web.Request) -> dict[str, Any]:

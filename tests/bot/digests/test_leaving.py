@@ -12,14 +12,14 @@ from psycopg.rows import DictRow
 
 from bot.digests.base import State
 from bot.digests.leaving import Leaving
-from bot.digests.notices import BETWEEN_OTHERS, Notice, read
+from bot.digests.notices import BETWEEN_OTHERS, Notice
 from bot.digests.runs import COMMAND, SURFACE
 from bot.people import SHUT_OUT
 from bot.storage.digests import Digests
 from bot.storage.patience import Patience
 from bot.storage.questions import Pool, QuestionRow
 from tests.fakes.digest_office import Office
-from tests.fakes.digests import Flickering
+from tests.fakes.digests import Flickering, notices
 from tests.fakes.rows import row
 
 
@@ -34,12 +34,6 @@ async def run_of(office: Office) -> QuestionRow:
         found = await (await connection.execute("SELECT text FROM questions WHERE id = %s", [question_id])).fetchone()
     assert found is not None
     return replace(row(surface=SURFACE), id=question_id, command=COMMAND, text=found["text"])
-
-
-async def notices(pool: Pool) -> list[Notice]:
-    async with pool.connection() as connection:
-        query = "SELECT text FROM questions WHERE command = 'digest_notice'"
-        return [read(found["text"]) for found in await (await connection.execute(query)).fetchall()]
 
 
 async def state(office: Office) -> State:

@@ -8,12 +8,14 @@ from datetime import date, datetime, timedelta
 import pytest
 
 from bot.digests.base import State, Why
+from bot.digests.notices import OWNER_LEFT, OWNER_LEFT_CHANNEL, Notice
 from bot.people import Presence
 from bot.storage.seen_stories import SEEN_DAYS
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, TimedOut
 from perplexity.news.summary import MOST
 from perplexity.types import Attempt
 from tests.fakes.digest_office import Office
+from tests.fakes.digests import notices
 from tests.fakes.newsroom import BUDGET, PLANT, TEN, VOLCANO
 
 
@@ -186,14 +188,35 @@ async def test_a_digest_that_is_paused_while_it_is_made_says_it_when_it_goes_on(
     assert await office.told(BUDGET, why=Why.ASKED) == [BUDGET]
 
 
-async def test_a_digest_whose_owner_is_gone_stops_and_asks_nobody(office: Office) -> None:
-    office.presence = Presence.LEFT
-    assert await office.report(await office.begin(), BUDGET) is None
+@pytest.mark.parametrize(
+    ("presence", "word"), [(Presence.LEFT, OWNER_LEFT), (Presence.LEFT_CHANNEL, OWNER_LEFT_CHANNEL)]
+)
+@pytest.mark.parametrize("why", Why)
+async def test_a_digest_whose_owner_is_gone_stops_asks_nobody_and_has_that_said_once(
+    office: Office, why: Why, presence: Presence, word: str
+) -> None:
+    office.presence = presence
+    question_id = await office.begin(why=why)
+    assert await office.report(question_id, BUDGET, why=why) is None
+    assert await office.report(question_id, BUDGET, why=why) is None  # a worker that was interrupted after this
 
     digest = await office.digests.get(office.digest.id, now=office.clock.now)
     assert digest is not None
     assert (digest.state, digest.next_at) == (State.STOPPED, None)
     assert office.newsroom.questions == []
+    assert await notices(office.pool) == [Notice(digest_id=digest.id, word=word)]
+
+
+async def test_a_digest_that_its_owner_has_left_goes_on_where_it_ended_when_they_are_back(office: Office) -> None:
+    await office.told(BUDGET)
+    office.presence = Presence.LEFT_CHANNEL
+    office.clock.now += timedelta(days=3)
+    assert await office.report(await office.begin(), VOLCANO) is None
+
+    office.presence = Presence.HERE
+    await office.digests.set_state(office.digest.id, State.ACTIVE, next_at=office.clock.now)
+    assert await office.told(BUDGET, VOLCANO) == [VOLCANO]
+    assert looked_since(office) == office.clock.now.replace(second=0) - timedelta(days=3)
 
 
 async def test_an_app_that_is_let_in_no_more_pays_nobody_and_goes_on_where_it_ended(office: Office) -> None:

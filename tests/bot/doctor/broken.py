@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psycopg
 
+from bot.scopes import SCOPES
 from tests.fakes import grok
 from tests.fakes.grok import FakeGrok
 from tests.fakes.perplexity import KEY, FakePerplexity
@@ -88,6 +89,10 @@ def scopes(here: Surroundings) -> None:
     here.slack.scopes.append("files:write")
 
 
+def declined_scopes(here: Surroundings) -> None:
+    here.slack.scopes = [scope.name for scope in SCOPES if not scope.optional]
+
+
 def clock_behind(here: Surroundings) -> None:
     here.slack.fail("auth.test", Fault(status=200, body=WELL, headers=at(seconds=400)))
 
@@ -98,7 +103,7 @@ def clock_drifts(here: Surroundings) -> None:
 
 def at(*, seconds: int) -> dict[str, str]:
     """Return a `Date` header that many seconds from now, on the second, and the scopes."""
-    names = "app_mentions:read,assistant:write,chat:write,commands,files:write,im:history,im:write,users:read"
+    names = ",".join(scope.name for scope in SCOPES)
     return {"Date": formatdate(time.time() + seconds, usegmt=True), "x-oauth-scopes": names}
 
 
@@ -198,6 +203,7 @@ BREAKINGS: Sequence[Breaking] = (
     unknown_token,
     uninstalled,
     scopes,
+    declined_scopes,
     clock_behind,
     clock_drifts,
     log_in_page,
