@@ -91,6 +91,14 @@ class Digests:
         """Forget a digest."""
         await self._execute(sql.DELETE, {"id": id})
 
+    async def end(self, id: UUID, notice: NewQuestion) -> bool:
+        """Forget a digest, and ask the question that says why, in one transaction; False when there is none."""
+        async with self._pool.connection() as connection:
+            ended = await _one(connection, sql.DELETE, {"id": id}) is not None
+            if ended:
+                await self._ask(connection, notice)
+        return ended
+
     async def run_due(self, plan: Callable[[Digest], Planned], *, now: datetime) -> UUID | None:
         """Begin one run that is due, in one transaction with its question; None when nothing is.
 

@@ -29,7 +29,7 @@ from bot.digests.base import (
     WatchReply,
     Why,
 )
-from bot.digests.report import Report, recency, since_in_words
+from bot.digests.report import Report, since_in_words
 from bot.digests.schedule import zone_of
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
@@ -164,12 +164,6 @@ def test_a_moment_is_said_by_the_owner_s_clock(hours: int, said: str) -> None:
     berlin = zone_of("Europe/Berlin")
 
     assert since_in_words(SATURDAY - timedelta(hours=hours), now=SATURDAY, tz=berlin) == said
-
-
-def test_the_first_run_looks_back_a_day__and_so_does_one_after_a_long_day() -> None:
-    assert recency(None, now=SATURDAY) == "day"
-    assert recency(SATURDAY - timedelta(hours=25), now=SATURDAY) == "day"
-    assert recency(SATURDAY - timedelta(hours=27), now=SATURDAY) == "week"
 
 
 PAUSED = replace(DIGEST, state=State.PAUSED, next_at=None)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime, timedelta
+from uuid import uuid4
 
 import pytest
 
 from bot.digests.base import State, Why
 from bot.digests.notices import OWNER_LEFT, OWNER_LEFT_CHANNEL, Notice
 from bot.people import Presence
+from bot.storage.digests import Limits
 from bot.storage.seen_stories import SEEN_DAYS
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, TimedOut
 from perplexity.news.summary import MOST
 from perplexity.types import Attempt
 from tests.fakes.digest_office import Office
-from tests.fakes.digests import notices
+from tests.fakes.digests import NOBODY, SATURDAY, notices, wish
 from tests.fakes.newsroom import BUDGET, PLANT, TEN, VOLCANO
 
 
@@ -188,14 +190,30 @@ async def test_a_digest_that_is_paused_while_it_is_made_says_it_when_it_goes_on(
     assert await office.told(BUDGET, why=Why.ASKED) == [BUDGET]
 
 
-@pytest.mark.parametrize(
-    ("presence", "word"), [(Presence.LEFT, OWNER_LEFT), (Presence.LEFT_CHANNEL, OWNER_LEFT_CHANNEL)]
-)
 @pytest.mark.parametrize("why", Why)
-async def test_a_digest_whose_owner_is_gone_stops_asks_nobody_and_has_that_said_once(
-    office: Office, why: Why, presence: Presence, word: str
+async def test_a_digest_whose_owner_s_account_is_closed_makes_room_asks_nobody_and_has_that_said_once(
+    office: Office, why: Why
 ) -> None:
-    office.presence = presence
+    office.presence = Presence.LEFT
+    question_id = await office.begin(why=why)
+    assert await office.report(question_id, BUDGET, why=why) is None
+    assert await office.report(question_id, BUDGET, why=why) is None  # a worker that was interrupted after this
+
+    assert office.newsroom.questions == []
+    assert await notices(office.pool) == [
+        Notice(digest_id=office.digest.id, word=OWNER_LEFT, title="Technology: databases")
+    ]
+    full = await office.digests.add(
+        wish(), id=uuid4(), owner=NOBODY, channel_id="C1", next_at=SATURDAY, limits=Limits(per_user=1, per_channel=1)
+    )
+    assert full is None
+
+
+@pytest.mark.parametrize("why", Why)
+async def test_a_digest_whose_owner_left_the_channel_stops_asks_nobody_and_has_that_said_once(
+    office: Office, why: Why
+) -> None:
+    office.presence = Presence.LEFT_CHANNEL
     question_id = await office.begin(why=why)
     assert await office.report(question_id, BUDGET, why=why) is None
     assert await office.report(question_id, BUDGET, why=why) is None  # a worker that was interrupted after this
@@ -204,7 +222,7 @@ async def test_a_digest_whose_owner_is_gone_stops_asks_nobody_and_has_that_said_
     assert digest is not None
     assert (digest.state, digest.next_at) == (State.STOPPED, None)
     assert office.newsroom.questions == []
-    assert await notices(office.pool) == [Notice(digest_id=digest.id, word=word)]
+    assert await notices(office.pool) == [Notice(digest_id=digest.id, word=OWNER_LEFT_CHANNEL)]
 
 
 async def test_a_digest_that_its_owner_has_left_goes_on_where_it_ended_when_they_are_back(office: Office) -> None:
