@@ -21,10 +21,15 @@ from bot.storage.seen_stories import SeenStories
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """How many digests one person, and one channel, may have."""
+    """How many digests one person, and one channel, may have; with none of either, digests are switched `off`."""
 
     per_user: int
     per_channel: int
+
+    @property
+    def off(self) -> bool:
+        """Whether there may be no digest at all: those that there are do not run."""
+        return not (self.per_user and self.per_channel)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -198,6 +198,7 @@ RAN = replace(DIGEST, number=3, runs=12, cost_usd=0.06, channel_id="C2")
         (Changed(verb=Verb.RUN, digest=DIGEST), "is being made now; I post it where it always is."),
         (Full(limit=10, channel=False), "You have 10 digests already, and may have no more."),
         (Full(limit=1, channel=True), "This channel has 1 digest already, and may have no more."),
+        (Listed(digests=[replace(DIGEST, next_at=None)]), "every day at 9:00 (Europe/Berlin) · switched off here"),
         (Full(limit=0, channel=False), "Digests are switched off here."),
         (AlreadyRunning(digest=DIGEST), "is being made just now."),
         (NoSuchDigest(number=7, numbers=(1, 2, 5)), "You have no digest 7. There are 1, 2 and 5."),

@@ -164,6 +164,20 @@ async def test_a_paused_digest_can_be_run_and_stays_paused(desk: Desk, pool: Poo
     assert now.state is State.PAUSED
 
 
+@pytest.mark.parametrize("limits", [Limits(per_user=0, per_channel=4), Limits(per_user=3, per_channel=0)])
+async def test_where_digests_are_switched_off_none_is_run_or_resumed_and_each_can_be_deleted(
+    desk: Desk, pool: Pool, limits: Limits
+) -> None:
+    await added(desk)
+    off = replace(desk, limits=limits)
+
+    assert [digest.next_at for digest in (await off.listed(OWNER)).digests] == [None]
+    for verb in (Verb.RUN, Verb.RESUME):
+        assert await off.change(verb, 1, owner=OWNER, by="x") == Full(limit=0, channel=False)
+    assert await runs_of(pool) == []
+    assert isinstance(await off.change(Verb.DELETE, 1, owner=OWNER, by="x"), Changed)
+
+
 async def test_a_digest_that_was_deleted_just_now_cannot_be_run(desk: Desk, pool: Pool) -> None:
     digest = await added(desk)
     await desk.digests.delete(digest.id)

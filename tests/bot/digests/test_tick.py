@@ -160,6 +160,17 @@ async def test_many_that_are_due_at_once_are_shared_out(pool: Pool, another_pool
     assert Counter(run.digest_id for run in await runs_of(pool)) == Counter(ids)
 
 
+async def test_where_digests_are_switched_off_none_runs_until_they_are_on_again(pool: Pool) -> None:
+    clock = WallClock(SATURDAY)
+    digests = Digests(pool, no_job)
+    await kept(digests, uuid4(), wish("9:00"))
+    clock.now += timedelta(days=2)
+
+    assert await Ticker(digests=digests, now=clock, off=True).tick() == 0
+    assert await runs_of(pool) == []
+    assert await Ticker(digests=digests, now=clock).tick() == 1
+
+
 async def test_a_ticker_outlives_a_database_that_is_away(pool: Pool) -> None:
     clock, slept = WallClock(SATURDAY + timedelta(seconds=7)), asyncio.Event()
 
