@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from uuid import UUID
@@ -37,10 +37,10 @@ class Choosing:
     compare: Compare = new_since
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def with_new(self, report: Report, *, question_id: UUID) -> Report | None:
+    async def with_new(self, report: Report, *, question_id: UUID) -> Report:
         """Return the report with at most eight new stories; those behind them stay new for the next run.
 
-        None where the digest was deleted, paused or stopped meanwhile, unless somebody waits for this run.
+        It is held where the digest was deleted, paused or stopped meanwhile, unless somebody waits for this run.
         """
         stories = report.summary.stories if report.summary else ()
         new, since, place = stories, None, 0
@@ -50,7 +50,7 @@ class Choosing:
             chosen = new[:MOST]
             noted = await self._note(report, chosen, question_id=question_id, place=place)
             if noted is not Noted.OUTDATED:
-                return report.with_new(chosen, since=since) if noted is Noted.DONE else None
+                return report.with_new(chosen, since=since) if noted is Noted.DONE else replace(report, held=True)
 
     async def _unlike(self, stories: tuple[Story, ...], seen: Seen, *, among: tuple[Story, ...]) -> tuple[Story, ...]:
         """Return those of the stories that were not seen; what an answer's stories share, all of them tell."""

@@ -23,6 +23,7 @@ class Report:
 
     `summary` is None where no story at all was found; `cost_usd` is what the search cost in either case, None where
     nobody says. `slot` is when it was due, `first` when the earliest of the slots was that it stands for.
+    One that is `held` is not posted, whatever it found: its digest is deleted or paused, or cannot be posted at all.
     """
 
     digest: Digest
@@ -34,11 +35,12 @@ class Report:
     cost_usd: float | None = None
     stories: tuple[Story, ...] = ()
     since: datetime | None = None
+    held: bool = False
 
     @property
     def speaks(self) -> bool:
         """Whether it is posted: with news always, without when somebody waits for it or a day is set to say so."""
-        return bool(self.stories) or self.why is Why.ASKED or self._stands_for_a_set_day
+        return not self.held and (bool(self.stories) or self.why is Why.ASKED or self._stands_for_a_set_day)
 
     @property
     def _stands_for_a_set_day(self) -> bool:

@@ -56,17 +56,18 @@ class Running:
         )
 
     async def report(self, run: Run, work: Work) -> Report | None:
-        """Find what is new; None for a digest that is no more, or does not run. Raises PerplexityError.
+        """Find what is new; None for a digest that is no more. Raises PerplexityError.
 
         Nobody is asked, or paid, while the app may not post at all: what was missed is told once it may again.
         """
         now = datetime.fromtimestamp(work.now(), UTC)
         digest = await self.patience(lambda: self.digests.get(run.digest_id, now=now))
-        if digest is None or not (digest.state is State.ACTIVE or run.why is Why.ASKED):
-            return None
-        if not await self._reaches_owner(digest, by=work.question):
+        if digest is None:
             return None
         report = Report(digest=digest, why=run.why_at(now), first=run.first, slot=run.slot, now=now)
+        wanted = digest.state is State.ACTIVE or run.why is Why.ASKED
+        if not (wanted and await self._reaches_owner(digest, by=work.question)):
+            return replace(report, held=True, cost_usd=0.0)
         return await self.choosing.with_new(await self._with_summary(report, work), question_id=work.question)
 
     async def _reaches_owner(self, digest: Digest, *, by: UUID) -> bool:

@@ -29,8 +29,9 @@ def utc_now() -> datetime:
 @dataclass(frozen=True, kw_only=True)
 class Ticker:
     """Ticks at the beginning of each minute. `now`, `sleep`, `new_id`: the clock, the pause, the ids of questions.
-    Where digests are switched `off`, nothing begins.
-    A database that is away is asked again at the next tick: what came due meanwhile is still due then.
+
+    A database that is away is asked again at the next tick: what came due meanwhile is still due then. Where digests
+    are switched `off`, nothing begins.
     """
 
     digests: Digests

@@ -169,6 +169,7 @@ async def test_a_digest_asks_nobody_while_the_app_is_not_let_in(world: World, da
     await world.settled(3)
     assert world.perplexity.requests == []
     assert await rows(database, "SELECT state FROM digests") == [("active",)]
+    assert await rows(database, "SELECT cost_usd FROM questions WHERE command = 'digest'") == [(0.0,)]
 
     await run(world, BUDGET, settled=5, trigger="t3")
     assert BUDGET in in_channel(world)[0].words
