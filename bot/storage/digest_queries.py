@@ -86,6 +86,9 @@ RUNNING = """
 """
 """Whether a digest is being made."""
 
+ASKED = "SELECT 1 FROM questions WHERE delivery_key = %(delivery_key)s"
+"""Whether a run was asked for already, by whoever was interrupted before that could be said."""
+
 WAITING = """
     SELECT 1 FROM digest_runs r JOIN questions q ON q.id = r.question_id
     WHERE r.digest_id = %(id)s AND q.state = 'received'

@@ -133,9 +133,11 @@ class Digests:
         return UUID(str(row["id"]))
 
     async def run_now(self, id: UUID, question: NewQuestion, *, now: datetime) -> bool:
-        """Begin a run that its owner asked for; False while another one goes on that was not asked for so."""
+        """Begin a run that its owner asked for, or has so already; False while another one goes on."""
         async with self._pool.connection() as connection:
             there = await _one(connection, sql.LOCK, {"id": id}) is not None
+            if there and await _one(connection, sql.ASKED, vars(question)):
+                return True
             running = await _one(connection, sql.RUNNING, {"id": id}) is not None
             return there and not running and await self._begin(connection, id, now, question)
 

@@ -153,6 +153,21 @@ async def test_a_run_now_is_a_question_and_one_at_a_time(desk: Desk, pool: Pool,
     assert (run.digest_id, run.why, run.slot, run.title) == (digest.id, Why.ASKED, SATURDAY, "Technology: databases")
 
 
+@pytest.mark.parametrize("state", ["received", "answered"])
+async def test_a_run_now_that_is_done_again_is_the_same_run(
+    desk: Desk, pool: Pool, clock: WallClock, state: str
+) -> None:
+    await added(desk)
+    await desk.change(Verb.RUN, 1, owner=OWNER, by="x")
+    async with pool.connection() as connection:
+        await connection.execute("UPDATE questions SET state = %s", [state])
+    clock.now += timedelta(seconds=30)
+
+    assert isinstance(await desk.change(Verb.RUN, 1, owner=OWNER, by="x"), Changed)
+    assert len(await runs_of(pool)) == 1
+    assert [digest.runs for digest in (await desk.listed(OWNER)).digests] == [1]
+
+
 async def test_a_paused_digest_can_be_run_and_stays_paused(desk: Desk, pool: Pool) -> None:
     digest = await added(desk)
     await desk.change(Verb.PAUSE, 1, owner=OWNER, by="x")
