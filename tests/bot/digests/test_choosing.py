@@ -57,12 +57,12 @@ async def test_what_another_run_posts_during_the_comparison_is_not_posted_again(
     one, other = await office.begin(), await office.begin()
     loop, compared = asyncio.get_running_loop(), []
 
-    def compare(stories: Iterable[Story], seen: Iterable[str]) -> Sequence[Story]:
+    def compare(stories: Iterable[Story], seen: Iterable[str], *, among: Iterable[Story]) -> Sequence[Story]:
         seen = list(seen)
         compared.append(len(seen))
         if len(compared) == 1:
             asyncio.run_coroutine_threadsafe(office.report(other, BUDGET, PLANT), loop).result(10)
-        return new_since(stories, seen)
+        return new_since(stories, seen, among=among)
 
     office.compare = compare
     report = await office.report(one, BUDGET, VOLCANO)
@@ -89,6 +89,21 @@ async def test_what_is_new_is_chosen_among_all_stories_and_then_eight_are_told(o
     assert await told(*TEN) == []
 
 
+async def test_only_stories_that_may_be_new_still_are_compared(office: Office) -> None:
+    for headline in (*TEN, "Ferry service to the island resumes"):
+        await office.told(headline)
+    compared = []
+
+    def compare(stories: Iterable[Story], seen: Iterable[str], *, among: Iterable[Story]) -> Sequence[Story]:
+        compared.append([story.headline for story in stories])
+        return new_since(stories, seen, among=among)
+
+    office.compare = compare
+    assert await office.told(TEN[-1], TEN[0]) == []
+    assert await office.told(TEN[-1]) == []
+    assert compared == [[TEN[-1], TEN[0]], [TEN[0]], [TEN[-1]]]
+
+
 class Slow:
     """Compares for a while of computing, and notes in which threads and how many at once."""
 
@@ -97,7 +112,7 @@ class Slow:
         self.threads = set[threading.Thread]()
         self.at_once = self.most_at_once = 0
 
-    def __call__(self, stories: Iterable[Story], seen: Iterable[str]) -> Sequence[Story]:
+    def __call__(self, stories: Iterable[Story], seen: Iterable[str], *, among: Iterable[Story]) -> Sequence[Story]:
         self.threads.add(threading.current_thread())
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
@@ -105,7 +120,7 @@ class Slow:
         while monotonic() < end:
             pass
         self.at_once -= 1
-        return new_since(stories, seen)
+        return new_since(stories, seen, among=among)
 
 
 async def another(office: Office) -> tuple[Run, UUID]:
