@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -66,6 +67,13 @@ class Office:
     @property
     def digests(self) -> Digests:
         return Digests(self.pool, no_job)
+
+    @property
+    def looked_since(self) -> datetime:
+        """Since when the last question asks for news."""
+        found = re.search(r" since (\S+ \S+) and ", self.newsroom.questions[-1].messages[0].content)
+        assert found is not None
+        return datetime.strptime(f"{found[1]} +0000", "%Y-%m-%d %H:%M %z")
 
     async def begin(self, *, why: Why = Why.DUE) -> UUID:
         """Begin a run a second later, when all others are over, and return its question."""
