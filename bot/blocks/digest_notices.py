@@ -9,9 +9,9 @@ from bot.blocks.watching import named, title
 from bot.digests.base import Digest
 
 
-def orphaned_message(digest: Digest, *, call: str) -> OutgoingMessage:
-    """Tell a channel that a digest stopped itself, since its owner's account is closed."""
-    text = f"*The digest “{title(digest.title)}” has stopped.* The account of whoever set it up is closed."
+def orphaned_message(subject: str, *, call: str) -> OutgoingMessage:
+    """Tell a channel that a digest is deleted, since its owner's account is closed; `subject` is what it is about."""
+    text = f"*The digest “{title(subject)}” has ended.* The account of whoever set it up is closed."
     on = context(f"{code(call)} sets up a new one.")
     return OutgoingMessage(text=text, blocks=(section(text), on))
 

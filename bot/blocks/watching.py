@@ -25,7 +25,7 @@ from bot.digests.schedule import days_in_words, moment_in_words
 
 _TITLE = 200
 _EXAMPLE = 'technology "open source databases" weekdays 9:00'
-_STATES = {State.PAUSED: "paused", State.STOPPED: "stopped itself"}
+_STATES = {State.ACTIVE: "switched off here", State.PAUSED: "paused", State.STOPPED: "stopped itself"}
 NO_ZONE = (
     "I could not find out your time zone, so it goes by UTC. To change that, set your time zone in Slack, "
     "delete the digest and set it up again."
@@ -61,7 +61,7 @@ def when(digest: Digest) -> str:
 def next_time(digest: Digest) -> str:
     """Return when a digest is posted next, or why it is not."""
     if digest.next_at is None:
-        return _STATES.get(digest.state, digest.state.value)
+        return _STATES[digest.state]
     return f"next on {moment_in_words(digest.next_at, tz=digest.wish.schedule.tz)}"
 
 

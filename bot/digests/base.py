@@ -61,7 +61,7 @@ class Wish:
 
 @dataclass(frozen=True, kw_only=True)
 class Digest:
-    """A digest as it is kept: `number` is how its owner calls it, `next_at` None unless it is active.
+    """A digest as it is kept: `number` is how its owner calls it, `next_at` None unless it runs.
 
     `runs` and `cost_usd` count what it did in the last 30 days; `unpriced` of the runs came to an end, and nobody knows
     what they cost.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from typing import Protocol
 from uuid import UUID
 
 from bot.digests.base import Why
@@ -21,12 +22,18 @@ _AT_ONCE = 8
 _PAUSE = 0.01
 """Seconds after a step in which nothing is computed, so that the listeners get on."""
 
-Compare = Callable[[Iterable[Story], Iterable[str]], Sequence[Story]]
+
+class Compare(Protocol):
+    """Finds what is new."""
+
+    def __call__(self, stories: Iterable[Story], seen: Iterable[str], *, among: Iterable[Story]) -> Sequence[Story]:
+        """Return the stories, of all `among` which they are, that are none of those whose fingerprints are `seen`."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choosing:
-    """Finds what is new, and notes it. `compare` returns the stories that are none of those with these fingerprints.
+    """Has `compare` find what is new, and notes it.
 
     A comparison is much to compute, so a thread does it, one for all runs, in small steps with pauses: a thread that
     computes keeps the interpreter from the listeners, who have three seconds, again and again until it ends.
@@ -37,10 +44,10 @@ class Choosing:
     compare: Compare = new_since
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def with_new(self, report: Report, *, question_id: UUID) -> Report | None:
+    async def with_new(self, report: Report, *, question_id: UUID) -> Report:
         """Return the report with at most eight new stories; those behind them stay new for the next run.
 
-        None where the digest was deleted, paused or stopped meanwhile, unless somebody waits for this run.
+        It is held where the digest was deleted, paused or stopped meanwhile, unless somebody waits for this run.
         """
         stories = report.summary.stories if report.summary else ()
         new, since, place = stories, None, 0
@@ -50,15 +57,17 @@ class Choosing:
             chosen = new[:MOST]
             noted = await self._note(report, chosen, question_id=question_id, place=place)
             if noted is not Noted.OUTDATED:
-                return report.with_new(chosen, since=since) if noted is Noted.DONE else None
+                return report.with_new(chosen, since=since) if noted is Noted.DONE else replace(report, held=True)
 
     async def _unlike(self, stories: tuple[Story, ...], seen: Seen, *, among: tuple[Story, ...]) -> tuple[Story, ...]:
         """Return those of the stories that were not seen; what an answer's stories share, all of them tell."""
         for start in range(0, len(seen.fingerprints), _AT_ONCE):
+            if not stories:
+                break
+            part = seen.fingerprints[start : start + _AT_ONCE]
             async with self._turn:
-                unlike = await asyncio.to_thread(self.compare, among, seen.fingerprints[start : start + _AT_ONCE])
+                stories = tuple(await asyncio.to_thread(self.compare, stories, part, among=among))
                 await asyncio.sleep(_PAUSE)
-            stories = tuple(story for story in stories if story in unlike)
         return stories
 
     async def _seen(self, report: Report, *, question_id: UUID, place: int) -> Seen:

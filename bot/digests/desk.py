@@ -60,7 +60,8 @@ class Desk:
 
     async def listed(self, owner: Owner) -> Listed:
         """Return what somebody has."""
-        return Listed(digests=await self.digests.of_owner(owner, now=self.now()))
+        digests = await self.digests.of_owner(owner, now=self.now())
+        return Listed(digests=[replace(one, next_at=None) for one in digests] if self.limits.off else digests)
 
     async def change(self, verb: Verb, number: int, *, owner: Owner, by: str) -> WatchReply:
         """Do something with the owner's digest of this number; `by` identifies what asked for it."""
@@ -79,6 +80,8 @@ class Desk:
 
     async def _do(self, verb: Verb, digest: Digest, *, by: str) -> WatchReply:
         match verb:
+            case Verb.RUN | Verb.RESUME if self.limits.off:
+                return Full(limit=0, channel=False)
             case Verb.RUN:
                 return await self._run(digest, by=by)
             case Verb.DELETE:
@@ -97,6 +100,6 @@ class Desk:
 
     async def _run(self, digest: Digest, *, by: str) -> Changed | AlreadyRunning:
         now = self.now()
-        run = Run(digest_id=digest.id, why=Why.ASKED, slot=now, title=digest.title)
+        run = Run(digest_id=digest.id, why=Why.ASKED, first=now, slot=now, title=digest.title)
         begun = await self.digests.run_now(digest.id, question_of(run, digest, id=self.new_id(), key=by), now=now)
         return Changed(verb=Verb.RUN, digest=digest) if begun else AlreadyRunning(digest=digest)

@@ -1,4 +1,4 @@
-"""Stops a digest whose owner has left, or whose channel the app cannot post to any more, and has that said."""
+"""Ends a digest whose owner has left, or whose channel the app cannot post to any more, and has that said."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from uuid import UUID, uuid4
 
 from bot.digests.base import Digest, Owner
-from bot.digests.notices import Notice, question_of
+from bot.digests.notices import OWNER_LEFT, Notice, question_of
 from bot.digests.runs import COMMAND, read
 from bot.people import SHUT_OUT
 from bot.storage.digests import Digests
@@ -38,9 +38,20 @@ class Leaving:
         await self._stop(notice, by=row.id, owner=owner, channel_id=row.channel_id)
 
     async def owner_left(self, digest: Digest, word: str, *, by: UUID) -> None:
-        """Stop a digest whose owner has left; `word` is the notices' for what, `by` the question that found it out."""
-        notice = Notice(digest_id=digest.id, word=word)
-        await self._stop(notice, by=by, owner=digest.owner, channel_id=digest.channel_id)
+        """Stop a digest whose owner has left; `word` is the notices' for what, `by` the question that found it out.
+
+        One whose owner's account is closed is deleted: nobody else could do so, and it would count for its channel.
+        """
+        if word == OWNER_LEFT:
+            await self._end(Notice(digest_id=digest.id, word=word, title=digest.title), digest, by=by)
+        else:
+            notice = Notice(digest_id=digest.id, word=word)
+            await self._stop(notice, by=by, owner=digest.owner, channel_id=digest.channel_id)
+
+    async def _end(self, notice: Notice, digest: Digest, *, by: UUID) -> None:
+        question = question_of(notice, id=self.new_id(), by=by, owner=digest.owner, channel_id=digest.channel_id)
+        if await self.patience(lambda: self.digests.end(digest.id, question)):
+            log.warning("digest.deleted", extra={"digest": str(digest.id), "error": notice.word})
 
     async def _stop(self, notice: Notice, *, by: UUID, owner: Owner, channel_id: str) -> None:
         question = question_of(notice, id=self.new_id(), by=by, owner=owner, channel_id=channel_id)

@@ -44,15 +44,19 @@ https://docs.slack.dev/reference/methods/chat.postMessage#errors
 
 @dataclass(frozen=True, kw_only=True)
 class Notice:
-    """Which digest it is about, and Slack's word for why it cannot be posted, or what its owner has left."""
+    """Which digest it is about, and Slack's word for why it cannot be posted, or what its owner has left.
+
+    `title` is what the digest is about, where it may be deleted by then.
+    """
 
     digest_id: UUID
     word: str
+    title: str = ""
 
     @property
     def text(self) -> str:
         """Return it as a question's text, which `read` reads."""
-        return f"{self.digest_id} {self.word}"
+        return " ".join(filter(None, (str(self.digest_id), self.word, self.title)))
 
     def because(self, channel_id: str = "") -> str:
         """Return why it cannot be posted in its channel, as a sentence."""
@@ -63,8 +67,8 @@ class Notice:
 
 def read(text: str) -> Notice:
     """Read what `Notice.text` gave. Raises ValueError for anything else."""
-    digest_id, word = text.split(" ")
-    return Notice(digest_id=UUID(digest_id), word=word)
+    digest_id, word, *title = text.split(" ", maxsplit=2)
+    return Notice(digest_id=UUID(digest_id), word=word, title="".join(title))
 
 
 def question_of(notice: Notice, *, id: UUID, by: UUID, owner: Owner, channel_id: str) -> NewQuestion:
@@ -110,10 +114,10 @@ class Noticing:
         return await self.patience(lambda: self.digests.get(notice.digest_id, now=utc_now()))
 
     def _rendered(self, digest: Digest | None, notice: Notice, _: Audience) -> tuple[OutgoingMessage, ...]:
+        if notice.word == OWNER_LEFT:
+            return (orphaned_message(notice.title, call=self.call),)
         if digest is None:
             return ()
-        if notice.word == OWNER_LEFT:
-            return (orphaned_message(digest, call=self.call),)
         because = notice.because(digest.channel_id)
         if digest.state is State.STOPPED:
             return (stopped_message(digest, because=because, call=self.call),)

@@ -10,13 +10,11 @@ from zoneinfo import ZoneInfo
 from bot.digests.base import Digest, Why
 from bot.digests.schedule import DAYS, clock
 from bot.digests.slots import next_slot
-from perplexity.filters import Recency
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
 
 _DAY = timedelta(days=1)
-_SLACK = timedelta(hours=2)
-"""A day with a change of the clocks, and a run that began late, are a day still."""
+_MONTH = timedelta(days=30)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,27 +22,30 @@ class Report:
     """The outcome of a run: `stories` are those of the `summary` that are new, and `since` is the last post's moment.
 
     `summary` is None where no story at all was found; `cost_usd` is what the search cost in either case, None where
-    nobody says. `slot` is when it was due.
+    nobody says. `slot` is when it was due, `first` when the earliest of the slots was that it stands for.
+    One that is `held` is not posted, whatever it found: its digest is deleted or paused, or cannot be posted at all.
     """
 
     digest: Digest
     why: Why
+    first: datetime
     slot: datetime
     now: datetime
     summary: NewsSummary | None = None
     cost_usd: float | None = None
     stories: tuple[Story, ...] = ()
     since: datetime | None = None
+    held: bool = False
 
     @property
     def speaks(self) -> bool:
         """Whether it is posted: with news always, without when somebody waits for it or a day is set to say so."""
-        return bool(self.stories) or self.why is Why.ASKED or self._stands_for_a_set_day
+        return not self.held and (bool(self.stories) or self.why is Why.ASKED or self._stands_for_a_set_day)
 
     @property
     def _stands_for_a_set_day(self) -> bool:
-        """Whether its slot, or one that came due while it waited, lies on a day that is set to tell silence."""
-        schedule, slot = self.digest.wish.schedule, self.slot
+        """Whether a slot it stands for, up to those that came due while it waited, is of a day set to tell silence."""
+        schedule, slot = self.digest.wish.schedule, self.first
         days = {slot.astimezone(schedule.tz).weekday()}
         while (slot := next_slot(schedule, slot)) <= self.now:
             days.add(slot.astimezone(schedule.tz).weekday())
@@ -66,9 +67,9 @@ def since_in_words(moment: datetime, *, now: datetime, tz: ZoneInfo) -> str:
     return f"since {DAYS[then.weekday()]}" if days < len(DAYS) else f"since {then.day} {then:%B}"
 
 
-def recency(last_look: datetime | None, *, now: datetime) -> Recency:
-    """Return how far back to look so that nothing between two runs is missed; the first run looks back a day."""
-    passed = now - last_look if last_look is not None else _DAY
-    if passed <= _DAY + _SLACK:
-        return "day"
-    return "week" if passed <= len(DAYS) * _DAY + _SLACK else "month"
+def looks_since(last_look: datetime | None, *, now: datetime) -> datetime:
+    """Return since when to look, so that nothing between two runs is missed: for a day at least, and at most a month.
+
+    A day also where the run before was an hour ago: of what that one found, only so much was posted as fits.
+    """
+    return min(max(last_look or now, now - _MONTH), now - _DAY)

@@ -43,11 +43,12 @@ class DigestRoom:
     ) -> Self:
         """Put it together."""
         people = People(client)
+        limits = Limits(per_user=settings.digests_per_user, per_channel=settings.digests_per_channel)
         desk = Desk(
             digests=digests,
             zone=people.zone,
             call=f"/{settings.command_prefix}{UMBRELLA} {WATCH.name}",
-            limits=Limits(per_user=settings.digests_per_user, per_channel=settings.digests_per_channel),
+            limits=limits,
         )
         leaving = Leaving(digests=digests, patience=patience)
         running = Running(
@@ -62,5 +63,5 @@ class DigestRoom:
             desk=desk,
             commands={command.name: command for command in (running.command(), noticing.command())},
             to_channel=ToChannel(chat=chat, surface=SURFACE, on_closed=leaving.closed),
-            ticker=Ticker(digests=digests),
+            ticker=Ticker(digests=digests, off=limits.off),
         )

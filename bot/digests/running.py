@@ -15,15 +15,13 @@ from bot.digests.base import Digest, State, Why
 from bot.digests.choosing import Choosing
 from bot.digests.leaving import Leaving
 from bot.digests.notices import OWNER_LEFT, OWNER_LEFT_CHANNEL
-from bot.digests.report import Report, recency
+from bot.digests.report import Report, looks_since
 from bot.digests.runs import COMMAND, Run, read
 from bot.people import Presence
 from bot.storage.digests import Digests
 from bot.storage.patience import Patience
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError
-from perplexity.filters import Filters
 from perplexity.news.summary import news_summary
-from perplexity.rounds import RESTING
 
 log = logging.getLogger(__name__)
 
@@ -58,17 +56,18 @@ class Running:
         )
 
     async def report(self, run: Run, work: Work) -> Report | None:
-        """Find what is new; None for a digest that is no more, or does not run. Raises PerplexityError.
+        """Find what is new; None for a digest that is no more. Raises PerplexityError.
 
         Nobody is asked, or paid, while the app may not post at all: what was missed is told once it may again.
         """
         now = datetime.fromtimestamp(work.now(), UTC)
         digest = await self.patience(lambda: self.digests.get(run.digest_id, now=now))
-        if digest is None or not (digest.state is State.ACTIVE or run.why is Why.ASKED):
+        if digest is None:
             return None
-        if not await self._reaches_owner(digest, by=work.question):
-            return None
-        report = Report(digest=digest, why=run.why_at(now), slot=run.slot, now=now)
+        report = Report(digest=digest, why=run.why_at(now), first=run.first, slot=run.slot, now=now)
+        wanted = digest.state is State.ACTIVE or run.why is Why.ASKED
+        if not (wanted and await self._reaches_owner(digest, by=work.question)):
+            return replace(report, held=True, cost_usd=0.0)
         return await self.choosing.with_new(await self._with_summary(report, work), question_id=work.question)
 
     async def _reaches_owner(self, digest: Digest, *, by: UUID) -> bool:
@@ -85,11 +84,11 @@ class Running:
         last_look = await self.patience(
             lambda: self.digests.seen.last_look(digest.id, question_id=work.question, now=now)
         )
-        filters = Filters(recency=recency(last_look, now=now))
+        since = looks_since(last_look, now=now)
         wish = digest.wish
         try:
             summary = await news_summary(
-                work.provider, category=wish.category, topic=wish.topic, filters=filters, now=now, most=None
+                work.provider, category=wish.category, topic=wish.topic, since=since, now=now, most=None
             )
         except PerplexityError as error:
             if not _found_nothing(error):
@@ -99,9 +98,9 @@ class Running:
 
 
 def _found_nothing(error: PerplexityError) -> bool:
-    """Tell whether it is no failure that there is no news: whoever was asked looked, and there is none."""
+    """Tell whether it is no failure that there is no news: all looked, none of them failed or rests after failures."""
     if isinstance(error, AllProvidersFailed):
-        return {attempt.error_class for attempt in error.attempts} - {RESTING} == {NothingFound.__name__}
+        return {attempt.error_class for attempt in error.attempts} == {NothingFound.__name__}
     return isinstance(error, NothingFound)
 
 

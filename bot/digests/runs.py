@@ -21,15 +21,19 @@ SURFACE = "digest"
 LATE_AFTER = timedelta(minutes=15)
 """A run that begins so long after its slot says that it is late."""
 
-_TEXT = re.compile(r"(?P<id>\S+) (?P<why>\S+) (?P<slot>\S+) (?P<title>.*)", re.DOTALL)
+_TEXT = re.compile(r"(?P<id>\S+) (?P<why>\S+) (?P<first>\S+) (?P<slot>\S+) (?P<title>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """One run: which digest's, why, for which moment. `title` is what the digest is about."""
+    """One run: which digest's, why, for which moment. `title` is what the digest is about.
+
+    `first` is the earliest slot that it stands for: before `slot` where that and others were missed.
+    """
 
     digest_id: UUID
     why: Why
+    first: datetime
     slot: datetime
     title: str
 
@@ -40,7 +44,7 @@ class Run:
     @property
     def text(self) -> str:
         """Return it as a question's text, which `read` reads."""
-        return f"{self.digest_id} {self.why} {self.slot.isoformat()} {self.title}"
+        return f"{self.digest_id} {self.why} {self.first.isoformat()} {self.slot.isoformat()} {self.title}"
 
 
 def read(text: str) -> Run:
@@ -51,6 +55,7 @@ def read(text: str) -> Run:
     return Run(
         digest_id=UUID(match["id"]),
         why=Why(match["why"]),
+        first=datetime.fromisoformat(match["first"]),
         slot=datetime.fromisoformat(match["slot"]),
         title=match["title"],
     )
@@ -59,8 +64,9 @@ def read(text: str) -> Run:
 def plan(digest: Digest, *, now: datetime, new_id: Callable[[], UUID]) -> Planned:
     """Return the run of a digest that is due: the last slot that has come, whatever was missed before it."""
     schedule = digest.wish.schedule
-    slot = latest_slot(schedule, first=digest.next_at or now, now=now)
-    run = Run(digest_id=digest.id, why=Why.DUE, slot=slot, title=digest.title)
+    first = digest.next_at or now
+    slot = latest_slot(schedule, first=first, now=now)
+    run = Run(digest_id=digest.id, why=Why.DUE, first=first, slot=slot, title=digest.title)
     question = question_of(run, digest, id=new_id(), key=slot.isoformat())
     return Planned(slot=slot, question=question, next_at=next_slot(schedule, now))
 

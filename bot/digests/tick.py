@@ -30,10 +30,12 @@ def utc_now() -> datetime:
 class Ticker:
     """Ticks at the beginning of each minute. `now`, `sleep`, `new_id`: the clock, the pause, the ids of questions.
 
-    A database that is away is asked again at the next tick: what came due meanwhile is still due then.
+    A database that is away is asked again at the next tick: what came due meanwhile is still due then. Where digests
+    are switched `off`, nothing begins.
     """
 
     digests: Digests
+    off: bool = False
     now: Callable[[], datetime] = utc_now
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     new_id: Callable[[], UUID] = uuid4
@@ -49,6 +51,8 @@ class Ticker:
 
     async def tick(self) -> int:
         """Begin every run that is due, and return of how many digests this process did so."""
+        if self.off:
+            return 0
         now = self.now()
         while (digest := await self.digests.set_right(partial(next_of, now=now), now=now)) is not None:
             log.warning("digest.set_right", extra={"digest": str(digest)})

@@ -48,7 +48,7 @@ SET_STATE = "UPDATE digests SET state = %(state)s, next_at = %(next_at)s WHERE i
 STOP = "UPDATE digests SET state = 'stopped', next_at = NULL WHERE id = %(id)s AND state = 'active' RETURNING id"
 """Stop a digest; no row comes back when it does not run anyway."""
 
-DELETE = "DELETE FROM digests WHERE id = %(id)s"
+DELETE = "DELETE FROM digests WHERE id = %(id)s RETURNING id"
 """Forget a digest; the questions of its runs stay, with what they cost."""
 
 DUE = """
@@ -85,6 +85,9 @@ RUNNING = """
     LIMIT 1
 """
 """Whether a digest is being made."""
+
+ASKED = "SELECT 1 FROM questions WHERE delivery_key = %(delivery_key)s"
+"""Whether a run was asked for already, by whoever was interrupted before that could be said."""
 
 WAITING = """
     SELECT 1 FROM digest_runs r JOIN questions q ON q.id = r.question_id

@@ -21,10 +21,15 @@ from bot.storage.seen_stories import SeenStories
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """How many digests one person, and one channel, may have."""
+    """How many digests one person, and one channel, may have; with none of either, digests are switched `off`."""
 
     per_user: int
     per_channel: int
+
+    @property
+    def off(self) -> bool:
+        """Whether there may be no digest at all: those that there are do not run."""
+        return not (self.per_user and self.per_channel)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +96,14 @@ class Digests:
         """Forget a digest."""
         await self._execute(sql.DELETE, {"id": id})
 
+    async def end(self, id: UUID, notice: NewQuestion) -> bool:
+        """Forget a digest, and ask the question that says why, in one transaction; False when there is none."""
+        async with self._pool.connection() as connection:
+            ended = await _one(connection, sql.DELETE, {"id": id}) is not None
+            if ended:
+                await self._ask(connection, notice)
+        return ended
+
     async def run_due(self, plan: Callable[[Digest], Planned], *, now: datetime) -> UUID | None:
         """Begin one run that is due, in one transaction with its question; None when nothing is.
 
@@ -120,9 +133,11 @@ class Digests:
         return UUID(str(row["id"]))
 
     async def run_now(self, id: UUID, question: NewQuestion, *, now: datetime) -> bool:
-        """Begin a run that its owner asked for; False while another one goes on that was not asked for so."""
+        """Begin a run that its owner asked for, or has so already; False while another one goes on."""
         async with self._pool.connection() as connection:
             there = await _one(connection, sql.LOCK, {"id": id}) is not None
+            if there and await _one(connection, sql.ASKED, vars(question)):
+                return True
             running = await _one(connection, sql.RUNNING, {"id": id}) is not None
             return there and not running and await self._begin(connection, id, now, question)
 

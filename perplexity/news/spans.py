@@ -32,6 +32,14 @@ class Span:
 ALWAYS = Span()
 
 
+def after(moment: datetime) -> date:
+    """Return the day `after` which to search, for what is news since a moment (in UTC).
+
+    It is the day before: whether the named day counts, services do not say, and a page is dated by its own zone.
+    """
+    return moment.date() - timedelta(days=1)
+
+
 def span_of(filters: Filters, *, now: datetime) -> Span:
     """Return the days that the filters allow at this moment (in UTC)."""
     if filters.recency:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from perplexity.errors import NothingFound
 from perplexity.filters import Filters
 from perplexity.news.categories import category as category_of
 from perplexity.news.prompts import messages
 from perplexity.news.reading import Read, read
-from perplexity.news.spans import span_of
+from perplexity.news.spans import after, span_of
 from perplexity.news.stories import Story, grouped
 from perplexity.providers.base import Provider
 from perplexity.queries import parse_query
@@ -19,6 +19,8 @@ from perplexity.types import Answer, AnswerKind, Attempt, Question
 
 LEAST, MOST = 5, 8
 """How many stories a summary has, where there are so many."""
+_MOST_DAYS = 3
+"""For so many days there may be that many stories each; a list is written only so long."""
 
 AS_FOUND = "No model wrote this: headlines and sentences are the pages’ own."
 NO_FORM = "The model kept to no form: headlines and sentences are the pages’ own."
@@ -49,21 +51,32 @@ async def news_summary(
     category: str,
     topic: str = "",
     filters: Filters | None = None,
+    since: datetime | None = None,
     now: datetime,
     seconds: float | None = None,
     most: int | None = MOST,
 ) -> NewsSummary:
     """Return the news of a category, of the past day unless the filters name another time.
 
-    `now` is the moment of the summary, in any time zone; `seconds` is as in a `Question`. `most` is how many stories
-    there may be; None gives all that were found, for whoever chooses among them, and says nothing of how few they are.
+    `now` is the moment of the summary, in any time zone; `since` is one to tell the news from, whatever time the
+    filters name, and the longer ago it is, the more stories are asked for. `seconds` is as in a `Question`. `most` is
+    how many stories there may be; None gives all that were found, for whoever chooses among them, and says nothing of
+    how few they are.
     Raises InvalidRequest for a category that there is not, NothingFound where no page tells a story, or another
     PerplexityError.
     """
     category = category_of(category)
     topic = parse_query(topic) if topic.strip() else ""
-    filters = of_the_day(filters or Filters())
-    asked = messages(category=category, topic=topic, filters=filters, now=now, least=LEAST, most=MOST)
+    filters = of_the_day(filters or Filters()) if since is None else _from(since, filters or Filters())
+    asked = messages(
+        category=category,
+        topic=topic,
+        filters=filters,
+        since=since and since.astimezone(UTC),
+        now=now,
+        least=LEAST,
+        most=MOST * (1 if since is None else _days(now - since)),
+    )
     answer = await provider.answer(Question(messages=asked, filters=filters, news=True, seconds=seconds))
     found = read(answer, span=span_of(filters, now=now.astimezone(UTC)))
     stories = grouped(found.stories)[:most]
@@ -87,6 +100,14 @@ async def news_summary(
 def of_the_day(filters: Filters) -> Filters:
     """Return the filters, for the past day where they name no time."""
     return filters if filters.recency or filters.after or filters.before else replace(filters, recency="day")
+
+
+def _from(since: datetime, filters: Filters) -> Filters:
+    return replace(filters, recency=None, after=after(since.astimezone(UTC)), before=None)
+
+
+def _days(passed: timedelta) -> int:
+    return min(max(1, round(passed / timedelta(days=1))), _MOST_DAYS)
 
 
 def _remarks(answer: Answer, found: Read, *, few: int) -> Iterator[str]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
+from datetime import UTC, date, datetime
 from math import ceil
 from typing import Protocol
 
 from perplexity.errors import ConnectionFailed, NothingFound, PerplexityError, TimedOut
 from perplexity.passages import events, passages_answer
 from perplexity.providers.base import BOTH
-from perplexity.providers.duckduckgo_pages import TIMELIMIT, Page, check, not_applied, numbered, read
+from perplexity.providers.duckduckgo_pages import TIMELIMIT, Page, check, not_applied, numbered, period, read
 from perplexity.providers.duckduckgo_regions import region
 from perplexity.providers.setup import Setup
 from perplexity.queries import LONGEST_QUERY, checked_query
@@ -54,11 +55,12 @@ class DuckDuckGo:
         threads: Threads | None = None,
         seconds: float = SECONDS,
         clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self._find = find or through_ddgs
         self._threads = threads or Threads(limit=8)
         self._seconds = seconds
-        self._clock = clock
+        self._clock, self._now = clock, now
 
     async def search(self, query: Query) -> SearchResults:
         """Return at most `max_results` pages, free of charge.
@@ -77,7 +79,7 @@ class DuckDuckGo:
             provider=self.name,
             seconds=self._clock() - started,
             cost_usd=0.0,
-            notes=(*not_applied(query.filters), *notes),
+            notes=(*not_applied(query.filters, today=self._today()), *notes),
         )
 
     async def answer(self, question: Question) -> Answer:
@@ -108,8 +110,14 @@ class DuckDuckGo:
         return numbered(found)[: query.max_results]
 
     async def _page(self, query: Query, code: str, page: int) -> Page:
-        text, timelimit = with_sites(query.text, query.filters.domains), TIMELIMIT[query.filters.recency]
+        text, timelimit = (
+            with_sites(query.text, query.filters.domains),
+            TIMELIMIT[period(query.filters, today=self._today())],
+        )
         return await self._threads.run(lambda: self._find(text, region=code, timelimit=timelimit, page=page))
+
+    def _today(self) -> date:
+        return datetime.fromtimestamp(self._now(), UTC).date()
 
 
 def build(setup: Setup) -> DuckDuckGo:

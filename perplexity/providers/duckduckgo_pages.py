@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
 from perplexity.errors import InvalidRequest
-from perplexity.filters import Filters
+from perplexity.filters import Filters, Recency
 from perplexity.types import Source
 
 TIMELIMIT = {None: None, "hour": "d", "day": "d", "week": "w", "month": "m", "year": "y"}
+_LONG: Mapping[Recency, timedelta] = {
+    "day": timedelta(days=1),
+    "week": timedelta(weeks=1),
+    "month": timedelta(days=31),
+    "year": timedelta(days=366),
+}
 
 Page = Sequence[Mapping[str, Any]]
 """The entries of one page of results; each holds `title`, `href` and `body`."""
@@ -29,11 +36,18 @@ def check(filters: Filters) -> None:
         raise InvalidRequest.of("mode", filters.mode, "DuckDuckGo searches the open web only (mode web)")
 
 
-def not_applied(filters: Filters) -> tuple[str, ...]:
+def period(filters: Filters, *, today: date) -> Recency | None:
+    """Return how recent pages must be: for those from after a day, the shortest time that reaches the day behind it."""
+    if filters.after is None or filters.before is not None:
+        return filters.recency
+    passed = today - filters.after - timedelta(days=1)
+    return next((recency for recency, long in _LONG.items() if passed <= long), None)
+
+
+def not_applied(filters: Filters, *, today: date) -> tuple[str, ...]:
     """Return a note for the user for each filter that DuckDuckGo takes only in part or not at all."""
     hour = "DuckDuckGo knows no hour, so these are from the past day." if filters.recency == "hour" else ""
-    dates = "DuckDuckGo cannot search between dates, so after and before were not applied."
-    return tuple(note for note in (hour, dates if filters.after or filters.before else "") if note)
+    return tuple(filter(None, (hour, _about_dates(filters, period(filters, today=today)))))
 
 
 def numbered(found: Sequence[Source]) -> tuple[Source, ...]:
@@ -42,6 +56,13 @@ def numbered(found: Sequence[Source]) -> tuple[Source, ...]:
     for source in found:
         once.setdefault(source.url, source)
     return tuple(replace(source, number=number) for number, source in enumerate(once.values(), start=1))
+
+
+def _about_dates(filters: Filters, period: Recency | None) -> str:
+    if not (filters.after or filters.before):
+        return ""
+    instead = f"these are from the past {period}" if period else "after and before were not applied"
+    return f"DuckDuckGo cannot search between dates, so {instead}."
 
 
 def _text(entry: Mapping[str, Any], key: str) -> str:

@@ -11,7 +11,7 @@ from perplexity.errors import InvalidRequest
 from perplexity.filters import Filters
 from perplexity.models import EFFORTS, SONAR, check_schema, resolve
 from perplexity.providers import openrouter_models
-from perplexity.providers.duckduckgo_pages import check, not_applied
+from perplexity.providers.duckduckgo_pages import check, not_applied, period
 from perplexity.providers.duckduckgo_regions import region
 from perplexity.types import Message, Query, Question
 from perplexity.wire import brave, search
@@ -24,12 +24,14 @@ PAGE = ROOT / "docs" / "models-and-filters.md"
 NAMES = rows(PAGE, section="The names")
 WHERE = {row[0]: row[1:] for row in rows(PAGE, section="Which filter works where")}
 ROUTED = [row for row in rows(PAGE, section="When Perplexity cannot answer") if len(row) == 2]
+TODAY = date(2026, 11, 21)
 MESSAGES = (Message(role="user", content="x"),)
 FILTERS = {
     "Recency": Filters(recency="week"),
     "Recency `hour`": Filters(recency="hour"),
     "Domains": Filters(domains=("a.com",)),
     "After, before": Filters(after=date(2026, 1, 1), before=date(2026, 2, 1)),
+    "After alone": Filters(after=date(2026, 11, 20)),
     "Country": Filters(country="DE"),
     "One language": Filters(languages=("de",)),
     "Two languages": Filters(languages=("de", "fr")),
@@ -103,16 +105,16 @@ def _by_brave(filters: Filters) -> str:
     if _refused(lambda: brave.check(filters)):
         return "Refused"
     queries = [Query(text="x", filters=one) for one in (Filters(), filters)]
-    plain, narrowed = (brave.build(query, path=brave.WEB, today=date(2026, 11, 21)) for query in queries)
+    plain, narrowed = (brave.build(query, path=brave.WEB, today=TODAY) for query in queries)
     return _word(sent=plain != narrowed, notes=brave.notes(queries[1]))
 
 
 def _by_duckduckgo(filters: Filters) -> str:
     if _refused(lambda: check(filters)):
         return "Refused"
-    dates = filters.after or filters.before
     _, notes = region(filters.country, filters.languages)
-    return _word(sent=not dates, notes=(*not_applied(filters), *notes))
+    dropped = bool(filters.after) and period(filters, today=TODAY) is None
+    return _word(sent=not dropped, notes=(*not_applied(filters, today=TODAY), *notes))
 
 
 def _word(*, sent: bool, notes: Sequence[str]) -> str:

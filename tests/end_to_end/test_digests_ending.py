@@ -95,7 +95,7 @@ async def test_one_that_is_wanted_after_it_stopped_says_again_why_it_is_not_post
     assert len(notices) == 2
 
 
-async def test_a_digest_whose_owner_left_stops_and_asks_nobody_and_the_channel_is_told(
+async def test_a_digest_whose_owner_left_is_deleted_and_asks_nobody_and_the_channel_is_told(
     world: World, database: str
 ) -> None:
     await watched(world)
@@ -103,9 +103,10 @@ async def test_a_digest_whose_owner_left_stops_and_asks_nobody_and_the_channel_i
     await world.asks("/pplx watch run 1", trigger="t2")
     await world.settled(4)
 
-    assert await rows(database, "SELECT state FROM digests") == [("stopped",)]
+    assert await rows(database, "SELECT FROM digests") == []
     assert world.perplexity.requests == []
     (post,) = in_channel(world)
+    assert "The digest “World: europe” has ended." in post.words
     assert "The account of whoever set it up is closed." in post.words
     assert directly(world) == []
 
@@ -168,6 +169,7 @@ async def test_a_digest_asks_nobody_while_the_app_is_not_let_in(world: World, da
     await world.settled(3)
     assert world.perplexity.requests == []
     assert await rows(database, "SELECT state FROM digests") == [("active",)]
+    assert await rows(database, "SELECT cost_usd FROM questions WHERE command = 'digest'") == [(0.0,)]
 
     await run(world, BUDGET, settled=5, trigger="t3")
     assert BUDGET in in_channel(world)[0].words

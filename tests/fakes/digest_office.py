@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -67,11 +68,18 @@ class Office:
     def digests(self) -> Digests:
         return Digests(self.pool, no_job)
 
+    @property
+    def looked_since(self) -> datetime:
+        """Since when the last question asks for news."""
+        found = re.search(r" since (\S+ \S+) and ", self.newsroom.questions[-1].messages[0].content)
+        assert found is not None
+        return datetime.strptime(f"{found[1]} +0000", "%Y-%m-%d %H:%M %z")
+
     async def begin(self, *, why: Why = Why.DUE) -> UUID:
         """Begin a run a second later, when all others are over, and return its question."""
         self.clock.now += timedelta(seconds=1)
         question_id = uuid4()
-        run = Run(digest_id=self.digest.id, why=why, slot=self.clock.now, title="x")
+        run = Run(digest_id=self.digest.id, why=why, first=self.clock.now, slot=self.clock.now, title="x")
         question = question_of(run, self.digest, id=question_id, key=str(question_id))
         await self.settle_all()
         assert await self.digests.run_now(self.digest.id, question, now=self.clock.now)
@@ -82,7 +90,8 @@ class Office:
     ) -> Report | None:
         """Work on a run, with these stories in the news."""
         self.newsroom.headlines = headlines or self.newsroom.headlines
-        run = Run(digest_id=self.digest.id, why=why, slot=slot or self.clock.now, title="x")
+        slot = slot or self.clock.now
+        run = Run(digest_id=self.digest.id, why=why, first=slot, slot=slot, title="x")
         return await self.running().report(run, self.work(question_id))
 
     def work(self, question_id: UUID) -> Work:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
+from zlib import crc32
 
 from aiohttp import ClientResponse, ClientSession
 
@@ -110,7 +111,11 @@ class Person:
     async def clicks(
         self, action_id: str, value: str, *, token: str = "click", channel: str = "C1", message: str | None = None
     ) -> ClientResponse:
-        """Click a button, on an ephemeral message or on the one with the `ts` that is named."""
+        """Click a button, on an ephemeral message or on the one with the `ts` that is named.
+
+        The `token` tells two clicks apart, in their response_url and by the moment.
+        """
+        action_ts = f"1.{crc32(token.encode())}"
         payload = {
             "type": "block_actions",
             "user": {"id": self.user, "team_id": "T1"},
@@ -126,7 +131,7 @@ class Person:
             "trigger_id": "click-trigger",
             "response_url": self.response_url(token),
             "actions": [
-                {"type": "button", "action_id": action_id, "block_id": "b", "value": value, "action_ts": "1.3"}
+                {"type": "button", "action_id": action_id, "block_id": "b", "value": value, "action_ts": action_ts}
             ],
         }
         return await self._send({"payload": json.dumps(payload)})

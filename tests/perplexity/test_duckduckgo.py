@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from datetime import date
+from datetime import UTC, date, datetime
 from functools import partial
 from typing import Any, Literal
 
@@ -21,6 +21,8 @@ from perplexity.providers.duckduckgo_regions import region
 from perplexity.threads import Threads
 from perplexity.types import AnswerKind, Done, Message, Query, Question, Source, Sources, TextDelta
 from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 PYTHON = Hit(
     title="Python &amp; <b>friends</b>", url="https://python.org/a?b=1", body="Free   threads\n are <b>here</b>."
@@ -137,8 +139,9 @@ async def test_a_question_is_answered_with_passages(point_at: PointAt) -> None:
     ("filters", "note"),
     [
         (Filters(recency="hour"), "DuckDuckGo knows no hour, so these are from the past day."),
+        (Filters(after=date(2026, 11, 19)), "DuckDuckGo cannot search between dates, so these are from the past day."),
         (
-            Filters(after=date(2026, 1, 1)),
+            Filters(after=date(2025, 11, 1)),
             "DuckDuckGo cannot search between dates, so after and before were not applied.",
         ),
         (
@@ -155,9 +158,36 @@ async def test_a_question_is_answered_with_passages(point_at: PointAt) -> None:
     ],
 )
 async def test_a_filter_that_is_not_applied_is_said(filters: Filters, note: str) -> None:
-    found = await DuckDuckGo(find=one_page).search(Query(text="python", filters=filters))
+    found = await DuckDuckGo(find=one_page, now=NOW.timestamp).search(Query(text="python", filters=filters))
 
     assert found.notes == (note,)
+
+
+@pytest.mark.parametrize(
+    ("filters", "limit"),
+    [
+        (Filters(after=date(2026, 11, 21)), "d"),
+        (Filters(after=date(2026, 11, 19)), "d"),
+        (Filters(after=date(2026, 11, 18)), "w"),
+        (Filters(after=date(2026, 11, 10)), "m"),
+        (Filters(after=date(2026, 1, 1)), "y"),
+        (Filters(after=date(2025, 11, 1)), None),
+        (Filters(after=date(2026, 11, 19), before=date(2026, 11, 20)), None),
+        (Filters(recency="week"), "w"),
+    ],
+)
+async def test_pages_from_after_a_day_are_searched_for_in_the_shortest_time_that_reaches_it(
+    filters: Filters, limit: str | None
+) -> None:
+    limits = []
+
+    def find(query: str, *, region: str, timelimit: str | None, page: int) -> Page:
+        limits.append(timelimit)
+        return one_page(query, region=region, timelimit=timelimit, page=page)
+
+    await DuckDuckGo(find=find, now=NOW.timestamp).search(Query(text="python", filters=filters))
+
+    assert set(limits) == {limit}
 
 
 @pytest.mark.parametrize("mode", ["academic", "sec"])

@@ -36,7 +36,8 @@ CREATE TABLE digest_runs (
     PRIMARY KEY (digest_id, slot)
 );
 
--- What was posted, so that it is not posted again; kept for thirty days. A question that failed posted nothing.
+-- What was posted, so that it is not posted again; a run deletes what is older than thirty days. A question that failed
+-- posted nothing.
 CREATE TABLE digest_seen (
     digest_id uuid NOT NULL REFERENCES digests ON DELETE CASCADE,
     question_id uuid NOT NULL,

@@ -29,7 +29,7 @@ from bot.digests.base import (
     WatchReply,
     Why,
 )
-from bot.digests.report import Report, recency, since_in_words
+from bot.digests.report import Report, since_in_words
 from bot.digests.schedule import zone_of
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
@@ -61,7 +61,14 @@ def summary(*stories: Story) -> NewsSummary:
 def report(*stories: Story, why: Why = Why.DUE, since: datetime | None = None, silence: tuple[int, ...] = ()) -> Report:
     digest = replace(DIGEST, wish=replace(DIGEST.wish, silence=frozenset(silence)))
     return Report(
-        digest=digest, why=why, slot=SATURDAY, now=SATURDAY, summary=summary(*stories), stories=stories, since=since
+        digest=digest,
+        why=why,
+        first=SATURDAY,
+        slot=SATURDAY,
+        now=SATURDAY,
+        summary=summary(*stories),
+        stories=stories,
+        since=since,
     )
 
 
@@ -137,6 +144,11 @@ def test_a_run_that_waited_speaks_for_each_slot_that_came_meanwhile(hours: int, 
     assert bool(digest_messages(waited)) is speaks
 
 
+@pytest.mark.parametrize(("set_day", "speaks"), [(2, False), (3, True), (4, True), (5, True), (6, False)])
+def test_a_run_that_makes_up_for_missed_slots_speaks_for_each_of_them(set_day: int, speaks: bool) -> None:
+    assert bool(digest_messages(replace(report(silence=(set_day,)), first=SATURDAY - timedelta(days=2)))) is speaks
+
+
 @pytest.mark.parametrize(
     ("hours", "said"),
     [
@@ -152,12 +164,6 @@ def test_a_moment_is_said_by_the_owner_s_clock(hours: int, said: str) -> None:
     berlin = zone_of("Europe/Berlin")
 
     assert since_in_words(SATURDAY - timedelta(hours=hours), now=SATURDAY, tz=berlin) == said
-
-
-def test_the_first_run_looks_back_a_day__and_so_does_one_after_a_long_day() -> None:
-    assert recency(None, now=SATURDAY) == "day"
-    assert recency(SATURDAY - timedelta(hours=25), now=SATURDAY) == "day"
-    assert recency(SATURDAY - timedelta(hours=27), now=SATURDAY) == "week"
 
 
 PAUSED = replace(DIGEST, state=State.PAUSED, next_at=None)
@@ -192,6 +198,7 @@ RAN = replace(DIGEST, number=3, runs=12, cost_usd=0.06, channel_id="C2")
         (Changed(verb=Verb.RUN, digest=DIGEST), "is being made now; I post it where it always is."),
         (Full(limit=10, channel=False), "You have 10 digests already, and may have no more."),
         (Full(limit=1, channel=True), "This channel has 1 digest already, and may have no more."),
+        (Listed(digests=[replace(DIGEST, next_at=None)]), "every day at 9:00 (Europe/Berlin) · switched off here"),
         (Full(limit=0, channel=False), "Digests are switched off here."),
         (AlreadyRunning(digest=DIGEST), "is being made just now."),
         (NoSuchDigest(number=7, numbers=(1, 2, 5)), "You have no digest 7. There are 1, 2 and 5."),

@@ -57,12 +57,12 @@ async def test_what_another_run_posts_during_the_comparison_is_not_posted_again(
     one, other = await office.begin(), await office.begin()
     loop, compared = asyncio.get_running_loop(), []
 
-    def compare(stories: Iterable[Story], seen: Iterable[str]) -> Sequence[Story]:
+    def compare(stories: Iterable[Story], seen: Iterable[str], *, among: Iterable[Story]) -> Sequence[Story]:
         seen = list(seen)
         compared.append(len(seen))
         if len(compared) == 1:
             asyncio.run_coroutine_threadsafe(office.report(other, BUDGET, PLANT), loop).result(10)
-        return new_since(stories, seen)
+        return new_since(stories, seen, among=among)
 
     office.compare = compare
     report = await office.report(one, BUDGET, VOLCANO)
@@ -78,7 +78,8 @@ async def test_what_is_new_is_chosen_among_all_stories_and_then_eight_are_told(o
     async def told(*headlines: str) -> list[str]:
         stories = tuple(story(headline, number) for number, headline in enumerate(headlines))
         summary = NewsSummary(stories=stories, provider="P", made_at=SATURDAY, category="world")
-        report = Report(digest=office.digest, why=Why.DUE, slot=office.clock.now, now=office.clock.now, summary=summary)
+        now = office.clock.now
+        report = Report(digest=office.digest, why=Why.DUE, first=now, slot=now, now=now, summary=summary)
         found = await choosing.with_new(report, question_id=await office.begin())
         assert found is not None
         return [story.headline for story in found.stories]
@@ -86,6 +87,21 @@ async def test_what_is_new_is_chosen_among_all_stories_and_then_eight_are_told(o
     assert await told(*TEN) == list(TEN[:MOST])
     assert await told(*TEN) == list(TEN[MOST:])
     assert await told(*TEN) == []
+
+
+async def test_only_stories_that_may_be_new_still_are_compared(office: Office) -> None:
+    for headline in (*TEN, "Ferry service to the island resumes"):
+        await office.told(headline)
+    compared = []
+
+    def compare(stories: Iterable[Story], seen: Iterable[str], *, among: Iterable[Story]) -> Sequence[Story]:
+        compared.append([story.headline for story in stories])
+        return new_since(stories, seen, among=among)
+
+    office.compare = compare
+    assert await office.told(TEN[-1], TEN[0]) == []
+    assert await office.told(TEN[-1]) == []
+    assert compared == [[TEN[-1], TEN[0]], [TEN[0]], [TEN[-1]]]
 
 
 class Slow:
@@ -96,7 +112,7 @@ class Slow:
         self.threads = set[threading.Thread]()
         self.at_once = self.most_at_once = 0
 
-    def __call__(self, stories: Iterable[Story], seen: Iterable[str]) -> Sequence[Story]:
+    def __call__(self, stories: Iterable[Story], seen: Iterable[str], *, among: Iterable[Story]) -> Sequence[Story]:
         self.threads.add(threading.current_thread())
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
@@ -104,7 +120,7 @@ class Slow:
         while monotonic() < end:
             pass
         self.at_once -= 1
-        return new_since(stories, seen)
+        return new_since(stories, seen, among=among)
 
 
 async def another(office: Office) -> tuple[Run, UUID]:
@@ -113,7 +129,8 @@ async def another(office: Office) -> tuple[Run, UUID]:
     await office.digests.seen.note(
         digest.id, [fingerprint(story(VOLCANO))], question_id=uuid4(), now=SATURDAY, place=0, asked=True
     )
-    run, question_id = Run(digest_id=digest.id, why=Why.DUE, slot=office.clock.now, title="x"), uuid4()
+    now = office.clock.now
+    run, question_id = Run(digest_id=digest.id, why=Why.DUE, first=now, slot=now, title="x"), uuid4()
     question = question_of(run, digest, id=question_id, key=str(question_id))
     assert await office.digests.run_now(digest.id, question, now=office.clock.now)
     return run, question_id

@@ -153,6 +153,21 @@ async def test_a_run_now_is_a_question_and_one_at_a_time(desk: Desk, pool: Pool,
     assert (run.digest_id, run.why, run.slot, run.title) == (digest.id, Why.ASKED, SATURDAY, "Technology: databases")
 
 
+@pytest.mark.parametrize("state", ["received", "answered"])
+async def test_a_run_now_that_is_done_again_is_the_same_run(
+    desk: Desk, pool: Pool, clock: WallClock, state: str
+) -> None:
+    await added(desk)
+    await desk.change(Verb.RUN, 1, owner=OWNER, by="x")
+    async with pool.connection() as connection:
+        await connection.execute("UPDATE questions SET state = %s", [state])
+    clock.now += timedelta(seconds=30)
+
+    assert isinstance(await desk.change(Verb.RUN, 1, owner=OWNER, by="x"), Changed)
+    assert len(await runs_of(pool)) == 1
+    assert [digest.runs for digest in (await desk.listed(OWNER)).digests] == [1]
+
+
 async def test_a_paused_digest_can_be_run_and_stays_paused(desk: Desk, pool: Pool) -> None:
     digest = await added(desk)
     await desk.change(Verb.PAUSE, 1, owner=OWNER, by="x")
@@ -164,11 +179,25 @@ async def test_a_paused_digest_can_be_run_and_stays_paused(desk: Desk, pool: Poo
     assert now.state is State.PAUSED
 
 
+@pytest.mark.parametrize("limits", [Limits(per_user=0, per_channel=4), Limits(per_user=3, per_channel=0)])
+async def test_where_digests_are_switched_off_none_is_run_or_resumed_and_each_can_be_deleted(
+    desk: Desk, pool: Pool, limits: Limits
+) -> None:
+    await added(desk)
+    off = replace(desk, limits=limits)
+
+    assert [digest.next_at for digest in (await off.listed(OWNER)).digests] == [None]
+    for verb in (Verb.RUN, Verb.RESUME):
+        assert await off.change(verb, 1, owner=OWNER, by="x") == Full(limit=0, channel=False)
+    assert await runs_of(pool) == []
+    assert isinstance(await off.change(Verb.DELETE, 1, owner=OWNER, by="x"), Changed)
+
+
 async def test_a_digest_that_was_deleted_just_now_cannot_be_run(desk: Desk, pool: Pool) -> None:
     digest = await added(desk)
     await desk.digests.delete(digest.id)
 
-    run = Run(digest_id=digest.id, why=Why.ASKED, slot=SATURDAY, title=digest.title)
+    run = Run(digest_id=digest.id, why=Why.ASKED, first=SATURDAY, slot=SATURDAY, title=digest.title)
     question = question_of(run, digest, id=uuid4(), key="x")
     assert await desk.digests.run_now(digest.id, question, now=SATURDAY) is False
     assert await runs_of(pool) == []

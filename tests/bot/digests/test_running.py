@@ -6,15 +6,12 @@ from datetime import date, timedelta
 
 import pytest
 
-from bot.digests.base import State, Why
-from bot.digests.notices import OWNER_LEFT, OWNER_LEFT_CHANNEL, Notice
-from bot.people import Presence
+from bot.digests.base import Why
 from bot.storage.seen_stories import SEEN_DAYS
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, TimedOut
 from perplexity.news.summary import MOST
 from perplexity.types import Attempt
 from tests.fakes.digest_office import Office
-from tests.fakes.digests import notices
 from tests.fakes.newsroom import BUDGET, PLANT, TEN, VOLCANO
 
 
@@ -66,27 +63,21 @@ async def test_the_post_before_is_what_news_are_counted_from(office: Office) -> 
     assert report.since == first_at
 
 
-@pytest.mark.parametrize(("days", "recency"), [(1, "day"), (3, "week"), (7, "week"), (8, "month")])
-async def test_a_run_looks_back_as_far_as_the_one_before(office: Office, days: int, recency: str) -> None:
+@pytest.mark.parametrize(
+    ("hours", "back"), [(1, 24), (24, 24), (25, 25), (26, 26), (72, 72), (30 * 24, 30 * 24), (40 * 24, 30 * 24)]
+)
+async def test_a_run_looks_back_to_the_one_before__a_day_at_least_and_a_month_at_most(
+    office: Office, hours: int, back: int
+) -> None:
     await office.told(BUDGET)
-    office.clock.now += timedelta(days=days)
+    assert office.looked_since == office.clock.now.replace(second=0) - timedelta(days=1)
+    office.clock.now += timedelta(hours=hours)
     await office.told(VOLCANO)
 
-    assert [question.filters.recency for question in office.newsroom.questions] == ["day", recency]
+    assert office.looked_since == office.clock.now.replace(second=0) - timedelta(hours=back)
+    assert office.newsroom.questions[-1].filters.after == office.looked_since.date() - timedelta(days=1)
     assert "technology" in office.newsroom.questions[0].text.casefold()
     assert "databases" in office.newsroom.questions[0].text
-
-
-async def test_a_run_that_a_pause_holds_back_has_not_looked(office: Office) -> None:
-    await office.told(BUDGET)
-    office.clock.now += timedelta(days=2)
-    question_id = await office.begin()
-    office.newsroom.meanwhile = lambda: office.digests.set_state(office.digest.id, State.PAUSED, next_at=None)
-    assert await office.report(question_id, VOLCANO) is None
-
-    office.clock.now += timedelta(hours=20)
-    assert await office.told(VOLCANO, why=Why.ASKED) == [VOLCANO]
-    assert [question.filters.recency for question in office.newsroom.questions] == ["day", "week", "week"]
 
 
 async def test_what_is_new_is_chosen_among_all_that_is_found_and_then_eight_are_told(office: Office) -> None:
@@ -109,9 +100,7 @@ LATE = Attempt(provider="P", seconds=1, error_class="TimedOut")
 RESTS = Attempt(provider="Q", seconds=0, error_class="Resting")
 
 
-@pytest.mark.parametrize(
-    "error", [NothingFound("x"), AllProvidersFailed((NOTHING,)), AllProvidersFailed((NOTHING, RESTS))]
-)
+@pytest.mark.parametrize("error", [NothingFound("x"), AllProvidersFailed((NOTHING,))])
 async def test_no_news_at_all_is_nothing_new(office: Office, error: PerplexityError) -> None:
     office.newsroom.error = error
     report = await office.report(await office.begin())
@@ -120,86 +109,29 @@ async def test_no_news_at_all_is_nothing_new(office: Office, error: PerplexityEr
     assert (report.summary, report.stories, report.speaks) == (None, (), False)
 
 
-@pytest.mark.parametrize("error", [TimedOut("x"), AllProvidersFailed((NOTHING, LATE)), AllProvidersFailed(())])
-async def test_a_search_that_fails_is_a_failure(office: Office, error: PerplexityError) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        TimedOut("x"),
+        AllProvidersFailed((NOTHING, LATE)),
+        AllProvidersFailed((RESTS, NOTHING)),
+        AllProvidersFailed(()),
+    ],
+)
+async def test_a_search_that_fails_is_a_failure_and_the_next_run_looks_back_beyond_it(
+    office: Office, error: PerplexityError
+) -> None:
+    await office.told(BUDGET)
+    office.clock.now += timedelta(days=1)
     office.newsroom.error = error
-
     with pytest.raises(type(error)):
         await office.report(await office.begin())
+    await office.settle_all("failed")
 
-
-async def test_a_digest_that_is_gone_or_paused_says_nothing_and_asks_nobody__unless_it_is_wanted(
-    office: Office,
-) -> None:
-    await office.digests.set_state(office.digest.id, State.PAUSED, next_at=None)
-    assert await office.report(await office.begin(), BUDGET) is None
-    assert office.newsroom.questions == []
-    assert await office.told(BUDGET, why=Why.ASKED) == [BUDGET]
-
-    question_id = await office.begin()
-    await office.digests.delete(office.digest.id)
-    assert await office.report(question_id, BUDGET, why=Why.ASKED) is None
-    assert len(office.newsroom.questions) == 1
-
-
-@pytest.mark.parametrize("why", [Why.DUE, Why.ASKED])
-async def test_a_digest_that_is_deleted_while_it_is_made_says_nothing(office: Office, why: Why) -> None:
-    question_id = await office.begin(why=why)
-    office.newsroom.meanwhile = lambda: office.digests.delete(office.digest.id)
-
-    assert await office.report(question_id, BUDGET, why=why) is None
-
-
-async def test_a_digest_that_is_paused_while_it_is_made_says_it_when_it_goes_on(office: Office) -> None:
-    question_id = await office.begin()
-    await office.report(question_id, BUDGET)  # a worker that was interrupted after this
-    office.newsroom.meanwhile = lambda: office.digests.set_state(office.digest.id, State.PAUSED, next_at=None)
-    assert await office.report(question_id, BUDGET) is None
-
-    assert await office.told(BUDGET, why=Why.ASKED) == [BUDGET]
-
-
-@pytest.mark.parametrize(
-    ("presence", "word"), [(Presence.LEFT, OWNER_LEFT), (Presence.LEFT_CHANNEL, OWNER_LEFT_CHANNEL)]
-)
-@pytest.mark.parametrize("why", Why)
-async def test_a_digest_whose_owner_is_gone_stops_asks_nobody_and_has_that_said_once(
-    office: Office, why: Why, presence: Presence, word: str
-) -> None:
-    office.presence = presence
-    question_id = await office.begin(why=why)
-    assert await office.report(question_id, BUDGET, why=why) is None
-    assert await office.report(question_id, BUDGET, why=why) is None  # a worker that was interrupted after this
-
-    digest = await office.digests.get(office.digest.id, now=office.clock.now)
-    assert digest is not None
-    assert (digest.state, digest.next_at) == (State.STOPPED, None)
-    assert office.newsroom.questions == []
-    assert await notices(office.pool) == [Notice(digest_id=digest.id, word=word)]
-
-
-async def test_a_digest_that_its_owner_has_left_goes_on_where_it_ended_when_they_are_back(office: Office) -> None:
+    office.newsroom.error = None
+    office.clock.now += timedelta(days=1)
     await office.told(BUDGET)
-    office.presence = Presence.LEFT_CHANNEL
-    office.clock.now += timedelta(days=3)
-    assert await office.report(await office.begin(), VOLCANO) is None
-
-    office.presence = Presence.HERE
-    await office.digests.set_state(office.digest.id, State.ACTIVE, next_at=office.clock.now)
-    assert await office.told(BUDGET, VOLCANO) == [VOLCANO]
-    assert [question.filters.recency for question in office.newsroom.questions] == ["day", "week"]
-
-
-async def test_an_app_that_is_let_in_no_more_pays_nobody_and_goes_on_where_it_ended(office: Office) -> None:
-    await office.told(BUDGET)
-    office.presence = Presence.UNREACHABLE
-    office.clock.now += timedelta(days=3)
-    assert await office.report(await office.begin(), VOLCANO) is None
-    assert len(office.newsroom.questions) == 1
-
-    office.presence = Presence.HERE
-    assert await office.told(VOLCANO) == [VOLCANO]
-    assert office.newsroom.questions[-1].filters.recency == "week"
+    assert office.looked_since == office.clock.now.replace(second=0) - timedelta(days=2)
 
 
 @pytest.mark.parametrize(

@@ -105,9 +105,10 @@ async def test_what_was_missed_is_run_once_and_goes_on_as_usual(pool: Pool) -> N
     counts.append(await ticker.tick())
 
     assert counts == [1, 0, 1]
-    assert [(run.why, run.slot) for run in await runs_of(pool)] == [
-        (Why.DUE, datetime(2026, 11, 25, 8, 0, tzinfo=UTC)),
-        (Why.DUE, datetime(2026, 11, 26, 8, 0, tzinfo=UTC)),
+    monday, wednesday, thursday = (datetime(2026, 11, day, 8, 0, tzinfo=UTC) for day in (23, 25, 26))
+    assert [(run.why, run.first, run.slot) for run in await runs_of(pool)] == [
+        (Why.DUE, monday, wednesday),
+        (Why.DUE, thursday, thursday),
     ]
 
 
@@ -157,6 +158,17 @@ async def test_many_that_are_due_at_once_are_shared_out(pool: Pool, another_pool
 
     assert sum(counts) == 30
     assert Counter(run.digest_id for run in await runs_of(pool)) == Counter(ids)
+
+
+async def test_where_digests_are_switched_off_none_runs_until_they_are_on_again(pool: Pool) -> None:
+    clock = WallClock(SATURDAY)
+    digests = Digests(pool, no_job)
+    await kept(digests, uuid4(), wish("9:00"))
+    clock.now += timedelta(days=2)
+
+    assert await Ticker(digests=digests, now=clock, off=True).tick() == 0
+    assert await runs_of(pool) == []
+    assert await Ticker(digests=digests, now=clock).tick() == 1
 
 
 async def test_a_ticker_outlives_a_database_that_is_away(pool: Pool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
@@ -312,6 +312,17 @@ async def test_news_of_the_past_day_is_asked_for_unless_another_time_is_named(
     assert (question.news, question.filters, asked.content) == (True, sent, "chips technology news")
     assert told in form.content
     assert "It is 2026-11-21 14:05, UTC." in form.content
+
+
+@pytest.mark.parametrize(("hours", "most"), [(1, 8), (25, 8), (48, 16), (72, 24), (700, 24)])
+async def test_news_since_a_moment_are_the_more_stories_the_longer_ago_it_is(hours: int, most: int) -> None:
+    provider, since = Newsroom(lines(5)), NOW - timedelta(hours=hours)
+
+    await news_summary(provider, category="tech", since=since, now=NOW)
+
+    (question,) = provider.questions
+    assert question.filters == Filters(after=since.date() - timedelta(days=1))
+    assert f"technology news since {since:%Y-%m-%d %H:%M} and list 5 to {most} stories" in question.messages[0].content
 
 
 async def test_a_category_that_there_is_not_is_refused_before_anybody_is_asked() -> None:

@@ -1,0 +1,127 @@
+"""Runs of which nothing is posted: the digest is paused or deleted, or its owner or the app is not there any more."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+
+from bot.blocks.digests import digest_messages
+from bot.digests.base import State, Why
+from bot.digests.notices import OWNER_LEFT, OWNER_LEFT_CHANNEL, Notice
+from bot.digests.report import Report
+from bot.people import Presence
+from bot.storage.digests import Limits
+from tests.fakes.digest_office import Office
+from tests.fakes.digests import NOBODY, SATURDAY, notices, wish
+from tests.fakes.newsroom import BUDGET, VOLCANO
+
+
+def held(report: Report | None) -> float | None:
+    """Return what a run cost of which nothing is posted."""
+    assert report is not None
+    assert digest_messages(report) == ()
+    return report.cost_usd
+
+
+async def test_a_run_that_a_pause_holds_back_has_not_looked(office: Office) -> None:
+    await office.told(BUDGET)
+    office.clock.now += timedelta(days=2)
+    question_id, looked = await office.begin(), office.clock.now.replace(second=0) - timedelta(days=2)
+    office.newsroom.meanwhile = lambda: office.digests.set_state(office.digest.id, State.PAUSED, next_at=None)
+    assert held(await office.report(question_id, VOLCANO)) == 0.01
+
+    office.clock.now += timedelta(hours=20)
+    assert await office.told(VOLCANO, why=Why.ASKED) == [VOLCANO]
+    assert office.looked_since == looked
+
+
+async def test_a_digest_that_is_gone_or_paused_says_nothing_and_asks_nobody__unless_it_is_wanted(
+    office: Office,
+) -> None:
+    await office.digests.set_state(office.digest.id, State.PAUSED, next_at=None)
+    assert held(await office.report(await office.begin(), BUDGET)) == 0
+    assert office.newsroom.questions == []
+    assert await office.told(BUDGET, why=Why.ASKED) == [BUDGET]
+
+    question_id = await office.begin()
+    await office.digests.delete(office.digest.id)
+    assert await office.report(question_id, BUDGET, why=Why.ASKED) is None
+    assert len(office.newsroom.questions) == 1
+
+
+@pytest.mark.parametrize("why", [Why.DUE, Why.ASKED])
+async def test_a_digest_that_is_deleted_while_it_is_made_says_nothing(office: Office, why: Why) -> None:
+    question_id = await office.begin(why=why)
+    office.newsroom.meanwhile = lambda: office.digests.delete(office.digest.id)
+
+    assert held(await office.report(question_id, BUDGET, why=why)) == 0.01
+
+
+async def test_a_digest_that_is_paused_while_it_is_made_says_it_when_it_goes_on(office: Office) -> None:
+    question_id = await office.begin()
+    await office.report(question_id, BUDGET)  # a worker that was interrupted after this
+    office.newsroom.meanwhile = lambda: office.digests.set_state(office.digest.id, State.PAUSED, next_at=None)
+    assert held(await office.report(question_id, BUDGET)) == 0.01
+
+    assert await office.told(BUDGET, why=Why.ASKED) == [BUDGET]
+
+
+@pytest.mark.parametrize("why", Why)
+async def test_a_digest_whose_owner_s_account_is_closed_makes_room_asks_nobody_and_has_that_said_once(
+    office: Office, why: Why
+) -> None:
+    office.presence = Presence.LEFT
+    question_id = await office.begin(why=why)
+    assert held(await office.report(question_id, BUDGET, why=why)) == 0
+    assert await office.report(question_id, BUDGET, why=why) is None  # a worker that was interrupted after this
+
+    assert office.newsroom.questions == []
+    assert await notices(office.pool) == [
+        Notice(digest_id=office.digest.id, word=OWNER_LEFT, title="Technology: databases")
+    ]
+    full = await office.digests.add(
+        wish(), id=uuid4(), owner=NOBODY, channel_id="C1", next_at=SATURDAY, limits=Limits(per_user=1, per_channel=1)
+    )
+    assert full is None
+
+
+@pytest.mark.parametrize("why", Why)
+async def test_a_digest_whose_owner_left_the_channel_stops_asks_nobody_and_has_that_said_once(
+    office: Office, why: Why
+) -> None:
+    office.presence = Presence.LEFT_CHANNEL
+    question_id = await office.begin(why=why)
+    assert held(await office.report(question_id, BUDGET, why=why)) == 0
+    assert held(await office.report(question_id, BUDGET, why=why)) == 0  # a worker that was interrupted after this
+
+    digest = await office.digests.get(office.digest.id, now=office.clock.now)
+    assert digest is not None
+    assert (digest.state, digest.next_at) == (State.STOPPED, None)
+    assert office.newsroom.questions == []
+    assert await notices(office.pool) == [Notice(digest_id=digest.id, word=OWNER_LEFT_CHANNEL)]
+
+
+async def test_a_digest_that_its_owner_has_left_goes_on_where_it_ended_when_they_are_back(office: Office) -> None:
+    await office.told(BUDGET)
+    office.presence = Presence.LEFT_CHANNEL
+    office.clock.now += timedelta(days=3)
+    assert held(await office.report(await office.begin(), VOLCANO)) == 0
+
+    office.presence = Presence.HERE
+    await office.digests.set_state(office.digest.id, State.ACTIVE, next_at=office.clock.now)
+    assert await office.told(BUDGET, VOLCANO) == [VOLCANO]
+    assert office.looked_since == office.clock.now.replace(second=0) - timedelta(days=3)
+
+
+async def test_an_app_that_is_let_in_no_more_pays_nobody_and_goes_on_where_it_ended(office: Office) -> None:
+    await office.told(BUDGET)
+    office.presence = Presence.UNREACHABLE
+    office.clock.now += timedelta(days=3)
+    assert held(await office.report(await office.begin(), VOLCANO)) == 0
+    assert len(office.newsroom.questions) == 1
+
+    office.presence = Presence.HERE
+    assert await office.told(VOLCANO) == [VOLCANO]
+    assert office.looked_since == office.clock.now.replace(second=0) - timedelta(days=3)
