@@ -15,8 +15,9 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 run: $(VENV)/local.stamp  ## serve on PORT (3000): a local page, or Slack when its tokens are set
 	@exec $(BIN)/python -m bot run
 
+# Most of the suite's time is waiting. Each worker has a Postgres of its own.
 test: $(VENV)/dev.stamp  ## the whole suite, with a real Postgres and, where there is one, a real browser
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest --numprocesses=logical --maxprocesses=8 --dist=worksteal $(ARGS)
 
 check: $(VENV)/dev.stamp  ## style, types, the direction of imports, the files for containers
 	$(BIN)/ruff check .
