@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from perplexity.citations import cite
 from perplexity.cli.lines import last_line
 from perplexity.cli.printable import on_one_line, printable
+from perplexity.quoting import told
 from perplexity.types import Answer, AnswerKind, SearchResults, Source
 
 
@@ -28,10 +29,11 @@ def results_text(results: SearchResults, remarks: Sequence[str]) -> str:
 def shown(answer: Answer) -> tuple[str, tuple[Source, ...], int]:
     """Return the text, its markers numbered by first use, the sources they stand for, and how many others there are.
 
-    Without a marker all sources are listed. Passages keep their numbers, and all their sources are listed.
+    Without a marker all sources are listed. Passages keep their numbers, and all their sources are listed; a page's own
+    `[1]` is ‹1›.
     """
     if answer.kind is AnswerKind.PASSAGES:
-        return answer.text, answer.sources, 0
+        return told(answer), answer.sources, 0
     cited = cite(answer.text, answer.sources)
     return (cited.text, cited.sources, len(cited.others)) if cited.sources else (cited.text, answer.sources, 0)
 

@@ -20,6 +20,7 @@ from perplexity.cli.markdown import markdown
 from perplexity.cli.plain import shown
 from perplexity.cli.printable import on_one_line, printable
 from perplexity.errors import StreamTruncated
+from perplexity.quoting import quoted
 from perplexity.types import Answer, AnswerKind, Done, Event, SearchQueries, SearchResults, Source, Sources, TextDelta
 
 _REDRAWN_SECONDS = 0.1
@@ -102,7 +103,9 @@ class Screen:
         """Show the rest of the text; all of it, where the service put right what was shown already."""
         if answer.kind is AnswerKind.PASSAGES:
             for passage in answer.passages:
-                self._console.print(Padding(Text(f"“{printable(passage.text)}” [{passage.source}]"), (0, 0, 1, 2)))
+                self._console.print(
+                    Padding(Text(f"“{printable(quoted(passage.text))}” [{passage.source}]"), (0, 0, 1, 2))
+                )
             return
         text = printable(shown(answer)[0])
         rest = growing.rest(text)

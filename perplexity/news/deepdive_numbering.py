@@ -12,9 +12,13 @@ from perplexity.types import Source
 
 @dataclass(frozen=True, kw_only=True)
 class Numbering:
-    """The sources that the texts so far refer to: a source's number is its place. `orphans` were removed so far."""
+    """The sources that the texts so far refer to: a source's number is its place, and that of its address.
+
+    `orphans` were removed so far.
+    """
 
     sources: tuple[Source, ...] = ()
+    addresses: tuple[str, ...] = ()
     orphans: int = 0
 
     def text(self, text: str, sources: Sequence[Source]) -> tuple[str, Numbering]:
@@ -37,8 +41,8 @@ class Numbering:
 
     def _with(self, source: Source) -> tuple[Numbering, int]:
         address = linkable(source.url) or source.url
-        for known in self.sources:
-            if (linkable(known.url) or known.url) == address:
-                return self, known.number
-        number = len(self.sources) + 1
-        return replace(self, sources=(*self.sources, replace(source, number=number, aliases=()))), number
+        if address in self.addresses:
+            return self, self.addresses.index(address) + 1
+        listed = replace(source, number=len(self.sources) + 1, aliases=())
+        grown = replace(self, sources=(*self.sources, listed), addresses=(*self.addresses, address))
+        return grown, listed.number

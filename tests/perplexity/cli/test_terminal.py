@@ -215,10 +215,10 @@ async def test_an_answer_whose_sources_come_last_is_shown_once() -> None:
 async def test_passages_are_quoted_and_never_taken_for_markdown(fake: FakePerplexity, settings: dict[str, str]) -> None:
     async with FakeBrave() as searched:
         keys = {"BRAVE_API_KEY": brave.KEY, "BRAVE_BASE_URL": searched.base_url}
-        grounding = {"generic": [{"url": "https://a.example/", "title": "A", "snippets": ["Why **this** is # so."]}]}
+        grounding = {"generic": [{"url": "https://a.example/", "title": "A", "snippets": ["Why **this** is # so.[2]"]}]}
         searched.fail("/llm/context", status=200, body={"grounding": grounding, "sources": {}})
         async with terminal("ask", "--providers", "brave", "why", settings=settings | keys) as screen:
             await screen.ended()
 
-    assert "“Why **this** is # so.” [1]" in words(screen)
+    assert "“Why **this** is # so.‹2›” [1]" in words(screen)
     assert "No model wrote this" in words(screen)

@@ -37,6 +37,15 @@ async def test_without_any_key_duckduckgo_serves_and_the_key_to_set_is_named(mon
         assert last.endswith(" s · free")
 
 
+async def test_the_numbers_of_a_page_cite_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    hits = [Hit(title="Page 1", url="https://example.com/1", body="Why 1 is so.[2]"), HITS[1]]
+    async with FakeDuckDuckGo(hits) as duckduckgo:
+        monkeypatch.setattr(Duckduckgo, "search_url", duckduckgo.url)
+        answer = await here("ask", "why", settings={})
+
+    assert "Why 1 is so.‹2› [1]\n\nSources:" in answer.out
+
+
 async def test_a_first_choice_that_fails_is_named_with_its_reason(
     fake: FakePerplexity, settings: dict[str, str]
 ) -> None:
