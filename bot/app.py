@@ -12,6 +12,7 @@ from bot.admins import Admins
 from bot.answering import Answering
 from bot.asking import opened_asked
 from bot.attempt_log import AttemptLog
+from bot.background import Background
 from bot.bolt import bolt_app
 from bot.commands import COMMANDS
 from bot.delivery.announcing import Announcing
@@ -72,10 +73,16 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
             response_urls=response_urls,
             slack_api_url=slack.api_url,
         )
-        filing = await stack.enter_async_context(
-            Filing(client=client, chat=chat, questions=questions, stages=stages, persona=settings.persona_name)
+        background = await stack.enter_async_context(Background())
+        filing = Filing(
+            client=client,
+            chat=chat,
+            questions=questions,
+            stages=stages,
+            persona=settings.persona_name,
+            background=background,
         )
-        stopping = await stack.enter_async_context(Stopping(stages=stages, providers=asked.providers))
+        stopping = Stopping(stages=stages, providers=asked.providers, background=background)
         digests = DigestRoom.of(settings, Digests(pool, jobs.defer), client=client, chat=chat, patience=patience)
         working = Working(
             questions=questions,

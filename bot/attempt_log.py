@@ -7,10 +7,11 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 
 from psycopg import Error
 
+from bot.clock import utc_now
 from bot.storage.attempts import Attempts, TimedAttempt
 from bot.storage.patience import AWAY
 from perplexity.types import Attempt
@@ -21,11 +22,6 @@ MOST_WAITING = 1_000
 """While the database is away for long the oldest are dropped."""
 
 FORGET_SECONDS = 3_600.0
-
-
-def utc_now() -> datetime:
-    """Return the wall clock's time with its zone."""
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, kw_only=True)

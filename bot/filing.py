@@ -5,18 +5,16 @@ https://docs.slack.dev/reference/methods/files.completeUploadExternal
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Self
+from dataclasses import dataclass
 from uuid import UUID
 
 from slack_sdk.errors import SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.background import Background
 from bot.commands.deepdive import DEEPDIVE
 from bot.delivery.chat import FAILURES, Chat
 from bot.scopes import FILES
@@ -32,7 +30,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(kw_only=True)
 class Filing:
-    """Sends files in the background, since Slack's three calls for one take longer than a click may; waits at its end.
+    """Sends files in the background, since Slack's three calls for one take longer than a click may.
 
     `granted` is whether the bot token is known to have the scope. `persona` is who wrote the analyses.
     """
@@ -42,16 +40,8 @@ class Filing:
     questions: Questions
     stages: Stages
     persona: str
+    background: Background
     granted: bool = False
-    tasks: set[asyncio.Task[None]] = field(default_factory=set)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await asyncio.gather(*self.tasks)
 
     async def allowed(self) -> bool:
         """Tell whether files can be sent; Slack is asked until it says so, for the scope can be added any time."""
@@ -76,9 +66,7 @@ class Filing:
 
     def begin(self, report: DeepDive, user_id: str, *, sorry: Callable[[], Awaitable[None]]) -> None:
         """Have a report sent to a person directly; `sorry` is called where that cannot be done."""
-        task = asyncio.create_task(self._sent(report, user_id, sorry))
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
+        self.background.begin(self._sent(report, user_id, sorry))
 
     async def _sent(self, report: DeepDive, user_id: str, sorry: Callable[[], Awaitable[None]]) -> None:
         try:

@@ -11,7 +11,7 @@ from typing import IO, Any
 FIELDS = frozenset({
     "question", "command", "surface", "state", "attempt", "returns", "part", "parts", "chars", "seconds", "cost_usd",
     "provider", "model", "effort", "error", "status", "method", "path", "count", "version", "route", "reference",
-    "request_id", "port", "setting", "digest",
+    "request_id", "port", "setting", "digest", "stage",
 })  # fmt: skip
 """The extra fields that an event may carry. Text of a question or an answer is none of them."""
 

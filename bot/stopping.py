@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Self
+from dataclasses import dataclass
 from uuid import UUID
 
+from bot.background import Background
 from bot.storage.patience import AWAY
 from bot.storage.stages import Stages
 from perplexity.errors import PerplexityError
@@ -21,28 +19,18 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Stopping:
-    """Cancels runs in the background, which go on though nobody is connected; at its own end it waits for these calls.
+    """Cancels runs in the background, which go on though nobody is connected.
 
     What is asked over an open connection ends with it, when the worker notices.
     """
 
     stages: Stages
     providers: Sequence[Provider]
-    tasks: set[asyncio.Task[None]] = field(default_factory=set)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await asyncio.gather(*self.tasks)
+    background: Background
 
     def begin(self, question_id: UUID) -> None:
         """Have a question's runs cancelled; not waited for, since a click wants its answer at once."""
-        task = asyncio.create_task(self._cancel_runs(question_id))
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
+        self.background.begin(self._cancel_runs(question_id))
 
     async def _cancel_runs(self, question_id: UUID) -> None:
         try:

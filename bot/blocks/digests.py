@@ -93,7 +93,7 @@ def _plan(report: Report) -> Iterator[str]:
     """Yield when the digest comes by whose clock, and where it still does, when next; not escaped yet."""
     schedule = report.digest.wish.schedule
     yield f"digest {report.digest.number}"
-    yield f"{schedule.words} ({schedule.tz.key})"
+    yield schedule.words_with_zone
     if report.digest.next_at is not None:
         yield f"next on {moment_in_words(report.digest.next_at, tz=schedule.tz)}"
 

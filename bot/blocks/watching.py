@@ -9,6 +9,7 @@ from bot.blocks.elements import context, lines, section
 from bot.blocks.escaping import code, escape, one_line, shorten
 from bot.blocks.grey_line import dollars
 from bot.digests.base import (
+    EXAMPLE,
     Added,
     AlreadyRunning,
     Changed,
@@ -24,7 +25,6 @@ from bot.digests.base import (
 from bot.digests.schedule import days_in_words, moment_in_words
 
 _TITLE = 200
-_EXAMPLE = 'technology "open source databases" weekdays 9:00'
 _STATES = {State.ACTIVE: "switched off here", State.PAUSED: "paused", State.STOPPED: "stopped itself"}
 NO_ZONE = (
     "I could not find out your time zone, so it goes by UTC. To change that, set your time zone in Slack, "
@@ -54,8 +54,7 @@ def title(text: str) -> str:
 
 def when(digest: Digest) -> str:
     """Return a digest's schedule with its zone: "weekdays at 9:00 (Europe/Berlin)"."""
-    schedule = digest.wish.schedule
-    return f"{schedule.words} ({escape(schedule.zone)})"
+    return escape(digest.wish.schedule.words_with_zone)
 
 
 def next_time(digest: Digest) -> str:
@@ -158,5 +157,5 @@ def _hint(reply: WatchReply, *, call: str) -> str:
         case Listed(digests=digests) if digests:
             return f"{code(f'{call} pause N')}, and so {code('resume')}, {code('delete')} and {code('run')}"
         case Listed():
-            return f"For example {code(f'{call} {_EXAMPLE}')}"
+            return f"For example {code(f'{call} {EXAMPLE}')}"
     return ""

@@ -8,13 +8,10 @@ from datetime import UTC, datetime
 from bot.blocks.base import Audience, OutgoingMessage
 from bot.blocks.news import news_messages
 from bot.commands.base import Command, Work
+from bot.commands.categories import read_category
 from bot.commands.filters import COUNTRY, DOMAIN, LANG, PUBLIC, RECENCY, audience, read_filters, usage_errors
-from bot.commands.hints import quoted
 from bot.commands.options import Grammar, parse_options
-from bot.errors import UsageError
-from perplexity.errors import InvalidRequest
 from perplexity.filters import Filters
-from perplexity.news.categories import CATEGORIES, category
 from perplexity.news.summary import NewsSummary, news_summary, of_the_day
 from perplexity.queries import parse_query
 
@@ -44,26 +41,11 @@ def parse(text: str) -> NewsRequest:
     """Read what follows `/news`. Raises UsageError."""
     arguments = parse_options(text, GRAMMAR)
     first, *rest = arguments.text.split(maxsplit=1) or [""]
-    if not first:
-        raise UsageError(f"There is no category behind the options. There are {_listed()}.")
+    named = read_category(first)
     with usage_errors():
         filters = of_the_day(read_filters(arguments))
         topic = parse_query(rest[0]) if rest else ""
-    return NewsRequest(category=_category(first), topic=topic, filters=filters, public=PUBLIC.name in arguments.given)
-
-
-def _category(word: str) -> str:
-    try:
-        return category(word)
-    except InvalidRequest as error:
-        meant, asked, _ = (error.allowed or "").partition("? ")
-        hint = f"D{meant[1:]}? " if asked else ""
-        raise UsageError(f"{quoted(word)} is no category of news. {hint}There are {_listed()}.") from None
-
-
-def _listed() -> str:
-    *names, last = CATEGORIES
-    return f"{', '.join(names)} and {last}"
+    return NewsRequest(category=named, topic=topic, filters=filters, public=PUBLIC.name in arguments.given)
 
 
 async def answer(request: NewsRequest, work: Work) -> NewsSummary:

@@ -15,11 +15,11 @@ from itertools import pairwise
 from bot.commands.hints import quoted
 from bot.commands.times import TIME, TIMES, read_time
 from bot.commands.words import DASHES
+from bot.digests.base import EXAMPLE
 from bot.digests.schedule import DAILY, DAYS, WEEKDAYS, WEEKENDS
 from bot.errors import UsageError
 
 DAY_WORDS = "`daily`, `weekdays`, `weekends`, or days such as `monday`, `tue,thu` or `mon-fri`"
-EXAMPLE = 'technology "open source databases" weekdays 9:00'
 
 _SETS = {
     **dict.fromkeys(("daily", "everyday", "every day", "each day", "all days"), DAILY),

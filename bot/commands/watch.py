@@ -10,7 +10,7 @@ from bot.commands.base import Command, Option, Work
 from bot.commands.hints import quoted
 from bot.commands.options import Grammar, parse_options
 from bot.commands.wishes import read_wish
-from bot.digests.base import Owner, Verb, WatchReply, Wish
+from bot.digests.base import EXAMPLE, Owner, Verb, WatchReply, Wish
 from bot.errors import UsageError
 
 ALWAYS = Option(
@@ -108,7 +108,7 @@ WATCH = Command(
     usage='CATEGORY ["TOPIC"] [weekdays] 9:00 | list | pause N | resume N | delete N | run N',
     options=GRAMMAR.options,
     examples=(
-        ('technology "open source databases" weekdays 9:00', "posted here, Monday to Friday, by your clock"),
+        (EXAMPLE, "posted here, Monday to Friday, by your clock"),
         ("science mon,thu 5:30pm", "a whole category, on two days"),
         ("business daily 8:00 --always fri", "on Fridays there is a post even when nothing is new"),
         ("list", "your digests, with their numbers"),

@@ -11,14 +11,14 @@ import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from bot.commands.categories import read_category
 from bot.commands.hints import quoted
-from bot.commands.timing import DAY_WORDS, EXAMPLE, SPELLED, Timing, beginning, read_days, read_timing, unsure
+from bot.commands.timing import DAY_WORDS, SPELLED, Timing, beginning, read_days, read_timing, unsure
 from bot.commands.words import DOUBLE_QUOTES
-from bot.digests.base import Wish
+from bot.digests.base import EXAMPLE, Wish
 from bot.digests.schedule import DAILY, Schedule, days_in_words
 from bot.errors import UsageError
 from perplexity.errors import InvalidRequest
-from perplexity.news.categories import category
 from perplexity.queries import parse_query
 
 _PHRASE = re.compile(rf"(?<!\w)[{DOUBLE_QUOTES}][^{DOUBLE_QUOTES}]*[{DOUBLE_QUOTES}]")
@@ -39,7 +39,7 @@ def read_wish(text: str, *, silence: Iterable[str] = ()) -> Wish:
     place = beginning(_PHRASE.sub(lambda phrase: "x" * len(phrase[0]), text))
     subject, timing = text[:place].rstrip(" ,"), read_timing(text[place:])
     first, _, topic = subject.partition(" ")
-    named = _category(first)
+    named = read_category(first)
     if topic and not _PHRASE.fullmatch(topic):
         _check_end(topic, timing, behind=text[place:])
     days = DAILY if timing.days is None else timing.days
@@ -72,14 +72,6 @@ def _silence(words: str, days: frozenset[int]) -> frozenset[int]:
     if not told:
         raise UsageError(f"On {quoted(words)} this digest never runs: its days are {days_in_words(days)}.")
     return told
-
-
-def _category(word: str) -> str:
-    try:
-        return category(word)
-    except InvalidRequest as error:
-        problem = f"{quoted(word)} is no category of news." if word else "Which category of news?"
-        raise UsageError(f"{problem} {_sentence(error.allowed)}") from None
 
 
 def _topic(text: str) -> str:

@@ -9,8 +9,9 @@ from datetime import datetime
 
 from bot.blocks import gate
 from bot.blocks.base import Audience, OutgoingMessage
+from bot.clock import utc_now
 from bot.delivery.chat import Chat
-from bot.delivery.deliver import Superseded, utc_now
+from bot.delivery.deliver import Superseded
 from bot.delivery.posting import CannotLook, Found, Looked, NotThere, Posting, Sent, TryLater
 from bot.delivery.response_url import ResponseUrls, may_use
 from bot.delivery.ways import is_open

@@ -9,12 +9,13 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from random import uniform
 
 from bot.blocks import gate
 from bot.blocks.base import Audience
 from bot.blocks.plain import plain
+from bot.clock import utc_now
 from bot.delivery.chat import Chat
 from bot.delivery.posting import Posting, Refused, Sent, TryLater, WayClosed
 from bot.delivery.response_url import ResponseUrls
@@ -38,11 +39,6 @@ BLIND_TRIES = 2
 
 class Superseded(Exception):
     """Another worker holds the question now, so this one says nothing more."""
-
-
-def utc_now() -> datetime:
-    """Return the wall clock's time with its zone."""
-    return datetime.now(UTC)
 
 
 def all_ways(chat: Chat, response_urls: ResponseUrls, *, slack_api_url: str) -> tuple[Way, ...]:

@@ -11,8 +11,8 @@ from bot.blocks import gate
 from bot.blocks.base import Audience, OutgoingMessage
 from bot.blocks.plain import plain
 from bot.blocks.progress import stopped_message
+from bot.clock import utc_now
 from bot.delivery.chat import Chat
-from bot.delivery.deliver import utc_now
 from bot.delivery.posting import Posting, Refused, Sent, TryLater
 from bot.delivery.response_url import ResponseUrls
 from bot.delivery.ways import is_open

@@ -11,6 +11,9 @@ from uuid import UUID
 
 from bot.digests.schedule import Schedule
 
+EXAMPLE = 'technology "open source databases" weekdays 9:00'
+"""How a digest is asked for."""
+
 
 class Verb(StrEnum):
     """What its owner can do with a digest that there is; the value is the word to type."""

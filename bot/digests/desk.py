@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID, uuid4
 
+from bot.clock import utc_now
 from bot.digests.base import (
     Added,
     AlreadyRunning,
@@ -26,7 +27,6 @@ from bot.digests.base import (
 from bot.digests.runs import Run, question_of
 from bot.digests.schedule import zone_of
 from bot.digests.slots import next_slot
-from bot.digests.tick import utc_now
 from bot.storage.digests import Digests, Limits
 
 

@@ -8,10 +8,10 @@ from uuid import UUID
 from bot.blocks.base import Audience, OutgoingMessage
 from bot.blocks.digest_notices import diverted_message, orphaned_message, unmade_message, unnamed_message
 from bot.blocks.digests import stopped_message
+from bot.clock import utc_now
 from bot.commands.base import Command, Work
 from bot.digests.base import Digest, Owner, State
 from bot.digests.runs import SURFACE
-from bot.digests.tick import utc_now
 from bot.storage.digests import Digests
 from bot.storage.patience import Patience
 from bot.storage.questions import NewQuestion

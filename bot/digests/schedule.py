@@ -36,6 +36,11 @@ class Schedule:
         """Return it as people say it: "weekdays at 9:00"."""
         return f"{days_in_words(self.days)} at {clock(self.at)}"
 
+    @property
+    def words_with_zone(self) -> str:
+        """Return it with whose clock that is by: "weekdays at 9:00 (Europe/Berlin)"."""
+        return f"{self.words} ({self.tz.key})"
+
 
 def zone_of(name: str) -> ZoneInfo:
     """Return the rules of a zone; those of UTC, which say their name, for one that this computer does not know."""

@@ -6,10 +6,11 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from uuid import UUID, uuid4
 
+from bot.clock import utc_now
 from bot.digests.base import Digest
 from bot.digests.runs import plan
 from bot.digests.slots import next_slot
@@ -19,11 +20,6 @@ from bot.storage.patience import AWAY
 log = logging.getLogger(__name__)
 
 MINUTE = 60.0
-
-
-def utc_now() -> datetime:
-    """Return the wall clock's time with its zone."""
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, kw_only=True)

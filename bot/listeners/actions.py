@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -12,13 +10,13 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.commands.notices import notice_message
 from bot.journal import Written
+from bot.listeners.clicks import clicker, response_url, said_in_time
 from bot.listeners.services import Services
 from bot.storage.patience import AWAY
 from bot.storage.questions import NewQuestion, QuestionRow
 
 log = logging.getLogger(__name__)
 
-TELL_SECONDS = 0.5
 DATABASE_AWAY = "I can’t ask again just now: my database is away. Please click again in a minute."
 UNKNOWN = "I no longer know this question. Please ask it again."
 SOMEBODY_ELSE_S = "Only the person who asked can have this asked again."
@@ -30,7 +28,7 @@ def register(app: AsyncApp, services: Services) -> None:
     @app.action("retry")
     async def retry(ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
         if problem := await ask_again(body, action, services):
-            await _tell(body, problem, services)
+            await said_in_time(services.tell(response_url(body), notice_message(problem)))
         await ack()
 
 
@@ -51,7 +49,7 @@ async def ask_again(body: dict[str, Any], action: dict[str, Any], services: Serv
 
 async def _ask_again(question_id: UUID, body: dict[str, Any], services: Services) -> str | None:
     earlier = await services.questions.get(question_id)
-    if earlier is None or earlier.user_id != _user(body):
+    if earlier is None or earlier.user_id != clicker(body):
         log.warning("click.stale", extra={"error": "unknown question" if earlier is None else "not the asker"})
         return UNKNOWN if earlier is None else SOMEBODY_ELSE_S
     question = _again(earlier, body, services)
@@ -75,21 +73,10 @@ def _again(earlier: QuestionRow, body: dict[str, Any], services: Services) -> Ne
         team_id=earlier.team_id,
         channel_id=earlier.channel_id,
         user_id=earlier.user_id,
-        response_url=None if in_thread else _response_url(body),
+        response_url=None if in_thread else response_url(body),
         thread_ts=earlier.thread_ts,
         message_ts=_clicked(body, earlier.channel_id) if in_thread else None,
     )
-
-
-async def _tell(body: dict[str, Any], problem: str, services: Services) -> None:
-    """Say it within the three seconds that the click's acknowledgement has, or not at all."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(TELL_SECONDS):
-            await services.tell(_response_url(body), notice_message(problem))
-
-
-def _response_url(body: dict[str, Any]) -> str | None:
-    return str(body.get("response_url") or "") or None
 
 
 def _clicked(body: dict[str, Any], channel: str) -> str | None:
@@ -98,8 +85,3 @@ def _clicked(body: dict[str, Any], channel: str) -> str | None:
     if not isinstance(container, dict) or container.get("channel_id") != channel:
         return None
     return str(container.get("message_ts") or "") or None
-
-
-def _user(body: dict[str, Any]) -> str:
-    user = body.get("user")
-    return str(user.get("id", "")) if isinstance(user, dict) else ""

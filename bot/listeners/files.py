@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.commands.notices import notice_message
-from bot.listeners.actions import TELL_SECONDS
+from bot.listeners.clicks import clicker, response_url, said_in_time
 from bot.listeners.services import Services
 from bot.storage.patience import AWAY
 from perplexity.news.deepdive_types import DeepDive
@@ -26,15 +24,11 @@ def register(app: AsyncApp, services: Services) -> None:
 
     @app.action("as_file")
     async def as_file(ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
-        url = str(body.get("response_url") or "") or None
+        url = response_url(body)
         report = await wanted(str(action.get("value", "")), services)
-        # Said within the three seconds that the click has, or not at all.
-        with suppress(TimeoutError):
-            async with asyncio.timeout(TELL_SECONDS):
-                await services.tell(url, notice_message(report if isinstance(report, str) else COMING))
+        await said_in_time(services.tell(url, notice_message(report if isinstance(report, str) else COMING)))
         if not isinstance(report, str):
-            user = str((body.get("user") or {}).get("id", ""))
-            services.send_file(report, user, sorry=lambda: services.tell(url, notice_message(NOT_SENT)))
+            services.send_file(report, clicker(body), sorry=lambda: services.tell(url, notice_message(NOT_SENT)))
         await ack()
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +10,7 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.blocks.progress import stopped_message
 from bot.commands.notices import notice_message
-from bot.listeners.actions import TELL_SECONDS
+from bot.listeners.clicks import clicker, response_url, said_in_time
 from bot.listeners.services import Services
 from bot.storage.patience import AWAY
 
@@ -30,15 +28,12 @@ def register(app: AsyncApp, services: Services) -> None:
 
     @app.action("stop")
     async def stop(ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
-        url = str(body.get("response_url") or "") or None
-        problem = await stopped(str(action.get("value", "")), user=_user(body), services=services)
-        # Said within the three seconds that the click has, or not at all.
-        with suppress(TimeoutError):
-            async with asyncio.timeout(TELL_SECONDS):
-                if problem is None:
-                    await services.replace(url, stopped_message())
-                else:
-                    await services.tell(url, notice_message(problem))
+        url = response_url(body)
+        problem = await stopped(str(action.get("value", "")), user=clicker(body), services=services)
+        if problem is None:
+            await said_in_time(services.replace(url, stopped_message()))
+        else:
+            await said_in_time(services.tell(url, notice_message(problem)))
         await ack()
 
 
@@ -64,8 +59,3 @@ async def _stopped(question_id: UUID, *, user: str, services: Services) -> str |
     services.metrics.settled(command=row.command, state="stopped")
     log.info("question.stopped", extra={"question": str(question_id), "command": row.command})
     return None
-
-
-def _user(body: dict[str, Any]) -> str:
-    user = body.get("user")
-    return str(user.get("id", "")) if isinstance(user, dict) else ""

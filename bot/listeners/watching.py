@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
-from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -17,7 +15,7 @@ from bot.blocks.watching import watch_message
 from bot.commands.notices import notice_message
 from bot.digests.base import NoSuchDigest, Verb, Watching, WatchReply
 from bot.journal import Journal
-from bot.listeners.actions import TELL_SECONDS
+from bot.listeners.clicks import channel_of, clicker, response_url, said_in_time
 from bot.listeners.services import Services
 from bot.storage.patience import AWAY
 
@@ -33,10 +31,7 @@ def register(app: AsyncApp, services: Services) -> None:
     @app.action(_ACTION)
     async def clicked(ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
         message = await pressed(body, action, journal=services.journal, watching=services.watching)
-        # Said within the three seconds that the click has, or not at all.
-        with suppress(TimeoutError):
-            async with asyncio.timeout(TELL_SECONDS):
-                await services.tell(str(body.get("response_url") or "") or None, message)
+        await said_in_time(services.tell(response_url(body), message))
         await ack()
 
 
@@ -46,9 +41,9 @@ async def pressed(
     """Do what the button is for, and return what to say about it."""
     try:
         reply = await journal.in_time(_press(body, action, watching))
-    except (TimeoutError, *AWAY):
+    except AWAY:
         return notice_message(DATABASE_AWAY)
-    return watch_message(reply, call=watching.call, channel=str(_part(body, "channel").get("id", "")))
+    return watch_message(reply, call=watching.call, channel=channel_of(body))
 
 
 async def _press(body: dict[str, Any], action: dict[str, Any], watching: Watching) -> WatchReply:
@@ -57,12 +52,6 @@ async def _press(body: dict[str, Any], action: dict[str, Any], watching: Watchin
     except ValueError:
         return NoSuchDigest()
     verb = Verb(str(action.get("action_id", "")).removeprefix(PREFIX))
-    user_id, by = str(_part(body, "user").get("id", "")), str(action.get("action_ts", ""))
-    reply = await watching.press(verb, digest_id, user_id=user_id, by=by)
+    reply = await watching.press(verb, digest_id, user_id=clicker(body), by=str(action.get("action_ts", "")))
     log.info("digest.clicked", extra={"digest": str(digest_id), "state": type(reply).__name__})
     return reply
-
-
-def _part(body: dict[str, Any], name: str) -> dict[str, Any]:
-    part = body.get(name)
-    return part if isinstance(part, dict) else {}

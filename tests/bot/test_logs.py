@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import json
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -62,3 +64,26 @@ def test_a_library_s_words_are_left_out(lines: io.StringIO) -> None:
 
     assert (line["event"], line["logger"]) == ("library.message", "slack_sdk.web")
     assert "hunter2" not in lines.getvalue()
+
+
+def test_every_field_that_the_code_gives_to_an_event_is_one_that_is_written() -> None:
+    root = Path(logs.__file__).parents[1]
+    trees = [
+        ast.parse(path.read_text(encoding="utf-8"))
+        for name in ("bot", "perplexity")
+        for path in (root / name).rglob("*.py")
+    ]
+
+    given = {name for tree in trees for name in _given(tree)}
+
+    assert given - logs.FIELDS == set()
+    assert {"stage", "question", "error"} <= given
+
+
+def _given(tree: ast.AST) -> Iterator[str]:
+    """Yield the keys of the dictionaries in each `extra=` of a call."""
+    extras = (
+        keyword.value for keyword in ast.walk(tree) if isinstance(keyword, ast.keyword) and keyword.arg == "extra"
+    )
+    for table in (node for extra in extras for node in ast.walk(extra) if isinstance(node, ast.Dict)):
+        yield from (str(key.value) for key in table.keys if isinstance(key, ast.Constant))

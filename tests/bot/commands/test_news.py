@@ -38,7 +38,7 @@ def test_a_category_a_topic_and_filters_are_read(text: str, category: str, topic
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("--public", "There is no category behind the options. There are world, business, technology, science"),
+        ("--public", "Which category of news? There are world, business, technology, science"),
         ("technologie", "`technologie` is no category of news. Did you mean technology? There are world, business"),
         ("open source", "`open` is no category of news. There are world, business"),
         ("tech --after 2026-01-01", "`--after` is not for news"),

@@ -15,7 +15,7 @@ from bot.commands.wishes import read_wish
 from bot.digests.schedule import DAILY, DAYS, WEEKDAYS, WEEKENDS
 from bot.errors import UsageError
 
-CATEGORIES = "world, business, technology, science, health, sports, entertainment or politics"
+CATEGORIES = "world, business, technology, science, health, sports, entertainment and politics"
 
 SEVERAL = (
     "There are several times: {}. A digest has one; make one for each. "
@@ -94,11 +94,11 @@ def test_a_digest_is_read_as(typed: str, category: str, topic: str, days: set[in
         ("tech weekdays at 9am and noon", SEVERAL.format("`9am`, `noon`")),
         (
             "databases 9:00",
-            f"`databases` is no category of news. It takes {CATEGORIES}.",
+            f"`databases` is no category of news. There are {CATEGORIES}.",
         ),
         (
             "weekdays 9:00",
-            f"Which category of news? It takes {CATEGORIES}.",
+            f"Which category of news? There are {CATEGORIES}.",
         ),
         (f"tech {'x' * 5000} daily 9:00", "That topic cannot be used: 5000 characters. It takes at most 4,000."),
         ('tech "\u200b" 9:00', "That topic cannot be used: it is empty. It must hold some text."),

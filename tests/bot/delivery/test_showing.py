@@ -16,8 +16,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.blocks.base import OutgoingMessage
 from bot.blocks.elements import section
+from bot.clock import utc_now
 from bot.delivery.chat import Chat
-from bot.delivery.deliver import utc_now
 from bot.delivery.response_url import ResponseUrls
 from bot.delivery.showing import MOST_USES, Showing
 from bot.storage.questions import NewQuestion, Outcome, Pool, QuestionRow, Questions, connection_pool
