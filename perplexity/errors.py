@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from perplexity.costs import total
+from perplexity.costs import charged
 
 if TYPE_CHECKING:
     from perplexity.types import Attempt
@@ -116,9 +116,10 @@ class TimedOut(PerplexityError):
 
 
 class MalformedResponse(PerplexityError):
-    """The response is not what the service documents: HTML, empty, not JSON, or larger than the cap."""
+    """The response is not what the service documents: HTML, empty, not JSON, or larger than the cap (`too_large`)."""
 
     summary = "sent an unreadable answer"
+    too_large: bool = False
 
 
 class StreamTruncated(MalformedResponse):
@@ -188,5 +189,5 @@ class AllProvidersFailed(PerplexityError):
 
     def __init__(self, attempts: Sequence[Attempt]) -> None:
         tried = "; ".join(f"{a.provider}: {a.error_class}" for a in attempts) or "no provider is configured"
-        super().__init__(tried, cost_usd=total(attempt.cost_usd for attempt in attempts))
+        super().__init__(tried, cost_usd=charged(None, attempts))
         self.attempts = tuple(attempts)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import email.utils
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC
-from math import isfinite
+from math import copysign, isfinite
 from typing import TypeVar
 
 from perplexity.errors import (
     APIError,
     ConnectionFailed,
+    MalformedResponse,
     PerplexityError,
     RateLimitError,
     ServerError,
@@ -23,7 +25,14 @@ from perplexity.errors import (
 Result = TypeVar("Result")
 Clock = Callable[[], float]
 
+LONGEST_PAUSE_SECONDS = 60.0
+"""A service that asks for a longer pause is not waited for, however much time is left: another one is asked."""
+
+LONGEST_RETRY_AFTER_SECONDS = 86_400.0
+"""The most that `Retry-After` is taken to say: a day."""
+
 _EPOCH = 1_000_000_000
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,9 +104,13 @@ class Retries:
                 await self.pause(error, made=made, deadline=deadline)
 
     async def pause(self, error: PerplexityError, *, made: int, deadline: Deadline) -> None:
-        """Wait before the next attempt; raise the error where none is left, or none that would come in time."""
-        seconds = max(self.policy.delay(made, self.random()), error.retry_after or 0.0)
-        if made >= self.policy.attempts or seconds >= deadline.left():
+        """Wait before the next attempt; raise the error if none is left, or none that would come in time.
+
+        A pause that the service asks for and that is longer than a minute, or than what is left, is not begun.
+        """
+        asked = error.retry_after or 0.0
+        seconds = max(self.policy.delay(made, self.random()), asked)
+        if made >= self.policy.attempts or asked > LONGEST_PAUSE_SECONDS or seconds >= deadline.left():
             raise error
         await self.sleep(seconds)
 
@@ -109,12 +122,22 @@ def worth_retrying(error: PerplexityError) -> bool:
     return isinstance(error, (ConnectionFailed, StreamTruncated))
 
 
+def worth_retrying_unpaid(error: PerplexityError) -> bool:
+    """Return whether a request that costs nothing until it is answered may be sent again: after an unreadable 200, too.
+
+    A search is such a request, and whatever asks for a list. An answer by a model is paid for by then.
+    """
+    return worth_retrying(error) or (isinstance(error, MalformedResponse) and not error.too_large)
+
+
 def surely_not_begun(error: PerplexityError) -> bool:
     """Tell whether the service surely did not begin the work, so that a retry cannot be paid twice.
 
     521 to 523 say that Cloudflare never reached it:
     https://developers.cloudflare.com/support/troubleshooting/http-status-codes/cloudflare-5xx-errors/
     """
+    if error.cost_usd:
+        return False
     if isinstance(error, ConnectionFailed):
         return not error.sent
     return isinstance(error, RateLimitError) or error.status in {503, 521, 522, 523}
@@ -125,7 +148,8 @@ def retry_after(headers: Mapping[str, str], *, now: float, limited: bool) -> flo
 
     Header names are in lower case. `Retry-After` holds seconds or a date (RFC 9110, 10.2.3). `x-ratelimit-reset` holds
     seconds since 1970 (Perplexity), or seconds, one number a limit, the shortest limit's first (Brave); it comes with
-    every answer and asks for something only when the limit was reached (`limited`).
+    every answer and asks for something only when the limit was reached (`limited`). What lies in the past is 0, and no
+    more than a day is returned.
     """
     asked = _seconds(headers.get("retry-after", ""), now=now)
     if asked is not None or not limited:
@@ -134,19 +158,23 @@ def retry_after(headers: Mapping[str, str], *, now: float, limited: bool) -> flo
 
 
 def _seconds(value: str, *, now: float) -> float | None:
-    try:
-        number = float(value)
-    except ValueError:
-        return _until(value, now=now)
-    if not isfinite(number):
+    number = _number(value.strip())
+    asked = _until(value, now=now) if number is None else number - now if number > _EPOCH else number
+    return None if asked is None else min(max(0.0, asked), LONGEST_RETRY_AFTER_SECONDS)
+
+
+def _number(value: str) -> float | None:
+    """Return a number in digits, however many, with a sign or a fraction; None for anything else, such as `nan`."""
+    if not _NUMBER.fullmatch(value):
         return None
-    return max(0.0, number - now if number > _EPOCH else number)
+    number = float(value)
+    return number if isfinite(number) else copysign(LONGEST_RETRY_AFTER_SECONDS, number)
 
 
 def _until(value: str, *, now: float) -> float | None:
     try:
         moment = email.utils.parsedate_to_datetime(value)
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return max(0.0, moment.timestamp() - now)
+        return moment.timestamp() - now
     except (ValueError, TypeError, IndexError, OverflowError):  # the parser's answers to what is no date
         return None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from perplexity.breaker import Breaker, Permit
+from perplexity.costs import charged
 from perplexity.deadlines import Deadlines
 from perplexity.errors import (
     AllProvidersFailed,
@@ -85,7 +86,10 @@ class Round:
         return replace(reply, failed=(*self.failed, *reply.failed))
 
     def gave_up(self, tier: Tier, error: Exception) -> PerplexityError:
-        """Note a failure and return it as callers may see it; raise where no other provider may be asked."""
+        """Note a failure and return it as callers may see it; raise it if no other provider may be asked.
+
+        What is raised costs what all that failed cost.
+        """
         told = _told(error, tier.provider)
         attempt = Attempt(
             provider=tier.provider.name,
@@ -101,17 +105,22 @@ class Round:
         self.on_attempt(attempt)
         if isinstance(told, Withdrawn):
             tier.permit.abandoned()
-            raise told
+            raise self.summed(told)
         if isinstance(told, InvalidRequest):
             tier.permit.abandoned()
             if not before:
-                raise told
+                raise self.summed(told)
             # What a stand-in cannot do by its own rules, the next one may; what its service refuses is wrong.
             if told.status is not None:
                 raise AllProvidersFailed(self.failed)
             return told
         (tier.permit.failed if self._tells_of_the_provider(told, tier) else tier.permit.abandoned)()
         return told
+
+    def summed(self, error: PerplexityError) -> PerplexityError:
+        """Return the error that ends the round, with the sum of the costs of all failures in it."""
+        error.cost_usd = charged(None, self.failed)
+        return error
 
     def _tells_of_the_provider(self, error: PerplexityError, tier: Tier) -> bool:
         """Tell whether a failure is the provider's: an empty web is not, nor a time-out for want of time."""

@@ -50,10 +50,11 @@ class Runs:
         """Return the state of a run that has ended, asking again and again; `state` is what is known already.
 
         A service that is away, hangs or talks nonsense for a while does not lose the run. Raises RunFailed for a run
-        that the service does not know, TimedOut, or the PerplexityError of a refusal.
+        that the service does not know, TimedOut, or the PerplexityError of a refusal; also that of a limit at once if
+        the service wants to be asked again only when the time is over.
         """
         polls = 0
-        while state is None or text(state.get("status")) in _RUNNING:
+        while state is None or text(state.get("status")).lower() in _RUNNING:
             if polls or state is not None:
                 await self._wait(min(polls + 1.0, _LONGEST_PAUSE_SECONDS), deadline=deadline)
             polls += 1
@@ -73,7 +74,10 @@ class Runs:
                 raise RunFailed("the service does not know the run", status=404, type=error.type) from None
             if not worth_retrying(error):
                 raise
-            await self._wait(error.retry_after or 0.0, deadline=deadline)
+            asked = error.retry_after or 0.0
+            if asked > deadline.left() - _LAST_POLL_SECONDS:
+                raise
+            await self._wait(asked, deadline=deadline)
             return before
 
     async def cancel(self, run_id: str, *, deadline: Deadline) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from perplexity.errors import MalformedResponse, PerplexityError, RunFailed
 from perplexity.types import JSON, Answer, Usage
 from perplexity.wire.errors import clean, error_of
-from perplexity.wire.reading import dollars, mapping, mappings, text, texts, whole
+from perplexity.wire.reading import cost_of, mapping, mappings, text, texts, whole
 from perplexity.wire.sources import merge
 
 PROVIDER = "Perplexity"
@@ -71,21 +71,26 @@ def queries_of(output: Items) -> list[str]:
     return [q for item in output if item.get("type") == "search_results" for q in texts(item.get("queries"))]
 
 
-def failure(error: JSON, *, status: str = "") -> PerplexityError:
-    """Return the exception for the `error` object of a run or of a stream, by its type; RunFailed for any other."""
+def failure(error: JSON, *, status: str = "", usage: JSON = None) -> PerplexityError:
+    """Return the exception for the `error` object of a run or of a stream, by its type; RunFailed for any other.
+
+    `usage` is the response's own: a failed run may be charged, too.
+    """
     otherwise = clean(error) or f"the run ended as {status or 'failed'}"
-    return error_of(mapping(error), provider=PROVIDER, otherwise=otherwise)
+    failed = error_of(mapping(error), provider=PROVIDER, otherwise=otherwise)
+    failed.cost_usd = cost_of(usage)
+    return failed
 
 
 def _incomplete(body: Mapping[str, JSON]) -> str | None:
     """Return why the run stopped early, None when it finished; raise where it did neither."""
-    status = clean(body.get("status"))
+    status = clean(body.get("status")).lower()
     if status == "completed":
         return None
     if status == "incomplete":
         return clean(mapping(body.get("incomplete_details")).get("reason")) or "unknown"
-    if status in {"failed", "cancelled"}:
-        raise failure(body.get("error"), status=status)
+    if status in {"failed", "cancelled", "canceled"}:
+        raise failure(body.get("error"), status=status, usage=body.get("usage"))
     raise MalformedResponse(f"the run is not finished (status {status[:40]!r})", provider=PROVIDER)
 
 
@@ -96,5 +101,5 @@ def _usage(usage: Mapping[str, JSON]) -> Usage:
         output_tokens=whole(usage.get("output_tokens")),
         reasoning_tokens=whole(mapping(usage.get("output_tokens_details")).get("reasoning_tokens")),
         searches=whole(searches.get("invocation")),
-        cost_usd=dollars(mapping(usage.get("cost")).get("total_cost")),
+        cost_usd=cost_of(usage),
     )

@@ -13,7 +13,10 @@ from perplexity.types import JSON, Answer, Event, Question
 
 
 class StreamReader(Protocol):
-    """Reads one stream. `run_id` is known after the first event, `ended` after the terminal one."""
+    """Reads one stream. `run_id` is known after the first event, `ended` after the terminal one.
+
+    `cost_usd` is what the service said last that it charges, also in a stream that failed or broke off.
+    """
 
     @property
     def run_id(self) -> str | None:
@@ -23,6 +26,11 @@ class StreamReader(Protocol):
     @property
     def ended(self) -> bool:
         """Whether the terminal event was read."""
+        ...
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Dollars as far as they are known, None if nothing was said of them."""
         ...
 
     def feed(self, event: Mapping[str, JSON]) -> list[Event]:

@@ -48,14 +48,23 @@ PERPLEXITY = Dialect(
         "agent_api_migration_required": EndpointRetired,
         "invalid_api_key": AuthenticationError,
         "forbidden": AuthenticationError,
+        "authentication_error": AuthenticationError,
+        "payment_required": BillingError,
         "request_rate_limit_exceeded": RateLimitError,
+        "rate_limit_exceeded": RateLimitError,
         "internal_error": ServerError,
+        "server_error": ServerError,
+        "service_unavailable": ServerError,
         "bad_gateway": ServerError,
         "gateway_timeout": ServerError,
         "upstream_structured_output_failed": ServerError,
     }
 )
-"""Out of credit is a 401 here: https://docs.perplexity.ai/docs/sdk/error-handling"""
+"""Out of credit is a 401 here: https://docs.perplexity.ai/docs/sdk/error-handling
+
+Inside a response there may be OpenAI's names, whose shape the Agent API has:
+https://platform.openai.com/docs/guides/error-codes/api-errors
+"""
 
 _REFUSED = frozenset({400, 413, 422})
 _SECRET = re.compile(r"(?:\bpplx-|\bbearer\s+|\bsk-)[^\s\"',;]+", re.IGNORECASE)
@@ -97,13 +106,26 @@ def error_for(
 def error_of(told: Mapping[str, JSON], *, provider: str, otherwise: str) -> PerplexityError:
     """Return the exception for an `error` object inside a response that is well by its status.
 
-    `otherwise` is the message where the object has none. RunFailed where its type says nothing more.
+    Its type decides, in any case of letters; otherwise its code, if that is a status with its own class. If neither
+    decides, return RunFailed. `otherwise` is the message if the object has none.
     """
-    kind = _kind(told, PERPLEXITY)
+    told = {str(name).lower(): value for name, value in told.items()}
+    kind, status = _kind(told, PERPLEXITY), status_of(told)
     message = clean(told.get("message")) or otherwise
-    if kind.startswith("invalid_") and kind not in PERPLEXITY.kinds:
+    if kind not in PERPLEXITY.kinds and kind.lower().startswith("invalid_"):
         return InvalidRequest(message, field=clean(told.get("param")) or None, provider=provider, type=kind)
-    return PERPLEXITY.kinds.get(kind, RunFailed)(message, provider=provider, type=kind or None)
+    named = PERPLEXITY.kinds.get(kind) or _of_status(status, PERPLEXITY)
+    return (named or RunFailed)(message, provider=provider, status=status if named else None, type=kind or None)
+
+
+def status_of(told: Mapping[str, JSON]) -> int | None:
+    """Return the HTTP status that an `error` object names, 400 to 599, as a number or in digits; else None."""
+    for name in ("code", "status", "status_code"):
+        said = told.get(name)
+        digits = said.strip() if isinstance(said, str) else str(said) if type(said) is int else ""
+        if len(digits) == 3 and digits.isascii() and digits.isdigit() and 400 <= int(digits) < 600:
+            return int(digits)
+    return None
 
 
 def clean(message: JSON) -> str:
@@ -134,9 +156,21 @@ def _is_page(headers: Mapping[str, str], body: bytes) -> bool:
 
 
 def _kind(told: Mapping[str, JSON], dialect: Dialect) -> str:
-    """Return the service's own type; some answers have it in `code`, where others have the status."""
-    said = [clean(told[key])[:80] for key in ("type", "code") if clean(told.get(key))]
-    return next((kind for kind in said if kind in dialect.kinds), next(iter(said), ""))
+    """Return the service's own type, as the dialect writes it; some answers have it in `code`, others the status."""
+    known = {_letters(kind): kind for kind in dialect.kinds}
+    said = [clean(told[key])[:80] for key in ("type", "code", "status") if clean(told.get(key))]
+    return next((known[_letters(kind)] for kind in said if _letters(kind) in known), next(iter(said), ""))
+
+
+def _letters(kind: str) -> str:
+    """Return what is left of a name without its case: `insufficient_quota` may be written `InsufficientQuota`."""
+    return re.sub(r"[\W_]", "", kind).lower()
+
+
+def _of_status(status: int | None, dialect: Dialect) -> type[APIError] | None:
+    if status is None:
+        return None
+    return ServerError if status >= 500 else dialect.statuses.get(status)
 
 
 def _is_refusal(status: int, kind: str, *, told: bool, dialect: Dialect) -> bool:

@@ -48,6 +48,12 @@ def whole(value: JSON) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
+def cost_of(usage: JSON) -> float | None:
+    """Return the dollars that a response's `usage` names: its `cost`, or the `total_cost` in that."""
+    cost = mapping(usage).get("cost")
+    return dollars(mapping(cost).get("total_cost") if isinstance(cost, dict) else cost)
+
+
 def dollars(value: JSON) -> float | None:
     """Return an amount of 0 or more, None for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):

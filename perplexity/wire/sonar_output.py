@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 
 from perplexity.errors import MalformedResponse, PerplexityError, RunFailed
 from perplexity.types import JSON, Answer, Source, Usage
-from perplexity.wire.errors import PERPLEXITY, Dialect, clean, error_for, error_of
-from perplexity.wire.reading import dollars, mapping, mappings, text, whole
+from perplexity.wire.errors import PERPLEXITY, Dialect, clean, error_for, error_of, status_of
+from perplexity.wire.reading import cost_of, mapping, mappings, text, whole
 from perplexity.wire.sources import merge
 
 
 def read(body: Mapping[str, JSON], *, provider: str, dialect: Dialect = PERPLEXITY) -> Answer:
     """Return the answer of a whole response. Raises as `failure` and `answer_of` say."""
     if body.get("error"):
-        raise failure(body["error"], provider=provider, dialect=dialect)
+        raise failure(body["error"], provider=provider, dialect=dialect, usage=body.get("usage"))
     choice = choice_of(body)
     message = mapping(choice.get("message"))
     return answer_of(
@@ -69,16 +69,27 @@ def sources_of(body: Mapping[str, JSON], annotations: Sequence[Mapping[str, JSON
     return merge(_numbered([{**cited.get(url, {}), "url": url} for url in map(text, listed)]))
 
 
-def failure(error: JSON, *, provider: str, dialect: Dialect = PERPLEXITY) -> PerplexityError:
+def cited_address(annotation: Mapping[str, JSON]) -> str:
+    """Return the address that an annotation is about, empty if it names none."""
+    return text(_cited(annotation).get("url"))
+
+
+def failure(error: JSON, *, provider: str, dialect: Dialect = PERPLEXITY, usage: JSON = None) -> PerplexityError:
     """Return the exception for the `error` object inside an HTTP 200; its `code` may be what the status should be.
 
+    `usage` is the response's own: a failed answer may be charged, too.
     https://openrouter.ai/docs/api-reference/errors
     """
-    code = whole(mapping(error).get("code"))
-    if code is not None and 400 <= code < 600:
+    told = mapping(error)
+    code = status_of(told)
+    if code is not None:
         body = json.dumps({"error": error}).encode()
-        return error_for(code, {}, body, provider=provider, dialect=dialect, now=0.0)
-    return error_of(mapping(error), provider=provider, otherwise=clean(error) or "the answer failed")
+        failed = error_for(code, {}, body, provider=provider, dialect=dialect, now=0.0)
+    else:
+        otherwise = clean(error) or "the answer failed"
+        failed = error_of(told, provider=provider, otherwise=otherwise)
+    failed.cost_usd = cost_of(usage)
+    return failed
 
 
 def _numbered(pages: JSON) -> list[Mapping[str, JSON]]:
@@ -94,12 +105,11 @@ def _cited(annotation: Mapping[str, JSON]) -> Mapping[str, JSON]:
 
 def _usage(usage: Mapping[str, JSON]) -> Usage:
     """Return tokens and dollars; OpenRouter's `cost` is the number itself."""
-    cost = usage.get("cost")
     details = mapping(usage.get("completion_tokens_details"))
     return Usage(
         input_tokens=whole(usage.get("prompt_tokens")),
         output_tokens=whole(usage.get("completion_tokens")),
         reasoning_tokens=whole(usage.get("reasoning_tokens", details.get("reasoning_tokens"))),
         searches=whole(usage.get("num_search_queries")),
-        cost_usd=dollars(mapping(cost).get("total_cost") if isinstance(cost, dict) else cost),
+        cost_usd=cost_of(usage),
     )

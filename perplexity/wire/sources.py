@@ -9,6 +9,8 @@ from itertools import count
 from perplexity.types import JSON, Source
 from perplexity.wire.reading import text, whole
 
+_SHORT = 100
+"""Pages; no answer of a service has so many."""
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
@@ -24,15 +26,36 @@ def merge(results: Iterable[Mapping[str, JSON]]) -> tuple[Source, ...]:
     claimed = {own[0] for own in ids.values() if own}
     used: set[int] = set()
     sources = []
+    free = 1
     for position, (url, entries) in enumerate(pages.items(), start=1):
         own = next(iter(ids[url]), None)
-        wanted = position if own is None and position not in claimed else own
-        number = wanted if wanted is not None and wanted not in used else _free(claimed | used, at_least=position)
+        number = position if own is None and position not in claimed else own
+        if number is None or number in used:
+            # Positions go up and numbers are never given back, so nothing below the last free one is free.
+            free = number = _free(claimed, used, at_least=max(free, position))
         used.add(number)
-        aliases = [alias for alias in ids[url][1:] if alias not in claimed | used]
+        aliases = [alias for alias in ids[url][1:] if alias not in claimed and alias not in used]
         sources.append(_source(entries, number, aliases))
         claimed.update(aliases)
     return tuple(sources)
+
+
+class Growth:
+    """Says when to merge a list again that grows with every event of a stream.
+
+    A short list is merged after each event. A long one is when a tenth has come to it, since merging takes time in
+    proportion to its length and there may be thousands of events; at the end of the stream it is merged in any case.
+    """
+
+    def __init__(self) -> None:
+        self._merged = 0
+
+    def enough(self, length: int) -> bool:
+        """Return whether a list of this length is to be merged now; it is taken to be."""
+        enough = length <= _SHORT or length - self._merged >= self._merged // 10
+        if enough:
+            self._merged = length
+        return enough
 
 
 def _by_address(results: Iterable[Mapping[str, JSON]]) -> dict[str, list[Mapping[str, JSON]]]:
@@ -50,8 +73,8 @@ def _ids(entries: Sequence[Mapping[str, JSON]]) -> list[int]:
     return list(dict.fromkeys(number for number in given if number is not None))
 
 
-def _free(taken: set[int], *, at_least: int) -> int:
-    return next(number for number in count(max(1, at_least)) if number not in taken)
+def _free(claimed: set[int], used: set[int], *, at_least: int) -> int:
+    return next(number for number in count(at_least) if number not in claimed and number not in used)
 
 
 def _source(entries: Sequence[Mapping[str, JSON]], number: int, aliases: Sequence[int]) -> Source:

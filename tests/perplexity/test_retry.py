@@ -28,6 +28,7 @@ from perplexity.retry import Deadline, Retries, RetryPolicy, retry_after, surely
 from tests.fakes.time import Time
 
 NOW = 1_795_255_200.0
+DAY = 86_400.0
 
 
 class Failing:
@@ -88,7 +89,7 @@ async def test_after_the_last_attempt_its_error_is_raised() -> None:
 
 @pytest.mark.parametrize(
     ("asked", "slept"),
-    [(7.0, 7.0), (0.1, 0.5), (70.0, None), (60.0, None)],
+    [(7.0, 7.0), (0.1, 0.5), (70.0, None), (60.0, None), (7200.0, None), (86_400.0, None)],
 )
 async def test_retry_after_is_waited_for_if_it_fits(asked: float, slept: float | None) -> None:
     time, attempt = Time(100.0), Failing(RateLimitError("x", status=429, retry_after=asked))
@@ -100,6 +101,20 @@ async def test_retry_after_is_waited_for_if_it_fits(asked: float, slept: float |
     else:
         await run(attempt, time, seconds=60)
         assert [slept] == time.slept
+
+
+@pytest.mark.parametrize(("asked", "slept"), [(60.0, [60.0]), (60.5, []), (590.0, []), (7200.0, []), (86_400.0, [])])
+async def test_a_pause_of_more_than_a_minute_is_not_begun_however_much_time_is_left(
+    asked: float, slept: list[float]
+) -> None:
+    time, attempt = Time(100.0), Failing(RateLimitError("x", status=429, retry_after=asked))
+
+    if slept:
+        assert await run(attempt, time, seconds=600) == "answer"
+    else:
+        with pytest.raises(RateLimitError):
+            await run(attempt, time, seconds=600)
+    assert time.slept == slept
 
 
 async def test_a_retry_that_would_come_too_late_is_not_made() -> None:
@@ -169,6 +184,7 @@ def failed(*, sent: bool) -> ConnectionFailed:
         (BillingError("x", status=401), False, False),
         (EndpointRetired("x", status=403), False, False),
         (MalformedResponse("x"), False, False),
+        (RateLimitError("x", cost_usd=0.4), True, False),
         (RunFailed("x"), False, False),
         (TimedOut("x"), False, False),
     ],
@@ -190,6 +206,18 @@ def test_what_is_tried_again(error: PerplexityError, worth: bool, surely: bool) 
         ({"retry-after": "soon"}, None),
         ({"retry-after": "nan"}, None),
         ({"retry-after": "1e999"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "1_000"}, None),
+        ({"retry-after": "٣"}, None),
+        ({"retry-after": " 7 "}, 7.0),
+        ({"retry-after": "+7"}, 7.0),
+        ({"retry-after": "-0.5"}, 0.0),
+        ({"retry-after": "7200"}, 7200.0),
+        ({"retry-after": "9" * 12}, DAY),
+        ({"retry-after": "9" * 400}, DAY),
+        ({"retry-after": "-" + "9" * 400}, 0.0),
+        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, DAY),
+        ({"x-ratelimit-reset": "1419704"}, DAY),
         ({"retry-after": "Fri, 99 Nov 2026 99:00:00 GMT"}, None),
         ({"x-ratelimit-reset": str(NOW + 12)}, 12.0),
         ({"x-ratelimit-reset": "12"}, 12.0),
@@ -206,7 +234,15 @@ def test_how_long_the_service_asks_to_wait(headers: dict[str, str], seconds: flo
 def test_any_header_is_a_time_to_wait_or_none(value: str) -> None:
     seconds = retry_after({"retry-after": value}, now=NOW, limited=True)
 
-    assert seconds is None or seconds >= 0
+    assert seconds is None or 0 <= seconds <= DAY
+
+
+@given(st.floats() | st.integers())
+@settings(max_examples=200, deadline=None)
+def test_any_number_is_a_time_to_wait_or_none(value: float) -> None:
+    seconds = retry_after({"retry-after": str(value)}, now=NOW, limited=True)
+
+    assert seconds is None or 0 <= seconds <= DAY
 
 
 def test_a_limit_that_was_not_reached_asks_for_no_pause() -> None:
