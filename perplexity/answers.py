@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from perplexity.calls import Calls
+from perplexity.costs import total
 from perplexity.errors import MalformedResponse, PerplexityError, RunFailed, StreamTruncated
 from perplexity.models import Target
 from perplexity.retry import Clock, Deadline, surely_not_begun, worth_retrying
@@ -45,16 +46,17 @@ class Answers:
             async for event in self._background_events(question, target, deadline=deadline):
                 yield event
             return
-        made, handed_on = 0, False
+        made, handed_on, readers = 0, False, _Readers(wire=self.wire)
         while True:
             made += 1
             try:
-                async with aclosing(self._once(question, target, deadline=deadline)) as events:
+                async with aclosing(self._once(question, target, deadline=deadline, readers=readers)) as events:
                     async for event in events:
                         handed_on = True
-                        yield event
+                        yield Done(answer=readers.priced(event.answer)) if isinstance(event, Done) else event
                 return
             except PerplexityError as error:
+                error.cost_usd = readers.cost_usd
                 if handed_on or not _again(target)(error):
                     raise
                 await self.calls.retries.pause(error, made=made, deadline=deadline)
@@ -68,15 +70,22 @@ class Answers:
 
     async def _collected(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
         """Return the answer, read from a stream: a silent connection would be cut after a minute."""
+        readers = _Readers(wire=self.wire)
 
         async def attempt() -> Answer:
-            async with aclosing(self._once(question, target, deadline=deadline)) as events:
+            async with aclosing(self._once(question, target, deadline=deadline, readers=readers)) as events:
                 return await anext(event.answer async for event in events if isinstance(event, Done))
 
-        return await self.calls.retries.run(attempt, deadline=deadline, again=_again(target))
+        try:
+            return readers.priced(await self.calls.retries.run(attempt, deadline=deadline, again=_again(target)))
+        except PerplexityError as error:
+            error.cost_usd = readers.cost_usd
+            raise
 
-    async def _once(self, question: Question, target: Target, *, deadline: Deadline) -> AsyncGenerator[Event, None]:
-        reader = self.wire.reader()
+    async def _once(
+        self, question: Question, target: Target, *, deadline: Deadline, readers: _Readers
+    ) -> AsyncGenerator[Event, None]:
+        reader = readers.next()
         body = self.wire.build(question, target, stream=True)
         try:
             async with aclosing(self.calls.events(self.wire.path, body, deadline=deadline)) as events:
@@ -140,6 +149,28 @@ class Answers:
         except MalformedResponse:
             self._cancel(run_id)
             raise
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Readers:
+    """The readers of one question's streams, one for each time that it was sent: each may have been charged for."""
+
+    wire: Wire
+    made: list[StreamReader] = field(default_factory=list)
+
+    def next(self) -> StreamReader:
+        """Return a reader for one more stream."""
+        self.made.append(self.wire.reader())
+        return self.made[-1]
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What the service charges for all of them together, as far as it said so."""
+        return total(reader.cost_usd for reader in self.made)
+
+    def priced(self, answer: Answer) -> Answer:
+        """Return the answer of the last one at the price of all."""
+        return replace(answer, usage=replace(answer.usage, cost_usd=self.cost_usd))
 
 
 def _told_at_once(answer: Answer) -> list[Event]:

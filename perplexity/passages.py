@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from perplexity.costs import charged
 from perplexity.errors import NothingFound
 from perplexity.ranking import scores
 from perplexity.types import (
@@ -35,7 +36,8 @@ def passages(results: Sequence[Source], question: str) -> tuple[Passage, ...]:
     stands: the beginning of each result.
     """
     candidates = [Passage(text=piece, source=source.number) for source in results for piece in pieces(source)]
-    fits = scores(question, [f"{passage.text} {_title(results, passage)}" for passage in candidates])
+    titles = {source.number: source.title[:LONGEST] for source in reversed(results)}
+    fits = scores(question, [f"{passage.text} {titles[passage.source]}" for passage in candidates])
     ranked = [p for _, p in sorted(zip(fits, candidates, strict=True), key=lambda pair: -pair[0])]
     matching = ranked[: sum(fit > 0 for fit in fits)]
     return tuple(islice(_spread(matching or candidates, _MOST_OF_ONE_SOURCE if matching else 1), MOST))
@@ -61,7 +63,8 @@ def passages_answer(results: SearchResults, question: str) -> Answer:
     """
     chosen = passages(results.results, question)
     if not chosen:
-        raise NothingFound("the results hold no text", provider=results.provider)
+        cost_usd = charged(results.cost_usd, results.failed)
+        raise NothingFound("the results hold no text", provider=results.provider, cost_usd=cost_usd)
     return Answer(
         text="\n\n".join(f"{passage.text} [{passage.source}]" for passage in chosen),
         sources=results.results,
@@ -82,10 +85,6 @@ def events(answer: Answer) -> Iterator[Event]:
     yield Done(answer=answer)
 
 
-def _title(results: Sequence[Source], passage: Passage) -> str:
-    return next(source.title for source in results if source.number == passage.source)
-
-
 def _spread(ranked: Sequence[Passage], most: int) -> Iterator[Passage]:
     seen: dict[int, int] = {}
     for passage in ranked:
@@ -101,9 +100,12 @@ def _ends(text: str) -> Iterator[int]:
 
 def _short(text: str) -> Iterator[str]:
     """Cut a sentence that is too long between words, or inside a word that is itself too long."""
-    while len(text) > LONGEST:
-        space = text.rfind(" ", 1, LONGEST)
-        cut = space if space > 0 else LONGEST
-        yield text[:cut].rstrip()
-        text = text[cut:].lstrip()
-    yield text
+    start = 0
+    while len(text) - start > LONGEST:
+        space = text.rfind(" ", start + 1, start + LONGEST)
+        cut = space if space > 0 else start + LONGEST
+        yield text[start:cut].rstrip()
+        start = cut
+        while start < len(text) and text[start].isspace():
+            start += 1
+    yield text[start:]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from perplexity.errors import MalformedResponse
 from perplexity.types import Answer
@@ -21,7 +21,9 @@ class Thinking:
 
     expected: bool
     reasoning: str | None = None
-    _held: str = ""
+    _held: list[str] = field(default_factory=list)
+    _tail: str = ""
+    _start: str = ""
     _opened: bool = False
     _over: bool = False
     _begun: bool = False
@@ -30,31 +32,31 @@ class Thinking:
         """Return what of the piece belongs to the answer; the space between block and answer does not."""
         if self._over:
             return self._behind(piece)
-        # A marker may begin in what is held already.
-        searched = max(0, len(self._held) - len(_CLOSE))
-        self._held += piece
-        if not self._may_think():
+        self._held.append(piece)
+        if not self._may_think(piece):
             return self.rest()
-        end = self._held.find(_CLOSE, searched)
-        if end < 0:
+        # A marker may begin in what is held already; all of that is put together once, when the marker is there.
+        self._tail += piece
+        if _CLOSE not in self._tail:
+            self._tail = self._tail[-len(_CLOSE) :]
             return ""
-        block, behind = self._held[:end], self._held[end + len(_CLOSE) :]
-        self._held, self._over = "", True
+        block, _, behind = "".join(self._held).partition(_CLOSE)
+        self._held, self._over = [], True
         self.reasoning = block.strip().removeprefix(_OPEN).strip()
         return self._behind(behind)
 
     def rest(self) -> str:
         """Return what was held back and turned out to be the answer, as it is: no marker came."""
-        held, self._held = self._held, ""
+        held, self._held = "".join(self._held), []
         self._begun = self._begun or bool(held)
         self._over = self._over or bool(held)
         return held
 
-    def _may_think(self) -> bool:
+    def _may_think(self, piece: str) -> bool:
         if not (self.expected or self._opened):
-            start = self._held.lstrip()
-            self._opened = start.startswith(_OPEN)
-            return self._opened or _OPEN.startswith(start)
+            self._start = (self._start + piece).lstrip()
+            self._opened = self._start.startswith(_OPEN)
+            return self._opened or _OPEN.startswith(self._start)
         return True
 
     def _behind(self, piece: str) -> str:
@@ -70,5 +72,5 @@ def without_thinking(answer: Answer, *, expected: bool) -> Answer:
     if thinking.reasoning is None:
         return answer
     if not text:
-        raise MalformedResponse("the answer has no text", provider=answer.provider)
+        raise MalformedResponse("the answer has no text", provider=answer.provider, cost_usd=answer.usage.cost_usd)
     return replace(answer, text=text, reasoning=thinking.reasoning)

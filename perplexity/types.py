@@ -54,8 +54,9 @@ class Question:
     `tools` are further ones that the service runs, such as `{"type": "fetch_url"}`; Sonar models take none.
     `run_id` resumes a background run that was paid for already; `on_run` is awaited with the id of a new one, before
     its result is waited for. A run that is given up, because its time is over or `on_run` raised (`Withdrawn`, say), is
-    cancelled at the service; one whose task is cancelled goes on and can be resumed, unless it is not `resumable`:
-    nobody will come back for it, and a quick answer's run is cancelled then, too.
+    cancelled at the service; one whose task is cancelled goes on and can be resumed. If the question is not
+    `resumable`, its run is cancelled in that case, too, also a quick answer's. `wanted` is awaited before a chain asks
+    a second provider; it raises Withdrawn if the answer is no longer wanted, so that no other provider is paid for it.
     """
 
     messages: tuple[Message, ...]
@@ -72,6 +73,7 @@ class Question:
     run_id: str | None = None
     resumable: bool = True
     on_run: Callable[[str], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
+    wanted: Callable[[], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
 
     @property
     def text(self) -> str:

@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
+from perplexity.computing import computed
+from perplexity.costs import charged
 from perplexity.errors import NothingFound
 from perplexity.filters import Filters
+from perplexity.lengths import shortened
 from perplexity.news.categories import category as category_of
 from perplexity.news.prompts import messages
-from perplexity.news.reading import Read, read
+from perplexity.news.reading import MOST_LISTED, Read, read
 from perplexity.news.spans import after, span_of
 from perplexity.news.stories import Story, grouped
 from perplexity.providers.base import Provider
@@ -31,7 +34,8 @@ NO_FORM = "The model kept to no form: headlines and sentences are the pages’ o
 class NewsSummary:
     """The stories, the most important first, and when they were asked for.
 
-    `provider`, `seconds`, `cost_usd`, `notes` and `failed` are as in an `Answer`; `topic` may be empty.
+    `provider`, `seconds`, `notes` and `failed` are as in an `Answer`; `topic` may be empty. `cost_usd` is the
+    sum of all charges, including those of failed attempts.
     """
 
     stories: tuple[Story, ...]
@@ -77,11 +81,12 @@ async def news_summary(
         least=LEAST,
         most=MOST * (1 if since is None else _days(now - since)),
     )
-    answer = await provider.answer(Question(messages=asked, filters=filters, news=True, seconds=seconds))
-    found = read(answer, span=span_of(filters, now=now.astimezone(UTC)))
-    stories = grouped(found.stories)[:most]
+    question = Question(messages=asked, filters=filters, news=True, seconds=seconds)
+    answer = shortened(await provider.answer(question))
+    cost_usd = charged(answer.usage.cost_usd, answer.failed)
+    found = await computed(read, answer, span=span_of(filters, now=now.astimezone(UTC)))
+    stories = (await computed(grouped, found.stories))[:most]
     if not stories:
-        cost_usd = answer.usage.cost_usd
         raise NothingFound("no page tells a story of this kind", provider=answer.provider, cost_usd=cost_usd)
     few = len(stories) if most is not None and len(stories) < LEAST else 0
     return NewsSummary(
@@ -91,7 +96,7 @@ async def news_summary(
         category=category,
         topic=topic,
         seconds=answer.seconds,
-        cost_usd=answer.usage.cost_usd,
+        cost_usd=cost_usd,
         notes=(*_remarks(answer, found, few=few), *answer.notes),
         failed=answer.failed,
     )
@@ -121,6 +126,8 @@ def _remarks(answer: Answer, found: Read, *, few: int) -> Iterator[str]:
         yield f"Only {_counted(few)} found."
     if found.unsourced:
         yield f"{_counted(found.unsourced)} left out that no page tells."
+    if found.unread:
+        yield f"{_counted(found.unread)} left out: only the first {MOST_LISTED} are read."
     if found.outdated:
         yield f"{_counted(found.outdated)} left out whose pages are of another time."
 
