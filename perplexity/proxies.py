@@ -2,10 +2,14 @@
 
 The HTTP library could look itself, but then it reads the user's .netrc too, and an entry there for the service's host
 makes it refuse our own Authorization header.
+
+An address on this machine never has a proxy, whatever the environment says: a proxy elsewhere could not reach it, and
+would be handed the key.
 """
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -16,16 +20,31 @@ HTTP = ("http", "https")
 
 
 def proxy_for(url: str) -> str | None:
-    """Return the address of the proxy for an address, None where there is none or its host goes without.
+    """Return the address of the proxy for an address; None if there is none, or its host goes without or is loopback.
 
     Raises ConnectionFailed, which names the variable, for a proxy of a kind that cannot be used.
     """
     parts = urlsplit(url)
-    if not parts.hostname or proxy_bypass(parts.netloc.rpartition("@")[2]):
+    if not parts.hostname or is_loopback(parts.hostname) or proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
     proxies = getproxies()
     name = parts.scheme if proxies.get(parts.scheme) else "all"
     return checked_proxy(f"{name.upper()}_PROXY", proxies.get(name))
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host name or address means this machine: localhost, names below it, 127.0.0.0/8 and ::1.
+
+    https://www.rfc-editor.org/rfc/rfc6761#section-6.3
+    """
+    name = host.lower().removesuffix(".")
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        address = ip_address(name)
+    except ValueError:
+        return False
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
 
 
 def check_proxies() -> None:

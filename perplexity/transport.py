@@ -189,7 +189,9 @@ async def _chunks(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, Non
 
 
 def _too_large() -> MalformedResponse:
-    return MalformedResponse(f"the response is larger than {MOST_BYTES} bytes")
+    error = MalformedResponse(f"the response is larger than {MOST_BYTES} bytes")
+    error.too_large = True
+    return error
 
 
 def _translated(error: Exception) -> PerplexityError:

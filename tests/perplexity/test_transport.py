@@ -15,6 +15,7 @@ from perplexity.proxies import check_proxies, proxy_for
 from perplexity.transport import MOST_BYTES, Transport, checked_base_url, checked_key
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, replied
 from tests.fakes.process import free_port
+from tests.fakes.proxy import VARIABLES, FakeProxy
 
 MIB = 1024 * 1024
 
@@ -138,18 +139,46 @@ async def test_a_netrc_entry_for_the_host_changes_nothing(
     assert fake.requests[0].headers["Authorization"] == f"Bearer {KEY}"
 
 
-async def test_the_environment_s_proxy_is_used_but_for_hosts_that_go_without(
+async def test_the_environment_s_proxy_is_used_but_never_for_this_machine(
     fake: FakePerplexity, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{free_port()}")
-    for without, error in (("", ConnectionFailed), ("127.0.0.1,localhost", None)):
-        monkeypatch.setenv("no_proxy", without)
-        transport = Transport(KEY, base_url=fake.base_url)
-        with pytest.raises(error) if error else nullcontext():
-            await transport.request("POST", "/search", {})
-        await transport.close()
+    async with FakeProxy() as proxy:
+        for name in VARIABLES:
+            monkeypatch.setenv(name, proxy.url)
+        for name in ("no_proxy", "NO_PROXY"):
+            monkeypatch.setenv(name, "")
+        for url, error in (("https://api.perplexity.invalid", ConnectionFailed), (fake.base_url, None)):
+            transport = Transport(KEY, base_url=url)
+            with pytest.raises(error) if error else nullcontext():
+                await transport.request("POST", "/search", {})
+            await transport.close()
 
+    assert proxy.asked == ["CONNECT api.perplexity.invalid:443 HTTP/1.1"]
     assert len(fake.requests) == 1
+
+
+@pytest.mark.parametrize("name", VARIABLES)
+@pytest.mark.parametrize("without", ["", "intranet.example", "*.localhost", "::2", ",", " "])
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.1", "127.255.255.254", "LocalHost", "localhost.", "a.b.localhost", "[::1]", "[::ffff:127.0.0.1]"],
+)
+def test_this_machine_has_no_proxy(name: str, without: str, host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "http://proxy:3128")
+    monkeypatch.setenv("no_proxy", without)
+
+    assert proxy_for(f"http://{host}:9/v1") is None
+    assert proxy_for(f"https://{host}") is None
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1.example", "localhost.example", "notlocalhost", "128.0.0.1", "[::2]", "10.0.0.1", "localhost.."]
+)
+def test_another_machine_has_one(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("https_proxy", "http://proxy:3128")
+    monkeypatch.setenv("no_proxy", "")
+
+    assert proxy_for(f"https://{host}") == "http://proxy:3128"
 
 
 @pytest.mark.parametrize(
@@ -204,12 +233,10 @@ def test_a_proxy_that_cannot_be_used_is_an_error_that_names_the_variable_and_wha
     check_proxies()
 
 
-async def test_a_proxy_of_an_unknown_kind_is_a_failed_connection(
-    fake: FakePerplexity, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("http_proxy", "socks5://127.0.0.1:9")
+async def test_a_proxy_of_an_unknown_kind_is_a_failed_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("https_proxy", "socks5://127.0.0.1:9")
     monkeypatch.setenv("no_proxy", "")
-    transport = Transport(KEY, base_url=fake.base_url)
+    transport = Transport(KEY, base_url="https://api.perplexity.invalid")
 
     with pytest.raises(ConnectionFailed) as caught:
         await transport.request("POST", "/search", {})

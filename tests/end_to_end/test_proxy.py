@@ -1,0 +1,123 @@
+"""Behind a company's proxy, what is on this machine is reached without it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+from aiohttp import ClientSession
+from pydantic import SecretStr
+
+from bot.app import compose
+from bot.doctor import slack as slack_check
+from bot.doctor import socket as socket_check
+from bot.doctor.examining import Case
+from bot.doctor.report import Mark
+from bot.settings import Settings
+from perplexity.agent import WebAgent, model_at
+from perplexity.types import Message, Question
+from tests.bot.playground.visitor import Visitor
+from tests.end_to_end.conftest import KEY, World
+from tests.end_to_end.test_playground_digests import shown
+from tests.end_to_end.test_socket_mode import Workspace, started
+from tests.fakes.model_server import MODEL, FakeModelServer, Says
+from tests.fakes.perplexity import FakePerplexity
+from tests.fakes.process import free_port
+from tests.fakes.proxy import VARIABLES, FakeProxy
+from tests.fakes.slack import APP_TOKEN, BOT_TOKEN, FakeSlack
+from tests.fakes.slack_socket import FakeSlackSocket
+
+
+@pytest.fixture(autouse=True)
+async def proxy(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FakeProxy]:
+    """Have the environment send everything through a proxy, before anything else is set up."""
+    async with FakeProxy() as server:
+        for name in VARIABLES:
+            monkeypatch.setenv(name, server.url)
+        for name in ("NO_PROXY", "no_proxy"):
+            monkeypatch.setenv(name, "intranet.example")
+        yield server
+
+
+async def test_questions_in_slack_are_answered(world: World, proxy: FakeProxy) -> None:
+    await world.asks("/ask how far is the moon", trigger="t1")
+    assert await world.mentions("how far is the moon?") == 200
+    async with asyncio.timeout(20):
+        await world.settled(2)
+
+    assert sum("Example answer" in post.words for post in world.slack.posts) == 2
+    assert proxy.asked == []
+
+
+async def test_a_mention_in_the_playground_is_answered(
+    database: str, perplexity: FakePerplexity, session: ClientSession, proxy: FakeProxy
+) -> None:
+    settings = Settings(
+        perplexity_api_key=SecretStr(KEY), perplexity_base_url=perplexity.base_url, port=free_port(), host="127.0.0.1"
+    )
+    stop, ready = asyncio.Event(), asyncio.Event()
+    async with compose(settings, conninfo=database, http=True) as app:
+        serving = asyncio.create_task(app.serve(stop, work=True, ready=ready.set))
+        await ready.wait()
+        visitor = Visitor(session=session, origin=f"http://127.0.0.1:{settings.port}")
+        try:
+            await visitor.say("@Web Answers how far is the moon?")
+            await shown(visitor, lambda message: "Example answer" in str(message))
+        finally:
+            stop.set()
+            await serving
+
+    assert proxy.asked == []
+
+
+async def test_socket_mode_connects(
+    slack: FakeSlack, perplexity: FakePerplexity, database: str, proxy: FakeProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.fakes.process.KEPT", ("PATH", "HOME", *VARIABLES))
+    async with FakeSlackSocket() as socket:
+        slack.socket_url = socket.url
+        process = await started(slack, perplexity, database)
+        try:
+            await socket.connected(1)
+            shown = await Workspace(slack=slack, socket=socket, process=process).types("/ask why", trigger="t1")
+        finally:
+            await process.kill()
+
+    assert "Searching" in shown
+    assert proxy.asked == []
+
+
+async def test_the_doctor_asks_a_slack_on_this_machine(slack: FakeSlack, proxy: FakeProxy) -> None:
+    settings = Settings(
+        slack_bot_token=SecretStr(BOT_TOKEN), slack_app_token=SecretStr(APP_TOKEN), slack_api_url=slack.api_url
+    )
+    case = Case(settings=settings, now=time.time)
+    findings = [*await slack_check.check(case), *await socket_check.check(case)]
+
+    assert Mark.FAULT not in {finding.mark for finding in findings}
+    assert proxy.asked == []
+
+
+async def test_a_model_on_this_machine_is_asked_by_the_agent(proxy: FakeProxy) -> None:
+    question = Question(messages=(Message(role="user", content="How far is the moon?"),))
+    async with (
+        FakeModelServer([Says(text="Far.")]) as server,
+        WebAgent(model_at(server.base_url, name=MODEL, api_key=KEY), lambda _: []) as agent,
+    ):
+        answer = await agent.answer(question)
+
+    assert answer.text == "Far."
+    assert proxy.asked == []
+
+
+async def test_the_doctor_names_a_proxy_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "foo://canary")
+    monkeypatch.delenv("https_proxy")
+    settings = Settings(slack_bot_token=SecretStr(BOT_TOKEN))
+    (finding, *_) = await slack_check.check(Case(settings=settings, now=time.time))
+
+    assert finding.mark is Mark.FAULT
+    assert "HTTPS_PROXY" in str(finding.fix)
+    assert "canary" not in str(finding)
