@@ -6,6 +6,8 @@ import re
 import unicodedata
 from urllib.parse import SplitResult, quote, urlsplit
 
+from perplexity.filters import LONGEST_HOST
+
 LONGEST = 2000
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?\.?")
 _PORTS = {"http": 80, "https": 443}
@@ -54,7 +56,11 @@ def _place(parts: SplitResult) -> str | None:
 
 
 def _ascii_host(parts: SplitResult) -> str | None:
-    host = (parts.hostname or "").encode("idna").decode("ascii").lower()
+    name = parts.hostname or ""
+    # Encoding takes time in proportion to the square of the length.
+    if len(name) > LONGEST_HOST + 1:
+        return None
+    host = name.encode("idna").decode("ascii").lower()
     return host if _HOST.fullmatch(host) else None
 
 

@@ -48,8 +48,17 @@ def cite(text: str, sources: Sequence[Source]) -> Cited:
     outside code and LaTeX. A link to a retrieved page keeps its words and gets that page's marker. Markers of no source
     are removed, with the space before them, and counted; a number of four digits or more is no marker.
     """
+    return _cited(text, known_of(sources), sources)
+
+
+def cite_each(texts: Iterable[str], sources: Sequence[Source]) -> list[Cited]:
+    """Return what `cite` does for each of several texts about the same sources, the `others` left out."""
     known = known_of(sources)
-    text, orphans = without_orphans(text, sources)
+    return [_cited(text, known, ()) for text in texts]
+
+
+def _cited(text: str, known: Known, sources: Sequence[Source]) -> Cited:
+    text, orphans = _without_orphans(text, known)
     pieces: list[str | Source] = []
     place = 0
     for reference in references(text, known):
@@ -63,7 +72,11 @@ def cite(text: str, sources: Sequence[Source]) -> Cited:
 
 def without_orphans(text: str, sources: Sequence[Source]) -> tuple[str, int]:
     """Return the text without its references to no source, and how many were removed; aliases become numbers."""
-    known, removed = known_of(sources), 0
+    return _without_orphans(text, known_of(sources))
+
+
+def _without_orphans(text: str, known: Known) -> tuple[str, int]:
+    removed = 0
     # What is removed may have been all that kept other words from being code or a marker, so it is looked at again.
     for _ in range(_MOST_PASSES):
         text, count = _remove_orphans(text, known)
@@ -124,7 +137,9 @@ def _with_spaces(text: str, reference: Reference) -> tuple[int, int]:
     start, end = reference.start, reference.end
     if reference.sources or reference.text:
         return start, end
-    before = len(text[:start].rstrip(" \t"))
+    before = start
+    while before and text[before - 1] in " \t":
+        before -= 1
     if before and text[before - 1] not in "\r\n":
         return before, end
     return start, next((i for i in range(end, len(text)) if text[i] not in " \t"), len(text))

@@ -18,7 +18,7 @@ from perplexity.filters import Filters, validate
 from perplexity.models import Effort, Limits, Target, check_schema, resolve
 from perplexity.prompts import Options, Prompt, question_of
 from perplexity.queries import checked_messages, checked_query
-from perplexity.retry import Deadline, Retries, RetryPolicy
+from perplexity.retry import Deadline, Retries, RetryPolicy, worth_retrying_unpaid
 from perplexity.runs import Runs
 from perplexity.succession import Succession
 from perplexity.transport import Session, Transport
@@ -97,7 +97,9 @@ class PerplexityClient:
         with _named(search.PROVIDER):
             wanted = checked_query(wanted if filters is None else replace(wanted, filters=filters))
             deadline = self._deadline(wanted.seconds, self._limits.search)
-            body = await self._calls.json("POST", search.PATH, search.build(wanted), deadline=deadline)
+            body = await self._calls.json(
+                "POST", search.PATH, search.build(wanted), deadline=deadline, again=worth_retrying_unpaid
+            )
             return replace(search.read(body, fast=wanted.fast), seconds=self._clock() - started)
 
     async def answer(self, prompt: Prompt, **options: Unpack[Options]) -> Answer:
@@ -136,7 +138,7 @@ class PerplexityClient:
         """Return the names of the models that the key may use, for nothing: it tries a key. Raises PerplexityError."""
         with _named(Agent.provider):
             deadline = Deadline.after(_MODELS_SECONDS, self._clock)
-            body = await self._calls.json("GET", "/v1/models", deadline=deadline)
+            body = await self._calls.json("GET", "/v1/models", deadline=deadline, again=worth_retrying_unpaid)
             return texts([model.get("id") for model in mappings(body.get("data"))])
 
     def _deadline(self, asked: float | None, limit: float) -> Deadline:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from perplexity.breaker import Breaker, BreakerPolicy
 from perplexity.deadlines import Deadlines
-from perplexity.errors import AllProvidersFailed, StreamTruncated
+from perplexity.errors import AllProvidersFailed, StreamTruncated, Withdrawn
 from perplexity.models import Effort, resolve
 from perplexity.providers.base import Provider
 from perplexity.rounds import Reply, Round, Tier
@@ -65,7 +65,9 @@ class Fallback:
     async def answer(self, question: Question) -> Answer:
         """Return the first answer that comes. Raises InvalidRequest or AllProvidersFailed."""
         this = self._round_for(question)
-        return await _first(this, lambda tier: tier.provider.answer(replace(question, seconds=tier.seconds)))
+        return await _first(
+            this, lambda tier: tier.provider.answer(replace(question, seconds=tier.seconds)), wanted=question.wanted
+        )
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
         """Yield the events of the first provider that brings text; after its first text nobody else is asked.
@@ -74,6 +76,7 @@ class Fallback:
         """
         this = self._round_for(question)
         for tier in this.tiers():
+            await _still(this, tier, question.wanted)
             begun = False
             events = _within(_with_grace(tier.seconds), tier.provider.stream(replace(question, seconds=tier.seconds)))
             try:
@@ -88,7 +91,7 @@ class Fallback:
             except Exception as error:
                 told = this.gave_up(tier, error)
                 if begun:
-                    raise told from error
+                    raise this.summed(told) from error
             except BaseException:
                 tier.permit.abandoned()
                 raise
@@ -115,8 +118,11 @@ class Fallback:
         return self._deadlines.of(target.effort)
 
 
-async def _first(this: Round, ask: Callable[[Tier], Awaitable[Reply]]) -> Reply:
+async def _first(
+    this: Round, ask: Callable[[Tier], Awaitable[Reply]], *, wanted: Callable[[], Awaitable[None]] | None = None
+) -> Reply:
     for tier in this.tiers():
+        await _still(this, tier, wanted)
         try:
             async with asyncio.timeout(_with_grace(tier.seconds)):
                 reply: Reply = await ask(tier)
@@ -127,6 +133,20 @@ async def _first(this: Round, ask: Callable[[Tier], Awaitable[Reply]]) -> Reply:
             tier.permit.abandoned()
             raise
     raise AllProvidersFailed(this.failed)
+
+
+async def _still(this: Round, tier: Tier, wanted: Callable[[], Awaitable[None]] | None) -> None:
+    """Do nothing before the first provider, else make sure that the answer is wanted still. Raises Withdrawn."""
+    if wanted is None or not this.failed:
+        return
+    try:
+        await wanted()
+    except Withdrawn as error:
+        tier.permit.abandoned()
+        raise this.summed(error) from None
+    except BaseException:
+        tier.permit.abandoned()
+        raise
 
 
 def _with_grace(seconds: float) -> float:

@@ -19,6 +19,8 @@ RECENCIES: tuple[Recency, ...] = get_args(Recency)
 MODES: tuple[Mode, ...] = get_args(Mode)
 MOST_DOMAINS = 20
 MOST_LANGUAGES = 10
+LONGEST_HOST = 253
+"""Characters of a host name, without a point at its end: https://www.rfc-editor.org/rfc/rfc1035#section-2.3.4"""
 
 _Word = TypeVar("_Word", bound=str)
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
@@ -74,25 +76,31 @@ def parse_mode(value: str) -> Mode:
 
 def parse_domains(values: Iterable[str]) -> tuple[str, ...]:
     """Return host names in ASCII and lower case, each once. Raises InvalidRequest for too many, or a mixture."""
-    domains = tuple(dict.fromkeys(parse_domain(value) for value in values))
-    if len(domains) > MOST_DOMAINS:
-        raise InvalidRequest.of("domain", f"{len(domains)} domains", _DOMAINS)
+    typed = tuple(dict.fromkeys(value.strip().lower() for value in values))
+    domains: dict[str, None] = {}
+    for left, value in zip(range(len(typed) - 1, -1, -1), typed, strict=True):
+        domains[parse_domain(value)] = None
+        # The rest is counted and not read: each of thousands takes a while.
+        if len(domains) > MOST_DOMAINS:
+            raise InvalidRequest.of("domain", f"{len(domains) + left} domains", _DOMAINS)
     if len({domain.startswith("-") for domain in domains}) > 1:
         raise InvalidRequest.of("domain", ", ".join(domains), _DOMAINS)
-    return domains
+    return tuple(domains)
 
 
 def parse_domain(value: str) -> str:
     """Return one host name, `-` kept in front, names of other scripts as punycode. Raises InvalidRequest."""
     typed = value.strip()
     denied, host = typed.startswith("-"), typed.removeprefix("-").lower().rstrip(".")
+    if len(host) > LONGEST_HOST:
+        raise InvalidRequest.of("domain", value, _DOMAIN)
     try:
         # The codec knows IDNA 2003, which is what the standard library has; it refuses labels over 63 characters.
         host = host if host.isascii() else host.encode("idna").decode("ascii")
     except UnicodeError:
         raise InvalidRequest.of("domain", value, _DOMAIN) from None
     labels = host.split(".")
-    if len(labels) < 2 or len(host) + denied > 253 or not all(map(_LABEL.fullmatch, labels)):
+    if len(labels) < 2 or len(host) + denied > LONGEST_HOST or not all(map(_LABEL.fullmatch, labels)):
         raise InvalidRequest.of("domain", value, _DOMAIN)
     return f"-{host}" if denied else host
 

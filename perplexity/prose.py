@@ -14,9 +14,41 @@ from enum import StrEnum
 from itertools import pairwise
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block import table as _is_table
 from markdown_it.token import Token
 
+
+def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Take a table as one token without its cells: a short text can have millions, most of them empty.
+
+    What is a table is the parser's decision; it ends as in the parser's own rule.
+    """
+    if not _is_table(state, start, end, True):
+        return False
+    if silent:
+        return True
+    line = start + 2
+    while line < end and not _ends_table(state, line, end):
+        line += 1
+    state.push("table_open", "table", 1).map = [start, line]
+    state.push("table_close", "table", -1)
+    state.line = line
+    return True
+
+
+def _ends_table(state: StateBlock, line: int, end: int) -> bool:
+    if state.sCount[line] < state.blkIndent or state.isEmpty(line) or state.is_code_block(line):
+        return True
+    kind, state.parentType = state.parentType, "table"
+    try:
+        return any(rule(state, line, end, True) for rule in state.md.block.ruler.getRules("blockquote"))
+    finally:
+        state.parentType = kind
+
+
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["inline", "reference"])
+_PARSER.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
 _LINE_END = re.compile(r"\r\n?|\n")
 _BLANK_LINE = re.compile(r"(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)")
 _BACKTICKS = re.compile(r"\\[^`]|\\?(`+)")
@@ -28,7 +60,7 @@ _MATH_CLOSERS = {
     "$$": re.compile(r"\$\$"),
     "$": re.compile(r"(?<![\s\\$])\$(?!\w)"),
 }
-_PRICE = re.compile(r"\d[^\\^_={}]*")
+_OF_A_FORMULA = re.compile(r"[\\^_={}]")
 _ONLY_A_NUMBER = re.compile(r"\\\[[ \t]*(?:web:)?\d{1,3}(?:[ \t]*[,;][ \t]*(?:web:)?\d{1,3})*[ \t]*\\\]")
 
 
@@ -52,7 +84,7 @@ class Region:
 
 
 def blocks(text: str) -> list[Token]:
-    """Return the block tokens of a Markdown text, their inline content unparsed.
+    """Return the block tokens of a Markdown text, their inline content unparsed. A table has no tokens for its cells.
 
     Link definitions and HTML blocks are not known: both are paragraphs here, so that nothing in the text is invisible.
     """
@@ -126,22 +158,36 @@ def _math(text: str, code: Sequence[Region]) -> Iterator[Region]:
 
 
 def _math_between(text: str, start: int, end: int) -> Iterator[Region]:
-    unclosed: dict[str, int] = {}  # opener → the place up to which nothing closes it
+    closers = {opener: _Next(sign, text) for opener, sign in _MATH_CLOSERS.items()}
+    formula = _Next(_OF_A_FORMULA, text)
     line_end = start - 1
     while opener := _MATH_OPENER.search(text, start, end):
         start = opener.end()
-        if opener[0] not in _MATH_CLOSERS or start <= unclosed.get(opener[0], -1):
+        if opener[0] not in closers:
             continue
         if start > line_end:
             line_end = _line_end(text, start, end)
         # A single dollar sign never reaches over a line's end.
         last = line_end if opener[0] == "$" else end
-        closer = _MATH_CLOSERS[opener[0]].search(text, start, last)
-        if closer is None:
-            unclosed[opener[0]] = last
-        elif _is_math(text[opener.start() : closer.end()], opener[0]):
-            start = closer.end()
-            yield Region(kind=Kind.MATH, start=opener.start(), end=closer.end())
+        closer = closers[opener[0]].within(start, last)
+        if closer is not None and _is_math(text, opener, closer, formula):
+            start = closer[1]
+            yield Region(kind=Kind.MATH, start=opener.start(), end=start)
+
+
+class _Next:
+    """The next place of a sign in a text. Asked for places that only go up, it looks at no part of the text twice."""
+
+    def __init__(self, sign: re.Pattern[str], text: str) -> None:
+        self._sign, self._text = sign, text
+        self._searched, self._found = -1, (-1, -1)
+
+    def within(self, start: int, end: int) -> tuple[int, int] | None:
+        """Return the first place of the sign that begins at `start` or later, None if none ends by `end`."""
+        if self._found[0] < start and self._searched < end:
+            match = self._sign.search(self._text, max(start, self._searched), end)
+            self._found, self._searched = (match.span(), match.start()) if match else ((-1, -1), end)
+        return self._found if start <= self._found[0] and self._found[1] <= end else None
 
 
 def _line_end(text: str, start: int, end: int) -> int:
@@ -149,10 +195,11 @@ def _line_end(text: str, start: int, end: int) -> int:
     return match.start() if match else end
 
 
-def _is_math(text: str, opener: str) -> bool:
-    if opener == "$":
-        return not _PRICE.fullmatch(text[1:-1])
-    return not _ONLY_A_NUMBER.fullmatch(text)
+def _is_math(text: str, opener: re.Match[str], closer: tuple[int, int], formula: _Next) -> bool:
+    """Return whether it is LaTeX and neither a price nor an escaped marker."""
+    if opener[0] == "$":
+        return not text[opener.end()].isdecimal() or formula.within(opener.end(), closer[0]) is not None
+    return not _ONLY_A_NUMBER.fullmatch(text, opener.start(), closer[1])
 
 
 def _apart(ordered: Sequence[Region]) -> list[Region]:

@@ -10,11 +10,22 @@ from urllib.parse import quote
 
 from perplexity.types import Answer, AnswerKind
 
-_TAG = re.compile(r"<(?=\s*/?\s*(?:pages|result|references)\b)", re.IGNORECASE)
+_TAG = re.compile(r"<(?=\s*+(?:/\s*+)?(?:pages|result|references)\b)", re.IGNORECASE)
 _FENCE = re.compile("`{3,}|~{3,}")
 _NUMBER = r" ?(?:web:)?[0-9]{1,3}"
 _MARKER = re.compile(rf"\\?[\[【]({_NUMBER}(?: ?[,;]{_NUMBER})* ?)\\?[\]】]")
-_NOT_IN_AN_ADDRESS = re.compile(r"[\s<>]")
+_NOT_IN_AN_ADDRESS = re.compile(r"[\s<>\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_LINE_ENDS = re.compile(r"\r\n?")
+# C0 but tab and line feed, DEL, C1, and the marks that reorder what follows.
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def harmless(text: str) -> str:
+    """Return a text without characters that control a terminal or reorder what follows; lines end in a line feed.
+
+    https://en.wikipedia.org/wiki/ANSI_escape_code https://trojansource.codes
+    """
+    return _CONTROLS.sub("", _LINE_ENDS.sub("\n", text))
 
 
 def quoted(text: str) -> str:
@@ -23,13 +34,13 @@ def quoted(text: str) -> str:
     `<pages>`, `<result>` and `<references>` begin with ‹, and a page's own `[1]` is ‹1›. Fences of code are left out:
     what follows them, our marker too, would be code.
     """
-    line = " ".join(_FENCE.sub(" ", text).split())
+    line = " ".join(_FENCE.sub(" ", harmless(" ".join(text.split()))).split())
     return _MARKER.sub(r"‹\1›", untagged(line))
 
 
 def untagged(text: str) -> str:
     """Return a written answer without our markup, its lines and its markers as they are."""
-    return _TAG.sub("‹", text)
+    return _TAG.sub("‹", harmless(text))
 
 
 def quoted_address(url: str) -> str:

@@ -44,8 +44,14 @@ def _stem(word: str) -> str:
 
 def _bm25(wanted: set[str], bags: Sequence[Counter[str]]) -> list[float]:
     average = sum(bag.total() for bag in bags) / max(len(bags), 1) or 1.0
-    rarity = {word: _rarity(sum(word in bag for bag in bags), len(bags)) for word in wanted}
-    return [sum(rarity[word] * _weight(bag[word], bag.total() / average) for word in wanted) for bag in bags]
+    # A long question has many words, and many texts have few of them: only those that a text has are looked at.
+    shared = [wanted & bag.keys() for bag in bags]
+    holders = Counter(word for words in shared for word in words)
+    rarity = {word: _rarity(count, len(bags)) for word, count in holders.items()}
+    return [
+        sum(rarity[word] * _weight(bag[word], bag.total() / average) for word in words)
+        for bag, words in zip(bags, shared, strict=True)
+    ]
 
 
 def _rarity(holders: int, total: int) -> float:

@@ -8,6 +8,8 @@ from contextlib import suppress
 from threading import Thread
 from typing import TypeVar
 
+from perplexity.errors import ConnectionFailed
+
 Result = TypeVar("Result")
 
 
@@ -22,7 +24,10 @@ class Threads:
         self._places = asyncio.Semaphore(limit)
 
     async def run(self, call: Callable[[], Result]) -> Result:
-        """Wait for a free place, then for what `call` returns or raises."""
+        """Wait for a free place, then for what `call` returns or raises.
+
+        Raises ConnectionFailed if the system has no thread to give; the place is free again then.
+        """
         await self._places.acquire()
         loop = asyncio.get_running_loop()
         outcome: asyncio.Future[Result] = loop.create_future()
@@ -37,8 +42,20 @@ class Threads:
             with suppress(RuntimeError):  # the loop has closed: nobody waits any more
                 loop.call_soon_threadsafe(settle, report)
 
-        Thread(target=work, name="blocking-call", daemon=True).start()
+        if not _started(work):
+            self._places.release()
+            failed = ConnectionFailed("no thread could be started")
+            failed.sent = False
+            raise failed
         return await outcome
+
+
+def _started(work: Callable[[], None]) -> bool:
+    try:
+        Thread(target=work, name="blocking-call", daemon=True).start()
+    except (RuntimeError, MemoryError):  # "can't start new thread": too many of them, or no memory for a stack
+        return False
+    return True
 
 
 def _report(call: Callable[[], Result], outcome: asyncio.Future[Result]) -> Callable[[], None]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from perplexity.agent.web_agent import Toolbox
+from perplexity.costs import charged
 from perplexity.errors import PerplexityError
 from perplexity.filters import Filters
 from perplexity.providers.base import Provider
@@ -52,7 +53,7 @@ def tools_over(provider: Provider) -> Toolbox:
 def _search(provider: Provider, filters: Filters) -> Tool:
     async def found(query: str) -> str:
         results = await provider.search(Query(text=query, filters=filters))
-        return _told(sources=results.results, notes=results.notes, cost_usd=results.cost_usd)
+        return _told(sources=results.results, notes=results.notes, cost_usd=charged(results.cost_usd, results.failed))
 
     return Tool(name=SEARCH, description=_SEARCHES, parameters=_QUERY, handler=_safe(SEARCH, found))
 
@@ -61,7 +62,8 @@ def _ask(provider: Provider, filters: Filters) -> Tool:
     async def answered(prompt: str, reasoning: bool) -> str:
         messages = (Message(role="user", content=prompt),)
         answer = await provider.answer(Question(messages=messages, reasoning=reasoning, filters=filters))
-        return _told(content=told(answer), sources=answer.sources, notes=answer.notes, cost_usd=answer.usage.cost_usd)
+        cost_usd = charged(answer.usage.cost_usd, answer.failed)
+        return _told(content=told(answer), sources=answer.sources, notes=answer.notes, cost_usd=cost_usd)
 
     return Tool(name=ASK, description=_ASKS, parameters=_PROMPT, handler=_safe(ASK, answered))
 
@@ -73,7 +75,7 @@ def _safe(name: str, handler: Callable[..., Awaitable[str]]) -> Callable[..., Aw
         try:
             return await handler(**arguments)
         except PerplexityError as error:
-            return Failure(f"[{name} failed: {error.message}]")
+            return Failure(f"[{name} failed: {error.message}]", cost_usd=error.cost_usd)
 
     return safe
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic_ai.models import Model
+from urllib.parse import urlsplit
+
+from httpx2 import AsyncClient, AsyncHTTPTransport, Limits
+from pydantic_ai.models import Model, create_async_httpx2_client
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.models.openrouter import OpenRouterModel
 from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
@@ -10,7 +13,7 @@ from pydantic_ai.providers.openrouter import OpenRouterProvider
 
 from perplexity.addresses import site
 from perplexity.errors import InvalidRequest
-from perplexity.proxies import check_proxies
+from perplexity.proxies import check_proxies, is_loopback
 
 OPENROUTER = "openrouter.ai"
 
@@ -21,10 +24,20 @@ def model_at(base_url: str, *, name: str, api_key: str | None) -> Model:
     OpenRouter tells its cost, and some of its errors, in a way of its own, which pydantic-ai knows. Raises
     InvalidRequest for an OpenRouter without a key, ConnectionFailed for a proxy in the environment that cannot be used.
     """
+    if is_loopback(urlsplit(base_url).hostname or ""):
+        provider = OpenAICompatibleProvider("agent", base_url=base_url, api_key=api_key, http_client=_without_proxy())
+        return OpenAIChatModel(name, provider=provider)
     check_proxies()
     if site(base_url) != OPENROUTER:
-        provider = OpenAICompatibleProvider("agent", base_url=base_url, api_key=api_key)
-        return OpenAIChatModel(name, provider=provider)
+        return OpenAIChatModel(name, provider=OpenAICompatibleProvider("agent", base_url=base_url, api_key=api_key))
     if not api_key:
         raise InvalidRequest.of("api_key", "", "OpenRouter wants a key")
     return OpenRouterModel(name, provider=OpenRouterProvider(api_key=api_key))
+
+
+def _without_proxy() -> AsyncClient:
+    """Return a client for this machine, which reads no proxy from the environment.
+
+    It keeps no idle connection: one that is handed to pydantic-ai is not closed with the model.
+    """
+    return create_async_httpx2_client(transport=AsyncHTTPTransport(limits=Limits(max_keepalive_connections=0)))

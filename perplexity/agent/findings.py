@@ -16,10 +16,10 @@ from perplexity.wire.reading import dollars, mappings, text, texts
 from perplexity.wire.sources import merge
 
 # At the beginning, behind a line that may say who answered: further down it would be what a page says.
-_RESULT = re.compile(
-    r"(?:[^\n]*\n\s*)?<result>\n(?P<text>.*)\n</result>\s*<references>\n?(?P<references>.*?)\n?</references>", re.DOTALL
-)
-_REFERENCE = re.compile(r"^- \[(?P<id>\d+)\] (?P<title>.*) \((?P<date>[^()\n]*)\) \[(?P<url>\S+)\]$", re.MULTILINE)
+_RESULT = re.compile(r"(?:[^\n]*\n\s*)?<result>\n")
+_RESULT_END = re.compile(r"\n</result>\s*<references>\n?")
+_REFERENCES_END = "</references>"
+_REFERENCE = re.compile(r"^- \[(?P<id>\d{1,9})\] (?P<title>.*) \((?P<date>[^()\n]*)\) \[(?P<url>\S+)\]$", re.MULTILINE)
 _BETWEEN = re.compile(r"\n[ \t]*\n")
 _LABEL = re.compile(r"^(?:\d+[.)]\s+)?(?:(?i:title|snippet|description|url|link|source):\s*)?")
 _ADDRESS = re.compile(rf"(?:{_LABEL.pattern})<?(?P<url>https?://[^\s<>]+)>?")
@@ -40,12 +40,25 @@ class Finding:
 
 def read(result: str) -> Finding:
     """Return what a tool's result holds; one without any page is a finding of text alone."""
-    if match := _RESULT.match(result):
-        entries = [found.groupdict() for found in _REFERENCE.finditer(match["references"])]
-        return Finding(text=match["text"], sources=merge([entry | {"id": int(entry["id"])} for entry in entries]))
+    if parts := _parts(result):
+        written, references = parts
+        entries = [found.groupdict() for found in _REFERENCE.finditer(references)]
+        return Finding(text=written, sources=merge([entry | {"id": int(entry["id"])} for entry in entries]))
     if (decoded := _decoded(result)) is not None:
         return _of_json(decoded, result)
     return Finding(text=result, sources=merge(_of_text(result)))
+
+
+def _parts(result: str) -> tuple[str, str] | None:
+    """Return the text and the references of the first form, None for another form."""
+    start, last = _RESULT.match(result), result.rfind(_REFERENCES_END)
+    if start is None or last < 0:
+        return None
+    ends = [end for end in _RESULT_END.finditer(result, start.end()) if end.end() <= last]
+    if not ends:
+        return None
+    references = result[ends[-1].end() : result.find(_REFERENCES_END, ends[-1].end())]
+    return result[start.end() : ends[-1].start()], references.removesuffix("\n")
 
 
 def _decoded(result: str) -> Mapping[str, JSON] | Sequence[JSON] | None:

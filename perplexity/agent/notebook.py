@@ -33,13 +33,18 @@ class Notebook:
 
     def note(self, finding: Finding) -> str:
         """Take the pages in, and return the finding for the model: its markers are this run's numbers."""
-        if finding.cost_usd is not None:
-            self.costs.append(finding.cost_usd)
+        self.charge(finding.cost_usd)
         self.notes += [note for note in finding.notes if note not in self.notes]
         numbered = {source: self._numbered(source) for source in finding.sources if linkable(source.url)}
-        cited = cite(finding.text, tuple(numbered))
+        # Markers that become shorter make room for a little more of it, but not for twice as much.
+        cited = cite(finding.text[: 2 * LONGEST_TEXT], tuple(numbered))
         text = "".join(p if isinstance(p, str) else f"[{numbered[p.source].number}]" for p in cited.pieces)
         return "\n\n".join(filter(None, (untagged(text[:LONGEST_TEXT]), _listed(list(numbered.values()))))) or NOTHING
+
+    def charge(self, cost_usd: float | None) -> None:
+        """Take down what a call cost, if that is known."""
+        if cost_usd is not None:
+            self.costs.append(cost_usd)
 
     def _numbered(self, source: Source) -> Source:
         """Return the page under its number; what it did not say the first time, it may say now."""

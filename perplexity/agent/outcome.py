@@ -9,7 +9,9 @@ from pydantic_ai.messages import ModelMessage, ModelResponse
 
 from perplexity.agent.notebook import Notebook
 from perplexity.citations import cite, without_orphans, without_strangers
+from perplexity.costs import total
 from perplexity.errors import MalformedResponse, NothingFound, PerplexityError
+from perplexity.lengths import within
 from perplexity.passages import passages_answer
 from perplexity.types import Answer, SearchResults, Usage
 from perplexity.wire import reading
@@ -24,7 +26,8 @@ def answered(text: str, messages: Sequence[ModelMessage], notebook: Notebook, *,
 
     Raises MalformedResponse where no text is left.
     """
-    kept, addresses = without_strangers(reading.text(text), notebook.sources)
+    kept, cut = within(reading.text(text))
+    kept, addresses = without_strangers(kept, notebook.sources)
     kept, numbers = without_orphans(kept, notebook.sources)
     if not kept.strip():
         raise MalformedResponse("the model's answer is empty", provider=provider)
@@ -36,17 +39,18 @@ def answered(text: str, messages: Sequence[ModelMessage], notebook: Notebook, *,
         queries=tuple(notebook.queries),
         incomplete="length" if any(r.finish_reason == "length" for r in _responses(messages)[-1:]) else None,
         usage=_usage(messages, notebook),
-        notes=tuple(filter(None, (_label(kept, notebook), *_removed(numbers, addresses), *notebook.notes))),
+        notes=tuple(filter(None, (*cut, _label(kept, notebook), *_removed(numbers, addresses), *notebook.notes))),
     )
 
 
 def stopped(
     error: PerplexityError, messages: Sequence[ModelMessage], notebook: Notebook, question: str, *, provider: str
 ) -> Answer:
-    """Return passages of what a run found that was stopped. Raises the error where it found nothing."""
+    """Return passages of what a stopped run found. Raises the error, with the run's cost, if there are none."""
     try:
         found = passages_answer(SearchResults(results=notebook.sources, provider=provider), question)
     except NothingFound:
+        error.cost_usd = _usage(messages, notebook).cost_usd
         raise error from None
     return replace(
         found,
@@ -58,10 +62,8 @@ def stopped(
 
 
 def model_cost(messages: Sequence[ModelMessage]) -> float | None:
-    """Return what the model's part of a run cost, in US dollars; None where one response or more does not tell."""
-    costs = [_cost(response) for response in _responses(messages)]
-    told = [cost for cost in costs if cost is not None]
-    return sum(told) if costs and len(told) == len(costs) else None
+    """Return what the model's part of a run cost, in US dollars, as far as its responses tell; None if none does."""
+    return total(_cost(response) for response in _responses(messages))
 
 
 def _label(text: str, notebook: Notebook) -> str | None:
@@ -90,15 +92,14 @@ def _model(messages: Sequence[ModelMessage]) -> str | None:
 
 
 def _usage(messages: Sequence[ModelMessage], notebook: Notebook) -> Usage:
-    """Sum up the run; its cost is unknown where the model's is, and holds the tools' as far as they tell it."""
+    """Sum up the run; its cost is that of the model and of the tools, as far as they tell it."""
     made = [response.usage for response in _responses(messages)]
-    cost = model_cost(messages)
     return Usage(
         input_tokens=sum(usage.input_tokens for usage in made),
         output_tokens=sum(usage.output_tokens for usage in made),
         reasoning_tokens=sum(usage.output_reasoning_tokens for usage in made),
         searches=notebook.calls,
-        cost_usd=None if cost is None else sum([cost, *notebook.costs]),
+        cost_usd=total([model_cost(messages), *notebook.costs]),
     )
 
 

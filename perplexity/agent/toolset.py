@@ -8,6 +8,7 @@ from pydantic_core import SchemaValidator, core_schema
 from perplexity.agent.findings import read
 from perplexity.agent.notebook import Notebook
 from perplexity.agent.prompt import NO_CALLS
+from perplexity.computing import computed
 from perplexity.tools.base import Failure, Tool
 from perplexity.types import JSON
 
@@ -29,8 +30,11 @@ def adapted(tool: Tool, notebook: Notebook, *, most: int) -> AgentTool[None]:
         if asked is not None and asked not in notebook.queries:
             notebook.queries.append(asked)
         result = await tool.run(arguments)
-        # A failure may quote an address, which nobody found.
-        return result if isinstance(result, Failure) else notebook.note(read(result))
+        if isinstance(result, Failure):
+            # It may quote an address that no tool returned; its cost counts.
+            notebook.charge(result.cost_usd)
+            return result
+        return notebook.note(await computed(read, result))
 
     made: AgentTool[None] = AgentTool.from_schema(
         call, name=tool.name, description=tool.description, json_schema=dict(tool.parameters)

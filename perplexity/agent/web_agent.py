@@ -24,6 +24,8 @@ from perplexity.agent.notebook import Notebook
 from perplexity.agent.outcome import answered, model_cost, stopped
 from perplexity.agent.prompt import LAST, instructions
 from perplexity.agent.toolset import adapted
+from perplexity.computing import computed
+from perplexity.costs import unpriced
 from perplexity.errors import PerplexityError, TimedOut
 from perplexity.queries import checked_messages
 from perplexity.retry import Deadline
@@ -101,8 +103,9 @@ class WebAgent:
         self._on_attempt(attempt)
         if isinstance(ended, Answer):
             return replace(ended, seconds=self._clock() - started)
-        answer = stopped(ended, messages, notebook, question.text, provider=NAME)
-        return replace(answer, failed=(attempt,), seconds=self._clock() - started)
+        answer = await computed(stopped, ended, messages, notebook, question.text, provider=NAME)
+        # What the run's model cost is a part of what the answer cost.
+        return replace(answer, failed=unpriced([attempt]), seconds=self._clock() - started)
 
     async def _ended(
         self, question: Question, messages: Sequence[ModelMessage], notebook: Notebook
@@ -110,7 +113,7 @@ class WebAgent:
         """Return the answer, or what the run failed with: a fault of the model, of a tool, or of ours."""
         try:
             text = await self._deadline(question).within(self._run(question, notebook))
-            return answered(text, messages, notebook, provider=NAME)
+            return await computed(answered, text, messages, notebook, provider=NAME)
         except TimedOut:
             return TimedOut("the time for the run is over", provider=NAME)
         except PerplexityError as error:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from perplexity.advice import reasons
 from perplexity.cli.printable import on_one_line
+from perplexity.costs import charged
 from perplexity.tools.access import VARIABLES
 from perplexity.types import Answer, AnswerKind, SearchResults
 
@@ -24,10 +25,10 @@ def remarks(reply: Answer | SearchResults, *, unset: str = "") -> list[str]:
 
 
 def last_line(reply: Answer | SearchResults) -> str:
-    """Return who served, by which model, in how many seconds and for how many dollars."""
+    """Return who served, by which model, in how many seconds, and for how many dollars of all who were asked."""
     model = reply.model if isinstance(reply, Answer) else None
-    cost = reply.usage.cost_usd if isinstance(reply, Answer) else reply.cost_usd
-    parts = [reply.provider, model or "", f"{reply.seconds:.1f} s", _dollars(cost)]
+    own = reply.usage.cost_usd if isinstance(reply, Answer) else reply.cost_usd
+    parts = [reply.provider, model or "", f"{reply.seconds:.1f} s", _dollars(charged(own, reply.failed))]
     return on_one_line(" · ".join(filter(None, parts)))
 
 

@@ -15,6 +15,7 @@ from perplexity.cli.lines import remarks
 from perplexity.cli.options import add_filters, add_providers, read_filters, read_providers
 from perplexity.cli.plain import results_text
 from perplexity.cli.printable import printable
+from perplexity.costs import unpriced
 from perplexity.filters import Filters
 from perplexity.news.categories import CATEGORIES, category
 from perplexity.news.stories import Story
@@ -70,7 +71,7 @@ def as_results(summary: NewsSummary) -> SearchResults:
         seconds=summary.seconds,
         cost_usd=summary.cost_usd,
         notes=summary.notes,
-        failed=summary.failed,
+        failed=unpriced(summary.failed),
     )
 
 

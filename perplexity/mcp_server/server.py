@@ -13,6 +13,7 @@ from perplexity.errors import InvalidRequest, PerplexityError
 from perplexity.fallback import Fallback
 from perplexity.mcp_server.offers import OFFERS, Offer
 from perplexity.mcp_server.progress import Progress
+from perplexity.quoting import harmless
 from perplexity.tools.arguments import completed, problems
 from perplexity.types import JSON
 
@@ -71,7 +72,7 @@ def _tool(offer: Offer) -> types.Tool:
 
 async def _called(offer: Offer, arguments: dict[str, JSON], chain: Fallback, context: Context) -> types.CallToolResult:
     async def report(progress: float, message: str) -> None:
-        await context.session.report_progress(progress, message=message)
+        await context.session.report_progress(progress, message=harmless(message))
 
     given = completed(offer.input_schema, arguments)
     if wrong := problems(offer.input_schema, given):
@@ -93,4 +94,4 @@ def _explained(error: InvalidRequest) -> str:
 
 
 def _failed(text: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
+    return types.CallToolResult(content=[types.TextContent(text=harmless(text))], is_error=True)

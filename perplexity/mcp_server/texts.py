@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perplexity.advice import reasons
 from perplexity.citations import without_orphans
-from perplexity.quoting import quoted, quoted_address, told
+from perplexity.quoting import harmless, quoted, quoted_address, told
 from perplexity.types import Answer, SearchResults, Source
 
 
@@ -13,7 +13,7 @@ def pages_text(results: SearchResults) -> str:
     if not results.results:
         return "\n\n".join(["No pages were found.", *results.notes])
     pages = [_page(number, source) for number, source in enumerate(results.results, 1)]
-    return "\n\n".join([f"Found {len(pages)} pages:", *pages, *results.notes])
+    return harmless("\n\n".join([f"Found {len(pages)} pages:", *pages, *results.notes]))
 
 
 def response_text(answer: Answer) -> str:
@@ -23,7 +23,7 @@ def response_text(answer: Answer) -> str:
     cut = [f"The answer is incomplete ({answer.incomplete})."] if answer.incomplete else []
     cited = [f"[{source.number}] {quoted_address(source.url)}" for source in answer.sources]
     citations = ["\n".join(["Citations:", *cited])] if cited else []
-    return "\n\n".join([text, *cut, *answer.notes, *served, *citations])
+    return harmless("\n\n".join([text, *cut, *answer.notes, *served, *citations]))
 
 
 def _page(number: int, source: Source) -> str:

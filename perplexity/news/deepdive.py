@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from perplexity.computing import computed
 from perplexity.costs import total
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, TimedOut, Withdrawn
 from perplexity.news.deepdive_assembly import assembled, numbered
@@ -58,6 +59,7 @@ async def deepdive(
         synthesis=synthesis,
         store=store,
         now=now,
+        clock=clock,
         persona=persona or Persona(),
         resumable=resumable,
         seconds=seconds,
@@ -80,9 +82,10 @@ class _Dive:
             error = self.errors.get(Stage.SITUATION) or NothingFound("no stage came to anything")
             error.cost_usd = total([situation.cost_usd, people.cost_usd])
             raise error
-        parts, numbering = numbered(situation, people)
+        parts, numbering = await computed(numbered, situation, people)
         analysis = await self._stage(Stage.ANALYSIS, lambda: self.stages.analysis(parts, numbering))
-        return assembled(self.stages.topic, situation, people, analysis, persona=self.stages.persona.name)
+        name = self.stages.persona.name
+        return await computed(assembled, self.stages.topic, situation, people, analysis, persona=name)
 
     async def _stage(self, stage: Stage, work: Callable[[], Awaitable[Finding]]) -> Finding:
         """Return what is kept of the stage, or do it and keep what comes of it before anything else begins."""

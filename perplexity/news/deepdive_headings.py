@@ -23,12 +23,15 @@ def without_headings(text: str) -> str:
     lines = _LINE_END.split(_UNSEEN.sub("", text))
     tokens = pairwise(blocks("\n".join(lines)))
     found = [(token, inline.content) for token, inline in tokens if token.type == "heading_open"]
-    for heading, words in reversed(found):
+    kept: list[str] = []
+    place = 0
+    for heading, words in found:
         if heading.map:
             first, end = heading.map
             # Without empty lines around it, it would be one paragraph with its neighbours.
-            lines[first:end] = ["", _before(lines[first], heading.markup, words) + _bold(words), ""]
-    return "\n".join(lines)
+            kept += [*lines[place:first], "", _before(lines[first], heading.markup, words) + _bold(words), ""]
+            place = end
+    return "\n".join([*kept, *lines[place:]])
 
 
 def without_own_heading(text: str, heading: str) -> str:

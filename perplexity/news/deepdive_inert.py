@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from perplexity.citations import without_strangers
 from perplexity.news.deepdive_headings import without_headings
 from perplexity.prose import Kind, blocks, regions
-from perplexity.quoting import quoted
+from perplexity.quoting import harmless, quoted
 from perplexity.types import Source
 
 _JOINER = "\u2060"
@@ -21,7 +22,7 @@ _DEFINITION = re.compile(r"^([ \t>*+\-0-9.)]*\[(?:\\.|[^\[\]\\]){1,999}\]):", re
 
 def inert(text: str, sources: Sequence[Source]) -> str:
     """Return a section's text without headings, HTML and links to what is no source; code stays as it is."""
-    text, _ = without_strangers(text, sources)
+    text, _ = without_strangers(harmless(text), sources)
     return without_headings(_without_definitions(_without_markup(text)))
 
 
@@ -41,9 +42,11 @@ def _without_markup(text: str) -> str:
 
 def _without_definitions(text: str) -> str:
     code = [(region.start, region.end) for region in regions(text) if region.kind in _BLOCK_CODE]
+    starts = [start for start, _ in code]
 
     def told(match: re.Match[str]) -> str:
-        inside = any(start <= match.start() < end for start, end in code)
+        before = bisect_right(starts, match.start())
+        inside = before > 0 and match.start() < code[before - 1][1]
         return match[0] if inside else f"{match[1]} :"
 
     return _DEFINITION.sub(told, text)

@@ -25,7 +25,8 @@ def attempts(error: PerplexityError) -> tuple[Attempt, ...]:
         return error.attempts
     if error.provider is None:
         return ()
-    return (Attempt(provider=error.provider, seconds=0.0, error_class=type(error).__name__, summary=error.summary),)
+    kind, cost_usd = type(error).__name__, error.cost_usd
+    return (Attempt(provider=error.provider, seconds=0.0, error_class=kind, summary=error.summary, cost_usd=cost_usd),)
 
 
 def reasons(failed: Iterable[Attempt]) -> str:

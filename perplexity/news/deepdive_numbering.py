@@ -27,22 +27,17 @@ class Numbering:
         A text without any marker has all of its sources put on the list. Markers of no source are removed.
         """
         cited = cite(text, sources)
-        grown = self
-        pieces = []
-        for piece in cited.pieces:
-            if isinstance(piece, Marker):
-                grown, number = grown._with(piece.source)
-                pieces.append(f"[{number}]")
-            else:
-                pieces.append(piece)
-        for source in () if cited.sources else cited.others:
-            grown, _ = grown._with(source)
-        return "".join(pieces), replace(grown, orphans=grown.orphans + cited.orphans)
+        listed = dict(zip(self.addresses, self.sources, strict=True))
+        # The cited sources are in the order of their first markers, and a marker's number is its source's place there.
+        numbers = [_listed(source, listed) for source in cited.sources or cited.others]
+        pieces = (f"[{numbers[piece.number - 1]}]" if isinstance(piece, Marker) else piece for piece in cited.pieces)
+        grown = Numbering(sources=tuple(listed.values()), addresses=tuple(listed), orphans=self.orphans + cited.orphans)
+        return "".join(pieces), grown
 
-    def _with(self, source: Source) -> tuple[Numbering, int]:
-        address = linkable(source.url) or source.url
-        if address in self.addresses:
-            return self, self.addresses.index(address) + 1
-        listed = replace(source, number=len(self.sources) + 1, aliases=())
-        grown = replace(self, sources=(*self.sources, listed), addresses=(*self.addresses, address))
-        return grown, listed.number
+
+def _listed(source: Source, listed: dict[str, Source]) -> int:
+    """Return a source's number in a list by address, which grows by a source that is not in it."""
+    address = linkable(source.url) or source.url
+    if address not in listed:
+        listed[address] = replace(source, number=len(listed) + 1, aliases=())
+    return listed[address].number

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from perplexity.costs import total
+from perplexity.costs import charged
 from perplexity.errors import NothingFound, PerplexityError, RunFailed
+from perplexity.lengths import shortened, within
 from perplexity.news import deepdive_prompts as prompts
 from perplexity.news.deepdive_missing import reasons
 from perplexity.news.deepdive_numbering import Numbering
@@ -43,7 +44,7 @@ NO_MODEL = "The analysis is missing: no service wrote one from these two parts a
 
 @dataclass(frozen=True, kw_only=True)
 class Stages:
-    """What `deepdive` is handed. Each stage raises a PerplexityError where nothing comes of it."""
+    """What `deepdive` is handed; `clock` is monotonic. Each stage raises a PerplexityError if it fails."""
 
     topic: str
     facts: Provider
@@ -51,6 +52,7 @@ class Stages:
     synthesis: Provider
     store: StageStore
     now: Callable[[], datetime]
+    clock: Callable[[], float]
     persona: Persona
     resumable: bool
     seconds: Mapping[Stage, float]
@@ -67,7 +69,7 @@ class Stages:
     async def passed(self, stage: Stage) -> float:
         """Return how many seconds ago a stage was begun whose run is to be resumed; 0 where there is none."""
         kept = await self.store.run(stage)
-        return self._since(kept.begun_at) if kept else 0.0
+        return max(0.0, kept.age) if kept else 0.0
 
     async def people(self) -> Finding:
         """Ask what people say."""
@@ -76,12 +78,13 @@ class Stages:
         today = self.now().date()
         since, seconds = today - timedelta(days=DAYS), self.seconds[Stage.PULSE]
         felt = await _of(self.pulse, self.pulse.feel(self.topic, since=since, until=today, seconds=seconds))
+        text, cut = within(felt.text)
         return Finding(
             stage=Stage.PULSE,
-            text=felt.text,
+            text=text,
             sources=felt.posts,
             moods=felt.moods if felt.moods.total else None,
-            notes=(*_cut(felt.incomplete), *filter(None, [felt.degraded])),
+            notes=(*cut, *_cut(felt.incomplete), *filter(None, [felt.degraded])),
             provider=felt.provider,
             cost_usd=felt.cost_usd,
         )
@@ -99,28 +102,24 @@ class Stages:
 
     async def _asked(self, provider: Provider, stage: Stage, question: Question) -> Answer:
         """Ask in the stage's time; where that begins a run, it is kept at once, and a kept one is resumed."""
-        kept, begun_at = await self.store.run(stage), self.now()
-        if kept is not None:
-            begun_at = kept.begun_at
+        kept = await self.store.run(stage)
+        begun = self.clock() - (max(0.0, kept.age) if kept else 0.0)
 
         async def on_run(run_id: str) -> None:
-            await self.store.put_run(stage, Run(id=run_id, begun_at=begun_at))
+            await self.store.put_run(stage, Run(id=run_id, age=self.clock() - begun))
 
         wanted = replace(
             question,
-            seconds=self._left(stage, begun_at),
+            seconds=self._left(stage, begun),
             run_id=kept.id if kept else None,
             resumable=self.resumable,
             on_run=on_run,
         )
-        return await _of(provider, provider.answer(wanted))
+        return shortened(await _of(provider, provider.answer(wanted)))
 
-    def _left(self, stage: Stage, begun_at: datetime) -> float:
+    def _left(self, stage: Stage, begun: float) -> float:
         seconds = self.seconds[stage]
-        return max(seconds - self._since(begun_at), min(seconds, LEAST_SECONDS))
-
-    def _since(self, begun_at: datetime) -> float:
-        return max(0.0, (self.now() - begun_at).total_seconds())
+        return max(seconds - (self.clock() - begun), min(seconds, LEAST_SECONDS))
 
 
 async def _of(service: Provider | PulseSource, saying: Awaitable[Said]) -> Said:
@@ -147,7 +146,7 @@ def _finding(stage: Stage, answer: Answer, *, sources: tuple[Source, ...] = (), 
 
 def _cost(answer: Answer) -> float | None:
     """Return the dollars of an answer, with those of whoever was asked before and came to nothing."""
-    return total([answer.usage.cost_usd, *(attempt.cost_usd for attempt in answer.failed)])
+    return charged(answer.usage.cost_usd, answer.failed)
 
 
 def _notes(answer: Answer) -> Iterator[str]:

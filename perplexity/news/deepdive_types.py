@@ -122,10 +122,10 @@ class DeepDive:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """A run in the background by its id, and when the stage was begun that it is for, with its zone."""
+    """A run in the background by its id, and how many seconds ago the stage was begun that it is for."""
 
     id: str
-    begun_at: datetime
+    age: float
 
 
 class StageStore(Protocol):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from perplexity.citations import Cited, cite
+from perplexity.citations import Cited, cite, cite_each
 from perplexity.news.fronts import is_front
 from perplexity.news.spans import ALWAYS, Span
 from perplexity.news.stories import Story, day
@@ -18,21 +18,27 @@ LONGEST_HEADLINE = 200
 LONGEST_SENTENCE = 300
 
 _SIGN = re.compile(r"^\s*(?:[-*•]\s+|\d{1,2}[.)]\s+)?")
-_BORDER = re.compile(r"\s*[|¦｜]\s*")
+_BORDER = re.compile("[|¦｜]")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MARKS = "*_# \t"
 _RULER = re.compile(r"[\s|¦｜:]*-[\s|¦｜:-]*")
 _NONE = re.compile(r"[\W_]*none\b(?!.*[|¦｜])", re.IGNORECASE)
 _ONLY_NONE = re.compile(r"[\W_]*none\b(?:\[[^][]*\]|[^\w[]|_)*", re.IGNORECASE)
-_NEWS = r"\b[^.!?]*\b(?:news|stor(?:y|ies)|results?|reports?|articles?|pages?|updates?)\b"
-_NO_NEWS = re.compile(
-    rf"^\W*nothing\b|^\W*no{_NEWS}"
-    rf"|\b(?:found|find|see|is|are|was|were|has|have|with|contains?|returned)\s+no{_NEWS}"
+_NO = re.compile(
+    r"^\W*no\b|\b(?:found|find|see|is|are|was|were|has|have|with|contains?|returned)\s+no\b", re.IGNORECASE
+)
+_NEWS = re.compile(r"\b(?:news|stor(?:y|ies)|results?|reports?|articles?|pages?|updates?)\b", re.IGNORECASE)
+"""What there is not, behind `_NO` in the same sentence."""
+_STOP = re.compile("[.!?]")
+_NOTHING = re.compile(
+    r"^\W*nothing\b"
     r"|\b(?:could|did|can|was|were)\s*(?:not|n['’]t)\s+(?:able\s+to\s+)?(?:find|found|locate)\b"
     r"|\bunable\s+to\s+find\b",
     re.IGNORECASE,
 )
-"""How models say that there is no news, where they do not write the word that they were asked for."""
+"""How models say that there is no news if they do not write the word NONE that the prompt asks for."""
+MOST_LISTED = 100
+"""The most stories that are read from one answer, since each is compared with each; no caller asks for so many."""
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+|(?<=[。！？])")
 
 
@@ -40,13 +46,14 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+|(?<=[。！？])")
 class Read:
     """The stories of an answer; `unsourced` counts those of no page, `outdated` those of another time: both left out.
 
-    `as_found` says that the pages themselves are the stories.
+    `as_found` says that the pages themselves are the stories; `unread` counts those after the first hundred.
     """
 
     stories: tuple[Story, ...]
     unsourced: int = 0
     outdated: int = 0
     as_found: bool = False
+    unread: int = 0
 
 
 def read(answer: Answer, *, span: Span = ALWAYS) -> Read:
@@ -58,12 +65,18 @@ def read(answer: Answer, *, span: Span = ALWAYS) -> Read:
     """
     if answer.kind is AnswerKind.PASSAGES:
         return _as_found(answer.sources, span)
-    told = [cite(line, answer.sources) for line in _listed(answer.text.splitlines())]
+    listed = list(_listed(answer.text.splitlines()))
+    told = cite_each(listed[:MOST_LISTED], answer.sources)
     found = [story for cited in told if (story := _of_line(cited, span)) is not None]
     if not found:
         return Read(stories=()) if _tells_nothing(answer, listed=bool(told)) else _as_found(answer.sources, span)
     stories = tuple(story for story in found if _of_time(story.source, span))
-    return Read(stories=stories, unsourced=len(told) - len(found), outdated=len(found) - len(stories))
+    return Read(
+        stories=stories,
+        unsourced=len(told) - len(found),
+        outdated=len(found) - len(stories),
+        unread=len(listed) - len(told),
+    )
 
 
 def _listed(lines: Sequence[str]) -> Iterator[str]:
@@ -76,7 +89,8 @@ def _listed(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _as_found(sources: Iterable[Source], span: Span) -> Read:
-    return Read(stories=tuple(_of_pages(sources, span)), as_found=True)
+    stories = tuple(_of_pages(sources, span))
+    return Read(stories=stories[:MOST_LISTED], as_found=True, unread=max(0, len(stories) - MOST_LISTED))
 
 
 def _of_time(source: Source, span: Span) -> bool:
@@ -93,13 +107,28 @@ def _tells_nothing(answer: Answer, *, listed: bool) -> bool:
     first, *more = [line for line in answer.text.splitlines() if line.strip()] or [""]
     if listed or _NONE.match(first):
         return bool(_NONE.match(first))
-    return bool(_NO_NEWS.search(first)) or not (more or cite(first, answer.sources).sources)
+    return _says_none(first) or not (more or cite(first, answer.sources).sources)
+
+
+def _says_none(line: str) -> bool:
+    """Return whether a line says that there is no news: nothing, or no stories, results and the like."""
+    if _NOTHING.search(line):
+        return True
+    searched = 0
+    for denial in _NO.finditer(line):
+        # If the sentence of one denial has no match, neither has a later denial in the same sentence.
+        if denial.end() >= searched:
+            stop = _STOP.search(line, denial.end())
+            searched = stop.start() if stop else len(line)
+            if _NEWS.search(line, denial.end(), searched):
+                return True
+    return False
 
 
 def _of_line(cited: Cited, span: Span) -> Story | None:
     """Return the story of a line; None where no page that was found stands behind it."""
     text = "".join(piece for piece in cited.pieces if isinstance(piece, str))
-    headline, *rest = _BORDER.split(_SIGN.sub("", text.strip(" |")))
+    headline, *rest = (part.strip() for part in _BORDER.split(_SIGN.sub("", text.strip(" |"))))
     headline = headline.strip(_MARKS)
     if not headline or not cited.sources:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC
 
 from perplexity.addresses import site
+from perplexity.costs import unpriced
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
 from perplexity.types import Answer, Source, Usage
@@ -25,7 +26,7 @@ def as_answer(summary: NewsSummary) -> Answer:
         usage=Usage(cost_usd=summary.cost_usd),
         seconds=summary.seconds,
         notes=summary.notes,
-        failed=summary.failed,
+        failed=unpriced(summary.failed),
     )
 
 

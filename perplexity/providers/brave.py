@@ -13,13 +13,14 @@ from typing import Self
 from urllib.parse import urlencode
 
 from perplexity.calls import Calls
+from perplexity.computing import computed
 from perplexity.errors import AuthenticationError, BillingError, PerplexityError, RateLimitError
 from perplexity.models import Limits
 from perplexity.passages import events, passages_answer
 from perplexity.providers.base import BOTH
 from perplexity.providers.setup import Setup
 from perplexity.queries import LONGEST_QUERY, checked_query
-from perplexity.retry import Deadline, Retries, RetryPolicy
+from perplexity.retry import Deadline, Retries, RetryPolicy, worth_retrying_unpaid
 from perplexity.transport import Session, Transport
 from perplexity.types import Answer, Event, Query, Question, SearchResults
 from perplexity.wire import brave
@@ -93,7 +94,7 @@ class Brave:
             seconds=question.seconds,
         )
         found = await self._found(query, brave.NEWS if question.news else brave.CONTEXT)
-        return passages_answer(found, question.text)
+        return await computed(passages_answer, found, question.text)
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
         """Yield the passages once they are all there. Raises any PerplexityError."""
@@ -109,7 +110,7 @@ class Brave:
             parameters = urlencode(brave.build(query, path=path, today=today))
             seconds = self._seconds if query.seconds is None else min(query.seconds, self._seconds)
             deadline = Deadline.after(seconds, self._clock)
-            body = await self._calls.json("GET", f"{path}?{parameters}", deadline=deadline)
+            body = await self._calls.json("GET", f"{path}?{parameters}", deadline=deadline, again=worth_retrying_unpaid)
             found = brave.read(body, path=path, most=query.max_results)
         except PerplexityError as error:
             error.provider = error.provider or self.name

@@ -13,6 +13,7 @@ from datetime import UTC, date, datetime
 from math import ceil
 from typing import Protocol
 
+from perplexity.computing import computed
 from perplexity.errors import ConnectionFailed, NothingFound, PerplexityError, TimedOut
 from perplexity.passages import events, passages_answer
 from perplexity.providers.base import BOTH
@@ -90,7 +91,7 @@ class DuckDuckGo:
             max_results=_NEWS_PAGES if question.news else _PASSAGE_PAGES,
             seconds=question.seconds,
         )
-        return passages_answer(await self.search(query), question.text)
+        return await computed(passages_answer, await self.search(query), question.text)
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
         """Yield the passages once they are all there. Raises as `search` does."""
@@ -149,6 +150,8 @@ def through_ddgs(query: str, *, region: str, timelimit: str | None, page: int, t
     except DDGSException as error:
         kind = NothingFound if "No results" in str(error) else ConnectionFailed
         raise kind("the search failed", provider=DuckDuckGo.name) from None
+    except RuntimeError:  # the library starts threads of its own, and there may be none left
+        raise ConnectionFailed("the search failed", provider=DuckDuckGo.name) from None
     return results
 
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from perplexity.computing import computed
 from perplexity.errors import NothingFound
 from perplexity.passages import events, passages_answer
 from perplexity.providers.base import BOTH
@@ -57,7 +58,8 @@ class Handbook:
         if query.news:
             raise NothingFound("a handbook holds no news", provider=self.name)
         started = self._clock()
-        fits = scores(query.text[:LONGEST_QUERY], [f"{section.heading} {section.text}" for section in self._sections])
+        texts = [f"{section.heading} {section.text}" for section in self._sections]
+        fits = await computed(scores, query.text[:LONGEST_QUERY], texts)
         best = sorted(range(len(fits)), key=lambda index: -fits[index])[: query.max_results]
         sources = tuple(self._source(n, self._sections[i]) for n, i in enumerate(best, start=1) if fits[i] > 0)
         if not sources:

@@ -33,7 +33,7 @@ from perplexity.models import Effort, Limits, Target, resolve
 from perplexity.providers import openrouter_models
 from perplexity.providers.setup import Setup
 from perplexity.queries import checked_messages
-from perplexity.retry import Deadline, Retries, RetryPolicy
+from perplexity.retry import Deadline, Retries, RetryPolicy, worth_retrying_unpaid
 from perplexity.runs import Runs
 from perplexity.transport import Session, Transport
 from perplexity.types import Answer, Done, Event, Kind, Query, Question, SearchResults
@@ -118,7 +118,8 @@ class OpenRouter:
         PerplexityError; nothing is known then, and every model is used.
         """
         with _named():
-            body = await self._calls.json("GET", "/models", deadline=Deadline.after(seconds, self._clock))
+            deadline = Deadline.after(seconds, self._clock)
+            body = await self._calls.json("GET", "/models", deadline=deadline, again=worth_retrying_unpaid)
         gone = openrouter_models.retired(body, today=datetime.fromtimestamp(self._now(), UTC).date())
         self._retired = frozenset(gone)
         for model in gone:
@@ -196,9 +197,13 @@ def understood(error: PerplexityError, *, provider: str) -> PerplexityError:
     """Return what an error of OpenRouter's means, in this provider's name: some of its 400s are not the asker's."""
     error.provider = provider
     if isinstance(error, InvalidRequest) and error.message.endswith(_NO_MODEL):
-        return EndpointRetired("the model is not served any more", provider=provider, status=400)
+        return EndpointRetired(
+            "the model is not served any more", provider=provider, status=400, cost_usd=error.cost_usd
+        )
     if isinstance(error, InvalidRequest) and error.message.startswith(_UPSTREAM):
-        return ServerError("the service behind OpenRouter failed", provider=provider, status=400)
+        return ServerError(
+            "the service behind OpenRouter failed", provider=provider, status=400, cost_usd=error.cost_usd
+        )
     return error
 
 

@@ -15,7 +15,7 @@ from perplexity.social.grok_asking import SCHEMA, messages
 from perplexity.social.grok_told import Told
 from perplexity.types import JSON
 from perplexity.wire.errors import Dialect, clean
-from perplexity.wire.reading import dollars, mapping, mappings, text
+from perplexity.wire.reading import cost_of, mapping, mappings, text
 from perplexity.wire.sonar_output import choice_of, failure
 
 MODEL = "x-ai/grok-4.3"
@@ -61,9 +61,10 @@ class GrokAtOpenRouter:
         choice = choice_of(body)
         finish = clean(choice.get("finish_reason"))
         if error := body.get("error") or choice.get("error"):
-            raise failure(error, provider=self.name, dialect=self.dialect)
+            raise failure(error, provider=self.name, dialect=self.dialect, usage=body.get("usage"))
         if finish == "error":
-            raise RunFailed("the answer was broken off", provider=self.name)
+            cost_usd = cost_of(body.get("usage"))
+            raise RunFailed("the answer was broken off", provider=self.name, cost_usd=cost_usd)
         message = mapping(choice.get("message"))
         annotated = _annotated(mappings(message.get("annotations")))
         return Told(
@@ -74,7 +75,7 @@ class GrokAtOpenRouter:
             incomplete=None if finish in {"", "stop"} else finish,
             provider=self.name,
             model=text(body.get("model")) or None,
-            cost_usd=dollars(mapping(body.get("usage")).get("cost")),
+            cost_usd=cost_of(body.get("usage")),
         )
 
     def understood(self, error: PerplexityError) -> PerplexityError:

@@ -52,7 +52,8 @@ class XAI:
         """
         status = text(body.get("status"))
         if status not in {"", "completed", "incomplete"}:
-            raise RunFailed("the response says that it failed", provider=self.name)
+            cost_usd = _dollars(mapping(body.get("usage")))
+            raise RunFailed("the response says that it failed", provider=self.name, cost_usd=cost_usd)
         written, annotated = _written(body), tuple(_annotated(body))
         usage = mapping(body.get("usage"))
         why = clean(mapping(body.get("incomplete_details")).get("reason")) or "unknown"

@@ -11,9 +11,19 @@ from perplexity.wire.reading import text
 
 
 class Failure(str):
-    """A text that a model is given in place of a result, for protocols that can say that a call failed."""
+    """A text that a model is given in place of a result, for protocols that can say that a call failed.
 
-    __slots__ = ()
+    `cost_usd` is what the failed call was charged, None if unknown.
+    """
+
+    __slots__ = ("cost_usd",)
+    cost_usd: float | None
+
+    def __new__(cls, told: str, *, cost_usd: float | None = None) -> Failure:
+        """Return the text; `cost_usd` is no part of it."""
+        failure = super().__new__(cls, told)
+        failure.cost_usd = cost_usd
+        return failure
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,9 @@ from perplexity.tools.base import Failure
 def explain(name: str, error: PerplexityError, *, seconds: float) -> Failure:
     """Return the failure of the tool of that name in square brackets; `seconds` is the time that it had."""
     if error.status is not None:
-        return Failure(f"[{name} API returned status code {error.status}]")
-    if isinstance(error, TimedOut):
-        return Failure(f"[{name} API timed out after {seconds:g} seconds]")
-    return Failure(f"[{name} API {error.summary}: {error.message}]")
+        told = f"returned status code {error.status}"
+    elif isinstance(error, TimedOut):
+        told = f"timed out after {seconds:g} seconds"
+    else:
+        told = f"{error.summary}: {error.message}"
+    return Failure(f"[{name} API {told}]", cost_usd=error.cost_usd)

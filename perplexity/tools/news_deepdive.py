@@ -39,7 +39,8 @@ def create_news_deepdive_tool(diver: Diver) -> Tool:
             # Nobody knows the run once this call is over.
             report = await diver.dive(topic, store=NoStore(), on_stage=lambda update: None, resumable=False)
         except AllProvidersFailed as error:
-            return Failure(f"[{NAME} failed: {reasons(error.attempts) or 'no service is configured'}]")
+            why = reasons(error.attempts) or "no service is configured"
+            return Failure(f"[{NAME} failed: {why}]", cost_usd=error.cost_usd)
         except PerplexityError as error:
             return explain(NAME, error, seconds=SECONDS)
         return "\n\n".join([format_result(as_answer(report)), *figures(report)])

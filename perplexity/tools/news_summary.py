@@ -51,7 +51,8 @@ def create_news_summary_tool(provider: Provider, *, now: Callable[[], float] = t
             moment = datetime.fromtimestamp(now(), UTC)
             summary = await news_summary(provider, category=category, topic=topic, now=moment, seconds=SECONDS)
         except AllProvidersFailed as error:
-            return Failure(f"[{NAME} failed: {reasons(error.attempts) or 'no service is configured'}]")
+            why = reasons(error.attempts) or "no service is configured"
+            return Failure(f"[{NAME} failed: {why}]", cost_usd=error.cost_usd)
         except PerplexityError as error:
             return explain(NAME, error, seconds=SECONDS)
         why = reasons(summary.failed)

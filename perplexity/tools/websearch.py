@@ -41,7 +41,8 @@ def create_websearch_tool(provider: Provider) -> Tool:
             message = Message(role="user", content=parse_query(query))
             answer = await provider.answer(Question(messages=(message,), seconds=SECONDS))
         except AllProvidersFailed as error:
-            return Failure(f"[{NAME} failed: {reasons(error.attempts) or 'no service is configured'}]")
+            why = reasons(error.attempts) or "no service is configured"
+            return Failure(f"[{NAME} failed: {why}]", cost_usd=error.cost_usd)
         except PerplexityError as error:
             return explain(NAME, error, seconds=SECONDS)
         return "\n\n".join([format_result(answer), " ".join([served(answer), *answer.notes])])

@@ -57,10 +57,10 @@ def error(status: int, code: str, detail: str = "Something is wrong.") -> dict[s
 
 
 class FakeBrave(FakeService):
-    """The server; `key` is the only key it takes."""
+    """The server; `key` is the only key it takes, None takes any; every answer waits `delay` seconds."""
 
-    def __init__(self, *, key: str = KEY) -> None:
-        super().__init__()
+    def __init__(self, *, key: str | None = KEY, delay: float | Callable[[], float] = 0.0) -> None:
+        super().__init__(delay=delay)
         self._key = key
 
     def routes(self) -> Iterable[web.RouteDef]:
@@ -72,7 +72,7 @@ class FakeBrave(FakeService):
             await self.received(request)
             if (fault := await self.fault(request)) is not None:
                 return fault
-            if request.headers.get("X-Subscription-Token") != self._key:
+            if self._key is not None and request.headers.get("X-Subscription-Token") != self._key:
                 refused = error(422, "SUBSCRIPTION_TOKEN_INVALID", "The provided subscription token is invalid.")
                 return web.json_response(refused, status=422)
             if wrong := _wrong(path, dict(request.query)):

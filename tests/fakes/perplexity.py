@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +98,13 @@ class FakePerplexity(FakeService):
     """
 
     def __init__(
-        self, *, key: str | None = KEY, port: int = 0, delay: float = 0.0, polls: int = 1, retired: bool = False
+        self,
+        *,
+        key: str | None = KEY,
+        port: int = 0,
+        delay: float | Callable[[], float] = 0.0,
+        polls: int = 1,
+        retired: bool = False,
     ) -> None:
         super().__init__(port=port, delay=delay)
         self.runs: dict[str, list[dict[str, Any]]] = {}

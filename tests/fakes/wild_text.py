@@ -19,7 +19,8 @@ SCRAPS = (
     "\na|b\n-|-\n", "**「重要」**です", "word", "two words. ", "\n", "\n\n", " ", "  \n", "\t", "é", "日本語。",
     "مرحبا",
     "👩\u200d👩\u200d👧\u200d👦", "\u2060", "\u200b", "\u202e", "\x00", "\ud800", "\r\n", "\ufdd0\ufdd2\ufdef",
-    "\ue000",
+    "\ue000", "<\u202e!here>", "https:\u2066//evil.com", "[a]\u2069(http://evil.com)", "@\u202ahere", "\x1b[31m",
+    "\x07",
 )  # fmt: skip
 
 wild = st.lists(st.sampled_from(SCRAPS) | st.text(max_size=8), max_size=40).map("".join)

@@ -26,7 +26,7 @@ from perplexity.providers.setup import Setup
 from perplexity.retry import RetryPolicy
 from perplexity.types import AnswerKind, Done, Message, Passage, Query, Question, Source, Sources, TextDelta
 from tests.fakes.brave import KEY, FakeBrave, error, fixture
-from tests.fakes.service import replied
+from tests.fakes.service import Fault, replied
 from tests.fakes.time import Time
 
 NOVEMBER = 1_795_255_200.0  # 2026-11-21
@@ -220,6 +220,17 @@ async def test_an_answer_without_passages_is_nothing_found(fake: FakeBrave, brav
         await brave.answer(question())
 
     assert caught.value.provider == "Brave"
+
+
+@pytest.mark.parametrize("chunks", [(), (b'{"web": ',), (b"<html></html>",)], ids=["empty", "cut", "html"])
+async def test_an_unreadable_reply_is_asked_for_again(fake: FakeBrave, brave: Brave, chunks: tuple[bytes, ...]) -> None:
+    for path in (WEB, CONTEXT):
+        fake.script(path, *[Fault(chunks=chunks)] * 2)
+
+    found, answer = await brave.search(Query(text="python")), await brave.answer(question())
+
+    assert (bool(found.results), bool(answer.passages)) == (True, True)
+    assert [request.path for request in fake.requests] == [WEB] * 3 + [CONTEXT] * 3
 
 
 async def test_another_shape_is_malformed(fake: FakeBrave, brave: Brave) -> None:

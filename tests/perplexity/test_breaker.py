@@ -160,7 +160,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.last_failure = 0.0
         self.probes: dict[int, float] = {}
 
-    @rule(seconds=st.sampled_from([0.1, 10.0, 30.0, 40.0]))
+    @rule(seconds=st.sampled_from([0.125, 10.0, 30.0, 40.0]))
     def waits(self, seconds: float) -> None:
         self.time.now += seconds
 
@@ -212,7 +212,7 @@ class AnyOrder(RuleBasedStateMachine):
         return self.time.now < self.last_failure + POLICY.seconds
 
     def alive(self) -> list[float]:
-        return [begun for begun in self.probes.values() if self.time.now < begun + REQUEST + POLICY.seconds]
+        return [begun for begun in self.probes.values() if self.time.now < begun + min(REQUEST, POLICY.seconds)]
 
 
 TestAnyOrder = AnyOrder.TestCase

@@ -29,6 +29,7 @@ from perplexity.models import Limits
 from perplexity.retry import RetryPolicy
 from perplexity.types import Message, Query, Question
 from tests.fakes.perplexity import KEY, MODELS, FakePerplexity, Fault, fixture, replied, sse, streamed
+from tests.fakes.time import Time
 
 HTML = Fault(status=524, chunks=(b"<html>cloudflare</html>",), content_type="text/html")
 
@@ -186,13 +187,9 @@ async def test_a_passing_failure_is_tried_again(
     [
         (replied({"error": {"type": "invalid_request", "message": "no"}}, status=400), InvalidRequest),
         (Fault(status=401, chunks=(fixture("err.401.insufficient_quota.json"),)), BillingError),
-        (Fault(chunks=(b"<html>", b"</html>"), content_type="text/html"), MalformedResponse),
-        (Fault(), MalformedResponse),
-        (Fault(chunks=(b"[]",)), MalformedResponse),
         (Fault(chunks=(b"x" * 1024 * 1024,) * 33), MalformedResponse),
-        (Fault(chunks=(b"[" * 100_000,)), MalformedResponse),
     ],
-    ids=["400", "no credit", "html", "empty", "no object", "huge", "deep"],
+    ids=["400", "no credit", "huge"],
 )
 async def test_a_lasting_failure_is_raised_at_once(
     fake: FakePerplexity, path: str, reasoning: bool, fault: Fault, expected: type[PerplexityError]
@@ -205,6 +202,66 @@ async def test_a_lasting_failure_is_raised_at_once(
 
     provider = "Perplexity Search" if path == "/search" else "Perplexity"
     assert (provider, [path]) == (caught.value.provider, paths(fake))
+
+
+UNREADABLE = pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(chunks=(b"<html>", b"</html>"), content_type="text/html"),
+        Fault(),
+        Fault(chunks=(b"[]",)),
+        Fault(chunks=(b'{"results": [',)),
+        Fault(chunks=(b"[" * 100_000,)),
+    ],
+    ids=["html", "empty", "no object", "cut", "deep"],
+)
+
+
+@UNREADABLE
+@pytest.mark.parametrize("reasoning", [False, True])
+async def test_an_unreadable_answer_may_be_paid_for_and_is_not_asked_for_again(
+    fake: FakePerplexity, client: PerplexityClient, reasoning: bool, fault: Fault
+) -> None:
+    fake.script("/v1/agent", fault)
+
+    with pytest.raises(MalformedResponse) as caught:
+        await ask(client, "/v1/agent", reasoning=reasoning)
+
+    assert (caught.value.provider, paths(fake)) == ("Perplexity", ["/v1/agent"])
+
+
+@UNREADABLE
+async def test_an_unreadable_search_is_asked_for_again(
+    fake: FakePerplexity, client: PerplexityClient, fault: Fault
+) -> None:
+    fake.script("/search", fault, fault)
+
+    found = await client.search("canary")
+
+    assert (found.cost_usd, paths(fake)) == (0.005, ["/search"] * 3)
+
+
+@UNREADABLE
+async def test_an_unreadable_search_is_asked_for_again_in_its_time_only(fake: FakePerplexity, fault: Fault) -> None:
+    fake.script("/search", *[fault] * 9)
+    time = Time()
+
+    async with connected(
+        fake, retry=RetryPolicy(attempts=9, base=2.0), clock=time.clock, sleep=time.sleep, random=lambda: 1.0
+    ) as client:
+        with pytest.raises(MalformedResponse) as caught:
+            await client.search(Query(text="canary", seconds=7.0))
+
+    assert (caught.value.provider, time.slept, paths(fake)) == ("Perplexity Search", [2.0, 4.0], ["/search"] * 3)
+
+
+@UNREADABLE
+async def test_an_unreadable_list_of_models_is_asked_for_again(
+    fake: FakePerplexity, client: PerplexityClient, fault: Fault
+) -> None:
+    fake.script("/v1/models", fault, fault)
+
+    assert "perplexity/sonar" in await client.models()
 
 
 @PATHS

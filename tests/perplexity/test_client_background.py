@@ -14,6 +14,7 @@ from perplexity.errors import (
     ConnectionFailed,
     MalformedResponse,
     PerplexityError,
+    RateLimitError,
     RunFailed,
     ServerError,
     TimedOut,
@@ -327,3 +328,28 @@ async def test_a_quick_answer_that_nobody_will_come_back_for_is_cancelled_too(fa
                 break
 
     assert fake.cancelled == ["resp_1"]
+
+
+@pytest.mark.parametrize("asked", ["7200", "300", "Fri, 31 Dec 9999 23:59:59 GMT", "9" * 40])
+async def test_a_long_limit_before_the_run_began_is_raised_at_once(
+    fake: FakePerplexity, client: PerplexityClient, time: Time, asked: str
+) -> None:
+    fake.script("/v1/agent", Fault(status=429, headers={"Retry-After": asked}))
+
+    with pytest.raises(RateLimitError):
+        await client.answer("why", model="high")
+
+    assert (time.slept, calls(fake)) == ([], ["POST /v1/agent"])
+
+
+@pytest.mark.parametrize("asked", ["7200", "Fri, 31 Dec 9999 23:59:59 GMT", "9" * 40])
+async def test_a_limit_that_outlasts_the_run_s_time_ends_it_at_once(
+    fake: FakePerplexity, client: PerplexityClient, time: Time, asked: str
+) -> None:
+    fake.script(RUN, Fault(status=429, headers={"Retry-After": asked}))
+
+    with pytest.raises(RateLimitError):
+        await client.answer("why", model="high")
+    await asyncio.wait_for(fake.told_to_cancel.wait(), 5)
+
+    assert (time.slept, fake.cancelled) == ([1.0], ["resp_1"])

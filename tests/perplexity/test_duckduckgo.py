@@ -5,7 +5,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from functools import partial
 from typing import Any, Literal
@@ -54,6 +54,32 @@ async def test_results_are_read_cleaned_and_numbered(point_at: PointAt) -> None:
         Source(number=2, title="Other", url="http://other.org/", snippet="What the page says."),
     )
     assert (found.provider, found.cost_usd, found.seconds, found.notes) == ("DuckDuckGo", 0.0, 0.0, ())
+
+
+@pytest.fixture
+def no_new_threads() -> Iterator[Callable[[], int]]:
+    """Let no thread be started, for want of memory for its stack, until the given function is called."""
+    usual = threading.stack_size(1 << 46)
+    yield lambda: threading.stack_size(usual)
+    threading.stack_size(usual)
+
+
+async def test_places_are_given_back_where_no_thread_can_be_started(no_new_threads: Callable[[], int]) -> None:
+    provider = DuckDuckGo(find=lambda query, **_: [{"title": query, "href": "https://a.org/", "body": ""}])
+    for _ in range(20):
+        with pytest.raises(ConnectionFailed) as caught:
+            await provider.search(Query(text="python", seconds=1))
+        assert not caught.value.sent
+    no_new_threads()
+
+    found = await asyncio.gather(*(provider.search(Query(text=str(n))) for n in range(8)))
+    assert [one.results[0].title for one in found] == [str(n) for n in range(8)]
+
+
+@pytest.mark.usefixtures("no_new_threads")
+def test_the_library_s_own_threads_that_cannot_be_started_are_a_failed_connection() -> None:
+    with pytest.raises(ConnectionFailed):
+        through_ddgs("python", region="us-en", timelimit=None, page=1)
 
 
 async def test_what_is_asked_goes_out_once_and_to_duckduckgo_alone(point_at: PointAt) -> None:

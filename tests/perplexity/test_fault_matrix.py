@@ -39,10 +39,16 @@ slow drip                | TimedOut                      | TimedOut            |
 402                      | BillingError                  | BillingError        | -                   | -
 403 retired              | EndpointRetired               | EndpointRetired     | AuthenticationError | NothingFound
 404                      | APIError                      | APIError            | APIError            | NothingFound
+408                      | APIError                      | APIError            | APIError            | -
+409                      | APIError                      | APIError            | APIError            | -
+413                      | InvalidRequest, stop          | InvalidRequest, stop| InvalidRequest, stop| -
 422                      | InvalidRequest, stop          | InvalidRequest, stop| InvalidRequest, stop| NothingFound
 429 short                | it answers                    | it answers          | it answers          | NothingFound
 429 long                 | RateLimitError                | RateLimitError      | RateLimitError      | NothingFound
 500                      | ServerError                   | ServerError         | ServerError         | NothingFound
+503                      | ServerError                   | ServerError         | ServerError         | -
+504                      | ServerError                   | ServerError         | ServerError         | -
+529                      | ServerError                   | ServerError         | ServerError         | -
 502 HTML                 | ServerError                   | ServerError         | ServerError         | NothingFound
 200 HTML                 | MalformedResponse             | MalformedResponse   | MalformedResponse   | NothingFound
 200 empty                | MalformedResponse             | MalformedResponse   | MalformedResponse   | NothingFound
@@ -74,6 +80,10 @@ PATHS: Mapping[str, Mapping[Ask, str]] = {
     "DuckDuckGo": {"search": "/html/", "answer": "/html/", "stream": "/html/"},
 }
 ORDER = tuple(PATHS)
+AGAIN = ("408", "409", "500", "502 HTML", "503", "504", "529")
+ONCE = ("400", "401 key", "401 quota", "402", "403 retired", "404", "413", "422", "429 long")
+UNREADABLE = ("200 HTML", "200 empty", "200 truncated")
+"""Asked for again where nothing was paid: by a search engine, or for pages."""
 SLOW = ("hang", "slow drip")
 HASTY = Deadlines(search=0.9, answer=0.9, reserve=0.45, least=0.1)
 QUERY = Query(text="python threads")
@@ -107,6 +117,15 @@ class Case:
         """The next provider that can be asked for this."""
         later = ORDER[ORDER.index(self.provider) + 1 :]
         return next((name for name in later if self.ask in PATHS[name]), None)
+
+    @property
+    def requests(self) -> int | None:
+        """How often the provider is asked; None if nothing is said of that."""
+        if self.provider == "DuckDuckGo":
+            return None
+        if self.fault in UNREADABLE:
+            return 3 if self.ask == "search" or self.provider == "Brave" else 1
+        return 3 if self.fault in AGAIN else 1 if self.fault in ONCE else None
 
     @property
     def deadlines(self) -> Deadlines:
@@ -210,10 +229,12 @@ async def test_a_fault_leads_to_the_next_provider_in_time(case: Case, monkeypatc
             outcome = error
 
         took = time.monotonic() - began
+        requests = world.requests(case.provider)
         asked_next = case.behind is not None and world.requests(case.behind) > 0
 
     told = [(attempt.provider, attempt.error_class) for attempt in world.heard]
     assert took < case.deadlines.answer + 1
+    assert case.requests in {None, requests}
     assert {attempt.kind for attempt in world.heard} == {"search" if case.ask == "search" else "answer"}
     if case.error is None:
         assert isinstance(outcome, SearchResults | Answer)

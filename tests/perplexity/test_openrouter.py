@@ -304,6 +304,13 @@ async def test_models_that_are_all_served_change_nothing(fake: FakeOpenRouter, p
     assert fake.requests[-1].json["model"] == PRO
 
 
+async def test_an_unreadable_list_of_models_is_asked_for_again(fake: FakeOpenRouter, provider: OpenRouter) -> None:
+    fake.script("/models", Fault(chunks=(b'{"data": [',)), Fault(chunks=(b"<html></html>",), content_type="text/html"))
+
+    assert await provider.check_models() == ()
+    assert [request.path for request in fake.requests] == ["/models"] * 3
+
+
 @pytest.mark.parametrize("day", [None, "2026-11-20", "2026-11-20T12:00:00Z"])
 async def test_a_model_that_expired_or_is_gone_is_replaced_with_a_warning(
     fake: FakeOpenRouter, provider: OpenRouter, caplog: pytest.LogCaptureFixture, day: str | None

@@ -14,6 +14,7 @@ from perplexity.agent.notebook import Notebook
 from perplexity.citations import cite, format_result
 from perplexity.cli.search import _as_answer
 from perplexity.mcp_server.texts import pages_text, response_text
+from perplexity.news.deepdive_inert import inert, inert_line
 from perplexity.passages import passages_answer
 from perplexity.quoting import quoted, quoted_address, told, untagged
 from perplexity.tools import create_duckduckgo_tool
@@ -164,3 +165,24 @@ def test_a_written_answer_that_quotes_a_page_does_not_end_its_result() -> None:
 
     assert [source.url for source in finding.sources] == ["https://s1.example/"]
     assert "‹/result>" in finding.text
+
+
+@pytest.mark.parametrize("sign", ["\x00", "\x07", "\x1b", "\x7f", "\x9b", "\u202a", "\u202e", "\u2066", "\u2069"])
+def test_no_sign_that_controls_a_terminal_or_reorders_text_is_left(sign: str) -> None:
+    text = f"a{sign}[31mb <{sign}pages> `{sign}``"
+    address = f"https://a.example/{sign}x"
+    source = Source(number=1, title=text, url=address, date=text, snippet=text)
+    kept = [
+        quoted(text),
+        untagged(text),
+        quoted_address(address),
+        pages_text(SearchResults(results=(source,), provider=text, notes=(text,))),
+        response_text(Answer(text=text, sources=(source,), provider="P", notes=(text,), incomplete=text)),
+        inert(text, ()),
+        inert_line(text),
+    ]
+
+    assert [one for one in kept if sign in one] == []
+    assert "<pages>" not in quoted(text) + untagged(text)
+    assert "```" not in quoted(text)
+    assert untagged("a\tb\r\nc\rd") == "a\tb\nc\nd"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,6 +17,7 @@ from pydantic_ai.providers.openrouter import OpenRouterProvider
 from perplexity.agent import AgentLimits, WebAgent, model_at
 from perplexity.agent.outcome import EMPTY_HANDED, UNCITED, UNSEARCHED
 from perplexity.agent.prompt import LAST, NO_CALLS
+from perplexity.costs import charged
 from perplexity.errors import (
     APIError,
     AuthenticationError,
@@ -496,6 +498,17 @@ async def test_the_costs_of_the_model_and_of_its_tools_are_summed_and_the_attemp
     assert (answer.usage.cost_usd, attempt.cost_usd) == (0.625, 0.5)
 
 
+async def test_a_tool_that_was_paid_for_and_failed_counts() -> None:
+    async def handler() -> str:
+        return Failure("[find failed]", cost_usd=0.125)
+
+    tool = Tool(name="find", description="Finds.", parameters={"type": "object", "properties": {}}, handler=handler)
+
+    answer, (attempt,) = await openrouter(calls("find"), Says(text="Far."), tool=tool, usage=TELLS_COST)
+
+    assert (answer.usage.cost_usd, attempt.cost_usd) == (0.625, 0.5)
+
+
 TELLS_COST = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2, "cost": 0.25}
 
 
@@ -503,15 +516,17 @@ async def test_a_run_that_was_stopped_cost_what_its_model_had_cost_by_then() -> 
     answer, (attempt,) = await openrouter(calls("WebSearch", query="moon"), error(401), usage=TELLS_COST)
 
     assert (attempt.error_class, attempt.cost_usd) == ("AuthenticationError", 0.25)
-    assert (answer.failed, answer.usage.cost_usd) == ((attempt,), 0.25)
+    assert (answer.failed, answer.usage.cost_usd) == ((replace(attempt, cost_usd=None),), 0.25)
+    assert charged(answer.usage.cost_usd, answer.failed) == 0.25
 
 
 async def test_a_run_that_failed_cost_what_its_model_had_cost_by_then() -> None:
     heard: list[Attempt] = []
 
-    with pytest.raises(RunFailed):
+    with pytest.raises(RunFailed) as caught:
         await openrouter(calls("WebSearch", query="void"), usage=TELLS_COST, heard=heard)
 
+    assert caught.value.cost_usd == LIMITS.steps * 0.25
     assert [(attempt.error_class, attempt.cost_usd) for attempt in heard] == [("RunFailed", LIMITS.steps * 0.25)]
 
 

@@ -134,7 +134,7 @@ async def test_json_is_one_object_with_everything(fake: FakePerplexity, settings
         (["ask", "--recency", "day", "--after", "2026-01-01", "q"], "cannot be combined with after or before"),
         (["ask", "--domain", "https://a.com", "q"], "--domain: 'https://a.com' is not allowed"),
         (["ask", "--domain", "", "q"], "--domain: '' is not allowed"),
-        (["ask", "--domain=a.com", "--domain", " , ", "q"], "--domain: ' , ' is not allowed"),
+        (["ask", "--domain=a.com", "--domain", " , ", "q"], "--domain: ',' is not allowed"),
         (["ask", "--lang", "", "q"], "--lang: '' is not allowed"),
         (["ask", "--providers", "", "q"], "--providers: '' is not allowed"),
         (["ask", "--lang", "xx", "q"], "--lang: 'xx' is not allowed"),
