@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bot.attempt_log import AttemptLog
 from bot.digests.tick import Ticker
+from bot.errors import CannotListen
+from bot.installation import Installation
 from bot.jobs import Jobs
 from bot.model_check import check_models
 from bot.socket_mode import SocketMode
@@ -17,8 +20,16 @@ from bot.web.server import Server
 from bot.workspace import Slack
 from perplexity.providers.base import Provider
 
+log = logging.getLogger(__name__)
+
 DRAIN_SECONDS = 20.0
 """Heroku kills a process thirty seconds after it asked it to stop."""
+
+HAND_BACK_SECONDS = 1.5
+"""How long, after that, the worker may take to return unfinished jobs to the queue."""
+
+CLOSE_SECONDS = 1.5
+"""How long the other end of a connection may take to confirm that it is closed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,19 +42,20 @@ class App:
     jobs: Jobs
     attempt_log: AttemptLog
     ticker: Ticker
+    installation: Installation
     server: Server | None
     socket: SocketMode | None = None
 
     async def serve(self, stop: asyncio.Event, *, work: bool, ready: Callable[[], None]) -> None:
         """Run until `stop` is set; then stop accepting, drain, hand unfinished questions back.
 
-        `ready` is called when requests are taken. Raises `OSError` where the port cannot be listened on, or
-        `SocketRefused`.
+        `ready` is called when requests are taken. Raises `CannotListen` or `SocketRefused`.
         """
-        if self.server is not None:
-            await self.server.start()
-        if self.socket is not None:
-            await self.socket.start()
+        if not await self._started(stop):
+            await self._stop([], None)
+            return
+        await self.installation.start()
+        keeping_up = asyncio.create_task(self.installation.run())
         worker = [asyncio.create_task(self.jobs.work(drain_seconds=DRAIN_SECONDS))] if work else []
         sweep = asyncio.create_task(self.jobs.sweep(self.questions))
         ticking = asyncio.create_task(self.ticker.run())
@@ -51,24 +63,56 @@ class App:
         checking = asyncio.create_task(check_models(self.providers))
         ready()
         try:
-            await _first({asyncio.create_task(stop.wait()), sweep, ticking, logging, *worker})
+            await _first({asyncio.create_task(stop.wait()), sweep, ticking, logging, keeping_up, *worker})
         finally:
-            await _ended(ticking)
+            await asyncio.gather(_ended(ticking), _ended(keeping_up))
             await self._stop(worker, sweep)
             await _cancelled(checking)
             await _ended(logging)
 
-    async def _stop(self, worker: Sequence[asyncio.Task[None]], sweep: asyncio.Task[None]) -> None:
-        # The playground is its own Slack: it must go on listening for the answers that are still on their way.
+    async def _started(self, stop: asyncio.Event) -> bool:
+        """Start to take requests; return False if `stop` was set before Slack had answered."""
+        starting, stopped = asyncio.create_task(self._start()), asyncio.create_task(stop.wait())
+        await asyncio.wait({starting, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        if not starting.done():
+            await _ended(starting)
+            return False
+        starting.result()
+        return True
+
+    async def _start(self) -> None:
+        if self.server is not None:
+            try:
+                await self.server.start()
+            except (OSError, UnicodeError) as error:
+                raise CannotListen from error
         if self.socket is not None:
-            await self.socket.close()
+            await self.socket.start()
+
+    async def _stop(self, worker: Sequence[asyncio.Task[None]], sweep: asyncio.Task[None] | None) -> None:
+        """Finish work and close. Each step has a limit, so that all together stay below the time that hosts allow."""
+        # The playground is its own Slack: it must go on listening for the answers that are still on their way.
+        closing = asyncio.create_task(_within(CLOSE_SECONDS, self.socket.close())) if self.socket is not None else None
         if self.server is not None and self.slack.playground is None:
             await self.server.stop_accepting()
-        await asyncio.gather(_ended(sweep), _cancelled(*worker))
+        if sweep is not None:
+            await asyncio.gather(_ended(sweep), _within(DRAIN_SECONDS + HAND_BACK_SECONDS, _cancelled(*worker)))
+        if closing is not None:
+            await closing
         if self.slack.playground is not None:
             await self.slack.playground.close()
         if self.server is not None:
-            await self.server.stop()
+            await _within(CLOSE_SECONDS, self.server.stop())
+
+
+async def _within(seconds: float, work: Coroutine[Any, Any, None]) -> None:
+    """Do some work, and cancel it if it takes longer."""
+    try:
+        async with asyncio.timeout(seconds):
+            await work
+    except TimeoutError:
+        log.warning("stop.late", extra={"seconds": seconds})
 
 
 async def _first(tasks: set[asyncio.Task[Any]]) -> None:

@@ -15,6 +15,7 @@ from slack_bolt.async_app import AsyncApp
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.delivery.posting import error_name
 from bot.errors import SocketRefused
 
 log = logging.getLogger(__name__)
@@ -36,6 +37,8 @@ class SocketMode:
         self._handler = AsyncSocketModeHandler(
             self._app, app_token=self._token, web_client=self._client, logger=_silent_logger()
         )
+        # If this is None, the SDK's client takes a proxy from the environment, even for a Slack on this machine.
+        self._handler.client.proxy = self._client.proxy
         self._connecting = asyncio.create_task(self._connect(self._handler))
 
     async def close(self) -> None:
@@ -52,7 +55,8 @@ class SocketMode:
             try:
                 await self._client.apps_connections_open(app_token=self._token)
             except SlackApiError as error:
-                raise SocketRefused(str(error.response.get("error") or error.response.status_code)) from None
+                name = error_name(error.response.get("error"))
+                raise SocketRefused(name or f"status {error.response.status_code}") from None
 
     async def _connect(self, handler: AsyncSocketModeHandler) -> None:
         await handler.connect_async()

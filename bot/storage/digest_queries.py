@@ -17,10 +17,11 @@ ALONE = "SELECT pg_advisory_xact_lock(hashtext('digests'), hashtext(%(team_id)s)
 
 COUNTS = """
     SELECT count(*) FILTER (WHERE user_id = %(user_id)s) AS of_owner,
-        count(*) FILTER (WHERE channel_id = %(channel_id)s) AS in_channel
+        count(*) FILTER (WHERE channel_id = %(channel_id)s) AS in_channel,
+        count(*) FILTER (WHERE user_id = %(user_id)s AND channel_id = %(channel_id)s) AS of_owner_in_channel
     FROM digests WHERE team_id = %(team_id)s
 """
-"""How many digests somebody and a channel have."""
+"""Count the digests of a person, of a channel, and of the person in the channel."""
 
 ADD = """
     INSERT INTO digests

@@ -31,6 +31,21 @@ class Limits:
         """Whether there may be no digest at all: those that there are do not run."""
         return not (self.per_user and self.per_channel)
 
+    def reached(self, *, of_owner: int, in_channel: int, of_owner_in_channel: int, direct: bool) -> Full | None:
+        """Return the limit that these numbers of digests have reached, if any.
+
+        In a channel one person has at most half of the places, rounded up, so that the others keep some; a `direct`
+        message is that person's alone.
+        """
+        share = (self.per_channel + 1) // 2
+        if of_owner >= self.per_user:
+            return Full(limit=self.per_user, channel=False)
+        if in_channel >= self.per_channel:
+            return Full(limit=self.per_channel, channel=True)
+        if of_owner_in_channel >= share and not direct:
+            return Full(limit=share, channel=True, share=True)
+        return None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Planned:
@@ -62,10 +77,8 @@ class Digests:
             if await _one(connection, sql.LOCK, values):
                 return None
             counts = await _one(connection, sql.COUNTS, values) or {}
-            if counts["of_owner"] >= limits.per_user:
-                return Full(limit=limits.per_user, channel=False)
-            if counts["in_channel"] >= limits.per_channel:
-                return Full(limit=limits.per_channel, channel=True)
+            if full := limits.reached(**counts, direct=channel_id.startswith("D")):
+                return full
             await connection.execute(sql.ADD, values | _columns(wish))
         return None
 
@@ -148,7 +161,7 @@ class Digests:
         return await _one(connection, sql.RUN, values) is not None and await self._ask(connection, question)
 
     async def _ask(self, connection: AsyncConnection[DictRow], question: NewQuestion) -> bool:
-        received = vars(question) | {"text": storable(question.text)}
+        received = vars(question) | {"text": storable(question.text), "waiting": False}
         if await _one(connection, queries.RECEIVE, received) is None:
             return False
         await self._defer(connection, question.id)

