@@ -5,17 +5,20 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from uuid import UUID
+from typing import Protocol
+from uuid import UUID, uuid4
 
 from bot.commands.notices import searching_message
 from bot.commands.progress import SILENT, Progress
 from bot.delivery.announcing import Announcing
 from bot.delivery.deliver import Delivery, Superseded
 from bot.delivery.ways import leaves_a_line
+from bot.errors import UnknownCommand
 from bot.storage.patience import Patience
-from bot.storage.questions import QuestionRow, Questions
+from bot.storage.questions import Outcome, QuestionRow, Questions
 from bot.web.metrics import Metrics
 from bot.working import MAX_RETURNS, Working
+from perplexity.computing import computed
 
 log = logging.getLogger(__name__)
 
@@ -23,9 +26,40 @@ MAX_RETURNS_IN_DELIVERY = 2 * MAX_RETURNS
 """After these many the messages themselves are what brings workers down, and the question is given up."""
 
 
+class Admits(Protocol):
+    """Says whose questions are answered."""
+
+    async def closed(self, row: QuestionRow) -> bool:
+        """Return whether the app is no longer installed in the workspace of a question."""
+        ...
+
+    async def refused(self, row: QuestionRow) -> Outcome | None:
+        """Return the outcome of a question whose asker is refused; None if the asker is answered."""
+        ...
+
+
+class Everyone:
+    """Answers everyone."""
+
+    async def closed(self, row: QuestionRow) -> bool:
+        """Return False: every workspace is open."""
+        return False
+
+    async def refused(self, row: QuestionRow) -> Outcome | None:
+        """Return None: no asker is refused."""
+        return None
+
+
+EVERYONE = Everyone()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Answering:
-    """Answers questions. `working` brings one to its outcome; `showing` shows what it has come to until then."""
+    """Answers questions.
+
+    `admission` says whose, `working` brings one to its outcome, `showing` shows its progress until then; `new_id` names
+    a claim.
+    """
 
     questions: Questions
     working: Working
@@ -33,15 +67,23 @@ class Answering:
     announcing: Announcing
     patience: Patience
     metrics: Metrics
+    admission: Admits = EVERYONE
     showing: Callable[[QuestionRow], Progress] = lambda row: SILENT
+    new_id: Callable[[], UUID] = uuid4
 
     async def run(self, question_id: UUID) -> None:
-        """Bring one question to its end. Only a shutdown's cancellation leaves it, and the question goes back."""
-        row = await self.patience(lambda: self.questions.claim(question_id))
+        """Answer one question. If a shutdown cancels this, the question goes back to the queue.
+
+        Raises `UnknownCommand`, without claiming the question, if only a newer version knows its command.
+        """
+        row = await self._claimed(question_id)
         if row is None:
             return
         log.info("question.claimed", extra=row.ids | {"attempt": row.attempt, "returns": row.returns})
         try:
+            if await self.admission.closed(row):
+                await self._settle(row, "stopped")
+                return
             row = await self._with_messages(row)
             if row.returns > MAX_RETURNS_IN_DELIVERY:
                 await self._settle(row, "expired")
@@ -50,11 +92,22 @@ class Answering:
         except Superseded:
             log.warning("question.superseded", extra=row.ids | {"attempt": row.attempt})
 
+    async def _claimed(self, question_id: UUID) -> QuestionRow | None:
+        """Claim the question; return None if it is already closed, or another worker was faster."""
+        row = await self.patience(lambda: self.questions.get(question_id))
+        if row is None or row.settled:
+            return None
+        if row.command not in self.working.commands:
+            log.info("question.unknown_command", extra=row.ids)
+            raise UnknownCommand(row.command)
+        claim = self.new_id()
+        return await self.patience(lambda: self.questions.claim(row, claim))
+
     async def _with_messages(self, row: QuestionRow) -> QuestionRow:
         """Return the row with its rendered messages, which are kept before the first of them is posted."""
         if row.messages is not None:
             return row
-        outcome = self.working.noticed(row)
+        outcome = await self.admission.refused(row) or await computed(self.working.noticed, row)
         if outcome is None:
             if row.surface != "slash":  # whose ack said it already
                 row = await self.announcing.announce(row, searching_message(row.command, row.text))
@@ -68,7 +121,7 @@ class Answering:
         return replace(row, messages=tuple(outcome.messages), outcome=outcome.state)
 
     async def _deliver(self, row: QuestionRow) -> None:
-        audience = self.working.audience(row)
+        audience = await computed(self.working.audience, row)
         delivered = await self.delivery.deliver(row, audience=audience)
         if delivered and leaves_a_line(row, audience):
             await self.announcing.tidy(row)

@@ -9,9 +9,13 @@ from typing import Any, Self
 
 
 class Background:
-    """Runs work beside everything else, and at its own end waits for what is not done. The work must raise nothing."""
+    """Runs work in background tasks; on exit it waits `seconds` for unfinished ones, then cancels them.
 
-    def __init__(self) -> None:
+    The work must raise nothing.
+    """
+
+    def __init__(self, *, seconds: float = 1.0) -> None:
+        self._seconds = seconds
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
@@ -20,7 +24,12 @@ class Background:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await asyncio.gather(*self._tasks)
+        if not self._tasks:
+            return
+        _, late = await asyncio.wait(set(self._tasks), timeout=self._seconds)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
 
     def begin(self, work: Coroutine[Any, Any, None]) -> None:
         """Begin some work. Returns at once."""

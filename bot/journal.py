@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from enum import Enum
+from time import monotonic
 from typing import Any, TypeVar
 
+from bot.clock import ARRIVED
+from bot.commands.notices import MOST_LISTED
 from bot.storage.patience import AWAY, Patience
-from bot.storage.questions import NewQuestion, Questions
+from bot.storage.questions import NewQuestion, OpenQuestion, Questions, Received
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-SECONDS = 2.4
-"""Slack gives three; the rest is for the network and for Bolt."""
+ACK_SECONDS = 2.2
+"""Slack gives three from when it sends the request; the rest is for the network and for the reply."""
+
+SHORTEST_SECONDS = 0.3
+"""Even a request that has already waited long is tried for this long."""
 
 
 class Written(Enum):
@@ -25,16 +31,26 @@ class Written(Enum):
     NEW = "new"
     KNOWN = "known"
     """It was delivered before, so it has its answer or will get it."""
+    TOO_MANY_OPEN = "too many open"
+    """Its asker has as many open questions as allowed."""
+    THREAD_FULL = "thread full"
+    """Its thread has had its answers for this minute, and that was explained there in the last minute."""
+    THREAD_FULL_EXPLAIN = "thread full, to be explained"
+    """As `THREAD_FULL`, and it is time to say so."""
     NOT = "not"
-    """The database is away; the asker is to be told."""
+    """The database cannot be reached, and the asker must be told. The question may have been written anyway."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Journal:
-    """The door to the questions table for listeners. `seconds` is the time for everything, retries included."""
+    """The door to the questions table for listeners.
+
+    `seconds` is the time for everything from the arrival of the request, retries included; `clock` is monotonic.
+    """
 
     questions: Questions
-    seconds: float = SECONDS
+    seconds: float = ACK_SECONDS
+    clock: Callable[[], float] = monotonic
     _running: set[asyncio.Task[Any]] = field(default_factory=set)
 
     async def write(self, question: NewQuestion) -> Written:
@@ -45,26 +61,57 @@ class Journal:
             log.error("journal.slow", extra={"question": str(question.id), "command": question.command})
             return Written.NOT
 
-    async def in_time(self, work: Coroutine[Any, Any, T]) -> T:
+    async def open_questions(self, question: NewQuestion) -> list[OpenQuestion]:
+        """Return the open questions of a question's asker; an empty list if they cannot be read in time."""
+        listed = self.questions.open_of(team_id=question.team_id, user_id=question.user_id, most=MOST_LISTED)
+        try:
+            return await self.in_time(listed)
+        except (*AWAY, TimeoutError):
+            return []
+
+    async def in_time(self, work: Coroutine[Any, Any, T], *, seconds: float | None = None) -> T:
         """Return what work on the database returns. Raises `TimeoutError` when that takes too long for Slack.
 
-        A database that hangs is not waited for: the driver's own cancellation can hang with it, so the work is left
-        to itself. Should it succeed later all the same, the question is answered: better than lost.
+        A caller with more to do before the acknowledgement passes fewer `seconds`.
+
+        If the database hangs, the work is not cancelled, since the driver's own cancellation can hang with it. If it
+        succeeds later, the question is answered: better than lost.
         """
         task = asyncio.create_task(work)
         self._running.add(task)
         task.add_done_callback(self._running.discard)
-        done, _ = await asyncio.wait({task}, timeout=self.seconds)
+        limit = self.left() if seconds is None else min(seconds, self.left())
+        done, _ = await asyncio.wait({task}, timeout=limit)
         if task not in done:
             raise TimeoutError
         return task.result()
 
+    def left(self) -> float:
+        """Return the seconds that are left for the current request."""
+        arrived = ARRIVED.get()
+        waited = self.clock() - arrived if arrived is not None else 0.0
+        return max(SHORTEST_SECONDS, self.seconds - waited)
+
     async def _write(self, question: NewQuestion) -> Written:
-        patience = Patience(seconds=self.seconds - 0.4, first=0.05)
+        patience = Patience(seconds=self.left(), first=0.05)
         try:
-            new = await patience(lambda: self.questions.receive(question))
+            match await patience(lambda: self.questions.receive(question)):
+                case Received.NEW:
+                    return Written.NEW
+                case Received.KNOWN:
+                    return Written.KNOWN
+                case Received.TOO_MANY_OPEN:
+                    return Written.TOO_MANY_OPEN
+                case Received.THREAD_FULL:
+                    return await patience(lambda: self._thread_full(question))
         except AWAY as error:
             extra = {"question": str(question.id), "command": question.command, "error": type(error).__name__}
             log.error("journal.away", extra=extra)
             return Written.NOT
-        return Written.NEW if new else Written.KNOWN
+
+    async def _thread_full(self, question: NewQuestion) -> Written:
+        log.warning("thread.full", extra={"command": question.command})
+        explain = await self.questions.note_full_thread(
+            team_id=question.team_id, channel_id=question.channel_id, thread_ts=question.thread_ts or ""
+        )
+        return Written.THREAD_FULL_EXPLAIN if explain else Written.THREAD_FULL

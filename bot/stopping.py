@@ -1,4 +1,4 @@
-"""Ends at the services what is under way for a question that was stopped."""
+"""Cancels the runs at the services of a question that is given up: stopped, failed or asked again."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from uuid import UUID
 
 from bot.background import Background
 from bot.storage.patience import AWAY
+from bot.storage.questions import Questions
 from bot.storage.stages import Stages
 from perplexity.errors import PerplexityError
 from perplexity.providers.base import Provider
@@ -24,20 +25,40 @@ class Stopping:
     What is asked over an open connection ends with it, when the worker notices.
     """
 
+    questions: Questions
     stages: Stages
     providers: Sequence[Provider]
     background: Background
 
     def begin(self, question_id: UUID) -> None:
         """Have a question's runs cancelled; not waited for, since a click wants its answer at once."""
-        self.background.begin(self._cancel_runs(question_id))
+        self.background.begin(self._cancel_runs_of(question_id))
 
-    async def _cancel_runs(self, question_id: UUID) -> None:
+    def begin_runs(self, run_ids: Sequence[str]) -> None:
+        """Begin to cancel these runs; their questions may be deleted by then."""
+        self.background.begin(self._cancel_each(run_ids))
+
+    async def _cancel_runs_of(self, question_id: UUID) -> None:
         try:
-            for run_id in await self.stages.runs(question_id):
-                await self._cancel(run_id)
-        except (PerplexityError, *AWAY) as error:
+            run_ids = await self._run_ids(question_id)
+        except AWAY as error:
             log.warning("run.not_cancelled", extra={"question": str(question_id), "error": type(error).__name__})
+            return
+        await self._cancel_each(run_ids)
+
+    async def _run_ids(self, question_id: UUID) -> Sequence[str]:
+        """Return the runs of a question: its own, and those of its stages."""
+        row = await self.questions.get(question_id)
+        own = [row.run_id] if row is not None and row.run_id else []
+        return list(dict.fromkeys([*own, *await self.stages.runs(question_id)]))
+
+    async def _cancel_each(self, run_ids: Sequence[str]) -> None:
+        """Cancel runs; if a service refuses one, the others are cancelled anyway."""
+        for run_id in run_ids:
+            try:
+                await self._cancel(run_id)
+            except PerplexityError as error:
+                log.warning("run.not_cancelled", extra={"error": type(error).__name__})
 
     async def _cancel(self, run_id: str) -> None:
         for provider in self.providers:

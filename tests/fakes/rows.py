@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from bot.blocks.base import OutgoingMessage
-from bot.storage.questions import QuestionRow
+from bot.storage.questions import QuestionRow, Questions
 
 BEGAN = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
 URL = "https://hooks.slack.com/commands/1"
@@ -40,5 +40,12 @@ def row(**changes: Any) -> QuestionRow:
         part=0,
         run_id=None,
         received_at=BEGAN,
+        received=0.0,
     )
     return replace(base, **changes)
+
+
+async def claim(questions: Questions, question_id: UUID) -> QuestionRow | None:
+    """Take a question as a worker does: read, then claimed."""
+    row = await questions.get(question_id)
+    return None if row is None or row.settled else await questions.claim(row, uuid4())

@@ -1,0 +1,119 @@
+"""A deep `/ask` that is given up ends at Perplexity too, and no other service is paid for it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from psycopg import AsyncConnection
+from pydantic import SecretStr
+
+from bot.settings import Settings
+from bot.working import MAX_RETURNS
+from tests.end_to_end.conftest import World
+from tests.fakes import openrouter
+from tests.fakes.openrouter import FakeOpenRouter
+from tests.fakes.perplexity import FakePerplexity
+
+CANCELLED: dict[str, Any] = {"id": "resp_1", "object": "response", "status": "cancelled", "output": [], "error": None}
+
+
+@pytest.fixture
+async def perplexity() -> AsyncIterator[FakePerplexity]:
+    async with FakePerplexity(polls=1_000) as fake:
+        yield fake
+
+
+@pytest.fixture
+async def stand_in() -> AsyncIterator[FakeOpenRouter]:
+    async with FakeOpenRouter() as fake:
+        yield fake
+
+
+@pytest.fixture
+def settings(settings: Settings, stand_in: FakeOpenRouter) -> Settings:
+    told = {"openrouter_api_key": SecretStr(openrouter.KEY), "openrouter_base_url": stand_in.base_url}
+    return settings.model_copy(update=told)
+
+
+async def under_way(world: World, database: str) -> str:
+    """Ask, and return the question's id once its run is recorded and asked for."""
+    await world.asks("/ask --model high why")
+    await world.perplexity.wait_for(2)
+    async with await AsyncConnection.connect(database) as connection:
+        ((question, run_id),) = await (await connection.execute("SELECT id, run_id FROM questions")).fetchall()
+    assert run_id == "resp_1"
+    return str(question)
+
+
+async def cancelled(world: World) -> None:
+    """Wait for the request that cancels the run; the service then says so to whoever asks."""
+    async with asyncio.timeout(10):
+        await world.perplexity.told_to_cancel.wait()
+    world.perplexity.runs["resp_1"] = [CANCELLED]
+
+
+async def given_up(caplog: pytest.LogCaptureFixture) -> None:
+    """Wait until the worker has let go of a question."""
+    async with asyncio.timeout(20):
+        while True:
+            if "question.superseded" in caplog.messages:
+                return
+            await asyncio.sleep(0.05)
+
+
+def answers_asked_for(stand_in: FakeOpenRouter) -> int:
+    return [request.path for request in stand_in.requests].count("/chat/completions")
+
+
+async def test_stop_cancels_the_run(
+    world: World, database: str, stand_in: FakeOpenRouter, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    question = await under_way(world, database)
+
+    async with await world.person.clicks("stop", question) as response:
+        assert response.status == 200
+    await cancelled(world)
+    await given_up(caplog)
+
+    assert world.perplexity.cancelled == ["resp_1"]
+    assert answers_asked_for(stand_in) == 0
+
+
+async def test_asking_again_cancels_the_run(
+    world: World, database: str, stand_in: FakeOpenRouter, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    question = await under_way(world, database)
+
+    assert await world.clicks_retry(question) == 200
+    await cancelled(world)
+    await given_up(caplog)
+
+    assert world.perplexity.cancelled == ["resp_1"]
+    assert answers_asked_for(stand_in) == 0
+    assert [request.path for request in world.perplexity.requests].count("/v1/agent") == 2
+
+
+async def test_giving_up_after_many_returns_cancels_the_run(
+    world: World, database: str, stand_in: FakeOpenRouter, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    question = await under_way(world, database)
+    async with await AsyncConnection.connect(database) as connection:
+        # As if other workers had died over it and a sweep had brought it back.
+        await connection.execute(
+            "UPDATE questions SET returns = %s, attempt = attempt + 1 WHERE id = %s", (MAX_RETURNS, question)
+        )
+        job = "SELECT procrastinate_defer_jobs_v1(ARRAY[ROW('default', 'answer_question', 0, NULL, NULL, %s, NULL)"
+        await connection.execute(f"{job}::procrastinate_job_to_defer_v1])", (f'{{"question_id": "{question}"}}',))
+        await connection.commit()
+    await cancelled(world)
+    await given_up(caplog)
+
+    assert world.perplexity.cancelled == ["resp_1"]
+    assert answers_asked_for(stand_in) == 0
