@@ -8,12 +8,15 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.listeners import actions, files, messages, slash, stops, watching
+from bot.listeners import actions, files, installs, messages, slash, stops, watching
 from bot.listeners.services import Services
 from bot.workspace import Slack
 
-SURFACES = (slash, messages, actions, stops, watching, files)
-"""Where people ask. A new surface is a module in `bot/listeners` with `register`, and a word here."""
+SURFACES = (installs, slash, messages, actions, stops, watching, files)
+"""The listeners in order: the check of the installation first, then the surfaces on which people ask.
+
+A new surface is a module in `bot/listeners` with `register`, and a word here.
+"""
 
 
 def bolt_app(slack: Slack, client: AsyncWebClient, services: Services) -> AsyncApp:

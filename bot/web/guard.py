@@ -1,5 +1,8 @@
 """The door for Slack: size, type and signature are checked here, before anything is parsed, then Bolt takes over.
 
+The signature is checked over the bytes as they came. Slack compresses nothing, so what is compressed is refused before
+it is read.
+
 Bolt's own parser turns a form body that holds the word `payload` into nothing and answers malformed JSON or a
 non-ASCII signature with a traceback (bolt-python 1.30, `request/internals.py`), so it is handed a parsed body.
 https://docs.slack.dev/authentication/verifying-requests-from-slack
@@ -20,7 +23,10 @@ from aiohttp import web
 from slack_bolt.adapter.aiohttp import to_aiohttp_response
 from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
 
+from bot.clock import ARRIVED
+from bot.web.connections import TOO_SLOW, TooSlow
 from bot.web.metrics import Metrics
+from bot.web.shape import is_slacks
 
 log = logging.getLogger(__name__)
 
@@ -52,20 +58,27 @@ class Guard:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer `POST /slack/events`: commands, events and interactivity."""
-        started = time.perf_counter()
+        started = time.monotonic()
+        ARRIVED.set(started)
         try:
             body = await _read(request)
             timestamps = request.headers.getall("X-Slack-Request-Timestamp", [])
             signatures = request.headers.getall("X-Slack-Signature", [])
             verify(timestamps, signatures, body, secret=self._secret, now=self._now())
             parsed = parse(body, content_type=request.content_type)
+        except TooSlow:
+            self._refused(408, TOO_SLOW)
+            raise
         except Turned as turned:
-            self._metrics.refused(turned.status)
-            log.info("request.refused", extra={"status": turned.status, "error": turned.reason})
-            return web.Response(status=turned.status, text=turned.reason)
+            return self._refused(turned.status, turned.reason)
         response = await self._dispatch(parsed, request)
-        self._metrics.acked(time.perf_counter() - started)
+        self._metrics.acked(time.monotonic() - started)
         return response
+
+    def _refused(self, status: int, reason: str) -> web.Response:
+        self._metrics.refused(status)
+        log.info("request.refused", extra={"status": status, "error": reason})
+        return web.Response(status=status, text=reason)
 
     async def _dispatch(self, parsed: dict[str, Any], request: web.Request) -> web.StreamResponse:
         if parsed.get("ssl_check") == "1":
@@ -79,15 +92,20 @@ class Guard:
 
 
 async def _read(request: web.Request) -> bytes:
+    if "Content-Encoding" in request.headers:
+        raise Turned(415, "compressed")
     if request.content_type not in {FORM, JSON}:
         raise Turned(400, "unsupported content type")
     if (request.content_length or 0) > MAX_BODY_BYTES:
         raise Turned(413, "too large")
     body = bytearray()
-    async for chunk in request.content.iter_chunked(65536):
-        body += chunk
-        if len(body) > MAX_BODY_BYTES:
-            raise Turned(413, "too large")
+    try:
+        async for chunk in request.content.iter_chunked(65536):
+            body += chunk
+            if len(body) > MAX_BODY_BYTES:
+                raise Turned(413, "too large")
+    except (web.RequestPayloadError, ConnectionError):
+        raise Turned(400, "broken body") from None
     return bytes(body)
 
 
@@ -117,12 +135,12 @@ def parse(body: bytes, *, content_type: str) -> dict[str, Any]:
         if content_type == JSON:
             return _mapping(json.loads(text))
         form = dict(parse_qsl(text, keep_blank_values=True, strict_parsing=True))
-        return _mapping(json.loads(form["payload"])) if "payload" in form else form
+        return _mapping(json.loads(form["payload"]) if "payload" in form else form)
     except (ValueError, RecursionError):
         raise Turned(400, "malformed body") from None
 
 
 def _mapping(value: object) -> dict[str, Any]:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, Mapping) or not is_slacks(value):
         raise Turned(400, "malformed body")
     return dict(value)

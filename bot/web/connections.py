@@ -1,0 +1,219 @@
+"""Limits the server's connections: a request has five seconds to arrive; at the cap the oldest waiting one is closed.
+
+aiohttp limits neither the time that a request takes to arrive nor the number of connections, so each of its
+connections is watched from outside, through the protocol interface of asyncio alone. A connection waits while it has
+no complete request: it is new, or half of a request is there, or it is kept open for the next one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+from collections.abc import Callable
+from typing import cast
+
+from aiohttp import StreamReader, web
+from aiohttp.typedefs import Handler
+
+REQUEST_SECONDS = 5.0
+"""How long a request's head and body may take to arrive, together."""
+
+CLOSING_SECONDS = 1.0
+"""How long a handler may take to answer that the body came too slowly."""
+
+MOST = 1000
+"""The most open connections, however many files the process may have."""
+
+ROOM = 16
+"""How many more are accepted while every connection up to the cap is handling a request."""
+
+TOO_SLOW = "too slow"
+_TIMEOUT = (
+    b"HTTP/1.1 408 Request Timeout\r\n"
+    b"Content-Type: text/plain; charset=utf-8\r\n"
+    b"Content-Length: %d\r\n"
+    b"Connection: close\r\n"
+    b"\r\n"
+    b"%s"
+) % (len(TOO_SLOW), TOO_SLOW.encode())
+
+
+class TooSlow(TimeoutError):
+    """Raised to a handler that reads a body which takes too long."""
+
+
+def most_connections(files: int | None = None) -> int:
+    """Return the cap on open connections: a quarter of the files that this process may have open, at least eight.
+
+    The rest is for the database, for Slack, for the services, and for what is accepted before it can be closed.
+    """
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0] if files is None else files
+    return MOST if allowed == resource.RLIM_INFINITY else min(MOST, max(8, allowed // 4))
+
+
+class Connections:
+    """The open connections of one server. `most` is the cap; a request has `seconds` to arrive."""
+
+    def __init__(self, *, most: int, seconds: float = REQUEST_SECONDS) -> None:
+        self._most = most
+        self._seconds = seconds
+        self._open: set[Connection] = set()
+        # The one that has waited longest is first.
+        self._waiting: dict[Connection, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def watched(self, protocol: Callable[[], asyncio.Protocol]) -> Callable[[], asyncio.Protocol]:
+        """Return a factory of the same protocols, each watched."""
+        return lambda: Connection(protocol(), self, seconds=self._seconds)
+
+    @web.middleware
+    async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Note when a request is complete and when it is answered; 408 if its body takes too long."""
+        connection = request.transport.get_protocol() if request.transport is not None else None
+        if not isinstance(connection, Connection):
+            return await handler(request)
+        connection.begin(request)
+        try:
+            return await handler(request)
+        except TooSlow:
+            response = web.Response(status=408, text=TOO_SLOW)
+            response.force_close()
+            return response
+        finally:
+            connection.answered()
+
+    def opened(self, connection: Connection) -> None:
+        """Add a new connection; at the cap, close the one that has waited longest."""
+        self._open.add(connection)
+        if len(self._open) > self._most:
+            oldest = next(iter(self._waiting), None)
+            if oldest is not None:
+                oldest.abort()
+            elif len(self._open) > self._most + ROOM:
+                connection.abort()
+        if connection in self._open:
+            self._waiting[connection] = None
+
+    def waits(self, connection: Connection) -> None:
+        """Note that a connection has no complete request from now on."""
+        if connection in self._open:
+            self._waiting[connection] = None
+
+    def works(self, connection: Connection) -> None:
+        """Note that the request of a connection is complete: it is not closed for another one."""
+        self._waiting.pop(connection, None)
+
+    def closed(self, connection: Connection) -> None:
+        """Forget a connection."""
+        self._open.discard(connection)
+        self._waiting.pop(connection, None)
+
+
+class Connection(asyncio.Protocol):
+    """One connection of aiohttp's, watched. Its clock runs while a request is on its way in."""
+
+    def __init__(self, protocol: asyncio.Protocol, connections: Connections, *, seconds: float) -> None:
+        self._protocol = protocol
+        self._connections = connections
+        self._seconds = seconds
+        self._transport: asyncio.Transport | None = None
+        self._clock: asyncio.TimerHandle | None = None
+        self._silent = True
+        # The body that is on its way in, of a request whose head is complete.
+        self._body: StreamReader | None = None
+        self._complete = False
+        self._in_work = False
+        self._more = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Start the clock of the first request."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._protocol.connection_made(transport)
+        self._start()
+        self._connections.opened(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Hand the bytes on; the first ones after a request begin the next one's time."""
+        self._silent = False
+        if self._complete and self._in_work:
+            self._more = True
+        elif self._complete:
+            self._start()
+        self._protocol.data_received(data)
+
+    def eof_received(self) -> bool | None:
+        """Hand the end of what the peer sends on."""
+        return self._protocol.eof_received()
+
+    def pause_writing(self) -> None:
+        """Hand on that the peer does not read."""
+        self._protocol.pause_writing()
+
+    def resume_writing(self) -> None:
+        """Hand on that the peer reads again."""
+        self._protocol.resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the clock."""
+        self._stop()
+        self._connections.closed(self)
+        self._transport = None
+        self._protocol.connection_lost(exc)
+
+    def begin(self, request: web.Request) -> None:
+        """Take in a request whose head is complete; its body may still be on its way."""
+        self._in_work = True
+        self._more = False
+        if request.content.is_eof():
+            self._completed()
+            return
+        if self._complete:
+            # Its head came together with the request before.
+            self._start()
+        self._body = request.content
+        self._body.on_eof(self._completed)
+
+    def answered(self) -> None:
+        """Wait for the next request, some of which may be here already."""
+        self._in_work = False
+        if self._complete:
+            self._connections.waits(self)
+            if self._more:
+                self._start()
+
+    def abort(self) -> None:
+        """Close the connection at once, whatever is under way."""
+        self._stop()
+        self._connections.closed(self)
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _completed(self) -> None:
+        self._stop()
+        self._body = None
+        self._complete = True
+        if self._in_work:
+            self._connections.works(self)
+
+    def _start(self) -> None:
+        self._stop()
+        self._complete = False
+        self._clock = asyncio.get_running_loop().call_later(self._seconds, self._late)
+
+    def _stop(self) -> None:
+        if self._clock is not None:
+            self._clock.cancel()
+            self._clock = None
+
+    def _late(self) -> None:
+        """Answer that the request took too long, if it can be answered, and close the connection."""
+        self._clock = asyncio.get_running_loop().call_later(CLOSING_SECONDS, self.abort)
+        if self._body is not None:
+            # Whoever reads the body answers, and aiohttp closes a connection whose body is not complete.
+            self._body.set_exception(TooSlow())
+        elif self._transport is not None:
+            if not self._silent:
+                self._transport.write(_TIMEOUT)
+            self._transport.close()

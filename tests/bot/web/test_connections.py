@@ -1,0 +1,272 @@
+"""Requests that never end, and more connections than the server keeps."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import pytest
+from aiohttp import ClientSession, web
+from slack_bolt.async_app import AsyncApp
+
+from bot.web.connections import MOST, most_connections
+from bot.web.guard import Guard
+from bot.web.metrics import Metrics
+from bot.web.server import Server
+from tests.fakes.half_sent import BODY, HEAD, Peer, peers
+from tests.fakes.person import SIGNING_SECRET, signed
+from tests.fakes.process import free_port
+
+HEALTHZ = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
+WORK = b"GET /work HTTP/1.1\r\nHost: a\r\n\r\n"
+
+
+@dataclass(kw_only=True)
+class Served:
+    """A running server; `GET /work` waits until `finish` is set."""
+
+    port: int
+    finish: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def slowest_healthz(self, *, seconds: float) -> float:
+        """Ask `/healthz` again and again over a new connection each time, and return how long the slowest took."""
+        slowest, end = 0.0, time.monotonic() + seconds
+        while time.monotonic() < end:
+            begun = time.monotonic()
+            async with ClientSession() as session, session.get(f"http://127.0.0.1:{self.port}/healthz") as response:
+                assert response.status == 200
+            slowest = max(slowest, time.monotonic() - begun)
+            await asyncio.sleep(0.01)
+        return slowest
+
+
+@asynccontextmanager
+async def serving(*, most: int | None = None) -> AsyncIterator[Served]:
+    served = Served(port=free_port())
+
+    async def healthz(request: web.Request) -> web.Response:
+        return web.json_response({"ok": True})
+
+    async def work(request: web.Request) -> web.Response:
+        await served.finish.wait()
+        return web.Response(text="done")
+
+    app = AsyncApp(signing_secret=SIGNING_SECRET, token="xoxb-1", request_verification_enabled=False)
+    guard = Guard(app, signing_secret=SIGNING_SECRET, metrics=Metrics())
+    routes = [web.get("/healthz", healthz), web.get("/work", work), web.post("/slack/events", guard.handle)]
+    server = Server(routes, host="127.0.0.1", port=served.port, most=most)
+    await server.start()
+    try:
+        yield served
+    finally:
+        served.finish.set()
+        await server.stop()
+
+
+@pytest.fixture
+async def served() -> AsyncIterator[Served]:
+    async with serving() as running:
+        yield running
+
+
+async def silent(peer: Peer) -> None:
+    pass
+
+
+async def half_a_head(peer: Peer) -> None:
+    await peer.sends(HEAD)
+
+
+async def half_a_body(peer: Peer) -> None:
+    await peer.sends(BODY)
+
+
+async def half_a_chunked_body(peer: Peer) -> None:
+    await peer.sends(HEAD.replace(b"Content-Length: 100", b"Transfer-Encoding: chunked") + b"\r\n5\r\nabc")
+
+
+async def a_body_nobody_reads(peer: Peer) -> None:
+    await peer.sends(HEAD.replace(b"POST /slack/events", b"POST /nowhere") + b"\r\n{")
+
+
+async def a_dripping_head(peer: Peer) -> None:
+    await peer.drips(HEAD, seconds=0.3)
+
+
+async def a_dripping_body(peer: Peer) -> None:
+    await peer.sends(BODY)
+    await peer.drips(b"{" * 50, seconds=0.3)
+
+
+async def half_a_second_request(peer: Peer) -> None:
+    await peer.sends(HEALTHZ)
+    assert b"200 OK" in await peer.reads_answer()
+    await peer.sends(HEAD)
+
+
+@pytest.mark.parametrize(
+    ("way", "answer"),
+    [
+        (silent, b""),
+        (half_a_head, b"408"),
+        (half_a_body, b"408"),
+        (half_a_chunked_body, b"408"),
+        (a_body_nobody_reads, b"404"),
+        (a_dripping_head, b"408"),
+        (a_dripping_body, b"408"),
+        (half_a_second_request, b"408"),
+    ],
+)
+async def test_a_request_has_five_seconds_to_arrive(
+    served: Served, way: Callable[[Peer], Awaitable[None]], answer: bytes
+) -> None:
+    async with peers(served.port) as [peer]:
+        begun = time.monotonic()
+        sending = asyncio.ensure_future(way(peer))
+        if way is half_a_second_request:
+            await sending
+        said = await peer.reads()
+        took = time.monotonic() - begun
+        sending.cancel()
+
+    assert 4.5 < took < 6.5
+    assert said[9:12] == answer
+    assert said.count(b"HTTP/1.1") == bool(answer)
+
+
+async def test_a_connection_that_was_used_may_rest(served: Served) -> None:
+    async with peers(served.port) as [peer]:
+        for pause in (6.0, 0.0):
+            await peer.sends(HEALTHZ)
+            assert b"200 OK" in await peer.reads_answer()
+            await asyncio.sleep(pause)
+
+
+async def test_a_long_answer_is_not_a_slow_request(served: Served) -> None:
+    async with peers(served.port) as [peer]:
+        await peer.sends(WORK)
+        await asyncio.sleep(6)
+        served.finish.set()
+
+        assert (await peer.reads_answer()).endswith(b"done")
+
+
+async def test_requests_that_come_together_are_answered_in_turn(served: Served) -> None:
+    async with peers(served.port) as [peer]:
+        await peer.sends(HEALTHZ + HEALTHZ + HEALTHZ + HEAD)
+        for _ in range(3):
+            assert b"200 OK" in await peer.reads_answer()
+
+
+async def test_half_a_request_behind_one_in_work_has_its_five_seconds_after_it() -> None:
+    async with serving() as served, peers(served.port) as [peer]:
+        await peer.sends(WORK)
+        await asyncio.sleep(0.1)
+        await peer.sends(HEAD)
+        await asyncio.sleep(0.1)
+        served.finish.set()
+        assert (await peer.reads_answer()).endswith(b"done")
+
+        assert 4.5 < await peer.closed_after() < 6.5
+
+
+async def test_the_oldest_that_waits_makes_room() -> None:
+    async with serving(most=3) as served, peers(served.port, 3) as [working, resting, halfway]:
+        await working.sends(WORK)
+        await resting.sends(HEALTHZ)
+        assert b"200 OK" in await resting.reads_answer()
+        await halfway.sends(HEAD)
+
+        async with peers(served.port) as [first]:
+            await first.sends(HEALTHZ)
+            assert b"200 OK" in await first.reads_answer()
+            assert await halfway.reads() == b""
+            assert resting.is_open
+            async with peers(served.port) as [second]:
+                await second.sends(HEALTHZ)
+                assert b"200 OK" in await second.reads_answer()
+                assert await resting.reads() == b""
+
+        served.finish.set()
+        assert (await working.reads_answer()).endswith(b"done")
+
+
+async def test_requests_in_work_are_never_closed_for_others_and_leave_room_for_a_look_at_the_health() -> None:
+    async with serving(most=4) as served, peers(served.port, 4) as working:
+        for peer in working:
+            await peer.sends(WORK)
+
+        assert await served.slowest_healthz(seconds=0.5) < 0.25
+
+        served.finish.set()
+        for peer in working:
+            assert (await peer.reads_answer()).endswith(b"done")
+
+
+@pytest.mark.parametrize("way", [silent, half_a_head, half_a_body, a_dripping_head])
+async def test_the_health_is_answered_beside_600_half_sent_requests(way: Callable[[Peer], Awaitable[None]]) -> None:
+    async with serving(most=64) as served, peers(served.port, 600) as many:
+        sending = [asyncio.ensure_future(way(peer)) for peer in many]
+
+        assert await served.slowest_healthz(seconds=2) < 0.25
+
+        for task in sending:
+            task.cancel()
+
+
+async def test_what_is_compressed_is_refused_unread(served: Served) -> None:
+    bomb = zlib.compress(bytes(500_000_000), 9)
+    assert 480_000 < len(bomb) < 490_000
+
+    async def knock(encoding: str) -> int:
+        headers = {"Content-Type": "application/json", "Content-Encoding": encoding}
+        async with (
+            ClientSession(auto_decompress=False) as session,
+            session.post(f"http://127.0.0.1:{served.port}/slack/events", data=bomb, headers=headers) as response,
+        ):
+            return response.status
+
+    slowest, *statuses = await asyncio.gather(
+        served.slowest_healthz(seconds=0.5), *map(knock, ("deflate", "gzip", "zstd", "br"))
+    )
+
+    assert statuses == [415, 415, 415, 415]
+    assert slowest < 0.25
+
+
+async def test_a_signed_body_is_refused_all_the_same_where_it_says_it_is_compressed(served: Served) -> None:
+    body = b'{"type": "url_verification", "challenge": "c"}'
+    async with ClientSession() as session:
+        for encoding in ("gzip", "identity", "wild", "gzip, br", ""):
+            headers = signed(body) | {"Content-Type": "application/json", "Content-Encoding": encoding}
+            async with session.post(
+                f"http://127.0.0.1:{served.port}/slack/events", data=body, headers=headers
+            ) as response:
+                assert response.status == 415, encoding
+
+
+async def test_a_body_that_is_no_chunks_is_400(served: Served) -> None:
+    async with peers(served.port) as [broken]:
+        await broken.sends(HEAD.replace(b"Content-Length: 100", b"Transfer-Encoding: chunked") + b"\r\nno number\r\n")
+
+        assert (await broken.reads())[9:12] == b"400"
+
+
+async def test_a_body_that_breaks_off_leaves_no_trace(served: Served, caplog: pytest.LogCaptureFixture) -> None:
+    async with peers(served.port) as [gone]:
+        await gone.sends(BODY)
+        await asyncio.sleep(0.1)
+    await asyncio.sleep(0.1)
+
+    assert [record.getMessage() for record in caplog.records if record.exc_info] == []
+
+
+@pytest.mark.parametrize(
+    ("files", "most"), [(1024, 256), (128, 32), (16, 8), (1_000_000, MOST), (-1, MOST), (None, None)]
+)
+def test_the_cap_leaves_most_files_to_the_rest_of_the_process(files: int | None, most: int | None) -> None:
+    assert most_connections(files) == (most or most_connections())

@@ -1,0 +1,121 @@
+"""Texts made to be slow: while the app works on one of them, it answers everything else at once."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from bot.blocks.answer import answer_messages
+from bot.blocks.base import Audience
+from perplexity.computing import computed
+from perplexity.types import Answer, Source
+from tests.end_to_end.conftest import World
+from tests.fakes.newsroom import written
+
+MOST_SECONDS = 0.25
+
+COLUMNS = "\n".join(["|a" * 1_500, "|-" * 1_500, *["|b"] * 200])
+ANSWERS = {
+    "a table of 1,500 columns": COLUMNS,
+    "prices": "$1 " * 12_000 + "a$",
+    "a megabyte of words": "word [1] and [9] " * 60_000,
+    "a megabyte of backticks": "` `` " * 200_000,
+}
+LINES = {
+    "spaces": f"1. A{' ' * 40_000}x | b | c [1]",
+    "denials": "There " + "is no " * 7_000,
+}
+
+
+async def longest_probe(world: World, work: Callable[[int], Awaitable[object]]) -> float:
+    """Return the longest that `/healthz` took while something was done; the best of three, for a busy machine."""
+    best = float("inf")
+    for turn in range(3):
+        times: list[float] = []
+        probing = asyncio.create_task(_probe(world, times))
+        await work(turn)
+        while not times:  # noqa: ASYNC110 - the first probe is still under way
+            await asyncio.sleep(0.005)
+        probing.cancel()
+        await asyncio.gather(probing, return_exceptions=True)
+        best = min(best, max(times))
+        if best < MOST_SECONDS:
+            break
+    return best
+
+
+async def _probe(world: World, times: list[float]) -> None:
+    while True:
+        started = time.perf_counter()
+        async with world.session.get(f"{world.url}/healthz") as response:
+            assert response.status == 200
+        times.append(time.perf_counter() - started)
+        await asyncio.sleep(0.002)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+async def test_an_answer_that_is_slow_to_render_stops_nothing_else(world: World, name: str) -> None:
+    async def asked(turn: int) -> None:
+        world.perplexity.script("/v1/agent", written(ANSWERS[name]))
+        assert await world.mentions("<@U0APP> what is new?", ts=f"1795255200.00010{turn}") == 200
+        await world.settled(turn + 1)
+
+    assert await longest_probe(world, asked) < MOST_SECONDS
+
+
+@pytest.mark.parametrize("name", LINES)
+async def test_news_that_are_slow_to_read_stop_nothing_else(world: World, name: str) -> None:
+    async def asked(turn: int) -> None:
+        world.perplexity.script("/v1/agent", written(LINES[name]))
+        await world.asks("/news tech", trigger=f"t{turn}")
+        await world.settled(turn + 1)
+
+    assert await longest_probe(world, asked) < MOST_SECONDS
+
+
+@pytest.mark.parametrize("repeated", ["='", "--a='x ", "<@U1> ", " "])
+async def test_a_mention_of_40_000_characters_stops_nothing_else(world: World, repeated: str) -> None:
+    text = repeated * (40_000 // len(repeated))
+
+    async def asked(turn: int) -> None:
+        assert await world.mentions(f"<@U0APP> a {text}x", ts=f"1795255200.00010{turn}") == 200
+        await world.settled(turn + 1)
+
+    assert await longest_probe(world, asked) < MOST_SECONDS
+
+
+async def test_a_command_that_is_too_long_is_refused_at_once(world: World) -> None:
+    shown: list[object] = []
+
+    async def asked(turn: int) -> None:
+        shown.append(await world.asks(f"/search {'=' * 30_000}", trigger=f"t{turn}"))
+
+    assert await longest_probe(world, asked) < MOST_SECONDS
+    assert "30,000 characters" in str(shown)
+    assert world.perplexity.requests == []
+
+
+async def test_a_megabyte_is_rendered_beside_the_loop() -> None:
+    """A task that ticks on the loop stands for what a worker must not miss, such as its heartbeat."""
+    waits: list[float] = []
+
+    async def ticking() -> None:
+        while True:
+            before = time.perf_counter()
+            await asyncio.sleep(0.005)
+            waits.append(time.perf_counter() - before)
+
+    source = Source(number=1, title="A", url="https://a.example/1")
+    answer = Answer(text="**word** [1] [x](http://a.b) $1 `` ` |a|\n" * 26_000, sources=(source,), provider="P")
+    ticks = asyncio.create_task(ticking())
+    try:
+        parts = await computed(answer_messages, answer, audience=Audience.ASKER)
+    finally:
+        ticks.cancel()
+
+    assert "Only the first" in str(parts[-1].blocks)
+    assert waits
+    assert max(waits) < MOST_SECONDS
