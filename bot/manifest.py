@@ -19,6 +19,8 @@ EXAMPLE = "https://example.com"
 EVENTS = {
     "app_mention": "A mention in a channel; needs app_mentions:read.",
     "message.im": "A direct message; needs im:history.",
+    "app_uninstalled": "The app was removed: its work ends and its texts are deleted.",
+    "tokens_revoked": "The bot token was revoked: digests pause and open questions end.",
 }
 """What Slack tells the app, and why. https://docs.slack.dev/reference/events"""
 

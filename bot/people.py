@@ -10,13 +10,14 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from enum import Enum
-from typing import Any
 
 from slack_sdk.errors import SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.delivery.chat import FAILURES, meaning
 from bot.delivery.posting import TryLater, WayClosed
+from bot.membership import Profile
+from bot.profiles import Profiles
 
 log = logging.getLogger(__name__)
 
@@ -52,10 +53,17 @@ class Presence(Enum):
 
 
 class People:
-    """Asks Slack about one person at a time. `sleep` pauses."""
+    """Asks Slack about one person at a time. `profiles` is the shared cache; `sleep` pauses."""
 
-    def __init__(self, client: AsyncWebClient, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+    def __init__(
+        self,
+        client: AsyncWebClient,
+        *,
+        profiles: Profiles | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
         self._client = client
+        self._profiles = profiles or Profiles(client)
         self._sleep = sleep
 
     async def zone(self, user_id: str) -> str | None:
@@ -65,7 +73,7 @@ class People:
         """
         for pause in (*PAUSES, None):
             try:
-                return str((await self._user(user_id)).get("tz") or "") or None
+                return (await self._now(user_id)).zone
             except FAILURES as error:
                 log.warning("people.unknown", extra={"error": type(error).__name__})
                 if pause is None or not isinstance(meaning(error), TryLater):
@@ -74,7 +82,7 @@ class People:
         return None
 
     async def presence(self, user_id: str, channel_id: str) -> Presence:
-        """Tell whether somebody's account is closed, and if not, whether they are a member of a channel."""
+        """Return whether a person's account is open now, and if so, whether they are a member of a channel."""
         account = await self._account(user_id)
         if account is not Presence.HERE or channel_id.startswith("D"):
             return account
@@ -86,7 +94,7 @@ class People:
 
     async def _account(self, user_id: str) -> Presence:
         try:
-            return Presence.LEFT if (await self._user(user_id)).get("deleted") else Presence.HERE
+            return Presence.LEFT if (await self._now(user_id)).deleted else Presence.HERE
         except FAILURES as error:
             failed = meaning(error)
         if not isinstance(failed, WayClosed) or failed.error not in GONE | SHUT_OUT:
@@ -106,6 +114,5 @@ class People:
                 return user_id in members
         return True
 
-    async def _user(self, user_id: str) -> dict[str, Any]:
-        response = await self._client.users_info(user=user_id)
-        return response.get("user") or {}
+    async def _now(self, user_id: str) -> Profile:
+        return await self._profiles.of(user_id, seconds=0)

@@ -74,9 +74,10 @@ SCOPES = (
     ),
     Scope(
         name="users:read",
-        why="Whether somebody who asks for /pplx status is an admin of the workspace; by which clock a digest's owner "
-        "lives, and whether the account is closed.",
-        without="Only people in ADMIN_USER_IDS can see /pplx status, and digests go by UTC.",
+        why="Whether someone who asks is a full member of the workspace, or an admin (for /pplx status); the time zone "
+        "of a digest's owner, and whether their account is closed.",
+        without="Guests are answered like members, only people in ADMIN_USER_IDS can see /pplx status, and digests go "
+        "by UTC.",
     ),
 )
 """In the order of the manifest."""

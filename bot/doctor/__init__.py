@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from bot.doctor import database, lately, naming, others, port, posts, provider, slack, socket
+from bot.doctor import database, installation, lately, naming, others, port, posts, provider, slack, socket
 from bot.doctor.configuration import configuration_findings
 from bot.doctor.examining import Case, Check, examine
 from bot.doctor.report import Finding
@@ -66,6 +66,13 @@ CHECKS = (
         about=lately.ABOUT,
         needs=frozenset(),
         run=lately.check,
+        seconds=5,
+        late=f"{_NETWORK} Is the host in DATABASE_URL right?",
+    ),
+    Check(
+        about=installation.ABOUT,
+        needs=frozenset(),
+        run=installation.check,
         seconds=5,
         late=f"{_NETWORK} Is the host in DATABASE_URL right?",
     ),

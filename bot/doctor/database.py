@@ -9,7 +9,8 @@ from psycopg import AsyncConnection, Error, OperationalError
 from bot.doctor.embedded import embedded_findings
 from bot.doctor.examining import Case
 from bot.doctor.report import Finding, fault, warning, well
-from bot.storage.migrations import applied, known
+from bot.storage.migrations import applied, known, newer
+from bot.storage.pooler import is_pooled
 
 ABOUT = "Database"
 OLDEST = 13
@@ -50,11 +51,11 @@ async def check(case: Case) -> Sequence[Finding]:
     if url is None:
         return embedded_findings(case.settings)
     try:
-        connection = await AsyncConnection.connect(url.get_secret_value())
+        connection = await AsyncConnection.connect(url.get_secret_value(), prepare_threshold=None)
     except OperationalError as error:
         return [explained(error)]
     async with connection:
-        return [_version(connection), *await _schema(connection)]
+        return [_version(connection), *await _pooler(connection), *await _schema(connection)]
 
 
 def explained(error: OperationalError) -> Finding:
@@ -74,6 +75,16 @@ def _version(connection: AsyncConnection) -> Finding:
     return well(ABOUT, f"Postgres {version} at DATABASE_URL answers.")
 
 
+async def _pooler(connection: AsyncConnection) -> list[Finding]:
+    if not await is_pooled(connection):
+        return []
+    text = (
+        "A pooler such as PgBouncer is between the app and the server. The app polls for new questions every half "
+        "second instead of listening. You need to do nothing."
+    )
+    return [well(ABOUT, text)]
+
+
 async def _schema(connection: AsyncConnection) -> list[Finding]:
     there = await applied(connection)
     ours = [migration.name for migration in known()]
@@ -81,7 +92,12 @@ async def _schema(connection: AsyncConnection) -> list[Finding]:
     findings = []
     if unknown:
         text = "A newer version of the app has been at work in this database."
-        findings.append(warning(ABOUT, text, fix="Run that version, or a newer one."))
+        if (await newer(connection))[1]:
+            text += " This one can run with it; commands that it does not know stay in the queue for a newer version."
+            findings.append(warning(ABOUT, text, fix="Run that version, or a newer one."))
+        else:
+            text += " This one cannot run with it."
+            findings.append(fault(ABOUT, text, fix="Run that version, or a newer one."))
     elif missing:
         text = "1 migration is missing." if len(missing) == 1 else f"{len(missing)} migrations are missing."
         findings.append(warning(ABOUT, text, fix="`python -m bot migrate` applies them; so does `python -m bot run`."))

@@ -26,7 +26,7 @@ async def check(case: Case) -> Sequence[Finding]:
         return []
     conninfo = case.settings.database_url.get_secret_value()
     try:
-        async with await AsyncConnection.connect(conninfo, row_factory=dict_row) as connection:
+        async with await AsyncConnection.connect(conninfo, row_factory=dict_row, prepare_threshold=None) as connection:
             found = await troubles(connection)
     except (OperationalError, UndefinedTable):
         return []

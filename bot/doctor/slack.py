@@ -13,15 +13,21 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.delivery.chat import FAILURES
+from bot.delivery.posting import error_name
 from bot.doctor.clock import clock_findings
 from bot.doctor.examining import Case
 from bot.doctor.report import Finding, fault, warning, well
 from bot.scopes import HISTORIES, SCOPES, Scope
+from bot.workspace import web_client
+from perplexity.errors import ConnectionFailed
 
 ABOUT = "Slack"
 
+AWAY = (*FAILURES, ConnectionFailed)
+"""Errors of a missing connection, or of a proxy that cannot be used."""
+
 NOT_SLACK = (SlackClientError, AttributeError)
-"""How the SDK fails where an answer is not Slack's; a missing connection is the rest of `FAILURES`."""
+"""Errors of the SDK if an answer is not Slack's; the rest of `AWAY` means that there is no connection."""
 
 _REINSTALL = "Copy the token once more from OAuth & Permissions; if that does not help, reinstall the app there."
 _MEANINGS = {
@@ -46,16 +52,15 @@ async def check(case: Case) -> Sequence[Finding]:
         return [_refused(error), *secret, *clock_findings(headers, now=case.now())]
     except NOT_SLACK:
         return [not_slack(ABOUT), *secret]
-    except FAILURES as error:
+    except AWAY as error:
         return [unreachable(ABOUT, error), *secret]
     who = well(ABOUT, f"The token is @{response.get('user')}'s in the workspace {response.get('team')}.")
     return [who, *_scopes(response.headers), *secret, *clock_findings(response.headers, now=case.now())]
 
 
 def client(case: Case, token: SecretStr) -> AsyncWebClient:
-    """Return a client that tries once."""
-    url = case.settings.slack_api_url
-    return AsyncWebClient(token=token.get_secret_value(), base_url=url, trust_env_in_session=True, retry_handlers=[])
+    """Return a client that tries once. Raises ConnectionFailed if the proxy cannot be used."""
+    return web_client(token.get_secret_value(), api_url=case.settings.slack_api_url)
 
 
 def unreachable(about: str, error: Exception) -> Finding:
@@ -75,7 +80,7 @@ def said(error: SlackApiError) -> str:
     data = getattr(error.response, "data", None)
     name = data.get("error") if isinstance(data, Mapping) else None
     status = getattr(error.response, "status_code", "unknown")
-    return str(name) if name and re.fullmatch(r"\w{1,60}", str(name)) else f"status {status}"
+    return error_name(name) or f"status {status}"
 
 
 def _refused(error: SlackApiError) -> Finding:

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 
 from slack_sdk.errors import SlackApiError
 
-from bot.delivery.chat import FAILURES
 from bot.doctor.examining import Case
 from bot.doctor.report import Finding, fault, well
-from bot.doctor.slack import NOT_SLACK, client, not_slack, said, unreachable
+from bot.doctor.slack import AWAY, NOT_SLACK, client, not_slack, said, unreachable
 
 ABOUT = "Socket Mode"
 
@@ -33,6 +32,6 @@ async def check(case: Case) -> Sequence[Finding]:
         return [fault(ABOUT, f"Slack refuses SLACK_APP_TOKEN ({said(error)}).", fix=FIX)]
     except NOT_SLACK:
         return [not_slack(ABOUT)]
-    except FAILURES as error:
+    except AWAY as error:
         return [unreachable(ABOUT, error)]
     return [well(ABOUT, "Slack opens connections for SLACK_APP_TOKEN. It is for development, not for production.")]

@@ -8,16 +8,18 @@ from uuid import UUID
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
+from bot.blocks.base import OutgoingMessage
 from bot.commands.notices import notice_message
 from bot.journal import Written
-from bot.listeners.clicks import clicker, response_url, said_in_time
+from bot.listeners.clicks import DATABASE_AWAY, DATABASE_SECONDS, is_askers, response_url, said_in_time, turned_away
+from bot.listeners.messages import THREAD_FULL
 from bot.listeners.services import Services
+from bot.listeners.slash import too_many_open
 from bot.storage.patience import AWAY
 from bot.storage.questions import NewQuestion, QuestionRow
 
 log = logging.getLogger(__name__)
 
-DATABASE_AWAY = "I can’t ask again just now: my database is away. Please click again in a minute."
 UNKNOWN = "I no longer know this question. Please ask it again."
 SOMEBODY_ELSE_S = "Only the person who asked can have this asked again."
 
@@ -27,13 +29,14 @@ def register(app: AsyncApp, services: Services) -> None:
 
     @app.action("retry")
     async def retry(ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
-        if problem := await ask_again(body, action, services):
-            await said_in_time(services.tell(response_url(body), notice_message(problem)))
+        if not await turned_away(body, services) and (problem := await ask_again(body, action, services)):
+            message = notice_message(problem) if isinstance(problem, str) else problem
+            await said_in_time(services.tell(response_url(body), message))
         await ack()
 
 
-async def ask_again(body: dict[str, Any], action: dict[str, Any], services: Services) -> str | None:
-    """Write the clicked question down once more, for the same asker; return what to say where that cannot be done.
+async def ask_again(body: dict[str, Any], action: dict[str, Any], services: Services) -> str | OutgoingMessage | None:
+    """Ask the clicked question again, for the same asker; return what to say if that cannot be done.
 
     The click itself is answered by the worker, which says in the message's place that it is searching.
     """
@@ -42,21 +45,27 @@ async def ask_again(body: dict[str, Any], action: dict[str, Any], services: Serv
     except ValueError:
         return UNKNOWN
     try:
-        return await services.journal.in_time(_ask_again(question_id, body, services))
+        return await services.journal.in_time(_ask_again(question_id, body, services), seconds=DATABASE_SECONDS)
     except AWAY:
         return DATABASE_AWAY
 
 
-async def _ask_again(question_id: UUID, body: dict[str, Any], services: Services) -> str | None:
+async def _ask_again(question_id: UUID, body: dict[str, Any], services: Services) -> str | OutgoingMessage | None:
     earlier = await services.questions.get(question_id)
-    if earlier is None or earlier.user_id != clicker(body):
+    if earlier is None or not is_askers(earlier, body):
         log.warning("click.stale", extra={"error": "unknown question" if earlier is None else "not the asker"})
         return UNKNOWN if earlier is None else SOMEBODY_ELSE_S
     question = _again(earlier, body, services)
     written = await services.journal.write(question)
     if written is Written.NEW:
+        # Its answer is not wanted any more, if it was under way.
+        services.end_runs(earlier.id)
         services.metrics.received(command=earlier.command, surface="click")
         log.info("question.received", extra={"question": str(question.id), "surface": "click"})
+    if written is Written.TOO_MANY_OPEN:
+        return await too_many_open(question, services)
+    if written in {Written.THREAD_FULL, Written.THREAD_FULL_EXPLAIN}:
+        return THREAD_FULL
     return DATABASE_AWAY if written is Written.NOT else None
 
 

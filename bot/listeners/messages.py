@@ -12,19 +12,25 @@ from typing import Any, Literal
 from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
+from bot.blocks.base import OutgoingMessage
 from bot.commands.notices import notice_message
 from bot.commands.threads import routed
 from bot.journal import Written
 from bot.listeners.services import Services
+from bot.listeners.slash import too_many_open
+from bot.membership import Named
+from bot.storage.patience import AWAY as DATABASE_AWAY
 from bot.storage.questions import NewQuestion
 
 log = logging.getLogger(__name__)
 
 SAY_SECONDS = 0.5
+NOTE_SECONDS = 0.5
 AWAY = (
-    "I can’t take this question just now: my database is away. I try again for about five minutes; "
+    "I can’t reach my database just now. I keep trying for about five minutes; "
     "if no answer comes by then, please ask again."
 )
+THREAD_FULL = "I’ve answered here as often as I may in one minute. Please ask again in a minute."
 
 _BY_PEOPLE = frozenset({None, "file_share", "thread_broadcast"})
 """The subtypes of messages that somebody wrote, as opposed to edits, joins and the like.
@@ -74,7 +80,7 @@ async def receive(body: dict[str, Any], services: Services, *, again: bool) -> B
     if asked is None:
         return None
     question = _question(asked, services)
-    match await services.journal.write(question):
+    match await _written(question, body, services):
         case Written.NEW:
             services.metrics.received(command=question.command, surface=question.surface)
             extra = {"question": str(question.id), "command": question.command, "chars": len(question.text)}
@@ -83,9 +89,22 @@ async def receive(body: dict[str, Any], services: Services, *, again: bool) -> B
             if not again:
                 await _say_away(asked, services)
             return BoltResponse(status=503)
-        case Written.KNOWN:
+        case Written.TOO_MANY_OPEN:
+            await _tell_asker(asked, await too_many_open(question, services), services)
+        case Written.THREAD_FULL_EXPLAIN:
+            await _tell_asker(asked, notice_message(THREAD_FULL), services)
+        case Written.THREAD_FULL | Written.KNOWN:
             pass
     return None
+
+
+async def _written(question: NewQuestion, body: dict[str, Any], services: Services) -> Written:
+    """Write the question, after the sender's other workspace if the event names one: a worker needs it first."""
+    try:
+        await services.journal.in_time(services.note_sender(body, question.user_id), seconds=NOTE_SECONDS)
+    except DATABASE_AWAY:
+        return Written.NOT
+    return await services.journal.write(question)
 
 
 def read(body: dict[str, Any]) -> Asked | None:
@@ -93,7 +112,7 @@ def read(body: dict[str, Any]) -> Asked | None:
     event = body.get("event")
     if not isinstance(event, dict) or not _is_by_a_person(event):
         return None
-    team, channel, user, ts = str(body.get("team_id") or ""), *_texts(event, "channel", "user", "ts")
+    team, channel, user, ts = Named.by(body).team_id, *_texts(event, "channel", "user", "ts")
     own = _own_ids(body)
     if not (channel and user and ts) or user in own:
         return None
@@ -128,10 +147,11 @@ def _own_ids(body: dict[str, Any]) -> frozenset[str]:
 
 
 def _without_mentions(text: str, own: frozenset[str]) -> tuple[str, bool]:
-    """Return a text without the app's mentions, and whether there were any; nobody's own ids mean the first one."""
+    """Return a text without mentions of the app, and whether there were any; without own ids, take the first one."""
     ids = "|".join(map(re.escape, own)) or r"(?<=\A<@)[UW][A-Z0-9]+"
-    left, count = re.subn(rf"[ \t]*<@(?:{ids})(?:\|[^<>]*)?>", "", text.strip())
-    return (re.sub(r"^[,:](?=\s)", "", left) if count else left).strip(), count > 0
+    *before, last = re.split(rf"<@(?:{ids})(?:\|[^<>]*)?>", text.strip())
+    left = "".join([*(piece.rstrip(" \t") for piece in before), last])
+    return (re.sub(r"^[,:](?=\s)", "", left) if before else left).strip(), bool(before)
 
 
 def _question(asked: Asked, services: Services) -> NewQuestion:
@@ -154,6 +174,16 @@ async def _say_away(asked: Asked, services: Services) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(SAY_SECONDS):
             await services.say(asked.channel, asked.thread_ts, notice_message(AWAY))
+
+
+async def _tell_asker(asked: Asked, message: OutgoingMessage, services: Services) -> None:
+    """Tell only the asker: it may name their other questions, and no other bot should read and answer it."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(SAY_SECONDS):
+            if asked.surface == "im":
+                await services.say(asked.channel, asked.thread_ts, message)
+            else:
+                await services.whisper(asked.channel, asked.user, asked.thread_ts, message)
 
 
 def _is_again(request: AsyncBoltRequest) -> bool:

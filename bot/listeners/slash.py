@@ -8,10 +8,18 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
+from bot.admission import MEMBERS_ONLY
 from bot.blocks import gate
 from bot.blocks.base import OutgoingMessage
 from bot.commands.base import Command
-from bot.commands.notices import help_message, help_overview, notice_message, searching_message, usage_message
+from bot.commands.notices import (
+    help_message,
+    help_overview,
+    notice_message,
+    searching_message,
+    too_many_open_message,
+    usage_message,
+)
 from bot.commands.slash import Routed, route
 from bot.errors import UsageError
 from bot.journal import Written
@@ -21,7 +29,10 @@ from bot.storage.questions import NewQuestion
 log = logging.getLogger(__name__)
 
 ANY_COMMAND = re.compile(r"^/\S+$")
-AWAY = "I can’t take questions just now: my database is away. Your question was not kept; please ask again in a minute."
+AWAY = (
+    "I can’t reach my database just now, so your question may not have been saved. "
+    "If no answer comes within a minute, please ask again."
+)
 
 
 def register(app: AsyncApp, services: Services) -> None:
@@ -41,6 +52,8 @@ def register(app: AsyncApp, services: Services) -> None:
 
 async def respond(payload: dict[str, Any], services: Services) -> OutgoingMessage:
     """Return what the ack says to the asker: that the search is on, help, or what was wrong."""
+    if services.knows_outsider(payload, str(payload.get("user_id", ""))):
+        return notice_message(MEMBERS_ONLY)
     routed = route(str(payload.get("command", "")), str(payload.get("text", "")), services.commands)
     command = routed.command
     if command is None:
@@ -61,11 +74,20 @@ async def _enqueue(
     written = await services.journal.write(question)
     if written is Written.NOT:
         return notice_message(AWAY)
+    if written is Written.TOO_MANY_OPEN:
+        return await too_many_open(question, services)
     if written is Written.NEW:
         services.metrics.received(command=command.name, surface=question.surface)
         extra = {"question": str(question.id), "command": command.name, "chars": len(question.text)}
         log.info("question.received", extra=extra | {"surface": question.surface})
     return searching_message(command.name, routed.rest)
+
+
+async def too_many_open(question: NewQuestion, services: Services) -> OutgoingMessage:
+    """Render that the asker has too many open questions, with a list of them."""
+    log.info("question.too_many_open", extra={"command": question.command})
+    questions = await services.journal.open_questions(question)
+    return too_many_open_message([(one.command, one.text, one.age) for one in questions])
 
 
 def _question(payload: dict[str, Any], routed: Routed, command: Command[Any, Any], services: Services) -> NewQuestion:

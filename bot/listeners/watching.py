@@ -15,13 +15,21 @@ from bot.blocks.watching import watch_message
 from bot.commands.notices import notice_message
 from bot.digests.base import NoSuchDigest, Verb, Watching, WatchReply
 from bot.journal import Journal
-from bot.listeners.clicks import channel_of, clicker, response_url, said_in_time
+from bot.listeners.clicks import (
+    DATABASE_AWAY,
+    DATABASE_SECONDS,
+    channel_of,
+    clicker,
+    response_url,
+    said_in_time,
+    turned_away,
+)
 from bot.listeners.services import Services
+from bot.membership import clicked_in
 from bot.storage.patience import AWAY
 
 log = logging.getLogger(__name__)
 
-DATABASE_AWAY = "I can’t do this just now: my database is away. Please click again in a minute."
 _ACTION = re.compile(rf"{PREFIX}(?:{'|'.join(Verb)})")
 
 
@@ -30,8 +38,9 @@ def register(app: AsyncApp, services: Services) -> None:
 
     @app.action(_ACTION)
     async def clicked(ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
-        message = await pressed(body, action, journal=services.journal, watching=services.watching)
-        await said_in_time(services.tell(response_url(body), message))
+        if not await turned_away(body, services):
+            message = await pressed(body, action, journal=services.journal, watching=services.watching)
+            await said_in_time(services.tell(response_url(body), message))
         await ack()
 
 
@@ -40,7 +49,7 @@ async def pressed(
 ) -> OutgoingMessage:
     """Do what the button is for, and return what to say about it."""
     try:
-        reply = await journal.in_time(_press(body, action, watching))
+        reply = await journal.in_time(_press(body, action, watching), seconds=DATABASE_SECONDS)
     except AWAY:
         return notice_message(DATABASE_AWAY)
     return watch_message(reply, call=watching.call, channel=channel_of(body))
@@ -52,6 +61,7 @@ async def _press(body: dict[str, Any], action: dict[str, Any], watching: Watchin
     except ValueError:
         return NoSuchDigest()
     verb = Verb(str(action.get("action_id", "")).removeprefix(PREFIX))
-    reply = await watching.press(verb, digest_id, user_id=clicker(body), by=str(action.get("action_ts", "")))
+    by = str(action.get("action_ts", ""))
+    reply = await watching.press(verb, digest_id, user_id=clicker(body), teams=clicked_in(body), by=by)
     log.info("digest.clicked", extra={"digest": str(digest_id), "state": type(reply).__name__})
     return reply

@@ -7,6 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from bot.installation import token_hash
 from bot.web import health
 from bot.web.metrics import Metrics
 from bot.web.server import Server
@@ -106,6 +107,26 @@ async def test_an_app_token_that_opens_connections_is_well_and_no_connection_is_
 
     assert (code, socket.connections) == (0, [])
     assert "Slack opens connections for SLACK_APP_TOKEN." in printed
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [("revoked", "SLACK_BOT_TOKEN was revoked."), ("uninstalled", "The app was uninstalled.")],
+)
+async def test_that_the_app_was_told_to_go_is_a_fault_until_it_has_another_token(
+    doctor: Doctor, state: str, told: str
+) -> None:
+    hashes = {"mine": token_hash(BOT_TOKEN), "state": state}
+    async with await psycopg.AsyncConnection.connect(doctor.here.database) as connection:
+        await connection.execute(
+            "INSERT INTO workspaces (id, team_id, state, closed_token_hash) VALUES ('T1', 'T1', %(state)s, %(mine)s)",
+            hashes,
+        )
+    code, printed = await doctor()
+
+    assert code == 1
+    assert f"FAULT   Workspace   {told}" in printed
+    assert "set SLACK_BOT_TOKEN to the new token" in " ".join(printed.split())
 
 
 async def test_nothing_that_costs_is_asked(doctor: Doctor) -> None:

@@ -86,6 +86,9 @@ class Away:
             await asyncio.Event().wait()
         self.said.append((channel, thread_ts, message.text))
 
+    async def whisper(self, channel: str, user: str, thread_ts: str, message: OutgoingMessage) -> None:
+        raise AssertionError(channel, user, thread_ts, message)
+
     def services(self) -> Services:
         async def tell(url: str | None, message: OutgoingMessage) -> None:
             raise AssertionError(url, message)
@@ -100,8 +103,9 @@ class Away:
             replace=tell,
             end_runs=lambda _: None,
             report_of=no_report,
-            send_file=lambda report, user_id, *, sorry: None,
+            send_file=lambda report, user_id, *, sorry, refused: None,
             say=self.say,
+            whisper=self.whisper,
             watching=FakeWatching(),
         )
 

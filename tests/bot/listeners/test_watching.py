@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from typing import cast
 from uuid import UUID
 
@@ -11,7 +12,8 @@ from psycopg import OperationalError
 
 from bot.digests.base import SomebodyElses, Verb, WatchReply
 from bot.journal import Journal
-from bot.listeners.watching import DATABASE_AWAY, pressed
+from bot.listeners.clicks import DATABASE_AWAY
+from bot.listeners.watching import pressed
 from bot.storage.questions import Questions
 from tests.fakes.watching import FakeWatching
 
@@ -24,7 +26,7 @@ class Away(FakeWatching):
 
     hangs = False
 
-    async def press(self, verb: Verb, id: UUID, *, user_id: str, by: str) -> WatchReply:
+    async def press(self, verb: Verb, id: UUID, *, user_id: str, teams: Collection[str], by: str) -> WatchReply:
         """Fail."""
         if self.hangs:
             await asyncio.Event().wait()

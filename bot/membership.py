@@ -1,0 +1,176 @@
+"""Decides which requests and people belong to the workspace that the app is installed in. Pure.
+
+https://docs.slack.dev/reference/methods/auth.test
+https://docs.slack.dev/reference/objects/user-object
+https://docs.slack.dev/apis/slack-connect
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+OUTSIDE_FLAGS = ("is_restricted", "is_ultra_restricted", "is_stranger", "is_bot")
+"""Slack's flags for guests, people from elsewhere and apps; a full member has none of them."""
+
+LIFECYCLE = frozenset({"app_uninstalled", "tokens_revoked"})
+"""Events that are accepted after the app has closed: the second one may come after the first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identity:
+    """Where the app is installed: a workspace, or a whole organization. `enterprise_id` is None without one."""
+
+    team_id: str
+    enterprise_id: str | None = None
+    is_enterprise_install: bool = False
+    bot_user_id: str | None = None
+
+    @property
+    def id(self) -> str:
+        """Return the id under which the installation is kept."""
+        return self.enterprise_id if self.is_enterprise_install and self.enterprise_id else self.team_id
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """Return the ids that are the installation's own: the workspace's and the organization's."""
+        return frozenset(filter(None, (self.team_id, self.enterprise_id)))
+
+    @classmethod
+    def of(cls, answer: Mapping[str, Any]) -> Identity | None:
+        """Read what auth.test answered; None if it names no workspace."""
+        team, enterprise = _text(answer, "team_id"), _text(answer, "enterprise_id") or None
+        if not (team or enterprise):
+            return None
+        return cls(
+            team_id=team or enterprise or "",
+            enterprise_id=enterprise,
+            is_enterprise_install=answer.get("is_enterprise_install") is True,
+            bot_user_id=_text(answer, "user_id") or None,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Named:
+    """The workspace, organization and app that a request names; empty if it names none."""
+
+    team_id: str = ""
+    enterprise_id: str = ""
+    app_id: str = ""
+
+    @classmethod
+    def by(cls, body: Mapping[str, Any]) -> Named:
+        """Read a command, an event or a click.
+
+        An event from a shared channel may name its sender's workspace. Then the authorization names the installation
+        for which the app gets it.
+        """
+        team = _text(body, "team_id") or _id(body, "team")
+        enterprise = _text(body, "enterprise_id") or _id(body, "enterprise")
+        enterprise = enterprise or _text(_part(body, "team"), "enterprise_id")
+        authorization = _authorization(body)
+        if body.get("is_ext_shared_channel") is True or not (team or enterprise):
+            team = _text(authorization, "team_id") or team
+            enterprise = _text(authorization, "enterprise_id") or ("" if authorization else enterprise)
+        return cls(team_id=team, enterprise_id=enterprise, app_id=_text(body, "api_app_id"))
+
+
+def is_foreign(named: Named, *, ours: Identity, app_id: str | None) -> bool:
+    """Return whether a request names another workspace, organization or app than the app's own.
+
+    For an app that is installed in a whole organization, every workspace of that organization is its own.
+    """
+    if named.app_id and app_id and named.app_id != app_id:
+        return True
+    if named.enterprise_id and named.enterprise_id != ours.enterprise_id:
+        return True
+    if ours.is_enterprise_install:
+        return bool(named.team_id) and not named.enterprise_id and named.team_id not in ours.ids
+    return bool(named.team_id) and named.team_id != ours.team_id
+
+
+def clicked_in(body: Mapping[str, Any]) -> frozenset[str]:
+    """Return the ids of the workspace in which a person clicked.
+
+    Slack names none for an app of a whole organization: then return the person's workspace and the organization.
+    """
+    if team := _id(body, "team"):
+        return frozenset({team})
+    return frozenset({_text(_part(body, "user"), "team_id"), _id(body, "enterprise")}) - {""}
+
+
+def user_team_of(body: Mapping[str, Any]) -> str:
+    """Return the workspace that an event or a click names as the person's; empty if it names none."""
+    event = _part(body, "event")
+    return _text(event, "user_team") or _text(_part(body, "user"), "team_id")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profile:
+    """What the app reads of a person's profile. `outside`: Slack calls them a guest, a stranger or a bot."""
+
+    team_id: str = ""
+    enterprise_id: str = ""
+    outside: bool = False
+    deleted: bool = False
+    admin: bool = False
+    zone: str | None = None
+
+    @classmethod
+    def of(cls, user: Mapping[str, Any]) -> Profile:
+        """Read the `user` of users.info."""
+        return cls(
+            team_id=_text(user, "team_id"),
+            enterprise_id=_text(user, "enterprise_id") or _text(_part(user, "enterprise_user"), "enterprise_id"),
+            outside=any(user.get(flag) for flag in OUTSIDE_FLAGS),
+            deleted=bool(user.get("deleted")),
+            admin=bool(user.get("is_admin") or user.get("is_owner")),
+            zone=_text(user, "tz") or None,
+        )
+
+
+class Standing(Enum):
+    """Whether a person is a full member."""
+
+    INTERNAL = "internal"
+    EXTERNAL = "external"
+
+
+def standing(profile: Profile | None, *, user_team: str, ours: Identity) -> Standing:
+    """Return whether a person is a full member of the workspace, or of its organization.
+
+    `user_team` is the workspace that an event named as theirs, empty if none did. It decides alone if there is no
+    `profile`, or one that names neither a workspace nor an organization.
+    """
+    theirs = {profile.team_id, profile.enterprise_id} - {""} if profile is not None else set()
+    if profile is not None and (profile.outside or (theirs and not theirs & ours.ids)):
+        return Standing.EXTERNAL
+    of_organization = bool(ours.enterprise_id) and ours.enterprise_id in theirs
+    return Standing.EXTERNAL if is_elsewhere(user_team, ours=ours) and not of_organization else Standing.INTERNAL
+
+
+def is_elsewhere(user_team: str, *, ours: Identity) -> bool:
+    """Return whether an event's `user_team` is another workspace or organization than the app's; not if empty."""
+    return bool(user_team) and user_team not in ours.ids
+
+
+def _authorization(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = body.get("authorizations")
+    first = found[0] if isinstance(found, list) and found else None
+    return first if isinstance(first, Mapping) else {}
+
+
+def _part(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = body.get(name)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _id(body: Mapping[str, Any], name: str) -> str:
+    return _text(_part(body, name), "id")
+
+
+def _text(body: Mapping[str, Any], name: str) -> str:
+    value = body.get(name)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,83 @@
+"""How long a worker waits for a Slack that does not say who someone is."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+
+import pytest
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.admission import LONGEST_PAUSE_SECONDS, PATIENCE_SECONDS, Admission
+from bot.installation import Installation
+from bot.membership import Standing
+from bot.profiles import Profiles
+from bot.storage.patience import Patience
+from bot.storage.questions import connection_pool
+from bot.storage.workspaces import Workspaces
+from tests.fakes import rows
+from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
+from tests.fakes.time import Time
+
+AWAY = Fault(status=503, body="oops")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Door:
+    """The admission, before auth.test has answered, a Slack behind it, and its clock."""
+
+    admission: Admission
+    slack: FakeSlack
+    time: Time
+
+
+@pytest.fixture
+async def door(database: str) -> AsyncIterator[Door]:
+    time = Time(0.0)
+    async with FakeSlack() as slack, connection_pool(database) as pool:
+        client = AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, retry_handlers=[])
+        workspaces = Workspaces(pool)
+        admission = Admission(
+            client=client,
+            installation=Installation(client=client, workspaces=workspaces, token_hash="x"),
+            workspaces=workspaces,
+            profiles=Profiles(client, clock=time.clock),
+            patience=Patience(seconds=1),
+            clock=time.clock,
+            sleep=time.sleep,
+        )
+        yield Door(admission=admission, slack=slack, time=time)
+
+
+async def test_a_slack_that_stays_away_fails_the_question_and_refuses_nobody(door: Door) -> None:
+    door.slack.fail("users.info", *[AWAY] * 100)
+    outcome = await door.admission.refused(rows.row(messages=None, outcome=None))
+
+    assert outcome is not None
+    assert (outcome.state, outcome.error) == ("failed", "AskerUnknown")
+    assert "ask again later" in outcome.messages[0].text
+    assert PATIENCE_SECONDS - LONGEST_PAUSE_SECONDS <= door.time.now <= PATIENCE_SECONDS
+    assert max(door.time.slept) == LONGEST_PAUSE_SECONDS
+
+
+async def test_a_slack_that_asks_for_hours_is_asked_again_before(door: Door) -> None:
+    door.slack.fail("users.info", Fault(status=429, body="{}", headers={"Retry-After": "7200"}))
+
+    assert await door.admission.standing_of("U1", team_id="T1") is Standing.INTERNAL
+    assert door.time.slept == [LONGEST_PAUSE_SECONDS]
+
+
+async def test_before_auth_test_answers_the_workspace_of_the_request_counts(door: Door) -> None:
+    asked = rows.row(messages=None, outcome=None)
+
+    assert await door.admission.refused(asked) is None
+    refused = await door.admission.refused(replace(asked, team_id="T2"))
+    assert refused is not None
+    assert refused.error == "OutsideAsker"
+
+
+async def test_a_digest_s_owner_was_checked_when_they_set_it_up(door: Door) -> None:
+    door.slack.profiles["U1"] = {"is_restricted": True}
+
+    assert await door.admission.refused(rows.row(surface="digest")) is None
+    assert door.slack.calls == []

@@ -1,0 +1,274 @@
+"""Whose request it is: the app's own workspace and app, its members, and who may have which report."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+import pytest
+
+from bot.admission import MEMBERS_ONLY
+from bot.settings import Settings
+from tests.end_to_end.conftest import World
+from tests.fakes.slack import Fault, Post
+
+
+def refusal(error: str) -> Fault:
+    return Fault(status=200, body=json.dumps({"ok": False, "error": error}))
+
+
+async def rows(database: str, query: str) -> list[tuple[Any, ...]]:
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        return await (await connection.execute(query.encode())).fetchall()
+
+
+async def status_of(world: World, surface: str, **sent: Any) -> int:
+    person = replace(world.person, sent=sent)
+    match surface:
+        case "slash":
+            response = await person.types("/ask why", trigger="x1")
+        case "mention":
+            response = await person.mentions("why", ts="1795255200.000200")
+        case _:
+            response = await person.clicks("retry", "00000000-0000-4000-8000-000000000000")
+    async with response:
+        return response.status
+
+
+@pytest.mark.parametrize(
+    ("surface", "sent"),
+    [
+        ("slash", {"team_id": "T2"}),
+        ("slash", {"enterprise_id": "E2"}),
+        ("slash", {"api_app_id": "A2"}),
+        ("mention", {"team_id": "T2"}),
+        ("mention", {"enterprise_id": "E2"}),
+        ("mention", {"api_app_id": "A2"}),
+        ("click", {"team": {"id": "T2"}}),
+        ("click", {"enterprise": {"id": "E2"}}),
+        ("click", {"api_app_id": "A2"}),
+    ],
+)
+async def test_a_request_of_another_workspace_or_app_is_refused(
+    world: World, surface: str, sent: dict[str, Any]
+) -> None:
+    await world.asks("/ask why")
+    await world.settled(1)
+    asked = len(world.perplexity.requests)
+
+    assert await status_of(world, surface, **sent) == 403
+    assert await status_of(world, surface) == 200
+    assert asked == 1
+
+
+async def test_an_event_of_a_shared_channel_that_its_sender_s_workspace_is_named_for_is_taken(world: World) -> None:
+    assert await status_of(world, "mention", team_id="T2", is_ext_shared_channel=True, context_team_id="T1") == 200
+    await world.settled(1)
+    assert len(world.perplexity.requests) == 1
+
+
+OUTSIDERS = [
+    {"team_id": "T2"},
+    {"team_id": "T2", "enterprise_user": {"enterprise_id": "E9"}},
+    {"is_restricted": True},
+    {"is_ultra_restricted": True},
+    {"is_stranger": True},
+    {"is_bot": True},
+]
+
+
+@pytest.mark.parametrize("profile", OUTSIDERS, ids=str)
+async def test_whoever_is_no_full_member_is_told_so_and_nobody_is_asked(
+    world: World, database: str, profile: dict[str, Any]
+) -> None:
+    world.slack.profiles["U1"] = profile
+    await world.asks("/ask why")
+    await world.mentions("why")
+    await world.writes("why", ts="1795255200.000300")
+    await world.settled(3)
+
+    by_way = {post.way: post for post in world.slack.posts}
+    assert set(by_way) == {"response_url", "chat.postEphemeral", "chat.postMessage"}
+    assert all(MEMBERS_ONLY in post.words for post in by_way.values())
+    assert by_way["response_url"].payload["response_type"] == "ephemeral"
+    assert by_way["chat.postEphemeral"].payload["user"] == "U1"
+    assert by_way["chat.postMessage"].payload["channel"] == "DU1"
+    assert not any("retry" in post.words for post in world.slack.posts)
+    assert world.perplexity.requests == []
+    assert await rows(database, "SELECT DISTINCT state, error FROM questions") == [("failed", "OutsideAsker")]
+
+    shown = await world.asks("/ask why not", trigger="t2")
+    assert shown["text"] == MEMBERS_ONLY
+    assert await rows(database, "SELECT count(*) FROM questions") == [(3,)]
+
+
+async def test_what_an_outsider_is_told_in_a_thread_that_slack_refuses_is_told_nowhere_else(world: World) -> None:
+    world.slack.profiles["U1"] = {"is_restricted": True}
+    world.slack.fail("chat.postEphemeral", refusal("user_not_in_channel"))
+    await world.mentions("why", thread_ts="1795255100.000100")
+    await world.settled(1)
+
+    assert world.slack.posts == []
+    told = [payload for method, payload in world.slack.calls if method == "chat.postEphemeral"]
+    assert [one["thread_ts"] for one in told] == ["1795255100.000100"]
+
+
+async def test_a_sender_whom_the_event_names_as_of_elsewhere_is_refused_although_the_profile_says_nothing(
+    world: World,
+) -> None:
+    person = replace(world.person, team="T2")
+    async with await person.mentions("why"):
+        await world.settled(1)
+
+    assert MEMBERS_ONLY in world.slack.posts[-1].words
+    assert world.perplexity.requests == []
+
+
+@pytest.mark.parametrize(("team", "answered"), [("T1", True), ("T2", False)])
+async def test_without_the_scope_the_event_alone_decides(world: World, team: str, answered: bool) -> None:
+    world.slack.fail("users.info", *[refusal("missing_scope")] * 5)
+    world.slack.profiles["U1"] = {"is_restricted": True}
+    async with await replace(world.person, team=team).mentions("why"):
+        await world.settled(1)
+
+    assert bool(world.perplexity.requests) is answered
+
+
+@pytest.mark.parametrize("fault", [Fault(status=500, body="oops"), refusal("ratelimited"), Fault(status=0)], ids=str)
+@pytest.mark.parametrize("member", [True, False])
+async def test_while_slack_cannot_be_asked_a_question_waits_and_is_not_refused(
+    world: World, fault: Fault, member: bool
+) -> None:
+    world.slack.profiles["U1"] = {"is_restricted": not member}
+    world.slack.fail("users.info", fault, fault, fault)
+    await world.asks("/ask why")
+    await world.settled(1)
+
+    assert (MEMBERS_ONLY in world.slack.posts[-1].words) is not member
+    assert bool(world.perplexity.requests) is member
+
+
+async def test_a_member_is_asked_about_once_in_ten_minutes(world: World) -> None:
+    await asyncio.gather(*(world.asks(f"/search why {n}", trigger=f"t{n}") for n in range(5)))
+    await world.settled(5)
+
+    assert [method for method, _ in world.slack.calls].count("users.info") == 1
+
+
+class TestAllowed:
+    @pytest.fixture
+    def settings(self, settings: Settings) -> Settings:
+        return settings.model_copy(update={"allow_external_users": True})
+
+    async def test_people_from_elsewhere_are_answered_where_the_settings_allow_it(self, world: World) -> None:
+        world.slack.profiles["U1"] = {"team_id": "T2", "is_stranger": True}
+        async with await replace(world.person, team="T2").mentions("why"):
+            await world.settled(1)
+
+        assert "users.info" not in [method for method, _ in world.slack.calls]
+        assert len(world.perplexity.requests) == 1
+
+
+def file_button(post: Post) -> str:
+    buttons = [element for block in post.payload["blocks"] for element in block.get("elements", ())]
+    (value,) = [one["value"] for one in buttons if one.get("action_id") == "as_file"]
+    return str(value)
+
+
+async def click_for_file(world: World, value: str, **more: Any) -> str:
+    """Click, and return what is said to whoever clicked."""
+    person = replace(world.person, **{name: more.pop(name) for name in ("user", "team", "sent") if name in more})
+    token = f"file{len(world.slack.posts)}"
+    async with await person.clicks("as_file", value, token=token, **more) as response:
+        assert response.status == 200
+    said = [post for post in world.slack.posts if post.payload.get("token") == token]
+    return said[0].words
+
+
+NOT_THEIRS = "Only the person who asked"
+COMING = "comes to you as a file"
+
+
+@pytest.mark.parametrize(
+    ("command", "clicker", "told"),
+    [
+        ("/deepdive heat pumps", {"channel": "C9"}, COMING),
+        ("/deepdive heat pumps", {"user": "U2"}, NOT_THEIRS),
+        ("/deepdive --public heat pumps", {"user": "U2"}, COMING),
+        ("/deepdive --public heat pumps", {"user": "U2", "channel": "C9"}, NOT_THEIRS),
+        ("/deepdive --public heat pumps", {"user": "U3", "team": "T2"}, MEMBERS_ONLY),
+    ],
+)
+async def test_a_report_is_for_its_asker_and_for_those_who_read_it(
+    world: World, command: str, clicker: dict[str, Any], told: str
+) -> None:
+    world.slack.admins.add("U2")
+    await world.asks(command)
+    await world.settled(1)
+
+    assert told in await click_for_file(world, file_button(world.slack.posts[-1]), **clicker)
+    if told != COMING:
+        assert world.slack.files == {}
+
+
+async def test_everyone_in_its_channel_may_have_a_report_that_a_mention_asked_for(world: World) -> None:
+    await world.mentions("deepdive heat pumps")
+    await world.settled(1)
+    button = file_button(world.slack.posts[-1])
+
+    assert COMING in await click_for_file(world, button, user="U2")
+    assert NOT_THEIRS in await click_for_file(world, button, user="U2", channel="C2")
+
+
+async def test_a_double_click_sends_one_file__and_others_get_theirs(world: World) -> None:
+    await world.asks("/deepdive --public heat pumps")
+    await world.settled(1)
+    button = file_button(world.slack.posts[-1])
+
+    said = await asyncio.gather(*(_click(world, button, token=f"double{n}") for n in range(2)))
+    other = await click_for_file(world, button, user="U2")
+    await world.slack.wait_until(lambda: _files_sent(world) == 2)
+    await asyncio.sleep(0.2)
+
+    assert sorted(COMING in one for one in said) == [False, True]
+    assert COMING in other
+    assert _files_sent(world) == 2
+
+
+async def test_a_guest_gets_no_file_although_everyone_reads_the_report(world: World) -> None:
+    await world.asks("/deepdive --public heat pumps")
+    await world.settled(1)
+    world.slack.profiles["U2"] = {"is_restricted": True}
+    await click_for_file(world, file_button(world.slack.posts[-1]), user="U2")
+    await world.slack.wait_until(lambda: MEMBERS_ONLY in world.slack.posts[-1].words)
+
+    assert world.slack.files == {}
+
+
+async def _click(world: World, value: str, *, token: str) -> str:
+    async with await world.person.clicks("as_file", value, token=token) as response:
+        assert response.status == 200
+    return next(post.words for post in world.slack.posts if post.payload.get("token") == token)
+
+
+def _files_sent(world: World) -> int:
+    return [method for method, _ in world.slack.calls].count("files.completeUploadExternal")
+
+
+@pytest.mark.parametrize("action", ["retry", "stop", "as_file"])
+async def test_a_click_counts_in_the_workspace_that_was_asked_in(world: World, database: str, action: str) -> None:
+    await world.asks("/deepdive heat pumps")
+    await world.settled(1)
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        await connection.execute("UPDATE questions SET team_id = 'T9'")
+    ((question,),) = await rows(database, "SELECT id FROM questions")
+    async with await world.person.clicks(action, str(question), token="elsewhere") as response:
+        assert response.status == 200
+    (told,) = [post for post in world.slack.posts if post.payload.get("token") == "elsewhere"]
+
+    assert NOT_THEIRS in told.words
+    assert await rows(database, "SELECT count(*) FROM questions") == [(1,)]
+    assert world.slack.files == {}

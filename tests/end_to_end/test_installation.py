@@ -1,0 +1,206 @@
+"""The end of an installation, and its new beginning: what stops, what is deleted, what goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+import pytest
+from aiohttp import ClientSession
+from pydantic import SecretStr
+
+from bot.app import compose
+from bot.settings import Settings
+from tests.end_to_end.conftest import World
+from tests.fakes.perplexity import FakePerplexity
+from tests.fakes.person import BOT_USER, Person
+from tests.fakes.process import free_port
+from tests.fakes.service import Fault
+from tests.fakes.slack import FakeSlack, Post
+
+UNINSTALLED = {"type": "app_uninstalled"}
+REVOKED = {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [BOT_USER]}}
+PEOPLE_S = {"type": "tokens_revoked", "tokens": {"oauth": ["U1"], "bot": []}}
+
+
+async def rows(database: str, query: str) -> list[tuple[Any, ...]]:
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        return await (await connection.execute(query.encode())).fetchall()
+
+
+async def until(database: str, query: str, expected: list[tuple[Any, ...]], *, seconds: float = 15) -> None:
+    async with asyncio.timeout(seconds):
+        found = await rows(database, query)
+        while found != expected:
+            await asyncio.sleep(0.1)
+            found = await rows(database, query)
+
+
+async def told(person: Person, event: dict[str, Any], *, id: str = "Ev9") -> int:
+    async with await person.event(event, id=id) as response:
+        return response.status
+
+
+async def under_way(world: World) -> None:
+    """Keep a digest, an answer, and a deep run that goes on at Perplexity."""
+    await world.asks('/pplx watch technology "databases" daily 9:00', trigger="w1")
+    await world.asks("/ask why", trigger="w2")
+    await world.settled(2)
+    world.perplexity.script("/v1/agent/resp_1", Fault(hang=True))
+    world.perplexity.script("/v1/agent/resp_2", Fault(hang=True))
+    await world.asks("/ask --model high why not", trigger="w3")
+
+
+@pytest.mark.parametrize("events", [[REVOKED], [REVOKED, REVOKED]], ids=len)
+async def test_a_revoked_token_pauses_digests_and_ends_what_is_open(
+    world: World, database: str, events: list[dict[str, Any]]
+) -> None:
+    await under_way(world)
+    await until(database, "SELECT count(*) FROM questions WHERE run_id IS NOT NULL", [(1,)])
+    asked = len(world.perplexity.requests)
+    assert [await told(world.person, event) for event in events] == [200] * len(events)
+
+    await until(database, "SELECT DISTINCT state FROM questions ORDER BY 1", [("answered",), ("stopped",)])
+    assert await rows(database, "SELECT state, next_at FROM digests") == [("paused", None)]
+    assert await rows(database, "SELECT count(*) FROM questions WHERE text = ''") == [(0,)]
+    await asyncio.wait_for(world.perplexity.told_to_cancel.wait(), 10)
+    assert asked >= 2
+
+
+@pytest.mark.parametrize(
+    "events",
+    [[UNINSTALLED], [REVOKED, UNINSTALLED], [UNINSTALLED, REVOKED], [UNINSTALLED, UNINSTALLED, REVOKED]],
+    ids=lambda events: "+".join(event["type"] for event in events),
+)
+async def test_an_uninstalled_app_forgets_every_text(world: World, database: str, events: list[dict[str, Any]]) -> None:
+    await under_way(world)
+    assert [await told(world.person, event) for event in events] == [200] * len(events)
+
+    await until(database, "SELECT count(*) FROM questions", [(0,)])
+    assert (
+        await rows(
+            database,
+            "SELECT id::text FROM digests UNION SELECT stage FROM stages UNION SELECT fingerprint FROM digest_seen"
+            " UNION SELECT question_id::text FROM digest_runs",
+        )
+        == []
+    )
+    assert await rows(database, "SELECT state FROM workspaces") == [("uninstalled",)]
+
+
+async def test_tokens_of_people_change_nothing(world: World, database: str) -> None:
+    await world.asks("/ask why")
+    await world.settled(1)
+    assert await told(world.person, PEOPLE_S) == 200
+    await world.asks("/ask why not", trigger="t2")
+    await world.settled(2)
+
+    assert await rows(database, "SELECT state FROM workspaces") == [("open",)]
+
+
+async def test_what_comes_late_is_refused_once(world: World, database: str) -> None:
+    await world.asks("/ask why")
+    await world.settled(1)
+    asked = len(world.perplexity.requests)
+    assert await told(world.person, UNINSTALLED) == 200
+
+    async with await world.person.types("/ask again", trigger="t2") as command:
+        assert command.status == 403
+    async with await world.person.mentions("again") as event:
+        assert (event.status, event.headers["x-slack-no-retry"]) == (403, "1")
+    async with await world.person.clicks("retry", "x") as click:
+        assert click.status == 403
+    await until(database, "SELECT count(*) FROM questions", [(0,)])
+    assert len(world.perplexity.requests) == asked
+
+
+@asynccontextmanager
+async def serving(settings: Settings, database: str, *, work: bool = True) -> AsyncIterator[Settings]:
+    """Run one more process's worth of the app on a port of its own."""
+    settings = settings.model_copy(update={"port": free_port()})
+    stop, ready = asyncio.Event(), asyncio.Event()
+    async with compose(settings, conninfo=database, http=True) as app:
+        running = asyncio.create_task(app.serve(stop, work=work, ready=ready.set))
+        waiting = asyncio.create_task(ready.wait())
+        await asyncio.wait({running, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        yield settings
+        stop.set()
+        await running
+
+
+def person_at(settings: Settings, world_or_slack: FakeSlack, session: ClientSession) -> Person:
+    url = f"http://127.0.0.1:{settings.port}"
+    return Person(session=session, app_url=url, response_url=world_or_slack.response_url)
+
+
+async def test_every_process_hears_of_it_within_seconds(
+    world: World, settings: Settings, database: str, slack: FakeSlack, session: ClientSession
+) -> None:
+    async with serving(settings, database, work=False) as other:
+        person = person_at(other, slack, session)
+        async with await person.types("/ask why", trigger="t1") as response:
+            assert response.status == 200
+        await world.settled(1)
+        await told(world.person, REVOKED)
+        async with asyncio.timeout(6):
+            while True:
+                async with await person.types("/search why", trigger="t2") as response:
+                    if response.status == 403:
+                        break
+                await asyncio.sleep(0.3)
+
+
+async def test_a_new_token_opens_again_and_digests_go_on(
+    settings: Settings, database: str, slack: FakeSlack, perplexity: FakePerplexity, session: ClientSession
+) -> None:
+    async with serving(settings, database) as first:
+        person = person_at(first, slack, session)
+        async with await person.types('/pplx watch technology "databases" daily 9:00', trigger="w1"):
+            await slack.wait_for(1)
+        due = await rows(database, "SELECT next_at FROM digests")
+        await told(person, REVOKED)
+        await until(database, "SELECT state FROM digests", [("paused",)])
+
+    async with (
+        serving(settings, database) as same_token,
+        await person_at(same_token, slack, session).types("/ask why", trigger="t1") as response,
+    ):
+        assert response.status == 403
+    assert await rows(database, "SELECT state FROM workspaces") == [("revoked",)]
+
+    slack.token = "xoxb-another-token"
+    renewed = settings.model_copy(update={"slack_bot_token": SecretStr(slack.token)})
+    async with serving(renewed, database) as second:
+        person = person_at(second, slack, session)
+        async with await person.types("/ask why", trigger="t2") as response:
+            assert response.status == 200
+        await slack.wait_for(2)
+        # Slack delivers what it could not deliver before: it is from before the new token.
+        late = replace(person, sent={"event_time": 1_000_000_000})
+        assert await told(late, UNINSTALLED) == 200
+        assert await rows(database, "SELECT state FROM workspaces") == [("open",)]
+
+    assert await rows(database, "SELECT state, next_at FROM digests") == [("active", *due[0])]
+    assert answered(slack.posts[-1])
+
+
+def answered(post: Post) -> bool:
+    return post.way == "response_url" and "Searching" not in post.words
+
+
+async def test_what_a_process_received_that_had_not_heard_asks_nobody(
+    settings: Settings, database: str, slack: FakeSlack, perplexity: FakePerplexity, session: ClientSession
+) -> None:
+    async with serving(settings, database, work=False) as web:
+        async with await person_at(web, slack, session).types("/ask why", trigger="t1") as response:
+            assert response.status == 200
+        async with await psycopg.AsyncConnection.connect(database) as connection:
+            await connection.execute("UPDATE workspaces SET state = 'revoked', closed_token_hash = token_hash")
+    async with serving(settings, database):
+        await until(database, "SELECT state FROM questions", [("stopped",)])
+
+    assert perplexity.requests == []
