@@ -15,11 +15,13 @@ from slack_sdk.errors import SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.background import Background
+from bot.blocks.escaping import clean, one_line
 from bot.commands.deepdive import DEEPDIVE
 from bot.delivery.chat import FAILURES, Chat
 from bot.scopes import FILES
 from bot.storage.questions import Questions
 from bot.storage.stages import Stages
+from perplexity.computing import computed
 from perplexity.news.deepdive_assembly import assembled
 from perplexity.news.deepdive_inert import inert_line
 from perplexity.news.deepdive_report import whole
@@ -32,7 +34,8 @@ log = logging.getLogger(__name__)
 class Filing:
     """Sends files in the background, since Slack's three calls for one take longer than a click may.
 
-    `granted` is whether the bot token is known to have the scope. `persona` is who wrote the analyses.
+    `granted` is whether the bot token is known to have the scope. `persona` is who wrote the analyses. `admits`
+    returns whether a person may get a file, None if that is unknown.
     """
 
     client: AsyncWebClient
@@ -41,6 +44,7 @@ class Filing:
     stages: Stages
     persona: str
     background: Background
+    admits: Callable[[str], Awaitable[bool | None]]
     granted: bool = False
 
     async def allowed(self) -> bool:
@@ -62,11 +66,36 @@ class Filing:
         if row is None or row.command != DEEPDIVE.name or len(results) < len(Stage):
             return None
         found = [Finding.of(stage, results[stage]) for stage in Stage]
-        return assembled(DEEPDIVE.parse(row.text).topic, *found, persona=self.persona)
+        return await computed(assembled, DEEPDIVE.parse(row.text).topic, *found, persona=self.persona)
 
-    def begin(self, report: DeepDive, user_id: str, *, sorry: Callable[[], Awaitable[None]]) -> None:
-        """Have a report sent to a person directly; `sorry` is called where that cannot be done."""
-        self.background.begin(self._sent(report, user_id, sorry))
+    def begin(
+        self,
+        report: DeepDive,
+        user_id: str,
+        *,
+        sorry: Callable[[], Awaitable[None]],
+        refused: Callable[[], Awaitable[None]],
+    ) -> None:
+        """Begin to send a report to a person as a direct message.
+
+        `sorry` is called if the report cannot be sent, `refused` if the person is not a member.
+        """
+        self.background.begin(self._admitted(report, user_id, sorry, refused))
+
+    async def _admitted(
+        self,
+        report: DeepDive,
+        user_id: str,
+        sorry: Callable[[], Awaitable[None]],
+        refused: Callable[[], Awaitable[None]],
+    ) -> None:
+        match await self.admits(user_id):
+            case True:
+                await self._sent(report, user_id, sorry)
+            case False:
+                await refused()
+            case None:
+                await sorry()
 
     async def _sent(self, report: DeepDive, user_id: str, sorry: Callable[[], Awaitable[None]]) -> None:
         try:
@@ -78,11 +107,12 @@ class Filing:
 
     async def _upload(self, report: DeepDive, *, channel: str) -> None:
         name = re.sub(r"\W+", "-", report.topic.lower()).strip("-")[:60] or "report"
+        content = await computed(lambda: clean(f"# {inert_line(report.topic)}\n\n{whole(report)}"))
         uploaded = await self.client.files_upload_v2(
             channel=channel,
-            content=f"# {inert_line(report.topic)}\n\n{whole(report)}",
+            content=content,
             filename=f"deep-dive-{name}.md",
-            title=f"Deep dive: {report.topic[:100]}",
+            title=f"Deep dive: {one_line(report.topic)[:100]}",
         )
         if not uploaded.get("ok"):
             raise SlackClientError("the upload was not completed")

@@ -14,6 +14,8 @@ from bot.blocks.paging import pages
 from bot.blocks.passages import passage_blocks
 from bot.blocks.sources import address_of, source_blocks
 from perplexity.citations import cite
+from perplexity.costs import charged
+from perplexity.lengths import shortened
 from perplexity.types import Answer, AnswerKind
 
 EMPTY = "The answer came back empty."
@@ -22,6 +24,7 @@ UNSOURCED = "This answer came without sources, so nothing in it can be checked h
 
 def answer_messages(answer: Answer, *, audience: Audience) -> tuple[OutgoingMessage, ...]:
     """Render an answer as one message, or as several numbered ones; sources and the grey line stand in the last."""
+    answer = shortened(answer)
     if answer.kind is AnswerKind.PASSAGES and answer.passages:
         body, tail = passage_blocks(answer)
         orphans = 0
@@ -54,7 +57,7 @@ def _grey(answer: Answer, orphans: int, audience: Audience) -> Block:
         answer.provider,
         effort=answer.effort or answer.model,
         seconds=answer.seconds,
-        cost_usd=answer.usage.cost_usd,
+        cost_usd=charged(answer.usage.cost_usd, answer.failed),
         failed=answer.failed,
         also=(removed,),
         audience=audience,

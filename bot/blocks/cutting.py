@@ -18,6 +18,7 @@ _BORDERS = (
 )
 _JOINS = frozenset("\u200d\ufe0e\ufe0f\u2060")
 _LONGEST_CLUSTER = 40
+_LONGEST_MARK = 12
 
 
 def cut(text: str, *, room: int, addresses: Addresses, whole: bool = True) -> list[str]:
@@ -62,7 +63,8 @@ def _best(borders: Sequence[Sequence[int]], start: int, farthest: int) -> int | 
 
 
 def _between_characters(text: str, start: int, farthest: int) -> int:
-    mark = next((m for m in MARK.finditer(text, max(start, farthest - 12)) if m.start() < farthest < m.end()), None)
+    near = MARK.finditer(text, max(start, farthest - _LONGEST_MARK), farthest + _LONGEST_MARK)
+    mark = next((m for m in near if m.start() < farthest < m.end()), None)
     if mark:
         return mark.start() if mark.start() > start else mark.end()
     for place in range(farthest, max(start, farthest - _LONGEST_CLUSTER), -1):

@@ -12,15 +12,19 @@ JOINER = "\u2060"
 
 _LINE_ENDS = re.compile(r"\r\n?|[\u2028\u2029\x85]")
 _SPACES = re.compile(r"[\x0b\x0c\x1c-\x1f]")
-# Noncharacters mean nothing between programs; this package marks places with some of them.
-_UNWANTED = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff]")
+# Noncharacters mean nothing between programs; this package marks places with some of them. What reorders the text that
+# follows it can make a name or an address read as another: https://trojansource.codes
+_UNWANTED = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff]")
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
 _TOKEN = re.compile(r"(<|&lt;|&LT;|&#0{0,5}60;|&#[xX]0{0,5}3[cC];)(?=[@!#])")
 _BROADCAST = re.compile(r"@(?=(?:here|channel|everyone|group)\b)", re.IGNORECASE)
 
 
 def clean(text: str) -> str:
-    """Return the text with plain line ends and without control characters; half a surrogate pair becomes U+FFFD."""
+    """Return the text with plain line ends and without characters that control or reorder it.
+
+    Half a surrogate pair becomes U+FFFD.
+    """
     text = _SPACES.sub(" ", _LINE_ENDS.sub("\n", text))
     return _SURROGATES.sub("\ufffd", _UNWANTED.sub("", text))
 

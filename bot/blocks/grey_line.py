@@ -22,7 +22,10 @@ def grey_line(
     also: Iterable[str] = (),
     audience: Audience,
 ) -> Block:
-    """Say it in one line; `also` are further facts. What is unknown is left out."""
+    """Render the facts in one line; `also` are further ones. Unknown facts are left out.
+
+    `cost_usd` is the sum of all charges, including those of the providers that `failed` (`perplexity.costs.charged`).
+    """
     why = dict.fromkeys(f"{attempt.provider} {attempt.summary or 'failed'}" for attempt in failed)
     items = (provider, effort or "", duration(seconds), dollars(cost_usd), *why, *also, audience.value)
     shown = [escape(shorten(one_line(item), _LONGEST_ITEM)) for item in items if item]

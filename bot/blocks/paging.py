@@ -22,7 +22,7 @@ def pages(text: str, addresses: Addresses, *, room: int = PART) -> list[str]:
     Parts weigh at most `room` and come to at most 36 blocks once Slack has taken them apart.
     """
     splitter = Splitter(room=room, addresses=addresses)
-    whole = [small for segment in segments(text) for small in _short_tables(segment)]
+    whole = [small for segment in segments(text) for small in _short_tables(segment, splitter)]
     pieces = [piece for segment in whole for piece in splitter.split(segment)]
     return [render(part, addresses) for part in _parts(pieces, splitter)]
 
@@ -39,11 +39,11 @@ def render(text: str, addresses: Addresses) -> str:
     return "".join(rendered)
 
 
-def _short_tables(segment: Segment) -> Iterator[Segment]:
-    if segment.form is not Form.TABLE:
+def _short_tables(segment: Segment, splitter: Splitter) -> Iterator[Segment]:
+    table = tidy(segment.text.split("\n")) if segment.form is Form.TABLE else None
+    if table is None or not splitter.repeats_header(table):
         yield segment
         return
-    table = tidy(segment.text.split("\n"))
     for start in range(0, len(table.rows) or 1, MOST_ROWS):
         yield Segment(form=Form.TABLE, text=table.with_rows(table.rows[start : start + MOST_ROWS]).markdown)
 

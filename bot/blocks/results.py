@@ -10,6 +10,7 @@ from bot.blocks.elements import context, notes, section
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.grey_line import grey_line
 from bot.blocks.sources import day, place_and_day, titled
+from perplexity.costs import charged
 from perplexity.filters import Filters
 from perplexity.types import Query, SearchResults, Source
 
@@ -28,7 +29,7 @@ def results_messages(results: SearchResults, *, query: Query, audience: Audience
     grey = grey_line(
         results.provider,
         seconds=results.seconds,
-        cost_usd=results.cost_usd,
+        cost_usd=charged(results.cost_usd, results.failed),
         failed=results.failed,
         audience=audience,
     )

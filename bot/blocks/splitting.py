@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from bot.blocks.cutting import cut
 from bot.blocks.marks import Addresses
 from bot.blocks.segments import FLOWING, Form, Segment, flattened, inert, list_items, segments
-from bot.blocks.tables import Row, flat, tidy
+from bot.blocks.tables import Row, Table, flat, tidy
 from bot.blocks.weights import HEADING, PART_BLOCKS, weight
 
 _ITEM = re.compile(r" {0,3}(?:[-+*]|\d{1,9}[.)])(?=\s|$)[ \t]?")
@@ -38,6 +38,13 @@ class Splitter:
         """Return the most that Slack will count for a segment, with the blank line before it."""
         headings = segment.headings + (segment.form is Form.HEADING)
         return weight(segment.markdown, self.addresses) + HEADING * headings + 2
+
+    def repeats_header(self, table: Table) -> bool:
+        """Return whether every part of a table has its header, which may take up half of a part at most."""
+        return self._header(table) <= self.room // 2
+
+    def _header(self, table: Table) -> int:
+        return self.weigh(Segment(form=Form.TABLE, text=table.with_rows(()).markdown))
 
     def _fits(self, segment: Segment) -> bool:
         return self.weigh(segment) <= self.room and 2 * segment.special < PART_BLOCKS
@@ -118,9 +125,9 @@ class Splitter:
     def _table(self, segment: Segment) -> Iterator[Segment]:
         """Split between rows and repeat the header; a table with a row that is too long alone becomes lines of text."""
         table = tidy(segment.text.split("\n"))
-        room = self.room - self.weigh(replace(segment, text=table.with_rows(()).markdown))
+        room = self.room - self._header(table)
         rows = [Segment(form=Form.TABLE, text=line) for line in table.lines]
-        if not rows or max(map(self.weigh, rows)) > room:
+        if not rows or not self.repeats_header(table) or max(map(self.weigh, rows)) > room:
             for row in (table.header, *table.rows):
                 yield from self._row(row)
             return

@@ -21,7 +21,11 @@ Row = tuple[str, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A table's cells as Markdown; `aligned` is the row of dashes under the header. All rows are equally long."""
+    """A table's cells as Markdown; `aligned` is the row of dashes under the header.
+
+    All rows of a table that fits are equally long. Those of a wider one are as they were: it becomes lines of text, and
+    filled up it could have millions of cells.
+    """
 
     header: Row
     aligned: Row
@@ -30,7 +34,7 @@ class Table:
     @property
     def fits(self) -> bool:
         """Whether Slack shows so many columns as a table."""
-        return len(self.header) <= MOST_COLUMNS
+        return max(map(len, (self.header, *self.rows))) <= MOST_COLUMNS
 
     @property
     def markdown(self) -> str:
@@ -50,9 +54,11 @@ class Table:
 
 
 def tidy(lines: Sequence[str]) -> Table:
-    """Read the lines of a table: header, dashes, rows. Every row gets as many cells as the longest has."""
+    """Read the lines of a table: header, dashes, rows. If it fits, every row gets as many cells as the longest has."""
     header, aligned, *rows = (_cells(line) for line in lines)
     columns = max(map(len, (header, *rows)))
+    if columns > MOST_COLUMNS:
+        return Table(header=header, aligned=aligned, rows=tuple(rows))
     return Table(
         header=_padded(header, columns),
         aligned=_padded(aligned, columns, "---"),

@@ -80,8 +80,8 @@ def _said(reply: WatchReply, *, call: str, channel: str) -> list[str]:
 
 def _refused(reply: Full | AlreadyRunning | NoSuchDigest | SomebodyElses) -> str:
     match reply:
-        case Full(limit=limit, channel=in_channel):
-            return _full(limit, in_channel=in_channel)
+        case Full():
+            return _full(reply)
         case AlreadyRunning(digest=digest):
             return f"{named(digest)} is being made just now."
         case NoSuchDigest(number=None):
@@ -113,11 +113,16 @@ def _changed(verb: Verb, digest: Digest) -> str:
             return f"{named(digest)} is being made now; I post it where it always is."
 
 
-def _full(limit: int, *, in_channel: bool) -> str:
-    count = f"{limit} digest{'' if limit == 1 else 's'}"
-    if limit == 0:
+def _full(reply: Full) -> str:
+    count = f"{reply.limit} digest{'' if reply.limit == 1 else 's'}"
+    if reply.limit == 0:
         return "Digests are switched off here."
-    if in_channel:
+    if reply.share:
+        return (
+            f"You have {count} in this channel already, the most that one person can have here. "
+            "Delete one of yours first, or set this one up in a direct message with me."
+        )
+    if reply.channel:
         return f"This channel has {count} already, and may have no more. Somebody must delete one first."
     return f"You have {count} already, and may have no more. Please delete one first."
 
@@ -150,7 +155,7 @@ def _hint(reply: WatchReply, *, call: str) -> str:
         case Added(digest=digest):
             where = DIRECT if digest.channel_id.startswith("D") else INVITE
             return f"{where} {code(f'{call} list')} shows your digests."
-        case Full(channel=False):
+        case Full(channel=False) | Full(share=True):
             return f"{code(f'{call} list')} shows your digests."
         case Changed(verb=Verb.PAUSE, digest=digest):
             return f"{code(f'{call} resume {digest.number}')} lets it go on."

@@ -44,7 +44,7 @@ def _of_prose(text: str, *, links: bool) -> Iterator[str]:
 
 
 def _of_mrkdwn(text: str, *, links: bool) -> str:
-    return text if links else re.sub(r"<[^|>]+\|([^>]*)>", r"\1", text)
+    return text if links else re.sub(r"<[^<|>]+\|([^<>]*)>", r"\1", text)
 
 
 def _of_quote(quote: Block, *, links: bool) -> str:

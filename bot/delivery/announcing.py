@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from time import monotonic
 
 from bot.blocks import gate
 from bot.blocks.base import Audience, OutgoingMessage
-from bot.clock import utc_now
 from bot.delivery.chat import Chat
 from bot.delivery.deliver import Superseded
 from bot.delivery.posting import CannotLook, Found, Looked, NotThere, Posting, Sent, TryLater
@@ -25,14 +24,14 @@ LONGEST_PAUSE_SECONDS = 2.0
 
 @dataclass(frozen=True, kw_only=True)
 class Announcing:
-    """Says the small things. `now` and `sleep` are the clock and the pause."""
+    """Posts notices and "Searching…" messages. `clock` is monotonic; `sleep` is the pause."""
 
     questions: Questions
     patience: Patience
     chat: Chat
     response_urls: ResponseUrls
     slack_api_url: str
-    now: Callable[[], datetime] = utc_now
+    clock: Callable[[], float] = monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def announce(self, row: QuestionRow, message: OutgoingMessage) -> QuestionRow:
@@ -46,9 +45,10 @@ class Announcing:
             return await self._in_thread(row, message)
         if row.returns or row.response_url is None or not self._response_url_open(row):
             return row
-        await self._begin(row, uses=1)
-        await self.response_urls.post(row.response_url, message, audience=Audience.ASKER, replace=True)
-        return replace(row, response_uses=row.response_uses + 1)
+        used = replace(row, response_uses=row.response_uses + 1)
+        await self._begin(used)
+        result = await self.response_urls.post(row.response_url, message, audience=Audience.ASKER, replace=True)
+        return row if isinstance(result, TryLater) and not result.ambiguous else used
 
     async def tell(self, url: str | None, message: OutgoingMessage) -> None:
         """Say one thing to the person behind a click, privately, beside the message; tried once."""
@@ -64,6 +64,10 @@ class Announcing:
         """Say one thing in a thread, which belongs to no answer; tried once."""
         await self.chat.post(channel, gate.seal(message), question="", part=0, thread_ts=thread_ts)
 
+    async def whisper(self, channel: str, user: str, thread_ts: str, message: OutgoingMessage) -> None:
+        """Show a message to one person in a thread; tried once."""
+        await self.chat.whisper(channel, user, gate.seal(message), thread_ts=thread_ts)
+
     async def tidy(self, row: QuestionRow) -> None:
         """Remove the message whose button was clicked, after the answer went to the channel instead."""
         if row.response_url is not None and self._response_url_open(replace(row, response_uses=0)):
@@ -72,7 +76,7 @@ class Announcing:
     async def _in_thread(self, row: QuestionRow, message: OutgoingMessage) -> QuestionRow:
         if row.message_ts is not None:
             if not row.returns:
-                await self._begin(row, uses=0)
+                await self._begin(row)
                 await self.chat.update(row.channel_id, row.message_ts, message)
             return row
         ts = await self._posted(row, message)
@@ -115,16 +119,18 @@ class Announcing:
         return looked.ts if isinstance(looked, Found) else None
 
     async def _post(self, row: QuestionRow, message: OutgoingMessage) -> Posting:
-        await self._begin(row, uses=0)
+        await self._begin(row)
         return await self.chat.post(row.channel_id, message, question=str(row.id), part=0, thread_ts=row.thread_ts)
 
     async def _look(self, row: QuestionRow) -> Looked:
-        return await self.chat.find(row.channel_id, question=str(row.id), part=0, thread_ts=row.thread_ts)
+        return await self.chat.find(
+            row.channel_id, question=str(row.id), part=0, thread_ts=row.thread_ts, since=row.received_at
+        )
 
     def _response_url_open(self, row: QuestionRow) -> bool:
-        age = (self.now() - row.received_at).total_seconds()
+        age = self.clock() - row.received
         return is_open(row, uses=row.response_uses, age=age, slack_api_url=self.slack_api_url)
 
-    async def _begin(self, row: QuestionRow, *, uses: int) -> None:
-        if not await self.patience(lambda: self.questions.begin_part(row, row.part, uses=uses)):
+    async def _begin(self, row: QuestionRow) -> None:
+        if not await self.patience(lambda: self.questions.begin_part(row, row.part, uses=row.response_uses)):
             raise Superseded

@@ -5,8 +5,10 @@ https://docs.slack.dev/reference/methods/chat.postMessage
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from aiohttp import ClientConnectorError, ClientError
@@ -17,6 +19,7 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from bot.blocks.base import OutgoingMessage
 from bot.delivery.posting import (
     BROKEN,
+    UNNAMED,
     UNREADABLE,
     CannotLook,
     Found,
@@ -27,6 +30,7 @@ from bot.delivery.posting import (
     Sent,
     TryLater,
     WayClosed,
+    error_name,
 )
 
 FAILURES = (SlackClientError, ClientError, TimeoutError, AttributeError)
@@ -41,8 +45,12 @@ TOO_MANY = frozenset({"ratelimited", "rate_limited", "message_limit_exceeded"})
 EVENT_TYPE = "answer_part"
 """The metadata's name. Everyone in the workspace can read metadata, so it holds an id and a number and nothing else."""
 
-_LOOKED_AT = 15
-"""Slack gives some apps no more than fifteen messages of a history at once."""
+PAGE = 200
+MOST_PAGES = 10
+"""The most pages of a conversation that are read; Slack gives some apps fifteen messages a page."""
+
+CLOCKS_DIFFER_SECONDS = 300.0
+"""The database's clock, which times questions, and Slack's, which times messages, differ by less than this."""
 
 
 class Chat:
@@ -77,6 +85,22 @@ class Chat:
             return meaning(error)
         return Sent(ts=response.get("ts"))
 
+    async def whisper(self, channel: str, user: str, message: OutgoingMessage, *, thread_ts: str | None) -> Posting:
+        """Show a message to one person in a channel, who sees it only while there."""
+        try:
+            await self._client.chat_postEphemeral(
+                channel=channel,
+                user=user,
+                thread_ts=thread_ts,
+                text=message.text,
+                blocks=list(message.blocks) or None,
+                unfurl_links=False,
+                unfurl_media=False,
+            )
+        except FAILURES as error:
+            return meaning(error)
+        return Sent()
+
     async def update(self, channel: str, ts: str, message: OutgoingMessage) -> Posting:
         """Put a message in the place of one of the app's own; its metadata stays."""
         try:
@@ -91,34 +115,50 @@ class Chat:
         with suppress(*FAILURES):
             await self._client.chat_delete(channel=channel, ts=ts)
 
-    async def find(self, channel: str, *, question: str, part: int, thread_ts: str | None = None) -> Looked:
-        """Look for a part that may have been posted before a crash or a time-out. Raises nothing."""
+    async def find(
+        self, channel: str, *, question: str, part: int, thread_ts: str | None = None, since: datetime
+    ) -> Looked:
+        """Look for a part that may have been posted before a crash or a time-out. Raises nothing.
+
+        Only messages after `since`, the time of the question, are read: a thread may have thousands before it. Return
+        `CannotLook` if there are more than ten pages of them.
+        """
         wanted = {"question": question, "part": part}
         try:
-            messages = await self._latest(channel, thread_ts)
+            async for message in self._messages(channel, thread_ts, since):
+                if message is None:
+                    return CannotLook()
+                if (message.get("metadata") or {}).get("event_payload") == wanted:
+                    return Found(ts=str(message["ts"]))
         except FAILURES as error:
             result = meaning(error)
             return replace(result, ambiguous=False) if isinstance(result, TryLater) else CannotLook()
-        stands = (m for m in messages if (m.get("metadata") or {}).get("event_payload") == wanted)
-        return next((Found(ts=str(message["ts"])) for message in stands), NotThere())
+        return NotThere()
 
-    async def _latest(self, channel: str, thread_ts: str | None) -> list[dict[str, Any]]:
-        if thread_ts is None:
-            page = await self._client.conversations_history(
-                channel=channel, limit=_LOOKED_AT, include_all_metadata=True
-            )
-            return page.get("messages") or []
-        # A thread is read from its beginning, so what is looked for may be on a later page.
-        found: list[dict[str, Any]] = []
+    async def _messages(
+        self, channel: str, thread_ts: str | None, since: datetime
+    ) -> AsyncIterator[dict[str, Any] | None]:
+        """Yield the messages of a conversation, or of a thread, since a moment; None if there are too many.
+
+        Raises one of `FAILURES`.
+        """
+        oldest = f"{since.timestamp() - CLOCKS_DIFFER_SECONDS:.6f}"
         cursor: str | None = None
-        while True:
-            page = await self._client.conversations_replies(
-                channel=channel, ts=thread_ts, limit=200, cursor=cursor, include_all_metadata=True
-            )
-            found += page.get("messages") or []
+        for _ in range(MOST_PAGES):
+            if thread_ts is None:
+                page = await self._client.conversations_history(
+                    channel=channel, oldest=oldest, limit=PAGE, cursor=cursor, include_all_metadata=True
+                )
+            else:
+                page = await self._client.conversations_replies(
+                    channel=channel, ts=thread_ts, oldest=oldest, limit=PAGE, cursor=cursor, include_all_metadata=True
+                )
+            for message in page.get("messages") or []:
+                yield message
             cursor = (page.get("response_metadata") or {}).get("next_cursor")
             if not cursor:
-                return found
+                return
+        yield None
 
 
 def meaning(error: Exception) -> Posting:
@@ -126,7 +166,8 @@ def meaning(error: Exception) -> Posting:
     response = error.response if isinstance(error, SlackApiError) else None
     if not isinstance(response, AsyncSlackResponse):
         return TryLater(error=type(error).__name__, ambiguous=not isinstance(error, ClientConnectorError))
-    name = response.data.get("error") if isinstance(response.data, dict) else None
+    said = response.data.get("error") if isinstance(response.data, dict) else None
+    name = error_name(said) or (UNNAMED if said else None)
     if response.status_code == 429 or name in TOO_MANY:
         after = str(response.headers.get("Retry-After", ""))
         return TryLater(error=name or "ratelimited", seconds=float(after) if after.isdigit() else None)

@@ -9,13 +9,12 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from random import uniform
+from time import monotonic
 
 from bot.blocks import gate
 from bot.blocks.base import Audience
 from bot.blocks.plain import plain
-from bot.clock import utc_now
 from bot.delivery.chat import Chat
 from bot.delivery.posting import Posting, Refused, Sent, TryLater, WayClosed
 from bot.delivery.response_url import ResponseUrls
@@ -28,13 +27,26 @@ log = logging.getLogger(__name__)
 PATIENCE_SECONDS = 35 * 60
 """How long a message is carried to a Slack that is away, from its first try on."""
 
+SHORTEST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 15.0
 
 BROKEN_TRIES = 3
 """After so many failures of Slack's own at one message, its words are sent as plain text."""
 
 BLIND_TRIES = 2
-"""After so many posts of which nobody can say whether they arrived, the way is left: each may be a copy."""
+"""After this many posts without a clear reply that cannot be looked up, the next way is tried."""
+
+BLIND_PAUSE_SECONDS = 45.0
+"""The pause before such a post, which most likely arrived, is repeated: Slack's trouble may end meanwhile."""
+
+BROKEN_PAUSE_SECONDS = 25.0
+"""The same after a reply in which Slack reports an error: most likely the post did not arrive."""
+
+LONGEST_WAIT_SECONDS = 60.0
+"""If Slack asks for a longer pause, the other ways are tried first."""
+
+LONGEST_SLEEP_SECONDS = 300.0
+"""Ways that asked for a pause are tried again after this time at the latest."""
 
 
 class Superseded(Exception):
@@ -54,10 +66,11 @@ def all_ways(chat: Chat, response_urls: ResponseUrls, *, slack_api_url: str) -> 
 
 @dataclass(kw_only=True)
 class _Course:
-    """What was learnt on the way of one part."""
+    """The state of delivering one part. `later` maps ways to the seconds after which they may be tried again."""
 
-    began: datetime
+    began: float
     closed: set[str] = field(default_factory=set)
+    later: dict[str, float] = field(default_factory=dict)
     pause: float = 0.5
     broken: int = 0
     blind: int = 0
@@ -65,12 +78,12 @@ class _Course:
 
 @dataclass(frozen=True, kw_only=True)
 class Delivery:
-    """Posts the messages of questions. `now`, `sleep` and `jitter` are the clock, the pause and the randomness."""
+    """Posts the messages of questions. `clock` is monotonic; `sleep` and `jitter` are the pause and the randomness."""
 
     questions: Questions
     patience: Patience
     ways: tuple[Way, ...]
-    now: Callable[[], datetime] = utc_now
+    clock: Callable[[], float] = monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     jitter: Callable[[float, float], float] = uniform
 
@@ -86,6 +99,7 @@ class Delivery:
                 audience=audience,
                 in_doubt=part == row.part and _may_be_out(row),
                 uses=uses,
+                unconfirmed=row.unconfirmed if part == row.part else 0,
             )
             delivered, uses = await self._carry(letter)
             if not delivered:
@@ -94,16 +108,20 @@ class Delivery:
 
     async def _carry(self, letter: Letter) -> tuple[bool, int]:
         """Post one part, however often it takes; returns whether it is out and the uses of the response_url so far."""
-        course = _Course(began=self.now())
-        while True:
-            letter = replace(letter, age=self._since(letter.row.received_at))
+        course = _Course(began=self.clock())
+        while self._since(course.began) < PATIENCE_SECONDS:
+            letter = replace(letter, age=self._since(letter.row.received))
             way = next((way for way in self.ways if way.name not in course.closed and way.takes(letter)), None)
-            if way is None:
+            if way is None and not course.later:
                 return False, letter.uses
-            await self._begin(letter, way)
-            letter = replace(letter, uses=letter.uses + way.uses)
-            result = await way.post(letter)
+            if way is None:
+                await self._wait_for_ways(course)
+                continue
+            used = replace(letter, uses=letter.uses + way.uses, unconfirmed=letter.unconfirmed + way.uses)
+            await self._begin(used)
+            result = await way.post(used)
             _log(letter, result, way=way)
+            letter = _after(result, letter, used)
             match result:
                 case Sent():
                     return True, letter.uses
@@ -111,23 +129,46 @@ class Delivery:
                     letter = replace(letter, message=plain(letter.message))
                 case WayClosed() | Refused():
                     course.closed.add(way.name)
+                case TryLater(seconds=seconds) if seconds is not None and seconds > LONGEST_WAIT_SECONDS:
+                    course.closed.add(way.name)
+                    course.later[way.name] = seconds
                 case TryLater():
-                    if self._since(course.began) >= PATIENCE_SECONDS:
-                        return False, letter.uses
                     letter = _learnt(letter, result, course, way=way)
                     await self._pause(result, course)
+        return False, letter.uses
+
+    async def _wait_for_ways(self, course: _Course) -> None:
+        """Wait until the first way that asked for a long pause may be tried, then reopen all of them."""
+        await self.sleep(min(LONGEST_SLEEP_SECONDS, *course.later.values()))
+        course.closed -= course.later.keys()
+        course.later.clear()
 
     async def _pause(self, result: TryLater, course: _Course) -> None:
-        pause = LONGEST_PAUSE_SECONDS if result.blind else course.pause
-        await self.sleep(result.seconds if result.seconds is not None else self.jitter(pause / 2, pause))
-        course.pause = min(LONGEST_PAUSE_SECONDS, course.pause * 2)
+        if result.seconds is not None:
+            pause = max(SHORTEST_PAUSE_SECONDS, result.seconds)
+        elif result.blind:
+            pause = BROKEN_PAUSE_SECONDS if result.error.startswith("http_5") else BLIND_PAUSE_SECONDS
+        else:
+            pause = self.jitter(course.pause / 2, course.pause)
+            course.pause = min(LONGEST_PAUSE_SECONDS, course.pause * 2)
+        await self.sleep(pause)
 
-    def _since(self, moment: datetime) -> float:
-        return (self.now() - moment).total_seconds()
+    def _since(self, moment: float) -> float:
+        return self.clock() - moment
 
-    async def _begin(self, letter: Letter, way: Way) -> None:
-        if not await self.patience(lambda: self.questions.begin_part(letter.row, letter.part, uses=way.uses)):
+    async def _begin(self, letter: Letter) -> None:
+        ours = await self.patience(
+            lambda: self.questions.begin_part(letter.row, letter.part, uses=letter.uses, unconfirmed=letter.unconfirmed)
+        )
+        if not ours:
             raise Superseded
+
+
+def _after(result: Posting, letter: Letter, used: Letter) -> Letter:
+    """Return the letter after a post; if Slack surely did not take the post, it used nothing up."""
+    if not isinstance(result, TryLater):
+        return replace(letter, uses=used.uses)
+    return used if result.ambiguous else letter
 
 
 def _learnt(letter: Letter, result: TryLater, course: _Course, *, way: Way) -> Letter:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+_NAME = re.compile(r"[a-z_]{1,60}")
+
+UNNAMED = "unnamed"
+"""The name for an error that Slack, or a server that answered in its place, gave no valid name."""
 
 UNREADABLE = frozenset({"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long", "no_text"})
 """Refusals of the message's form, after which the same words are sent once as plain text."""
 
 BROKEN = frozenset({"internal_error", "fatal_error"})
 """Slack's own troubles, which pass, unless it is the message's blocks that bring them about."""
+
+
+def error_name(said: object) -> str | None:
+    """Return an error's name if it has the form of Slack's; None otherwise, since it may contain text or a secret."""
+    return said if isinstance(said, str) and _NAME.fullmatch(said) else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,13 +6,14 @@ https://docs.slack.dev/interactivity/handling-user-interaction#message_responses
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 from urllib.parse import urlsplit
 
-from aiohttp import ClientConnectorError, ClientError, ClientResponse, ClientSession, ClientTimeout
+from aiohttp import ClientConnectorError, ClientError, ClientResponse, ClientSession
 
 from bot.blocks.base import Audience, OutgoingMessage
-from bot.delivery.posting import UNREADABLE, Posting, Refused, Sent, TryLater, WayClosed
+from bot.delivery.posting import UNNAMED, UNREADABLE, Posting, Refused, Sent, TryLater, WayClosed, error_name
 
 MAX_USES = 5
 LIFETIME_SECONDS = 30 * 60 - 10
@@ -21,14 +22,23 @@ LIFETIME_SECONDS = 30 * 60 - 10
 NOT_SLACK_S = "not_slack_s"
 """A reply that Slack does not give: the page of a proxy, say. The message may have arrived or not."""
 
+_SIGNS = re.compile(r"[!-~]+")
+"""The characters of an address: printable ASCII without spaces. https://www.rfc-editor.org/rfc/rfc3986#section-2"""
+
 HOSTS = frozenset({"hooks.slack.com", "hooks.slack-gov.com"})
 
 
 def may_use(url: str | None, *, slack_api_url: str) -> bool:
-    """Tell whether an address is one of Slack's own, or of the server that stands in for it."""
-    if url is None:
+    """Return whether an address belongs to Slack, or to the server configured in its place.
+
+    Return False for a malformed address: the question is then answered as if it had come without one.
+    """
+    if url is None or not _SIGNS.fullmatch(url):
         return False
-    asked, api = urlsplit(url), urlsplit(slack_api_url)
+    try:
+        asked, api = urlsplit(url), urlsplit(slack_api_url)
+    except ValueError:
+        return False
     if asked.scheme == "https" and asked.netloc in HOSTS:
         return True
     overridden = api.netloc != "slack.com"
@@ -36,11 +46,10 @@ def may_use(url: str | None, *, slack_api_url: str) -> bool:
 
 
 class ResponseUrls:
-    """Posts messages to response_urls over one shared session."""
+    """Posts messages to response_urls over one shared session; its time limits are the session's."""
 
-    def __init__(self, session: ClientSession, *, seconds: float = 10) -> None:
+    def __init__(self, session: ClientSession) -> None:
         self._session = session
-        self._timeout = ClientTimeout(total=seconds)
 
     async def post(self, url: str, message: OutgoingMessage, *, audience: Audience, replace: bool) -> Posting:
         """Post one message once; `replace` puts it in the place of the message that the url belongs to."""
@@ -61,7 +70,7 @@ class ResponseUrls:
 
     async def _send(self, url: str, payload: dict[str, Any]) -> Posting:
         try:
-            async with self._session.post(url, json=payload, timeout=self._timeout, allow_redirects=False) as response:
+            async with self._session.post(url, json=payload, allow_redirects=False) as response:
                 return await _read(response)
         except TimeoutError:
             return TryLater(error="timeout", ambiguous=True)
@@ -92,9 +101,9 @@ def _error_in(body: str) -> str | None:
     try:
         answer = json.loads(body)
     except ValueError:
-        return body[:40] if body.replace("_", "").isalnum() else NOT_SLACK_S
+        return error_name(body) or NOT_SLACK_S
     if isinstance(answer, dict) and not answer.get("ok", True):
-        return str(answer.get("error", "unknown"))
+        return error_name(answer.get("error")) or UNNAMED
     return None
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from time import monotonic
 
 from bot.blocks import gate
 from bot.blocks.base import Audience, OutgoingMessage
 from bot.blocks.plain import plain
 from bot.blocks.progress import stopped_message
-from bot.clock import utc_now
 from bot.delivery.chat import Chat
 from bot.delivery.posting import Posting, Refused, Sent, TryLater
 from bot.delivery.response_url import ResponseUrls
@@ -28,18 +27,15 @@ MOST_USES = 2
 
 @dataclass(kw_only=True)
 class Showing:
-    """Shows one question's progress, each message tried once: whoever has it shown may do so again.
-
-    `uses` counts as it goes.
-    """
+    """Shows one question's progress, each message tried once. `clock` is monotonic; `uses` counts as it goes."""
 
     row: QuestionRow
     questions: Questions
     chat: Chat
     response_urls: ResponseUrls
     slack_api_url: str
-    now: Callable[[], datetime] = utc_now
-    silent_until: datetime | None = None
+    clock: Callable[[], float] = monotonic
+    silent_until: float = 0.0
     uses: int = 0
 
     @property
@@ -50,7 +46,7 @@ class Showing:
     async def show(self, message: OutgoingMessage, *, milestone: bool) -> bool:
         """Show it, and tell whether Slack took it. Raises Withdrawn for a question that is stopped, or another's."""
         await self._check()
-        if self.silent_until is not None and self.now() < self.silent_until:
+        if self.clock() < self.silent_until:
             return False
         if self.live:
             return await self._in_place(message)
@@ -66,14 +62,16 @@ class Showing:
 
     async def _by_response_url(self, message: OutgoingMessage) -> bool:
         try:
-            ours = await self.questions.begin_part(self.row, self.row.part, uses=1)
+            used = self.row.response_uses + self.uses + 1
+            ours = await self.questions.begin_part(self.row, self.row.part, uses=used)
         except AWAY as error:
             self._not_shown(type(error).__name__)
             return False
         if not ours:
             raise Withdrawn("the question is not this worker's any more")
-        self.uses += 1
         result = self._heeded(await self._post(message))
+        if not isinstance(result, TryLater) or result.ambiguous:
+            self.uses += 1
         if not isinstance(result, Sent):
             self._not_shown(result.error)
         await self._check(behind=True)
@@ -109,13 +107,13 @@ class Showing:
 
     def _response_url_open(self) -> bool:
         row = replace(self.row, response_uses=self.row.response_uses + self.uses)
-        age = (self.now() - row.received_at).total_seconds()
+        age = self.clock() - row.received
         few = row.response_uses < MOST_USES
         return few and is_open(row, uses=row.response_uses, age=age, slack_api_url=self.slack_api_url)
 
     def _heeded(self, result: Posting) -> Posting:
         if isinstance(result, TryLater) and result.seconds:
-            self.silent_until = self.now() + timedelta(seconds=result.seconds)
+            self.silent_until = self.clock() + result.seconds
         return result
 
     def _not_shown(self, error: str) -> None:

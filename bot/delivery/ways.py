@@ -8,9 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from bot.blocks import gate
 from bot.blocks.base import Audience, OutgoingMessage
+from bot.blocks.sent_directly import sent_directly
+from bot.commands.words import plain as as_typed
 from bot.delivery.chat import FAILURES, Chat, meaning
-from bot.delivery.posting import CannotLook, Found, NotThere, Posting, Refused, Sent, TryLater, WayClosed
+from bot.delivery.posting import CannotLook, Found, Looked, NotThere, Posting, Refused, Sent, TryLater, WayClosed
 from bot.delivery.response_url import LIFETIME_SECONDS, MAX_USES, ResponseUrls, may_use
 from bot.storage.questions import QuestionRow
 
@@ -19,7 +22,8 @@ from bot.storage.questions import QuestionRow
 class Letter:
     """One part on its way: the question, the part's number from 0; `in_doubt` says that it may be out already.
 
-    `uses` counts the uses of the response_url so far, `age` is the seconds since the question was received.
+    `uses` counts the uses of the response_url so far, `unconfirmed` this part's posts to it that got no clear reply;
+    `age` is the seconds since the question was received.
     """
 
     row: QuestionRow
@@ -28,12 +32,20 @@ class Letter:
     audience: Audience
     in_doubt: bool = False
     uses: int = 0
+    unconfirmed: int = 0
     age: float = 0.0
 
     @property
     def question(self) -> str:
         """The question's id, by which its messages are found again."""
         return str(self.row.id)
+
+
+DIGEST = "digest"
+"""The surface of a digest's questions, whose text no person typed."""
+
+MOST_UNCONFIRMED = 2
+"""The most posts of a part to a response_url without a clear reply from Slack: each may be a copy."""
 
 
 def is_open(row: QuestionRow, *, uses: int, age: float, slack_api_url: str) -> bool:
@@ -82,15 +94,20 @@ class ByResponseUrl:
     uses: int = 1
 
     def takes(self, letter: Letter) -> bool:
-        """Tell whether the address is Slack's, fresh and not used up."""
+        """Return whether the address is Slack's, fresh and not used up, and this part was not sent to it twice."""
         kept = 1 if leaves_a_line(letter.row, letter.audience) else 0
+        if letter.unconfirmed >= MOST_UNCONFIRMED:
+            return False
         return is_open(letter.row, uses=letter.uses + kept, age=letter.age, slack_api_url=self.slack_api_url)
 
     async def post(self, letter: Letter) -> Posting:
         """Post the letter, a private answer's first part in the place of the line that said it was searched for."""
-        replace = letter.part == 0 and letter.audience is Audience.ASKER
+        replaces = letter.part == 0 and letter.audience is Audience.ASKER
         url = letter.row.response_url or ""
-        return await self.response_urls.post(url, letter.message, audience=letter.audience, replace=replace)
+        result = await self.response_urls.post(url, letter.message, audience=letter.audience, replace=replaces)
+        if isinstance(result, TryLater) and result.ambiguous:
+            return replace(result, blind=True)
+        return result
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,20 +179,31 @@ class ByDirectMessage:
         return bool(letter.row.user_id)
 
     async def post(self, letter: Letter) -> Posting:
-        """Post the letter, unless it is found there."""
+        """Post the letter, unless it is found there. It says why it is sent directly and quotes the question."""
         try:
             channel = await self.chat.open_direct(letter.row.user_id)
         except FAILURES as error:
             return meaning(error)
-        return await post_once(self.chat, letter, channel=channel)
+        row = letter.row
+        message = sent_directly(
+            letter.message,
+            part=letter.part,
+            question=None if row.surface == DIGEST else as_typed(row.text),
+            public=letter.audience is Audience.CHANNEL,
+            unconfirmed=letter.unconfirmed > 0,
+            age=letter.age,
+        )
+        return await post_once(self.chat, replace(letter, message=gate.seal(message)), channel=channel)
 
 
 async def post_once(chat: Chat, letter: Letter, *, channel: str, thread_ts: str | None = None) -> Posting:
     """Post the letter, unless it stands there; a first part that is found may be the searching line still."""
     question, part = letter.question, letter.part
-    looked = (
-        await chat.find(channel, question=question, part=part, thread_ts=thread_ts) if letter.in_doubt else NotThere()
-    )
+    looked: Looked = NotThere()
+    if letter.in_doubt:
+        looked = await chat.find(
+            channel, question=question, part=part, thread_ts=thread_ts, since=letter.row.received_at
+        )
     match looked:
         case TryLater():
             return looked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from uuid import UUID
 
 import pytest
@@ -30,7 +30,8 @@ from bot.digests.base import (
     Why,
 )
 from bot.digests.report import Report, since_in_words
-from bot.digests.schedule import zone_of
+from bot.digests.schedule import Schedule, zone_of
+from bot.digests.slots import next_slot
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
 from perplexity.types import Source
@@ -144,6 +145,17 @@ def test_a_run_that_waited_speaks_for_each_slot_that_came_meanwhile(hours: int, 
     assert bool(digest_messages(waited)) is speaks
 
 
+@pytest.mark.parametrize(("set_day", "speaks"), [(5, True), (6, False)])
+def test_a_slot_that_the_clocks_put_off_past_midnight_speaks_for_its_own_day(set_day: int, speaks: bool) -> None:
+    # In Nuuk the clocks jump from 23:00 on Saturday to midnight, so 23:30 is made up for on Sunday.
+    schedule = Schedule(days=frozenset({5, 6}), at=time(23, 30), zone="America/Nuuk")
+    slot = next_slot(schedule, datetime(2027, 3, 27, 12, tzinfo=UTC))
+    quiet = report(silence=(set_day,))
+    digest = replace(quiet.digest, wish=replace(quiet.digest.wish, schedule=schedule))
+
+    assert bool(digest_messages(replace(quiet, digest=digest, first=slot, slot=slot, now=slot))) is speaks
+
+
 @pytest.mark.parametrize(("set_day", "speaks"), [(2, False), (3, True), (4, True), (5, True), (6, False)])
 def test_a_run_that_makes_up_for_missed_slots_speaks_for_each_of_them(set_day: int, speaks: bool) -> None:
     assert bool(digest_messages(replace(report(silence=(set_day,)), first=SATURDAY - timedelta(days=2)))) is speaks
@@ -199,6 +211,8 @@ RAN = replace(DIGEST, number=3, runs=12, cost_usd=0.06, channel_id="C2")
         (Full(limit=10, channel=False), "You have 10 digests already, and may have no more."),
         (Full(limit=1, channel=True), "This channel has 1 digest already, and may have no more."),
         (Listed(digests=[replace(DIGEST, next_at=None)]), "every day at 9:00 (Europe/Berlin) · switched off here"),
+        (Full(limit=5, channel=True, share=True), "You have 5 digests in this channel already, the most that"),
+        (Full(limit=5, channel=True, share=True), "Delete one of yours first, or set this one up in a direct message"),
         (Full(limit=0, channel=False), "Digests are switched off here."),
         (AlreadyRunning(digest=DIGEST), "is being made just now."),
         (NoSuchDigest(number=7, numbers=(1, 2, 5)), "You have no digest 7. There are 1, 2 and 5."),

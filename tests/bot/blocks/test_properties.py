@@ -58,6 +58,9 @@ def check(messages: Iterable[OutgoingMessage], allowed: set[str]) -> None:
         payload = {"text": message.text, "blocks": list(message.blocks)}
 
         assert check_message(payload) == []
+        assert not re.search(
+            "[\u202a-\u202e\u2066-\u2069]", str(payload["text"]) + json.dumps(payload, ensure_ascii=False)
+        )
         assert mentions(payload) == []
         assert set() == set(all_links(payload)) - allowed
         assert message == gate.seal(message)

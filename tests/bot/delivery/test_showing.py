@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from time import monotonic
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -16,12 +16,12 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.blocks.base import OutgoingMessage
 from bot.blocks.elements import section
-from bot.clock import utc_now
 from bot.delivery.chat import Chat
 from bot.delivery.response_url import ResponseUrls
 from bot.delivery.showing import MOST_USES, Showing
 from bot.storage.questions import NewQuestion, Outcome, Pool, QuestionRow, Questions, connection_pool
 from perplexity.errors import Withdrawn
+from tests.fakes.rows import claim
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
 
 SAID = OutgoingMessage(text="Still at it, @here")
@@ -35,7 +35,7 @@ class Stage:
     questions: Questions
     session: ClientSession
     pool: Pool
-    now: datetime = field(default_factory=utc_now)
+    now: float = field(default_factory=monotonic)
 
     async def showing(self, *, in_thread: bool) -> Showing:
         question = NewQuestion(
@@ -52,7 +52,7 @@ class Stage:
             message_ts=await self._posted() if in_thread else None,
         )
         await self.questions.receive(question)
-        row = await self.questions.claim(question.id)
+        row = await claim(self.questions, question.id)
         assert row is not None
         return self.of(row)
 
@@ -64,7 +64,7 @@ class Stage:
             chat=Chat(client),
             response_urls=ResponseUrls(self.session),
             slack_api_url=self.slack.api_url,
-            now=lambda: self.now,
+            clock=lambda: self.now,
         )
 
     async def _posted(self) -> str:
@@ -76,7 +76,7 @@ class Stage:
         return [post.way for post in self.slack.posts if post.way != "chat.postMessage"]
 
 
-async def no_job(connection: AsyncConnection[DictRow], question_id: UUID) -> None:
+async def no_job(connection: AsyncConnection[DictRow], question_id: UUID, *, priority: int = 0) -> None:
     """The jobs are not what is looked at here."""
 
 
@@ -143,7 +143,7 @@ async def test_whoever_shows_something_hears_whether_slack_took_it(
 async def test_after_a_restart_what_was_used_stays_used(stage: Stage) -> None:
     first = await stage.showing(in_thread=False)
     await first.show(SAID, milestone=True)
-    row = await stage.questions.claim(first.row.id)
+    row = await claim(stage.questions, first.row.id)
     assert row is not None
     second = stage.of(row)
     for _ in range(3):
@@ -157,10 +157,10 @@ async def test_when_slack_asks_to_wait_nothing_is_shown_until_then(stage: Stage)
     limited: dict[str, Any] = {"status": 429, "body": '{"ok": false, "error": "ratelimited"}'}
     stage.slack.fail("chat.update", Fault(headers={"Retry-After": "30"}, **limited))
     await showing.show(SAID, milestone=False)
-    stage.now += timedelta(seconds=29)
+    stage.now += 29
     await showing.show(SAID, milestone=False)
     asked_too_soon = stage.ways()
-    stage.now += timedelta(seconds=2)
+    stage.now += 2
     await showing.show(SAID, milestone=False)
 
     assert (asked_too_soon, stage.ways()) == ([], ["chat.update"])
@@ -170,7 +170,7 @@ async def test_when_slack_asks_to_wait_nothing_is_shown_until_then(stage: Stage)
 async def test_what_was_stopped_or_belongs_to_another_worker_is_not_shown(stage: Stage, in_thread: bool) -> None:
     stopped, overtaken = await stage.showing(in_thread=in_thread), await stage.showing(in_thread=in_thread)
     await stage.questions.stop(stopped.row.id, user_id="U1")
-    await stage.questions.claim(overtaken.row.id)
+    await claim(stage.questions, overtaken.row.id)
 
     for showing in (stopped, overtaken):
         with pytest.raises(Withdrawn):
@@ -212,10 +212,11 @@ class Suspended(Questions):
 
     async def get(self, question_id: UUID) -> QuestionRow | None:
         row = await super().get(question_id)
-        other = await self.claim(question_id)
+        assert row is not None
+        other = await self.claim(row, uuid4())
         if other is not None and self.answered:
             await self.keep_messages(other, ANSWER)
-            recovered = await self.claim(question_id)
+            recovered = await self.claim(other, uuid4())
             assert recovered is not None
             await self.settle(recovered, "answered")
         return row
@@ -250,8 +251,8 @@ async def test_an_answer_whose_blocks_slack_refuses_is_put_back_in_words(stage: 
 class StoppedInFlight(Questions):
     """Is stopped while a message is on its way by the response_url."""
 
-    async def begin_part(self, row: QuestionRow, part: int, *, uses: int) -> bool:
-        ours = await super().begin_part(row, part, uses=uses)
+    async def begin_part(self, row: QuestionRow, part: int, *, uses: int, unconfirmed: int = 0) -> bool:
+        ours = await super().begin_part(row, part, uses=uses, unconfirmed=unconfirmed)
         await self.stop(row.id, user_id="U1")
         return ours
 

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import AsyncIterator
 
 import pytest
 from aiohttp import ClientSession, ClientTimeout
+from hypothesis import given
+from hypothesis import strategies as st
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.blocks.base import Audience, OutgoingMessage
 from bot.delivery.chat import Chat
-from bot.delivery.posting import CannotLook, Found, NotThere, Posting, Refused, Sent, TryLater, WayClosed
+from bot.delivery.posting import (
+    CannotLook,
+    Found,
+    NotThere,
+    Posting,
+    Refused,
+    Sent,
+    TryLater,
+    WayClosed,
+    error_name,
+)
 from bot.delivery.response_url import ResponseUrls, may_use
 from bot.delivery.ways import ByDirectMessage, Letter
-from tests.fakes.rows import row
+from tests.fakes.rows import BEGAN, row
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
 
 MESSAGE = OutgoingMessage(text="hello")
@@ -58,7 +72,7 @@ async def test_a_reply_to_a_response_url(
     slack: FakeSlack, session: ClientSession, fault: Fault, meaning: Posting
 ) -> None:
     slack.fail("response_url", fault)
-    ways = ResponseUrls(session, seconds=0.5)
+    ways = ResponseUrls(session)
 
     posted = await ways.post(slack.response_url("t"), MESSAGE, audience=Audience.ASKER, replace=False)
 
@@ -100,7 +114,7 @@ async def test_what_was_posted_is_found_by_its_question_and_part(chat: Chat, thr
         await chat.post("D1", MESSAGE, question="q", part=part, thread_ts=thread)
     await chat.post("D1", MESSAGE, question="other", part=2, thread_ts=thread)
 
-    found = [await chat.find("D1", question="q", part=part, thread_ts=thread) for part in (0, 1, 2)]
+    found = [await chat.find("D1", question="q", part=part, thread_ts=thread, since=BEGAN) for part in (0, 1, 2)]
 
     assert [type(looked) for looked in found] == [Found, Found, NotThere]
     assert found[0] != found[1]
@@ -110,14 +124,14 @@ async def test_a_part_on_the_second_page_of_a_thread_is_found(chat: Chat) -> Non
     for part in range(250):
         await chat.post("D1", MESSAGE, question="q", part=part, thread_ts="1.1")
 
-    assert isinstance(await chat.find("D1", question="q", part=249, thread_ts="1.1"), Found)
+    assert isinstance(await chat.find("D1", question="q", part=249, thread_ts="1.1", since=BEGAN), Found)
 
 
 @pytest.mark.parametrize("thread", [None, "1.1"])
 async def test_without_the_scope_nobody_can_look(chat: Chat, thread: str | None) -> None:
     await chat.post("C1", MESSAGE, question="q", part=0, thread_ts=thread)
 
-    assert await chat.find("C1", question="q", part=0, thread_ts=thread) == CannotLook()
+    assert await chat.find("C1", question="q", part=0, thread_ts=thread, since=BEGAN) == CannotLook()
 
 
 @pytest.mark.parametrize("thread", [None, "1.1"])
@@ -126,7 +140,7 @@ async def test_a_history_that_cannot_be_read_just_now_is_read_later(
 ) -> None:
     slack.fail("conversations.history" if thread is None else "conversations.replies", Fault(status=503))
 
-    looked = await chat.find("D1", question="q", part=0, thread_ts=thread)
+    looked = await chat.find("D1", question="q", part=0, thread_ts=thread, since=BEGAN)
 
     assert looked == TryLater(error="http_503")
 
@@ -152,3 +166,65 @@ async def test_no_channel_is_opened__tried_later(chat: Chat, slack: FakeSlack) -
 )
 def test_only_slack_s_own_addresses_are_posted_to(url: str | None, api: str, allowed: bool) -> None:
     assert may_use(url, slack_api_url=api) is allowed
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://[",
+        "https://[::1",
+        "https://hooks.slack.com]/",
+        "https://hooks.slack.com/\x00",
+        "https://hooks.slack.com/ü",
+        "https://hooks.slack.com/\ud800",
+        "https://hooks.slack.com/a b",
+        "https://hooks.slack.com\n/",
+        "//[",
+        "[",
+        "",
+        "https://hooks.slack.com\u2100/",
+    ],
+)
+def test_what_is_no_address_is_not_posted_to(url: str) -> None:
+    assert not may_use(url, slack_api_url="https://slack.com/api/")
+    assert not may_use(url, slack_api_url="http://127.0.0.1:1/api/")
+
+
+@given(st.text() | st.text(alphabet="htps:/[]@.#?%1") | st.text().map(lambda text: f"https://{text}"))
+def test_any_text_may_be_used_or_not(url: str) -> None:
+    assert may_use(url, slack_api_url="https://slack.com/api/") is False
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("channel_not_found", "channel_not_found"),
+        ("x" * 60, "x" * 60),
+        ("x" * 61, None),
+        ("", None),
+        ("xoxb-1-SECRET", None),
+        ("Not_Found", None),
+        ("a b", None),
+        ("a\n", None),
+        ("é", None),
+        (None, None),
+        (5, None),
+        (["a"], None),
+        ({"a": 1}, None),
+    ],
+)
+async def test_only_a_name_that_slack_may_give_is_taken_for_an_error(
+    chat: Chat, slack: FakeSlack, session: ClientSession, said: object, name: str | None
+) -> None:
+    assert error_name(said) == name
+    refused = json.dumps({"ok": False, "error": said})
+    slack.fail("chat.postMessage", Fault(status=200, body=refused))
+    slack.fail("response_url", Fault(status=404, body=refused))
+
+    by_chat = await chat.post("C1", MESSAGE, question="q", part=0)
+    by_url = await ResponseUrls(session).post(slack.response_url("t"), MESSAGE, audience=Audience.ASKER, replace=False)
+
+    for result in (by_chat, by_url):
+        assert not isinstance(result, Sent)
+        assert re.fullmatch(r"[a-z_]{1,60}|http_[0-9]{3}", result.error)
+        assert name is None or result.error == name

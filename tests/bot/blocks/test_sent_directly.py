@@ -1,0 +1,107 @@
+"""Answers that go to the asker as a direct message: why, to which question, how late, and who sees them."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.blocks.base import Audience, OutgoingMessage
+from bot.blocks.elements import context, markdown
+from bot.blocks.sent_directly import ago, sent_directly
+from tests.fakes.slack_limits import check_message
+
+HERE = "so here it is as a direct message"
+ANSWER = OutgoingMessage(
+    text=f"It is so. {Audience.CHANNEL.value}",
+    blocks=(markdown(f"It is {Audience.CHANNEL.value}."), context(f"Perplexity · $0.01 · {Audience.CHANNEL.value}")),
+)
+
+
+def directly(*, part: int = 0, question: str | None = "why", public: bool = False, age: float = 0.0) -> OutgoingMessage:
+    return sent_directly(ANSWER, part=part, question=question, public=public, age=age)
+
+
+def lead(message: OutgoingMessage) -> str:
+    return str(message.blocks[0]["elements"][0]["text"])
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        (directly(), f"You asked “why”. I couldn’t post my answer there, {HERE}."),
+        (
+            directly(public=True),
+            f"You asked “why”. I couldn’t post my answer for everyone there, {HERE} to you.",
+        ),
+        (
+            directly(part=1),
+            "You asked “why”. I couldn’t post the rest of my answer there, so here it is as a direct message.",
+        ),
+        (directly(age=119), f"You asked “why”. I couldn’t post my answer there, {HERE}."),
+        (
+            directly(age=7_260),
+            "You asked “why” 2 hours ago. I couldn’t post my answer there, so here it is as a direct message.",
+        ),
+        (
+            directly(question=" ", age=180),
+            "You asked me something 3 minutes ago. I couldn’t post my answer there, so here it is as a direct message.",
+        ),
+    ],
+)
+def test_why_it_comes_here(message: OutgoingMessage, said: str) -> None:
+    assert lead(message) == said
+    assert message.text.startswith(f"{said}\n")
+    assert check_message({"text": message.text, "blocks": list(message.blocks)}) == []
+
+
+@pytest.mark.parametrize(("public", "where"), [(False, "there"), (True, "for everyone there")])
+def test_an_answer_that_may_be_there_already_says_so(*, public: bool, where: str) -> None:
+    message = sent_directly(ANSWER, part=0, question="why", public=public, unconfirmed=True, age=0.0)
+
+    assert f"Slack didn’t confirm my answer {where}" in lead(message)
+    assert "again as a direct message" in lead(message)
+
+
+def test_the_small_print_no_longer_says_that_everyone_sees_it__and_the_answer_stays_as_it_is() -> None:
+    message = directly(public=True)
+
+    assert message.blocks[1] == ANSWER.blocks[0]
+    assert message.blocks[2] == context("Perplexity · $0.01 · sent to you directly")
+    assert message.text.endswith("It is so. sent to you directly")
+
+
+def test_a_digest_needs_no_reason() -> None:
+    assert directly(question=None).blocks[0] == ANSWER.blocks[0]
+
+
+def test_words_alone_stay_words_alone() -> None:
+    message = sent_directly(OutgoingMessage(text="It is so."), part=0, question="why", public=False, age=0)
+
+    assert message.blocks == ()
+    assert message.text.endswith("as a direct message.\n\nIt is so.")
+
+
+@pytest.mark.parametrize("question", ["<!channel> " * 40, "x" * 5_000, "`*_~<@U1>|&amp;", "שלום", "\x00\ud800"])
+def test_a_question_cannot_do_anything_in_it(question: str) -> None:
+    message = directly(question=question)
+
+    assert "<!" not in lead(message)
+    assert "<@" not in lead(message)
+    assert check_message({"text": message.text, "blocks": list(message.blocks)}) == []
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0, "just now"), (59, "just now"), (60, "1 minute ago"), (3_599, "59 minutes ago"), (3_600, "1 hour ago"),
+     (7_200, "2 hours ago"), (86_400, "1 day ago"), (400_000, "4 days ago")],
+)  # fmt: skip
+def test_how_long_ago(seconds: float, said: str) -> None:
+    assert ago(seconds) == said
+
+
+@pytest.mark.parametrize("text", ["word " * 780, "ü" * 1_990, "&amp;" * 780])
+def test_the_text_beside_the_blocks_stays_within_slack_s_limit(text: str) -> None:
+    long = OutgoingMessage(text=text, blocks=ANSWER.blocks)
+    message = sent_directly(long, part=0, question="warum " * 40, public=True, age=9_000)
+
+    assert check_message({"text": message.text, "blocks": list(message.blocks)}) == []
+    assert message.text.startswith("You asked")

@@ -1,0 +1,187 @@
+"""What people write: a long hostile text takes time in proportion to its length, or is refused unread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.blocks.answer import answer_messages
+from bot.blocks.base import Audience, OutgoingMessage
+from bot.blocks.elements import markdown, section
+from bot.blocks.fallback_text import fallback_text
+from bot.blocks.gate import seal
+from bot.blocks.paging import pages
+from bot.blocks.plain import plain as without_blocks
+from bot.blocks.results import results_messages
+from bot.blocks.sources import address_of, titled
+from bot.commands import COMMANDS
+from bot.commands.base import Command
+from bot.commands.notices import searching_message
+from bot.commands.options import Grammar, asks_for_help, parse_options
+from bot.commands.slash import route
+from bot.commands.threads import BY_MENTION, notice, routed
+from bot.commands.timing import beginning, read_days
+from bot.commands.wishes import read_wish
+from bot.commands.words import plain, split
+from bot.digests.runs import read as read_run
+from bot.errors import UsageError
+from bot.listeners.messages import read
+from perplexity.filters import parse_domain, parse_domains
+from perplexity.queries import LONGEST_PROMPT, LONGEST_QUERY
+from perplexity.types import Answer, Query, SearchResults, Source
+from tests.fakes.linear import SIGNS, Shape, assert_linear, shapes
+
+BY_NAME = {command.name: command for command in COMMANDS}
+LIMITS = {"ask": LONGEST_PROMPT, "search": LONGEST_QUERY, "news": LONGEST_QUERY, "deepdive": LONGEST_QUERY} | {
+    "watch": LONGEST_QUERY
+}
+WIDE = Grammar(
+    options=tuple({option.name: option for command in COMMANDS for option in command.options}.values()),
+    longest=10_000_000,
+)
+"""All options of all commands, and no limit."""
+
+
+def received(text: str) -> object:
+    """Read an event, of an app whose id is known and of one whose id is not."""
+    event = {"type": "app_mention", "channel": "C1", "user": "U2", "ts": "1.2", "text": text}
+    known = {"authorizations": [{"is_bot": True, "user_id": "U1"}]}
+    return read({"team_id": "T1", "event": event}), read({"team_id": "T1", "event": event} | known)
+
+
+def answered(text: str) -> object:
+    source = Source(number=1, title=text[:500], url="https://a.example/1")
+    return answer_messages(Answer(text=text, sources=(source,), provider="P"), audience=Audience.ASKER)
+
+
+def found(text: str) -> object:
+    sources = (Source(number=1, title=text, url=f"https://a.example/{text[:3000]}", snippet=text),)
+    return results_messages(
+        SearchResults(results=sources, provider="P"), query=Query(text="q"), audience=Audience.ASKER
+    )
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    "split": split,
+    "plain": plain,
+    "options": lambda text: parse_options(text, WIDE),
+    "option values": lambda text: parse_options(f"--domain {text} --after {text} --n {text} {text}", WIDE),
+    "help": asks_for_help,
+    "route": lambda text: route("/pplx", text, COMMANDS),
+    "route help": lambda text: route("/pplx", f"help {text}", COMMANDS),
+    "routed": routed,
+    "event": received,
+    "searching": lambda text: searching_message("ask", text),
+    "wish": lambda text: read_wish(f"tech {text} monday 9:00"),
+    "wish behind": lambda text: read_wish(f"tech monday 9:00 {text}"),
+    "wish in quotes": lambda text: read_wish(f'tech "{text}" monday 9:00', silence=[text]),
+    "timing": beginning,
+    "days": read_days,
+    "domain": parse_domain,
+    "domains": lambda text: parse_domains(text.split()),
+    "run": read_run,
+    **{f"parse {command.name}": command.parse for command in COMMANDS},
+    "notice ask": lambda text: notice(text, BY_NAME["ask"], BY_MENTION),
+    "notice deepdive": lambda text: notice(text, BY_NAME["deepdive"], BY_MENTION),
+}
+RENDERERS: dict[str, Callable[[str], object]] = {
+    "answer": answered,
+    "results": found,
+    "pages": lambda text: pages(text, ["https://a.example/1"]),
+    "fallback text": lambda text: fallback_text([markdown(text)]),
+    "fallback of a section": lambda text: fallback_text([section(text)]),
+    "without blocks": lambda text: without_blocks(OutgoingMessage(text="", blocks=(markdown(text), section(text)))),
+    "gate": lambda text: seal(OutgoingMessage(text=text, blocks=(markdown(text), section(text)))),
+    "title": lambda text: titled(Source(number=1, title=text, url=text)),
+    "address": lambda text: address_of(Source(number=1, title="", url=f"http://{text}.com")),
+}
+NAMES = "".join(map(chr, range(0x4E00, 0x4E00 + 6_000)))
+WRITTEN = [*SIGNS, Shape("--a", "='"),
+           Shape("tech on monday ", "on ", "9:00"), Shape("", " ", "<@U1> x"), Shape("<@U1>", " ", "x"),
+           Shape("9:00", "/&"), Shape("--domain ", "a.com, "), Shape("--domain a.com,", "b.com,"),
+           Shape("x ", "—abcdefg "), Shape("", NAMES), Shape("--domain ", NAMES),
+           Shape("<!date^1^a|", " ", ">")]  # fmt: skip
+RENDERED = [
+    *SIGNS,
+    *shapes("\ufdd0\ufdd2\ufdef", "a [1]", "[1][9]", "| a | b |\n|---|---|\n", "|a|b|\n|-|-|\n" + "|c\n" * 30),
+    Shape("|a|b|\n|-|-|\n", "|c\n"), Shape("", "x", "\n|-|\n"), Shape("| a |\n|---|\n", "| b | c "),
+    Shape("- ", "- "), Shape("", "> - "), Shape("- a\n", "  - b\n"), Shape("", "> a\n"), Shape("1. a\n", "a\n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_what_people_write_is_read_in_linear_time(name: str) -> None:
+    for shape in WRITTEN:
+        assert_linear(READERS[name], shape)
+
+
+@pytest.mark.parametrize("name", RENDERERS)
+def test_what_services_write_is_rendered_in_linear_time(name: str) -> None:
+    # From the size on at which a text is parted, which takes longer than to leave it whole.
+    for shape in RENDERED:
+        assert_linear(RENDERERS[name], shape, short=11_000, long=33_000)
+
+
+@pytest.mark.parametrize("work", [answered, lambda text: pages(text, ["https://a.example/1"])], ids=["answer", "pages"])
+def test_a_tables_empty_cells_cost_nothing(work: Callable[[str], object]) -> None:
+    """Such a table has as many columns as it has rows."""
+
+    def square(text: str) -> object:
+        side = len(text) // 6
+        return work("\n".join(["|a" * side, "|-" * side, *["|c"] * side]))
+
+    def headed(text: str) -> object:
+        side = len(text) // 2
+        return work("\n".join([f"|{'a' * side}|b|", "|-|-|", *["|c"] * (side // 3)]))
+
+    for made in (square, headed):
+        assert_linear(made, Shape("", "x"))
+
+
+@given(st.lists(st.sampled_from(SIGNS), min_size=1, max_size=5), st.sampled_from(sorted(BY_NAME)))
+@settings(max_examples=60, deadline=None)
+def test_any_mixture_is_read_in_linear_time(mixed: list[Shape], name: str) -> None:
+    repeated = "".join(shape.repeated for shape in mixed)
+
+    assert_linear(lambda text: parse_options(text, WIDE), Shape("", repeated))
+    assert_linear(BY_NAME[name].parse, Shape("", repeated))
+    assert_linear(split, Shape("", repeated))
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_a_text_that_is_too_long_is_refused_before_it_is_read(name: str) -> None:
+    started = time.process_time()
+
+    with pytest.raises(UsageError) as caught:
+        BY_NAME[name].parse("='" * 500_000)
+
+    assert time.process_time() - started < 0.05
+    assert "1,000,000 characters" in caught.value.problem
+    assert f"{LIMITS[name]:,}" in caught.value.problem
+
+
+@pytest.mark.parametrize(("name", "before"), [("ask", ""), ("search", ""), ("news", "tech "), ("deepdive", "")])
+def test_a_text_of_the_longest_length_is_taken_with_its_options(name: str, before: str) -> None:
+    command: Command[Any, Any] = BY_NAME[name]
+    text = ("&lt;a&gt; &amp; " * LIMITS[name])[: 16 * (LIMITS[name] // 6)]
+
+    command.parse(f"{before}{text} --public")
+
+
+def test_a_mention_that_is_too_long_is_told_so() -> None:
+    shown = notice("a " * 60_000, BY_NAME["ask"], BY_MENTION)
+
+    assert shown is not None
+    assert "120,000 characters" in shown.text
+    assert "100,000" in shown.text
+
+
+def test_only_the_first_equals_sign_of_a_word_opens_a_value() -> None:
+    first, second = "--a='b c'", "--a==' x"
+
+    assert [word.text for word in split(f"{first} {second}' y")] == [first, "--a=='", "x'", "y"]
