@@ -8,8 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from bot.blocks.base import Block
 from bot.commands.slash import SlashCommand
 from bot.playground import payloads, tickets
+from bot.playground.bodies import BadInput, blocks_of, text_of, ts_of
 from bot.playground.payloads import Click
 from bot.playground.sender import AckError, Sender
 from bot.playground.tickets import Ticket
@@ -34,12 +36,14 @@ class Conversation:
         sender: Sender,
         commands: Sequence[SlashCommand],
         response_base: str,
+        secret: str,
         clock: Callable[[], float],
     ) -> None:
         self._timeline = timeline
         self._sender = sender
         self._names = [command.name for command in commands]
         self._response_base = response_base
+        self._secret = secret
         self._clock = clock
         self._uses = tickets.Uses(clock=clock)
         self._lines: dict[str, str] = {}
@@ -69,8 +73,12 @@ class Conversation:
             self._whisper(channel, f"This button failed with the error “{error}”")
 
     def respond(self, token: str, payload: Mapping[str, Any]) -> None:
-        """Take what was posted to a response_url; raises `ClosedError` with Slack's word when it is not taken."""
-        ticket = tickets.decode(token)
+        """Show what was posted to a response_url.
+
+        Raises `ClosedError`, with Slack's error name, if the address is closed, and BadInput if it is not a message.
+        """
+        ticket = tickets.decode(token, secret=self._secret)
+        read_message(payload)
         self._uses.take(ticket)
         if payload.get("delete_original"):
             self._timeline.remove(ticket.channel, ticket.original)
@@ -102,11 +110,11 @@ class Conversation:
             response_url=self._response_url(ticket),
         )
         try:
-            answer = await self._sender.send(form)
+            self._show_ack(ticket, await self._sender.send(form))
         except AckError as error:
             self._whisper(channel, f"{name} failed with the error “{error}”")
-        else:
-            self._show_ack(ticket, answer)
+        except BadInput:
+            self._whisper(channel, f"{name} failed with the error “invalid_payload”")
 
     def _show_ack(self, ticket: Ticket, answer: Mapping[str, Any]) -> None:
         """Show what the ack says, unless a fast answer stands in its place already."""
@@ -122,8 +130,8 @@ class Conversation:
         if line is not None:
             self._timeline.put(_message(ticket.channel, self._timeline.next_ts(), Author.YOU, line))
         ts = ticket.original if replaces else self._timeline.next_ts()
-        message = _message(ticket.channel, ts, Author.APP, str(payload.get("text") or ""))
-        blocks, thread_ts = tuple(payload.get("blocks") or ()), payload.get("thread_ts")
+        text, blocks, thread_ts = read_message(payload)
+        message = _message(ticket.channel, ts, Author.APP, text)
         self._timeline.put(replace(message, blocks=blocks, private=private, thread_ts=thread_ts))
 
     def _ticket(self, channel: Channel, *, original: str, private: bool) -> Ticket:
@@ -132,7 +140,7 @@ class Conversation:
         return Ticket(channel=channel.id, original=original, trigger=trigger, issued=now, private=private)
 
     def _response_url(self, ticket: Ticket) -> str:
-        return self._response_base + tickets.encode(ticket)
+        return self._response_base + tickets.encode(ticket, secret=self._secret)
 
     def _remember(self, ticket: Ticket, line: str) -> None:
         self._lines[ticket.trigger] = line
@@ -144,8 +152,13 @@ class Conversation:
         self._timeline.put(replace(message, private=True, thread_ts=thread_ts))
 
 
+def read_message(payload: Mapping[str, Any]) -> tuple[str, tuple[Block, ...], str | None]:
+    """Return the text, the blocks and the thread of a message. Raises BadInput."""
+    return text_of(payload, "text"), blocks_of(payload.get("blocks")), ts_of(payload, "thread_ts")
+
+
 def _is_new(payload: Mapping[str, Any]) -> bool:
-    """Tell whether an answer is a message of its own, which is private unless it says otherwise."""
+    """Return whether an answer is a message of its own, which is private unless it says otherwise."""
     return not payload.get("replace_original")
 
 

@@ -14,6 +14,9 @@ from bot.playground.timeline import Change, Timeline
 
 HEARTBEAT_SECONDS = 15.0
 
+_LONGEST_REVISION = 15
+"""Digits; what is longer was never sent."""
+
 
 async def stream(
     timeline: Timeline,
@@ -28,7 +31,8 @@ async def stream(
     An id is `<boot>-<revision>`; one from an earlier life of the process counts as none.
     """
     boot, _, number = last_event_id.partition("-")
-    seen = int(number) if boot == timeline.boot and number.isdecimal() else 0
+    known = boot == timeline.boot and number.isascii() and number.isdecimal() and len(number) <= _LONGEST_REVISION
+    seen = int(number) if known else 0
     yield _frame("hello", {**hello, "boot": timeline.boot}, f"{timeline.boot}-{seen}")
     while not closing.is_set():
         for change in timeline.since(seen):

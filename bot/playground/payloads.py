@@ -133,6 +133,7 @@ def find_element(blocks: tuple[Block, ...], *, block_id: str, action_id: str) ->
     """Find a button by its block and its own id, among the elements of a block or as a section's accessory."""
     for block in blocks:
         if block.get("block_id") == block_id:
-            candidates = [*block.get("elements", ()), block.get("accessory") or {}]
-            return next((e for e in candidates if e.get("action_id") == action_id), None)
+            elements = block.get("elements")
+            candidates = [*(elements if isinstance(elements, list) else ()), block.get("accessory")]
+            return next((e for e in candidates if isinstance(e, dict) and e.get("action_id") == action_id), None)
     return None

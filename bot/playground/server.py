@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 from aiohttp import web
 
 from bot.commands.slash import SlashCommand
-from bot.playground import doors, handbook, live, payloads, tickets, workspace
+from bot.playground import bodies, doors, handbook, live, payloads, tickets, workspace
 from bot.playground.conversation import Conversation
 from bot.playground.payloads import Click
 from bot.playground.sender import Sender
+from bot.playground.signing import FORM, JSON
 from bot.playground.timeline import Author, Message, Timeline
 from bot.playground.web_api import WebApi
 from bot.playground.workspace import Channel
 
 STATIC = Path(__file__).parent / "static"
 PREFIX = "/playground"
+
+MOST_STREAMS = 50
+"""How many pages are kept up to date at once."""
+
+ONLY_THE_PAGE = "Only the playground's own page may do this."
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -33,7 +39,8 @@ class Playground:
 
     `origin` is where the app and these routes are reached, such as `http://127.0.0.1:3000`; the app's Slack API base is
     `<origin>/playground/api/`. `clock` gives seconds since 1970. `pages` holds Markdown texts by path, served under
-    `<origin>/playground/docs/`. Unless `allow_any_host`, only loopback names are served.
+    `<origin>/playground/docs/`. Unless `allow_any_host`, only loopback names are served. The `signing_secret` also
+    signs the response_urls: if it is the same after a restart, earlier ones stay valid.
     """
 
     def __init__(
@@ -58,9 +65,12 @@ class Playground:
             sender=self._sender,
             commands=commands,
             response_base=f"{origin}{PREFIX}/response/",
+            secret=signing_secret,
             clock=clock,
         )
         self._closing = asyncio.Event()
+        self._files = {path.name: path for path in STATIC.iterdir() if path.is_file()}
+        self._following: set[asyncio.Transport] = set()
 
     def routes(self) -> list[web.RouteDef]:
         """Return every route, all under /playground but for the redirect from `/`."""
@@ -70,11 +80,11 @@ class Playground:
             web.get(PREFIX + "/static/{name}", self._guarded(self._static)),
             web.get(PREFIX + "/docs/{path:.+}", self._guarded(self._docs)),
             web.get(PREFIX + "/events", self._guarded(self._events)),
-            web.post(PREFIX + "/say", self._guarded(_from_page(self._say))),
-            web.post(PREFIX + "/click", self._guarded(_from_page(self._click))),
-            web.get(PREFIX + "/api/{method}", self._guarded(self._call)),
-            web.post(PREFIX + "/api/{method}", self._guarded(self._call)),
-            web.post(PREFIX + "/response/{token}", self._guarded(self._respond)),
+            web.post(PREFIX + "/say", self._guarded(self._from_page(self._say))),
+            web.post(PREFIX + "/click", self._guarded(self._from_page(self._click))),
+            web.get(PREFIX + "/api/{method}", self._guarded(self._from_app(self._call))),
+            web.post(PREFIX + "/api/{method}", self._guarded(self._from_app(self._call))),
+            web.post(PREFIX + "/response/{token}", self._guarded(self._from_app(self._respond))),
         ]
 
     async def close(self) -> None:
@@ -90,6 +100,37 @@ class Playground:
 
         return guarded
 
+    def _from_page(self, handler: Callable[[dict[str, Any], Channel], Awaitable[web.Response]]) -> Handler:
+        """Wrap a handler for the page itself only; it gets the JSON body and the channel that the body names."""
+
+        async def from_page(request: web.Request) -> web.StreamResponse:
+            if not self._is_same_origin(request):
+                return web.Response(status=403, text=ONLY_THE_PAGE)
+            try:
+                body = bodies.json_object(await bodies.read_body(request))
+                channel = workspace.CHANNELS.get(bodies.text_of(body, "channel"))
+                if channel is None:
+                    return web.Response(status=400, text="There is no such channel.")
+                return await handler(body, channel)
+            except bodies.BadInput as bad:
+                return web.Response(status=400, text=f"This was not sent. {bad}.")
+
+        return from_page
+
+    def _from_app(self, handler: Handler) -> Handler:
+        """Wrap a handler for programs, which send no Origin; refuse pages from other sites."""
+
+        async def from_app(request: web.Request) -> web.StreamResponse:
+            if doors.is_from_browser(request.headers) and not self._is_same_origin(request):
+                return web.Response(status=403, text=ONLY_THE_PAGE)
+            return await handler(request)
+
+        return from_app
+
+    def _is_same_origin(self, request: web.Request) -> bool:
+        forwarded = request.headers.get("X-Forwarded-Proto") if self._allow_any_host else None
+        return doors.is_same_origin(request.headers, scheme=forwarded or request.scheme)
+
     async def _home(self, _: web.Request) -> web.StreamResponse:
         return web.Response(status=302, headers={"Location": PREFIX})
 
@@ -97,8 +138,8 @@ class Playground:
         return web.FileResponse(STATIC / "index.html", headers={**doors.SAFE_HEADERS, "Cache-Control": "no-cache"})
 
     async def _static(self, request: web.Request) -> web.StreamResponse:
-        path = STATIC / request.match_info["name"]
-        if path.parent != STATIC or not path.is_file():
+        path = self._files.get(request.match_info["name"])
+        if path is None:
             return web.Response(status=404)
         return web.FileResponse(path, headers={**doors.SAFE_HEADERS, "Cache-Control": "no-cache"})
 
@@ -110,17 +151,32 @@ class Playground:
         return web.Response(text=html, content_type="text/html", headers=doors.SAFE_HEADERS)
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
+        if not doors.may_follow(request.headers):
+            return web.Response(status=403, text=ONLY_THE_PAGE)
+        # This notices a closed page at once; the stream notices it only when it writes again.
+        if sum(not transport.is_closing() for transport in self._following) >= MOST_STREAMS:
+            return web.Response(status=429, text="Too many pages are open. Close one, then reload this one.")
+        if (transport := request.transport) is None:
+            return web.Response(status=400)
+        self._following.add(transport)
+        try:
+            return await self._follow(request)
+        finally:
+            self._following.discard(transport)
+
+    async def _follow(self, request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
-        await response.prepare(request)
         frames = live.stream(
             self._timeline,
             last_event_id=request.headers.get("Last-Event-ID", ""),
             hello=self._hello(),
             closing=self._closing,
         )
-        async with aclosing(frames):
-            async for frame in frames:
-                await response.write(frame)
+        with suppress(ConnectionError):  # the page was closed
+            await response.prepare(request)
+            async with aclosing(frames):
+                async for frame in frames:
+                    await response.write(frame)
         return response
 
     def _hello(self) -> dict[str, Any]:
@@ -133,15 +189,14 @@ class Playground:
         }
 
     async def _say(self, body: dict[str, Any], channel: Channel) -> web.Response:
-        thread = body.get("thread_ts")
-        await self._conversation.say(
-            str(body.get("text", "")), channel=channel, thread_ts=str(thread) if thread else None
-        )
+        text, thread_ts = bodies.text_of(body, "text"), bodies.ts_of(body, "thread_ts")
+        await self._conversation.say(text, channel=channel, thread_ts=thread_ts)
         return web.Response(status=204)
 
     async def _click(self, body: dict[str, Any], channel: Channel) -> web.Response:
-        message = self._timeline.find(channel.id, str(body.get("ts"))) or _as_the_page_shows(body, channel)
-        block_id, action_id = str(body.get("block_id")), str(body.get("action_id"))
+        shown = _as_the_page_shows(body, channel)
+        message = self._timeline.find(channel.id, shown.ts) or shown
+        block_id, action_id = bodies.text_of(body, "block_id"), bodies.text_of(body, "action_id")
         element = payloads.find_element(message.blocks, block_id=block_id, action_id=action_id)
         if element is None:
             return web.Response(status=409, text="That button is gone.")
@@ -152,64 +207,44 @@ class Playground:
     async def _call(self, request: web.Request) -> web.StreamResponse:
         try:
             arguments = {**request.query, **await _arguments(request)}
-        except ValueError:
-            return web.json_response({"ok": False, "error": "invalid_json"})
+        except bodies.BadInput:
+            return web.json_response({"ok": False, "error": "invalid_json"}, status=400)
         token = request.headers.get("Authorization", "").removeprefix("Bearer ") or str(arguments.get("token", ""))
         return web.json_response(self._api.call(request.match_info["method"], arguments, token=token))
 
     async def _respond(self, request: web.Request) -> web.StreamResponse:
         try:
-            payload = await _json_object(request)
+            payload = bodies.json_object(await bodies.read_body(request))
             if not any(payload.get(field) for field in ("text", "blocks", "delete_original")):
                 return web.Response(status=400, text="no_text")
             self._conversation.respond(request.match_info["token"], payload)
-        except ValueError:
+        except bodies.BadInput:
             return web.Response(status=400, text="invalid_payload")
         except tickets.ClosedError as closed:
             return web.Response(status=404, text=str(closed))
         return web.Response(text="ok")
 
 
-def _from_page(handler: Callable[[dict[str, Any], Channel], Awaitable[web.Response]]) -> Handler:
-    """Let only the page itself reach a handler, which gets the JSON body and the channel it names."""
-
-    async def from_page(request: web.Request) -> web.StreamResponse:
-        if not doors.is_same_origin(request.headers):
-            return web.Response(status=403, text="Only the playground's own page may do this.")
-        try:
-            body = await _json_object(request)
-        except ValueError:
-            return web.Response(status=400, text="A JSON object is expected.")
-        channel = workspace.CHANNELS.get(str(body.get("channel")))
-        if channel is None:
-            return web.Response(status=400, text="There is no such channel.")
-        return await handler(body, channel)
-
-    return from_page
-
-
-async def _json_object(request: web.Request) -> dict[str, Any]:
-    """Read a JSON object; raises ValueError for anything else."""
-    body = json.loads(await request.read())
-    if not isinstance(body, dict):
-        raise ValueError("not an object")
-    return body
-
-
 async def _arguments(request: web.Request) -> dict[str, Any]:
     """Read the arguments of a Web API call, which may come as JSON or as a form."""
-    if request.content_type == "application/json":
-        return await _json_object(request) if request.can_read_body else {}
-    return dict(await request.post())
+    body = await bodies.read_body(request)
+    if request.content_type == JSON:
+        return bodies.json_object(body) if body else {}
+    if request.content_type != FORM:
+        return {}
+    try:
+        return dict(parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=100))
+    except ValueError:
+        raise bodies.BadInput("body: it must be a form in UTF-8") from None
 
 
 def _as_the_page_shows(body: dict[str, Any], channel: Channel) -> Message:
     """Rebuild a message that only the page remembers, because the process was restarted since."""
     return Message(
         channel=channel.id,
-        ts=str(body.get("ts")),
+        ts=bodies.ts_of(body, "ts") or "0.0",
         author=Author.APP,
-        text=str(body.get("text", "")),
-        blocks=tuple(body.get("blocks") or ()),
+        text=bodies.text_of(body, "text"),
+        blocks=bodies.blocks_of(body.get("blocks")),
         private=bool(body.get("private")),
     )

@@ -1,14 +1,24 @@
-"""What a response_url stands for, held in the address itself so that it outlives a restart of the process."""
+"""Encodes what a response_url is for in the address itself, so that it survives a restart of the process.
+
+The address is signed, so that the playground accepts only addresses that it issued.
+"""
 
 from __future__ import annotations
 
 import base64
+import hashlib
+import hmac
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 LIFETIME_SECONDS = 30 * 60
 MAX_USES = 5
+
+TRACKED = 1000
+"""The most addresses whose uses are counted; the oldest are forgotten first."""
+
+_SIGNATURE_BYTES = hashlib.sha256().digest_size
 
 
 class ClosedError(Exception):
@@ -29,23 +39,30 @@ class Ticket:
     private: bool = True
 
 
-def encode(ticket: Ticket) -> str:
-    """Write a ticket as one segment of a path."""
+def encode(ticket: Ticket, *, secret: str) -> str:
+    """Write a ticket, signed with a secret, as one segment of a path."""
     packed = json.dumps(asdict(ticket), separators=(",", ":")).encode()
-    return base64.urlsafe_b64encode(packed).decode().rstrip("=")
+    return base64.urlsafe_b64encode(_signature(packed, secret) + packed).decode().rstrip("=")
 
 
-def decode(token: str) -> Ticket:
-    """Read a ticket; raises `ClosedError` for anything that `encode` did not write."""
+def decode(token: str, *, secret: str) -> Ticket:
+    """Read a ticket; raises `ClosedError` for anything that `encode` did not write with the same secret."""
     try:
-        values = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
-        ticket = Ticket(**values)
-    except (ValueError, TypeError, RecursionError):
+        signed = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
+    except ValueError:
         raise ClosedError("invalid_url") from None
-    texts = (ticket.channel, ticket.original, ticket.trigger)
-    if not (all(isinstance(text, str) for text in texts) and isinstance(ticket.issued, (int, float))):
+    signature, packed = signed[:_SIGNATURE_BYTES], signed[_SIGNATURE_BYTES:]
+    if not hmac.compare_digest(signature, _signature(packed, secret)):
         raise ClosedError("invalid_url")
-    return ticket
+    try:
+        return Ticket(**json.loads(packed))
+    except (ValueError, TypeError):  # of another version
+        raise ClosedError("invalid_url") from None
+
+
+def _signature(packed: bytes, secret: str) -> bytes:
+    """Return the signature of a ticket; no signature of a request, which begins with a version, is ever one."""
+    return hmac.new(secret.encode(), b"response_url:" + packed, hashlib.sha256).digest()
 
 
 class Uses:
@@ -58,10 +75,13 @@ class Uses:
     def take(self, ticket: Ticket) -> None:
         """Spend one use; raises `ClosedError` with Slack's word when the address is too old or used up."""
         now = self._clock()
-        if now - ticket.issued > LIFETIME_SECONDS:
+        if not abs(now - ticket.issued) <= LIFETIME_SECONDS:  # also for what is no number
             raise ClosedError("expired_url")
         self._used = {key: use for key, use in self._used.items() if now - use[1] <= LIFETIME_SECONDS}
         count = self._used.get(ticket.trigger, (0, ticket.issued))[0]
         if count >= MAX_USES:
             raise ClosedError("used_url")
+        self._used.pop(ticket.trigger, None)
         self._used[ticket.trigger] = (count + 1, ticket.issued)
+        if len(self._used) > TRACKED:
+            del self._used[next(iter(self._used))]

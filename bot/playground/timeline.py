@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -14,6 +15,12 @@ from bot.playground import workspace
 
 KEPT = 1000
 """How many messages are remembered; the oldest are forgotten first."""
+
+KEPT_BYTES = 16 * 1024 * 1024
+"""About how much memory they take together."""
+
+_BYTES_A_VALUE = 64
+"""About what Python needs for one value beside its characters."""
 
 
 class Author(StrEnum):
@@ -73,6 +80,8 @@ class Timeline:
     def __init__(self, *, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._changes: dict[tuple[str, str], Change] = {}
+        self._sizes: dict[tuple[str, str], int] = {}
+        self._size = 0
         self._changed = asyncio.Event()
         self._last_microseconds = 0
         self.revision = 0
@@ -115,12 +124,26 @@ class Timeline:
 
     def _record(self, channel: str, ts: str, message: Message | None) -> None:
         self.revision += 1
-        self._changes.pop((channel, ts), None)
+        self._forget((channel, ts))
         self._changes[channel, ts] = Change(revision=self.revision, channel=channel, ts=ts, message=message)
-        if len(self._changes) > KEPT:
-            del self._changes[next(iter(self._changes))]
+        self._sizes[channel, ts] = _size(message)
+        self._size += self._sizes[channel, ts]
+        while len(self._changes) > KEPT or (self._size > KEPT_BYTES and len(self._changes) > 1):
+            self._forget(next(iter(self._changes)))
         self._changed.set()
         self._changed = asyncio.Event()
+
+    def _forget(self, place: tuple[str, str]) -> None:
+        self._changes.pop(place, None)
+        self._size -= self._sizes.pop(place, 0)
+
+
+def _size(message: Message | None) -> int:
+    """Return about how many bytes a message takes in memory."""
+    if message is None:
+        return _BYTES_A_VALUE
+    written = json.dumps([message.text, message.blocks, message.metadata])
+    return len(written) + _BYTES_A_VALUE * sum(map(written.count, ",:[{"))
 
 
 def _identified(blocks: tuple[Block, ...]) -> Iterator[Block]:

@@ -6,12 +6,13 @@ A new method is one function and one line in `METHODS`. https://docs.slack.dev/r
 from __future__ import annotations
 
 import hmac
-import json
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bot.playground import workspace
+from bot.playground.bodies import BadInput, blocks_of, json_value, text_of, ts_of
 from bot.playground.timeline import Author, Message, Timeline
 
 Arguments = Mapping[str, Any]
@@ -26,7 +27,7 @@ class WebApi:
     """Answers method calls out of the timeline."""
 
     timeline: Timeline
-    bot_token: str
+    bot_token: str = field(repr=False)
     origin: str
 
     def call(self, method: str, arguments: Arguments, *, token: str) -> dict[str, Any]:
@@ -34,11 +35,13 @@ class WebApi:
         try:
             if method not in METHODS:
                 raise SlackError("unknown_method")
-            if not hmac.compare_digest(token.encode(), self.bot_token.encode()):
+            if not hmac.compare_digest(token.encode("utf-8", "surrogateescape"), self.bot_token.encode()):
                 raise SlackError("invalid_auth" if token else "not_authed")
             return {"ok": True, **METHODS[method](self, arguments)}
         except SlackError as error:
             return {"ok": False, "error": str(error)}
+        except BadInput:
+            return {"ok": False, "error": "invalid_arguments"}
 
 
 def _auth_test(api: WebApi, _: Arguments) -> dict[str, Any]:
@@ -83,8 +86,8 @@ def _history(api: WebApi, arguments: Arguments) -> dict[str, Any]:
 
 
 def _replies(api: WebApi, arguments: Arguments) -> dict[str, Any]:
-    channel, root = _channel(arguments), arguments.get("ts")
-    thread = [m for m in reversed(api.timeline.history(channel)) if root in {m.ts, m.thread_ts}]
+    channel, root = _channel(arguments), ts_of(arguments, "ts")
+    thread = [m for m in reversed(api.timeline.history(channel)) if root and root in {m.ts, m.thread_ts}]
     if not thread:
         raise SlackError("thread_not_found")
     return _page(thread, arguments)
@@ -119,7 +122,7 @@ def _channel(arguments: Arguments) -> str:
 def _composed(api: WebApi, arguments: Arguments) -> Message:
     """Make a message of the arguments that the posting methods share."""
     channel = _channel(arguments)
-    text, blocks = str(arguments.get("text") or ""), _decoded(arguments, "blocks", list) or []
+    text, blocks = text_of(arguments, "text"), blocks_of(_decoded(arguments, "blocks", list))
     if not text and not blocks:
         raise SlackError("no_text")
     return Message(
@@ -127,8 +130,8 @@ def _composed(api: WebApi, arguments: Arguments) -> Message:
         ts=api.timeline.next_ts(),
         author=Author.APP,
         text=text,
-        blocks=tuple(blocks),
-        thread_ts=arguments.get("thread_ts"),
+        blocks=blocks,
+        thread_ts=ts_of(arguments, "thread_ts"),
         metadata=_decoded(arguments, "metadata", dict),
     )
 
@@ -144,7 +147,9 @@ def _own_message(api: WebApi, arguments: Arguments, *, otherwise: str) -> Messag
 
 
 def _page(messages: list[Message], arguments: Arguments) -> dict[str, Any]:
-    limit = int(arguments.get("limit") or 100)
+    asked = str(arguments.get("limit") or 100)
+    if not re.fullmatch("[0-9]{1,4}", asked) or not (limit := int(asked)):
+        raise SlackError("invalid_limit")
     wanted = str(arguments.get("include_all_metadata", "")).lower() in {"true", "1"}
     shown = [message.as_slack(with_metadata=wanted) for message in messages[:limit]]
     return {"messages": shown, "has_more": len(messages) > limit, "response_metadata": {"next_cursor": ""}}
@@ -154,8 +159,8 @@ def _decoded(arguments: Arguments, name: str, kind: type) -> Any:
     """Return a structured argument, which a form carries as JSON in a string."""
     value = arguments.get(name)
     try:
-        value = json.loads(value) if isinstance(value, str) else value
-    except ValueError:
+        value = json_value(value) if isinstance(value, str) else value
+    except BadInput:
         raise SlackError("invalid_arguments") from None
     if value is not None and not isinstance(value, kind):
         raise SlackError("invalid_arguments")

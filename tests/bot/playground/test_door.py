@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
 from bot.playground import doors
@@ -54,10 +55,64 @@ async def test_another_host_is_served_when_that_is_asked_for(visitor: Visitor) -
         ({"Origin": "http://evil.example"}, 403),
         ({"Origin": "null"}, 403),
         ({"Origin": ""}, 403),
+        ({"Origin": "https://HOST"}, 403),
+        ({"Origin": "ftp://HOST"}, 403),
+        ({"Origin": "HOST"}, 403),
+        ({"Origin": "//HOST"}, 403),
+        ({"Origin": "http://HOST/"}, 403),
+        ({"Origin": "http://HOST?x"}, 403),
+        ({"Origin": "http://you@HOST"}, 403),
+        ({"Origin": "http://HOST0"}, 403),
+        ({"Origin": "http://127.0.0.1"}, 403),
+        ({"Origin": "http://127.0.0.1:1"}, 403),
+        ({"Origin": "http://HOST, http://HOST"}, 403),
+        ({"Origin": "http://["}, 403),
     ],
 )
 async def test_only_the_page_itself_may_post(visitor: Visitor, headers: dict[str, str], status: int) -> None:
-    assert await visitor.post("say", {"channel": GENERAL.id, "text": "hi"}, **headers) == status
+    sent = {name: value.replace("HOST", visitor.origin.removeprefix("http://")) for name, value in headers.items()}
+
+    assert await visitor.post("say", {"channel": GENERAL.id, "text": "hi"}, **sent) == status
+
+
+@pytest.mark.parametrize("what", ["say", "click"])
+async def test_a_post_that_names_no_origin_is_refused(visitor: Visitor, what: str) -> None:
+    for headers in ({}, {"Sec-Fetch-Site": "same-origin"}):
+        url = f"{visitor.origin}/playground/{what}"
+        async with visitor.session.post(url, json={"channel": GENERAL.id, "text": "hi"}, headers=headers) as response:
+            assert response.status == 403
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "scheme", "same"),
+    [
+        ("localhost", "http://localhost", "http", True),
+        ("localhost:80", "http://localhost", "http", True),
+        ("LOCALHOST:3000", "http://localhost:3000", "http", True),
+        ("[::1]:3000", "http://[::1]:3000", "http", True),
+        ("box.lan", "https://box.lan", "https", True),
+        ("box.lan", "https://box.lan", "http", False),
+        ("localhost:3000", "http://localhost:3001", "http", False),
+        ("localhost:3000", "http://127.0.0.1:3000", "http", False),
+        ("", "http://", "http", False),
+    ],
+)
+def test_whole_origins_are_compared(host: str, origin: str, scheme: str, same: bool) -> None:
+    headers = CIMultiDictProxy(CIMultiDict({"Host": host, "Origin": origin}))
+
+    assert doors.is_same_origin(headers, scheme=scheme) is same
+
+
+async def test_behind_tls_the_proxy_says_the_scheme(visitor: Visitor) -> None:
+    headers = {"Host": "box.lan", "Origin": "https://box.lan", "X-Forwarded-Proto": "https"}
+    for allowed, status in ((True, 204), (False, 403)):
+        async with (
+            serve(allow_any_host=allowed) as site,
+            visitor.session.post(
+                site.origin + "/playground/say", json={"channel": GENERAL.id, "text": "hi"}, headers=headers
+            ) as response,
+        ):
+            assert response.status == status
 
 
 @pytest.mark.parametrize("body", [[], "x", {}, {"channel": "C1", "text": "x"}])

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+import hmac
+from dataclasses import replace
 
 import aiohttp
 import pytest
@@ -12,8 +15,9 @@ from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from bot.playground import tickets
 from bot.playground.tickets import Ticket
+from bot.playground.workspace import GENERAL
 from tests.bot.playground.visitor import Visitor
-from tests.fakes.playground_app import Clock, PlaygroundApp, Site, serve
+from tests.fakes.playground_app import SIGNING_SECRET, Clock, PlaygroundApp, Site, serve
 
 
 @pytest.fixture
@@ -100,7 +104,7 @@ async def test_it_works_after_a_restart_and_replaces_what_the_page_still_shows(s
         await visitor.respond(f"{second.origin}/playground/response/{token}", text="late", replace_original=True)
         shown = await Visitor(session=visitor.session, origin=second.origin).shown()
 
-    assert [(m["ts"], m["text"]) for m in shown] == [(tickets.decode(token).original, "late")]
+    assert [(m["ts"], m["text"]) for m in shown] == [(tickets.decode(token, secret=SIGNING_SECRET).original, "late")]
 
 
 @given(
@@ -115,9 +119,9 @@ async def test_it_works_after_a_restart_and_replaces_what_the_page_still_shows(s
 )
 @settings(deadline=None, max_examples=100)
 def test_a_ticket_survives_its_address(ticket: Ticket) -> None:
-    token = tickets.encode(ticket)
+    token = tickets.encode(ticket, secret="s")
 
-    assert tickets.decode(token) == ticket
+    assert tickets.decode(token, secret="s") == ticket
     assert set(token) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
@@ -125,10 +129,49 @@ def test_a_ticket_survives_its_address(ticket: Ticket) -> None:
 @settings(deadline=None, max_examples=200)
 def test_a_made_up_address_is_refused_and_never_fails_otherwise(token: str) -> None:
     with pytest.raises(tickets.ClosedError, match="invalid_url"):
-        tickets.decode(token)
+        tickets.decode(token, secret="s")
 
 
-def test_a_ticket_with_values_of_the_wrong_kind_is_refused() -> None:
-    packed = base64.urlsafe_b64encode(b'{"channel": 1, "original": "1.2", "trigger": "t", "issued": "x"}').decode()
+TICKET = Ticket(channel=GENERAL.id, original="1.2", trigger="t", issued=1_700_000_000.0)
+
+
+@pytest.mark.parametrize("place", [0, 20, 41, 44, 60, 100])
+def test_a_changed_ticket_is_refused(place: int) -> None:
+    signed = bytearray(tickets.encode(TICKET, secret="s").encode())
+    signed[place] = ord("B") if signed[place] == ord("A") else ord("A")
+
     with pytest.raises(tickets.ClosedError, match="invalid_url"):
-        tickets.decode(packed)
+        tickets.decode(signed.decode(), secret="s")
+
+
+@pytest.mark.parametrize("issued", [b"1700000000.0", b"NaN", b"Infinity", b"1e999", b'"x"', b"[]"])
+async def test_an_unsigned_ticket_or_one_of_another_secret_is_refused(
+    site: Site, visitor: Visitor, issued: bytes
+) -> None:
+    packed = b'{"channel":"%s","original":"1.2","trigger":"t","private":true,"issued":%s}' % (
+        GENERAL.id.encode(),
+        issued,
+    )
+    stolen = hmac.new(b"other", b"response_url:" + packed, hashlib.sha256).digest()
+    for raw in (packed, bytes(32) + packed, stolen + packed):
+        token = base64.urlsafe_b64encode(raw).decode().rstrip("=")
+        url = f"{site.origin}/playground/response/{token}"
+        assert await visitor.respond(url, text="spam") == (404, "invalid_url")
+
+    assert await visitor.texts() == []
+
+
+@pytest.mark.parametrize("issued", [float("nan"), float("inf"), float("-inf"), 1_700_000_000.0 + 1801])
+def test_a_ticket_of_no_time_or_of_the_future_is_expired(issued: float) -> None:
+    uses = tickets.Uses(clock=lambda: 1_700_000_000.0)
+
+    with pytest.raises(tickets.ClosedError, match="expired_url"):
+        uses.take(replace(TICKET, issued=issued))
+
+
+def test_uses_are_counted_for_so_many_addresses_and_no_more() -> None:
+    uses = tickets.Uses(clock=lambda: 1_700_000_000.0)
+    for number in range(tickets.TRACKED + 10):
+        uses.take(replace(TICKET, trigger=str(number)))
+
+    assert len(uses._used) == tickets.TRACKED

@@ -1,0 +1,129 @@
+"""Reads what is posted to the playground: only plain, small JSON is accepted, from any sender."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from aiohttp import web
+from aiohttp.http import HttpProcessingError
+
+from bot.blocks.base import Block
+
+MOST_BYTES = 256 * 1024
+"""The largest body; the app's longest message has less than half of these 256 KiB."""
+
+MOST_DEPTH = 40
+MOST_BLOCKS = 50
+"""Slack's own limit: https://docs.slack.dev/reference/block-kit/blocks"""
+
+LONGEST_TEXT = 40_000
+"""Characters of a message, as in Slack: https://docs.slack.dev/reference/methods/chat.postMessage#truncating"""
+
+_LONGEST_NUMBER = 20
+_TS = re.compile(r"[0-9]{1,12}\.[0-9]{1,6}", re.ASCII)
+
+
+class BadInput(ValueError):
+    """Input that is not accepted; the message names the field and what it takes."""
+
+
+async def read_body(request: web.Request) -> bytes:
+    """Return the body as it was sent. Raises BadInput, or 413 for one that is too large."""
+    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise BadInput("Content-Encoding: compressed bodies are not accepted")
+    if (request.content_length or 0) > MOST_BYTES:
+        raise web.HTTPRequestEntityTooLarge(max_size=MOST_BYTES, actual_size=request.content_length or 0)
+    try:
+        body = await request.read()
+    except (web.RequestPayloadError, HttpProcessingError, OSError):  # malformed chunks, a connection that ended
+        raise BadInput("body: it cannot be read") from None
+    if len(body) > MOST_BYTES:
+        raise web.HTTPRequestEntityTooLarge(max_size=MOST_BYTES, actual_size=len(body))
+    return body
+
+
+def json_object(body: bytes) -> dict[str, Any]:
+    """Read a JSON object. Raises BadInput."""
+    try:
+        value = json_value(body.decode())
+    except UnicodeDecodeError:
+        raise BadInput("body: it must be UTF-8") from None
+    if not isinstance(value, dict):
+        raise BadInput("body: it must be a JSON object")
+    return value
+
+
+def json_value(text: str) -> Any:
+    """Read JSON without infinite or giant numbers, half characters and deep nesting. Raises BadInput."""
+    try:
+        value = json.loads(text, parse_constant=_refused, parse_int=_whole, parse_float=_finite)
+        for part, depth in _parts(value):
+            if depth > MOST_DEPTH:
+                raise ValueError("nested too deeply")
+            if isinstance(part, str):
+                part.encode()
+    except (ValueError, RecursionError):
+        raise BadInput("body: it must be plain JSON") from None
+    return value
+
+
+def text_of(fields: Mapping[str, Any], name: str) -> str:
+    """Return a text field, empty if it is missing. Raises BadInput."""
+    value = fields.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str) or len(value) > LONGEST_TEXT:
+        raise BadInput(f"{name}: it must be text of at most {LONGEST_TEXT} characters")
+    return value
+
+
+def ts_of(fields: Mapping[str, Any], name: str) -> str | None:
+    """Return a message's `ts`, such as "1700000000.000100"; None if it is missing. Raises BadInput."""
+    value = fields.get(name)
+    if value is None or value == "":
+        return None
+    if not isinstance(value, str) or not _TS.fullmatch(value):
+        raise BadInput(f"{name}: it must be the ts of a message, such as 1700000000.000100")
+    return value
+
+
+def blocks_of(value: object) -> tuple[Block, ...]:
+    """Return a message's blocks, none for None. Raises BadInput."""
+    if value is None:
+        return ()
+    if not isinstance(value, list) or len(value) > MOST_BLOCKS or not all(isinstance(one, dict) for one in value):
+        raise BadInput(f"blocks: they must be a list of at most {MOST_BLOCKS} objects")
+    return tuple(value)
+
+
+def _parts(value: object) -> Iterator[tuple[object, int]]:
+    """Yield a value and everything in it, each with its depth."""
+    waiting: list[tuple[object, int]] = [(value, 0)]
+    while waiting:
+        part, depth = waiting.pop()
+        yield part, depth
+        if isinstance(part, dict):
+            waiting += [(inner, depth + 1) for pair in part.items() for inner in pair]
+        elif isinstance(part, list):
+            waiting += [(inner, depth + 1) for inner in part]
+
+
+def _refused(constant: str) -> object:
+    raise ValueError(constant)
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _LONGEST_NUMBER:
+        raise ValueError("a giant number")
+    return int(digits)
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError("a giant number")
+    return number

@@ -1,0 +1,274 @@
+"""Whatever is sent to the playground, it is refused or taken: never a failure of ours, never a trace in the log."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import tracemalloc
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.playground import server
+from bot.playground.bodies import MOST_BYTES
+from bot.playground.timeline import KEPT_BYTES
+from bot.playground.web_api import METHODS
+from bot.playground.workspace import DIRECT, GENERAL, USER_ID
+from tests.bot.playground.visitor import Visitor
+from tests.fakes.playground_app import BOT_TOKEN, Site
+
+DEEP = "[" * 50_000 + "]" * 50_000
+ODD = [
+    "", "{", "[]", "null", "1", '"x"', "NaN", '{"text": NaN}', '{"text": Infinity}', '{"text": "\\ud800"}', DEEP,
+    f'{{"text": {DEEP}}}', f'{{"blocks": {"[" * 60 + "]" * 60}}}', '{"text": 1e999}', f'{{"text": {"9" * 5000}}}',
+    '{"\\udfff": "x", "text": "y"}',
+]  # fmt: skip
+BYTES = [text.encode() for text in ODD] + [
+    b"\xff\xfe",
+    b"\x00",
+    '{"text": "x"}'.encode("utf-16"),
+    b'{"text": "\xed\xa0\x80"}',
+]
+
+words = st.one_of(
+    st.text(max_size=20),
+    st.sampled_from(
+        ["/ask", "/ask x", "@Web Answers hi", "1.2", "1700000000.000001", GENERAL.id, DIRECT.id, USER_ID, "b", "a"]
+    ),
+)
+values = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), words),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(words, inner, max_size=4),
+    max_leaves=10,
+)
+names = st.sampled_from(
+    ["channel", "text", "ts", "thread_ts", "blocks", "block_id", "action_id", "private", "metadata", "user", "users",
+     "limit", "response_type", "replace_original", "delete_original", "include_all_metadata", "token"]
+)  # fmt: skip
+blocks = st.lists(
+    st.fixed_dictionaries({}, optional={"type": values, "block_id": words, "elements": values, "accessory": values})
+    | values,
+    max_size=3,
+)
+objects = st.dictionaries(names, values, max_size=6)
+bodies = st.one_of(
+    objects,
+    st.builds(
+        lambda one, other: {"channel": GENERAL.id, **one, **other}, objects, st.fixed_dictionaries({"blocks": blocks})
+    ),
+    st.builds(lambda one: {"channel": GENERAL.id, "text": "x", **one}, objects),
+)
+
+
+@pytest.fixture
+async def token(site: Site, visitor: Visitor) -> str:
+    await visitor.say("/ask bees")
+    return str(site.app.requests[0]["response_url"]).rpartition("/")[2]
+
+
+def paths(token: str) -> list[str]:
+    return ["say", "click", f"response/{token}", *(f"api/{method}" for method in (*METHODS, "none"))]
+
+
+async def sent(visitor: Visitor, path: str, **request: Any) -> int:
+    """Send a request with everything right but its body; return the status."""
+    headers = {"Authorization": f"Bearer {BOT_TOKEN}", **request.pop("headers", {})}
+    if path in {"say", "click"}:
+        headers["Origin"] = visitor.origin
+    async with visitor.session.post(f"{visitor.origin}/playground/{path}", headers=headers, **request) as response:
+        await response.read()
+        return response.status
+
+
+def traces(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.exc_info or record.levelno >= logging.ERROR]
+
+
+@pytest.mark.parametrize(
+    "content_type", ["application/json", "application/x-www-form-urlencoded", "multipart/form-data", "x"]
+)
+async def test_odd_bodies_are_refused(
+    visitor: Visitor, token: str, caplog: pytest.LogCaptureFixture, content_type: str
+) -> None:
+    for path in paths(token):
+        for body in BYTES:
+            status = await sent(visitor, path, data=body, headers={"Content-Type": content_type})
+            asked_for_json = not path.startswith("api/") or (content_type == "application/json" and body)
+            assert status == 400 if asked_for_json else status in {200, 400}, (path, body[:20])
+
+    assert traces(caplog) == []
+
+
+@given(body=bodies)
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def test_odd_fields_are_refused_or_taken(
+    visitor: Visitor, token: str, caplog: pytest.LogCaptureFixture, body: dict[str, Any]
+) -> None:
+    form = urlencode({name: value if isinstance(value, str) else json.dumps(value) for name, value in body.items()})
+    for path in paths(token):
+        assert await sent(visitor, path, json=body) < 500
+        if path.startswith("api/"):
+            form_type = {"Content-Type": "application/x-www-form-urlencoded"}
+            assert await sent(visitor, path, data=form, headers=form_type) < 500
+    assert await visitor.frames(seconds=0.02)
+
+    assert traces(caplog) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("say", {"channel": GENERAL.id, "text": ["x"]}),
+        ("say", {"channel": [GENERAL.id], "text": "x"}),
+        ("say", {"channel": GENERAL.id, "text": "x" * 40_001}),
+        ("say", {"channel": GENERAL.id, "text": "x", "thread_ts": ["1.2"]}),
+        ("say", {"channel": GENERAL.id, "text": "x", "thread_ts": "1" * 400 + ".2"}),
+        ("click", {"channel": GENERAL.id, "ts": {}, "blocks": []}),
+        ("click", {"channel": GENERAL.id, "ts": "1.2", "blocks": "x"}),
+        ("click", {"channel": GENERAL.id, "ts": "1.2", "blocks": [1]}),
+        ("click", {"channel": GENERAL.id, "ts": "1.2", "blocks": [{}] * 51}),
+        ("response/", {"text": ["x"]}),
+        ("response/", {"text": "x", "blocks": {"a": 1}}),
+        ("response/", {"text": "x", "blocks": [None]}),
+        ("response/", {"text": "x", "thread_ts": []}),
+    ],
+)
+async def test_a_field_of_the_wrong_kind_is_400(visitor: Visitor, token: str, path: str, body: dict[str, Any]) -> None:
+    assert await sent(visitor, path.replace("response/", f"response/{token}"), json=body) == 400
+
+
+@pytest.mark.parametrize("limit", ["x", "-1", "0", "1e3", "9" * 5000, "٣"])
+async def test_an_odd_limit_is_refused_as_slack_refuses_it(visitor: Visitor, limit: str) -> None:
+    url = f"{visitor.origin}/playground/api/conversations.history"
+    form = {"token": BOT_TOKEN, "channel": GENERAL.id, "limit": limit}
+    async with visitor.session.post(url, data=form) as response:
+        assert await response.json() == {"ok": False, "error": "invalid_limit"}
+
+
+@pytest.mark.parametrize("path", ["static/", "docs/", "response/", "api/", "events/"])
+@pytest.mark.parametrize("name", ["%00", "%ff", "x" * 5000, "..%2f..", quote("\u2028"), "%ed%a0%80", "."])
+async def test_odd_addresses_are_not_found(
+    visitor: Visitor, caplog: pytest.LogCaptureFixture, path: str, name: str
+) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(visitor.origin.rpartition(":")[2]))
+    writer.write(f"GET /playground/{path}{name} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+    status = int((await reader.readline()).split()[1])
+    writer.close()
+
+    assert status < 500
+    assert traces(caplog) == []
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"Authorization: Bearer \xff\xfe", b"Last-Event-ID: \xff", b"Last-Event-ID: BOOT-" + b"9" * 5000,
+        b"Last-Event-ID: BOOT-\xd9\xa3", b"Host: \xff", b"Origin: http://[", b"Origin: http://127.0.0.1:99999999",
+        b"Sec-Fetch-Site: \xff", b"Content-Encoding: gzip", b"Content-Type: \xff", b"Content-Length: 99999999",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("path", ["api/auth.test", "say", "events", "response/x"])
+async def test_odd_headers_do_no_harm(
+    site: Site, visitor: Visitor, caplog: pytest.LogCaptureFixture, path: str, header: bytes
+) -> None:
+    boot = (await visitor.frames())[0].id.partition("-")[0]
+    header = header.replace(b"BOOT", boot.encode())
+    verb = "GET" if path == "events" else "POST"
+    host = b"" if header.startswith(b"Host") else b"Host: localhost\r\n"
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(visitor.origin.rpartition(":")[2]))
+    writer.write(f"{verb} /playground/{path} HTTP/1.1\r\n".encode() + host + header + b"\r\n\r\nzz\r\n")
+    writer.write_eof()
+    line = await asyncio.wait_for(reader.readline(), 5)
+    writer.close()
+
+    assert not line.startswith(b"HTTP/1.1 5")
+    assert traces(caplog) == []
+
+
+async def test_a_body_that_is_too_large_or_compressed_is_refused(visitor: Visitor, token: str) -> None:
+    for path in paths(token):
+        assert await sent(visitor, path, data=b" " * (MOST_BYTES + 1)) == 413
+        assert await sent(visitor, path, data=b"x", headers={"Content-Encoding": "gzip"}) == 400
+
+
+async def test_tabs_that_are_closed_leave_no_trace(
+    site: Site, visitor: Visitor, client: AsyncWebClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    port = int(visitor.origin.rpartition(":")[2])
+    for request in (
+        b"GET /playground/events HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"POST /playground/api/auth.test HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n{",
+        b"GET /playground/static/renderer.js HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    ):
+        for _ in range(5):
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(request)
+            await asyncio.sleep(0.01)
+            writer.transport.abort()
+    for number in range(5):
+        await client.chat_postMessage(channel=GENERAL.id, text=str(number))
+    await visitor.frames()
+    await asyncio.sleep(0.1)
+
+    assert traces(caplog) == []
+
+
+async def test_what_is_kept_is_bounded(visitor: Visitor, token: str, site: Site) -> None:
+    nested = [{"type": "section", "fields": [[] for _ in range(20_000)]}]
+    tracemalloc.start()
+    try:
+        for number in range(60):
+            await sent(
+                visitor, "api/chat.postMessage", json={"channel": GENERAL.id, "text": "x" * 40_000, "blocks": nested}
+            )
+            await visitor.say(f"{number}" * 10_000)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert kept < 3 * KEPT_BYTES
+
+
+async def test_only_so_many_pages_are_kept_up_to_date(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "MOST_STREAMS", 1)
+    url = f"{visitor.origin}/playground/events"
+    async with visitor.session.get(url) as first, visitor.session.get(url) as second:
+        assert (first.status, second.status) == (200, 429)
+    async with asyncio.timeout(5):
+        while True:
+            async with visitor.session.get(url) as again:
+                if again.status == 200:
+                    break
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-origin"}, 403),
+        ({"Sec-Fetch-Mode": "no-cors"}, 403),
+    ],
+)
+async def test_pages_from_elsewhere_cannot_post_where_the_app_does(
+    visitor: Visitor, token: str, headers: dict[str, str], status: int
+) -> None:
+    for path in (f"response/{token}", "api/auth.test"):
+        assert await sent(visitor, path, json={"text": "x"}, headers=headers) == status
+    async with visitor.session.get(f"{visitor.origin}/playground/api/auth.test", headers=headers) as response:
+        assert response.status == status
+
+
+async def test_a_page_from_elsewhere_cannot_follow(visitor: Visitor) -> None:
+    for site, status in (("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)):
+        headers = {"Sec-Fetch-Site": site}
+        async with visitor.session.get(f"{visitor.origin}/playground/events", headers=headers) as response:
+            assert response.status == status
