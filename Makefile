@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --requir
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" pyproject.toml
 
-.PHONY: run test check format coverage lock manifest bundle clean
+.PHONY: run test check format coverage chaos chaos-short lock manifest bundle clean
 
 run: $(VENV)/local.stamp  ## serve on PORT (3000): a local page, or Slack when its tokens are set
 	@exec $(BIN)/python -m bot run
@@ -37,6 +37,12 @@ coverage: $(VENV)/dev.stamp  ## branch coverage; fails below 95 % of perplexity/
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --include='perplexity/*' --fail-under=95
 	$(BIN)/coverage report --include='bot/*' --fail-under=90
+
+chaos: $(VENV)/dev.stamp  ## break real processes under load and count; ARGS="--list" names the faults
+	$(BIN)/python -m tests.chaos $(ARGS)
+
+chaos-short: $(VENV)/dev.stamp  ## the hardest of it, in a few minutes
+	$(BIN)/python -m tests.chaos --short $(ARGS)
 
 lock: $(VENV)/dev.stamp  ## after a change of pyproject.toml; UPGRADE=--upgrade takes newer versions
 	$(LOCK) $(UPGRADE) --extra local --extra dev -o requirements-dev.txt

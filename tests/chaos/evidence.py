@@ -1,0 +1,106 @@
+"""What the stand-ins for Slack and for the providers remember, as the judge wants it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tests.chaos.judge import Call, Copy, Shows
+from tests.fakes.service import Served
+from tests.fakes.slack import FakeSlack, Post
+
+ID = re.compile(r"\bzq\d{5}\b")
+"""What every question's text holds, and its person, its response_url and its message are called."""
+
+WAITING = ("*Searching…*", "*One moment…*")
+AWAY = ("reach my database",)
+
+
+def copies(slack: FakeSlack, places: dict[str, str]) -> Iterator[Copy]:
+    """Yield what was posted by response_urls, and what stands in conversations at the end.
+
+    `places` are the questions by the `ts` of the message that asked them.
+    """
+    for post in slack.posts:
+        if post.way == "response_url":
+            yield Copy(
+                question=post.payload["token"],
+                shows=shows(post.payload),
+                at=post.at,
+                by_response_url=True,
+                heard=post.heard,
+                words=words(post.payload),
+            )
+    changed = _last_changes(slack.posts)
+    for (channel, ts), message in slack.shown.items():
+        question = places.get(message.get("thread_ts") or "") or _person_of(channel)
+        if question is not None:
+            yield Copy(
+                question=question,
+                shows=shows(message),
+                at=changed.get((channel, ts), 0.0),
+                direct=channel.startswith("D"),
+                words=words(message),
+            )
+
+
+def calls(served: Iterable[Served], *, provider: str) -> Iterator[Call]:
+    """Yield the calls that were made for a question. A call that never ended hung; that is the provider's failure."""
+    for one in served:
+        found = ID.search(one.content)
+        if found is not None:
+            yield Call(
+                question=found[0],
+                provider=provider,
+                process=process_of(one),
+                began=one.began,
+                ended=one.began if one.ended is None else one.ended,
+                failed=one.failed or one.ended is None,
+            )
+
+
+def key_of(process: str) -> str:
+    """Return the key that a process is given for the providers: it says who calls."""
+    return f"pplx-{process}"
+
+
+def process_of(served: Served) -> str:
+    """Return which process made a call, by its key."""
+    key = served.headers.get("Authorization", "").removeprefix("Bearer ") or served.headers.get(
+        "X-Subscription-Token", ""
+    )
+    return key.removeprefix("pplx-")
+
+
+def shows(message: dict[str, Any]) -> Shows:
+    """Return what a message is to its reader."""
+    seen = words(message)
+    if "retry" in _actions(message):
+        return Shows.FAILURE
+    if any(away in seen for away in AWAY):
+        return Shows.OTHER
+    if any(waiting in seen for waiting in WAITING):
+        return Shows.WAITING
+    return Shows.FAILURE if "Sorry" in seen else Shows.ANSWER
+
+
+def words(message: dict[str, Any]) -> str:
+    """Return everything a reader sees, as one string."""
+    return json.dumps(message.get("blocks") or message.get("text"), ensure_ascii=False)
+
+
+def _actions(message: dict[str, Any]) -> set[str]:
+    blocks = message.get("blocks") or []
+    return {element.get("action_id", "") for block in blocks for element in block.get("elements", [])}
+
+
+def _last_changes(posts: Iterable[Post]) -> dict[tuple[str, str], float]:
+    return {(post.payload["channel"], post.payload["ts"]): post.at for post in posts if "channel" in post.payload}
+
+
+def _person_of(channel: str) -> str | None:
+    """Return whose direct messages a channel holds."""
+    found = ID.search(channel.lower().removeprefix("du"))
+    return found[0] if found else None

@@ -1,0 +1,355 @@
+"""Every fault: what is done to the world, for how long, under how many questions."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from tests.chaos.world import Member, World, hogs
+from tests.fakes.faults import BRAVE, PERPLEXITY
+from tests.fakes.service import Fault as ServiceFault
+from tests.fakes.slack import Fault as SlackFault
+
+HANGS = ServiceFault(hang=True)
+TWO_HOURS = 7200.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scale:
+    """How long the parts of a fault take: `seconds` is the fault's own length."""
+
+    seconds: float
+    rounds: int = 1
+
+
+Strike = Callable[[World, Scale], Awaitable[None]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """One row. `strike` begins when `before` seconds of load are over, and returns when the fault is over.
+
+    `behind` are seconds of load after it, unless `load_seconds` says how long it is. `n` questions are asked in all;
+    `short` is the scale of the short form, None where that leaves the fault out. `own_server`: the database's server is
+    not shared with other faults; it has a disk of `disk_megabytes`. `alone`: nothing runs beside it. `refuses` says
+    whether questions may be refused; `kills_webs` that requests may get no answer; `back_seconds` how soon requests
+    have to be taken again.
+    """
+
+    name: str
+    about: str
+    strike: Strike
+    n: int = 500
+    full: Scale = Scale(seconds=20)
+    short: Scale | None = None
+    short_n: int = 80
+    before: float = 3.0
+    behind: float = 6.0
+    load_seconds: float | None = None
+    own_server: bool = False
+    disk_megabytes: int | None = None
+    alone: bool = False
+    refuses: bool = True
+    kills_webs: bool = False
+    back_seconds: float | None = None
+    drain_seconds: float = 120.0
+    host: str = "127.0.0.1"
+
+
+async def nothing(world: World, scale: Scale) -> None:
+    """Let everything be well."""
+    await asyncio.sleep(scale.seconds)
+
+
+async def clock_jumps(world: World, scale: Scale) -> None:
+    """Take Slack away, and put the workers' clocks an hour ahead when the questions wait for it."""
+    world.slack.lasting["*"] = SlackFault(status=503)
+    await world.load_over.wait()
+    await asyncio.sleep(2)
+    for worker in world.workers:
+        worker.send(signal.SIGUSR1)
+    await asyncio.sleep(scale.seconds)
+    world.slack.lasting.clear()
+
+
+def slack_lasts(fault: SlackFault) -> Strike:
+    """Have Slack do this to every call."""
+
+    async def strike(world: World, scale: Scale) -> None:
+        world.slack.lasting["*"] = fault
+        await asyncio.sleep(scale.seconds)
+        world.slack.lasting.clear()
+
+    return strike
+
+
+def providers_last(first: ServiceFault, second: ServiceFault | None) -> Strike:
+    """Have the first provider, and perhaps the second one, do this to every call."""
+
+    async def strike(world: World, scale: Scale) -> None:
+        world.perplexity.lasting["*"] = first
+        if second is not None:
+            world.brave.lasting["*"] = second
+        await asyncio.sleep(scale.seconds)
+        world.perplexity.lasting.clear()
+        world.brave.lasting.clear()
+
+    return strike
+
+
+def killed(which: Callable[[World], Sequence[Member]], *, pause: float = 0.0) -> Strike:
+    """Kill processes at once and start them again, so many times over the seconds."""
+
+    async def strike(world: World, scale: Scale) -> None:
+        for _ in range(scale.rounds):
+            began = time.monotonic()
+            members = which(world)
+            await asyncio.gather(*(member.kill() for member in members))
+            await asyncio.sleep(pause)
+            await asyncio.gather(*(member.start() for member in members))
+            await asyncio.sleep(max(0.0, began + scale.seconds / scale.rounds - time.monotonic()))
+
+    return strike
+
+
+async def rolled(world: World, scale: Scale) -> None:
+    """Stop and start one process after the other."""
+    for member in world.members:
+        await member.terminate()
+        await member.start()
+        await asyncio.sleep(scale.seconds / 10)
+
+
+async def suspended(world: World, scale: Scale) -> None:
+    """Have one worker stand still."""
+    await world.workers[0].suspend(scale.seconds)
+
+
+async def database_hangs(world: World, scale: Scale) -> None:
+    """Forward nothing to the database and nothing back."""
+    world.gateway.hang()
+    await asyncio.sleep(scale.seconds)
+    world.gateway.flow()
+
+
+async def database_gone(world: World, scale: Scale) -> None:
+    """Refuse every connection to the database."""
+    await world.gateway.refuse()
+    await asyncio.sleep(scale.seconds)
+    await world.gateway.accept()
+
+
+async def database_cut(world: World, scale: Scale) -> None:
+    """Cut all connections to the database, again and again."""
+    for _ in range(scale.rounds):
+        world.gateway.cut()
+        await asyncio.sleep(scale.seconds / scale.rounds)
+
+
+async def postgres_restarts(world: World, scale: Scale) -> None:
+    """Stop the server the fast way and start it again."""
+    await world.postgres.stop()
+    await world.postgres.start()
+
+
+async def postgres_crashes(world: World, scale: Scale) -> None:
+    """Kill the server and all its processes, and start it again."""
+    await world.postgres.kill()
+    await asyncio.sleep(1)
+    await world.postgres.start()
+
+
+async def postgres_stands_still(world: World, scale: Scale) -> None:
+    """Suspend the server and all its processes."""
+    await world.postgres.suspend(scale.seconds)
+
+
+async def disk_full(world: World, scale: Scale) -> None:
+    """Fill the database's disk; where it has no disk of its own, let it refuse every write for want of space."""
+    if not world.postgres.small_disk:
+        await _writes_refused(world, scale)
+        return
+    ballast = await world.postgres.fill()
+    await asyncio.sleep(scale.seconds)
+    await asyncio.to_thread(ballast.unlink)
+    await world.postgres.revive()
+
+
+async def _writes_refused(world: World, scale: Scale) -> None:
+    tables = ("questions", "procrastinate_jobs", "procrastinate_workers", "attempts")
+    raising = "BEGIN RAISE EXCEPTION USING ERRCODE = '53100', MESSAGE = 'No space left on device'; END"
+    await world.query(f"CREATE FUNCTION no_space() RETURNS trigger LANGUAGE plpgsql AS $$ {raising} $$")
+    for table in tables:
+        await world.query(
+            f"CREATE TRIGGER no_space BEFORE INSERT OR UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION no_space()"
+        )
+    await asyncio.sleep(scale.seconds)
+    await world.query("DROP FUNCTION no_space() CASCADE")
+
+
+async def two_hours_down(world: World, scale: Scale) -> None:
+    """Let no worker run for two hours: the questions are made older instead of waited for."""
+    await asyncio.gather(*(worker.terminate() for worker in world.workers))
+    await world.load_over.wait()
+    for question in world.load.questions:
+        question.late = TWO_HOURS
+        world.slack.expired.add(question.id)
+    await world.query("UPDATE questions SET received_at = received_at - interval '2 hours'")
+    await asyncio.gather(*(worker.start() for worker in world.workers))
+
+
+async def starved(world: World, scale: Scale) -> None:
+    """Keep the machine busy with other things."""
+    busy = [
+        await asyncio.create_subprocess_exec(sys.executable, "-c", "while True: pass")
+        for _ in range(3 * (os.cpu_count() or 1))
+    ]
+    with hogs(busy):
+        await asyncio.sleep(scale.seconds)
+
+
+async def names_gone(world: World, scale: Scale) -> None:
+    """Let no name resolve in the workers, and no connection be kept."""
+    for service in (world.slack, world.perplexity, world.brave):
+        service.closing = True
+    for worker in world.workers:
+        worker.send(signal.SIGUSR2)
+    await asyncio.sleep(scale.seconds)
+    for worker in world.workers:
+        worker.send(signal.SIGUSR2)
+    for service in (world.slack, world.perplexity, world.brave):
+        service.closing = False
+
+
+LIMITED = SlackFault(status=429, body='{"ok": false, "error": "ratelimited"}', headers={"Retry-After": "2"})
+
+FAULTS = (
+    Fault(name="none", about="Nothing is wrong.", strike=nothing, full=Scale(seconds=20), refuses=False),
+    Fault(
+        name="clock",
+        about="Slack is away; when the questions wait for it, the workers' clocks jump an hour ahead.",
+        strike=clock_jumps, n=100, before=0.5, behind=8.0, full=Scale(seconds=25), short=Scale(seconds=15),
+        refuses=False, load_seconds=8.0,
+    ),
+    Fault(
+        name="slack-slow",
+        about="Slack takes 6 s for every call, for 40 s.",
+        strike=slack_lasts(SlackFault(status=200, seconds=6, served=True)),
+        n=300, full=Scale(seconds=40), refuses=False, load_seconds=15.0,
+    ),
+    Fault(
+        name="slack-mute",
+        about="Slack takes what is posted and answers nothing, for 40 s.",
+        strike=slack_lasts(SlackFault(status=200, seconds=60, served=True)),
+        n=100, full=Scale(seconds=40), short=Scale(seconds=14), short_n=60, refuses=False, drain_seconds=180,
+    ),
+    Fault(
+        name="slack-reset",
+        about="Slack takes what is posted and then resets the connection, for 10 s.",
+        strike=slack_lasts(SlackFault(status=0, served=True)), full=Scale(seconds=10), refuses=False,
+    ),
+    Fault(
+        name="slack-429",
+        about="Slack answers 429 with Retry-After, for 20 s.",
+        strike=slack_lasts(LIMITED), n=150, short=Scale(seconds=14), refuses=False,
+    ),
+    Fault(
+        name="slack-500", about="Slack answers 500, for 20 s.", strike=slack_lasts(SlackFault(status=500)),
+        short=Scale(seconds=12), refuses=False,
+    ),
+    Fault(
+        name="workers-killed",
+        about="Both workers are killed 8 times and started again.",
+        strike=killed(lambda world: world.workers), full=Scale(seconds=64, rounds=8),
+        short=Scale(seconds=15, rounds=3), refuses=False,
+    ),
+    Fault(
+        name="worker-killed", about="One worker is killed; another is started after 10 s.",
+        strike=killed(lambda world: world.workers[:1], pause=10), refuses=False,
+    ),
+    Fault(
+        name="web-killed", about="One web process is killed; another is started after 5 s.",
+        strike=killed(lambda world: world.webs[:1], pause=5), kills_webs=True,
+    ),
+    Fault(
+        name="all-killed", about="All four processes are killed at once; they are started again after 5 s.",
+        strike=killed(lambda world: world.members, pause=5), kills_webs=True, short=Scale(seconds=8),
+    ),
+    Fault(
+        name="rolling", about="SIGTERM to one process after the other, each started again.", strike=rolled,
+        kills_webs=True,
+    ),
+    Fault(
+        name="worker-suspended", about="One worker stands still for 20 s (SIGSTOP, SIGCONT).", strike=suspended,
+        refuses=False, short=Scale(seconds=16),
+    ),
+    Fault(
+        name="worker-2h", about="No worker runs for two hours.", strike=two_hours_down, n=150, before=0.0,
+        load_seconds=10.0, full=Scale(seconds=0), short=Scale(seconds=0), refuses=False,
+    ),
+    Fault(
+        name="database-hangs", about="The database takes connections and answers nothing, for 20 s.",
+        strike=database_hangs, back_seconds=2.0, short=Scale(seconds=15),
+    ),
+    Fault(
+        name="database-30", about="The database is gone for 30 s.", strike=database_gone, full=Scale(seconds=30),
+        back_seconds=2.0, short=Scale(seconds=26),
+    ),
+    Fault(
+        name="database-40", about="The database is gone for 40 s.", strike=database_gone, full=Scale(seconds=40),
+        back_seconds=2.0,
+    ),
+    Fault(
+        name="database-150", about="The database is gone for 150 s.", strike=database_gone, n=103,
+        full=Scale(seconds=150), back_seconds=2.0, behind=10,
+    ),
+    Fault(
+        name="database-cut", about="All connections to the database are cut, 10 times in 20 s.", strike=database_cut,
+        full=Scale(seconds=20, rounds=10), back_seconds=2.0,
+    ),
+    Fault(
+        name="postgres-restart", about="Postgres is restarted (fast).", strike=postgres_restarts, own_server=True,
+        back_seconds=2.0,
+    ),
+    Fault(
+        name="postgres-crash", about="Postgres is killed with all its processes, and started again.",
+        strike=postgres_crashes, own_server=True, back_seconds=2.0,
+    ),
+    Fault(
+        name="disk-refused", about="Postgres refuses every write with disk_full, for 15 s.", strike=_writes_refused,
+        full=Scale(seconds=15), back_seconds=2.0,
+    ),
+    Fault(
+        name="disk-full", about="The disk of the database is full, for 15 s.", strike=disk_full, own_server=True,
+        full=Scale(seconds=15), back_seconds=2.0, disk_megabytes=400,
+    ),
+    Fault(
+        name="starved", about="Three busy programs for each core run beside it, for 20 s.", strike=starved, alone=True,
+        refuses=False,
+    ),
+    Fault(
+        name="provider-hangs", about="The first provider hangs for 15 s.", strike=providers_last(HANGS, None),
+        full=Scale(seconds=15), refuses=False,
+    ),
+    Fault(
+        name="provider-500", about="The first provider answers 500 for 15 s.",
+        strike=providers_last(PERPLEXITY["500"], None), full=Scale(seconds=15), refuses=False,
+    ),
+    Fault(
+        name="providers-500", about="Every provider answers 500 for 15 s.",
+        strike=providers_last(PERPLEXITY["500"], BRAVE["500"]), full=Scale(seconds=15), refuses=False,
+    ),
+    Fault(
+        name="streams-cut", about="The first provider cuts its answers in the middle, for 15 s.",
+        strike=providers_last(PERPLEXITY["reset mid-body"], None), full=Scale(seconds=15), refuses=False,
+    ),
+    Fault(
+        name="dns", about="No name resolves in the workers, for 15 s.", strike=names_gone, host="localhost",
+        full=Scale(seconds=15), refuses=False,
+    ),
+)  # fmt: skip

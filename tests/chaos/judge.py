@@ -1,0 +1,283 @@
+"""What the stand-ins saw, turned into figures: how many questions were lost, doubled, paid twice, told an untruth.
+
+Pure. All moments are seconds on one clock that only goes forward.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from itertools import pairwise
+from typing import TypeVar
+
+ACK_SECONDS = 3.0
+"""What Slack waits for an acknowledgement."""
+
+MARGIN_SECONDS = 1.0
+"""A process that dies this soon after an answer, or a post, came back may not have been able to write it down."""
+
+MOST_COPIES = 2
+
+EVENTS = frozenset({"mention", "im"})
+"""The surfaces whose questions Slack delivers again where they are refused."""
+
+LATE_SECONDS = 300.0
+"""From here on a direct message has to say how late it is."""
+
+HOW_LATE = re.compile(r"\b\d+\s*(?:h|hours?|min|minutes?)\b|\ban hour\b", re.IGNORECASE)
+SAID_TO_BE_DIRECT = re.compile(r"direct(?:ly| message)|here instead", re.IGNORECASE)
+SAID_TO_BE_PUBLIC = "visible to everyone"
+
+
+class Told(Enum):
+    """What a delivery was answered with."""
+
+    TAKEN = "taken"
+    REFUSED = "refused"
+    """Told that it was not taken."""
+    MAYBE = "maybe"
+    """Told that it may have been taken."""
+    NOTHING = "nothing"
+    """No answer: refused connection, cut connection, silence."""
+
+
+class Shows(Enum):
+    """What a message is to its reader."""
+
+    ANSWER = "answer"
+    FAILURE = "failure"
+    WAITING = "waiting"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delivery:
+    """One delivery of a question: when, what it was answered with, after how many seconds."""
+
+    at: float
+    seconds: float
+    told: Told
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """One question. `again` marks one that only looks whether the app is back; `late` is how old it is made to be."""
+
+    id: str
+    surface: str
+    deliveries: Sequence[Delivery]
+    again: bool = False
+    late: float = 0.0
+
+    @property
+    def taken(self) -> bool:
+        """Whether it was acknowledged as taken at least once."""
+        return any(delivery.told is Told.TAKEN for delivery in self.deliveries)
+
+    @property
+    def refused(self) -> bool:
+        """Whether it was never acknowledged as taken, and not even as perhaps taken."""
+        return not any(delivery.told in {Told.TAKEN, Told.MAYBE} for delivery in self.deliveries)
+
+    @property
+    def told_not(self) -> bool:
+        """Whether the person was told in words that it was not taken; what is said of an event is said to Slack."""
+        told = any(delivery.told is Told.REFUSED for delivery in self.deliveries)
+        return self.refused and told and self.surface not in EVENTS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copy:
+    """One message that stands at the end, or was posted by a response_url: what it shows, where, since when.
+
+    `heard`: its sender was told that it was taken. `direct`: it went to the asker as a direct message.
+    """
+
+    question: str
+    shows: Shows
+    at: float
+    by_response_url: bool = False
+    heard: bool = True
+    direct: bool = False
+    words: str = ""
+
+    @property
+    def is_outcome(self) -> bool:
+        """Whether it is the answer, or says that there is none."""
+        return self.shows in {Shows.ANSWER, Shows.FAILURE}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """One call of a provider for a question. `failed`: the provider itself did not give what was asked for."""
+
+    question: str
+    provider: str
+    process: str
+    began: float
+    ended: float
+    failed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blow:
+    """A process that was killed at a moment, or suspended from one to another."""
+
+    process: str
+    began: float
+    ended: float
+
+
+@dataclass(kw_only=True)
+class Figures:
+    """What one fault came to."""
+
+    n: int = 0
+    taken: int = 0
+    lost: list[str] = field(default_factory=list)
+    doubled: list[str] = field(default_factory=list)
+    """Questions with a copy too many that nothing excuses."""
+    doubled_excused: list[str] = field(default_factory=list)
+    copies: int = 0
+    paid_twice: list[str] = field(default_factory=list)
+    paid_twice_excused: list[str] = field(default_factory=list)
+    refused: int = 0
+    false_refusals: list[str] = field(default_factory=list)
+    late_acks: int = 0
+    slowest_ack: float = 0.0
+    direct: int = 0
+    direct_unsaid: list[str] = field(default_factory=list)
+    late_direct: int = 0
+    late_unsaid: list[str] = field(default_factory=list)
+    failures: int = 0
+    waiting: int = 0
+    """Messages that say at the end that the search is on."""
+
+    @property
+    def untrue_acks(self) -> int:
+        """Acknowledgements that said what was not so."""
+        return len(self.lost) + len(self.false_refusals)
+
+
+Item = TypeVar("Item", Copy, Call)
+
+
+def judge(asked: Iterable[Asked], copies: Iterable[Copy], calls: Iterable[Call], blows: Sequence[Blow] = ()) -> Figures:
+    """Return the figures of one fault. Each question is looked at by itself."""
+    figures = Figures()
+    shown, paid = _by_question(copies), _by_question(calls)
+    for question in asked:
+        mine = shown.get(question.id, [])
+        outcomes = [copy for copy in mine if copy.is_outcome]
+        _count_acks(figures, question, outcomes=outcomes)
+        _count_copies(figures, question, outcomes, blows)
+        _count_direct(figures, question, mine)
+        _count_calls(figures, question, paid.get(question.id, []), blows)
+        figures.waiting += sum(copy.shows is Shows.WAITING and not copy.by_response_url for copy in mine)
+    return figures
+
+
+def faults(figures: Figures, *, may_refuse: bool = True, may_be_late: bool = False) -> list[str]:
+    """Return which bars the figures do not reach, in words; `may_be_late`: acks of processes that were killed."""
+    reached = {
+        f"{len(figures.lost)} lost": not figures.lost,
+        f"{len(figures.doubled)} doubled": not figures.doubled,
+        f"{figures.copies} copies": figures.copies <= MOST_COPIES,
+        f"{len(figures.paid_twice)} paid twice": not figures.paid_twice,
+        f"{len(figures.false_refusals)} refused but answered": not figures.false_refusals,
+        f"{figures.late_acks} acks late or missing": may_be_late or not figures.late_acks,
+        f"slowest ack {figures.slowest_ack:.1f} s": figures.slowest_ack <= ACK_SECONDS,
+        f"{figures.refused} refused": may_refuse or not figures.refused,
+        f"{len(figures.direct_unsaid)} direct messages do not say why": not figures.direct_unsaid,
+        f"{len(figures.late_unsaid)} do not say how late": not figures.late_unsaid,
+    }
+    return [words for words, holds in reached.items() if not holds]
+
+
+def _by_question(items: Iterable[Item]) -> dict[str, list[Item]]:
+    found: defaultdict[str, list[Item]] = defaultdict(list)
+    for item in items:
+        found[item.question].append(item)
+    return found
+
+
+def _count_acks(figures: Figures, question: Asked, *, outcomes: Sequence[Copy]) -> None:
+    acked = [one.seconds for one in question.deliveries if one.told is not Told.NOTHING]
+    figures.slowest_ack = max([figures.slowest_ack, *acked])
+    figures.late_acks += sum(one.seconds > ACK_SECONDS for one in question.deliveries)
+    figures.taken += question.taken
+    if question.taken and not outcomes:
+        figures.lost.append(question.id)
+    if question.told_not and outcomes:
+        figures.false_refusals.append(question.id)
+    if not question.again:
+        figures.n += 1
+        # An event that was taken and not acknowledged is no refusal where its answer is there.
+        figures.refused += question.refused and not (outcomes and question.surface in EVENTS)
+    figures.failures += any(copy.shows is Shows.FAILURE for copy in outcomes)
+
+
+def _count_copies(figures: Figures, question: Asked, outcomes: Sequence[Copy], blows: Sequence[Blow]) -> None:
+    figures.copies = max(figures.copies, len(outcomes))
+    if len(outcomes) < 2:
+        return
+    first, second, *more = sorted(outcomes, key=lambda copy: copy.at)
+    excused = not more and first.by_response_url and _cut(first, second, blows)
+    (figures.doubled_excused if excused else figures.doubled).append(question.id)
+
+
+def _cut(copy: Copy, again: Copy, blows: Sequence[Blow]) -> bool:
+    """Return whether nobody may know that the post was taken: its reply was lost, or a process died before it was read.
+
+    Who posts by a response_url does not say who it is, so any process counts.
+    """
+    return not copy.heard or any(_struck(blow, copy.at, copy.at, before=again.at) for blow in blows)
+
+
+def _count_direct(figures: Figures, question: Asked, copies: Sequence[Copy]) -> None:
+    """Count the answers that were to come otherwise and came as a direct message, and what these do not say."""
+    for copy in copies:
+        if not copy.direct or copy.shows is not Shows.ANSWER or question.surface == "im":
+            continue
+        figures.direct += 1
+        quoted = question.id in copy.words
+        if not (quoted and SAID_TO_BE_DIRECT.search(copy.words)) or SAID_TO_BE_PUBLIC in copy.words:
+            figures.direct_unsaid.append(question.id)
+        if question.late >= LATE_SECONDS:
+            figures.late_direct += 1
+            if not HOW_LATE.search(copy.words.replace(question.id, "")):
+                figures.late_unsaid.append(question.id)
+
+
+def _count_calls(figures: Figures, question: Asked, calls: Sequence[Call], blows: Sequence[Blow]) -> None:
+    by_provider: defaultdict[str, list[Call]] = defaultdict(list)
+    for call in sorted(calls, key=lambda call: call.began):
+        if not call.failed:
+            by_provider[call.provider].append(call)
+    again = [pair for paid in by_provider.values() for pair in pairwise(paid)]
+    if again:
+        excused = all(_died_with(call, following, blows) for call, following in again)
+        (figures.paid_twice_excused if excused else figures.paid_twice).append(question.id)
+
+
+def _died_with(call: Call, following: Call, blows: Sequence[Blow]) -> bool:
+    """Return whether the process that made a call was killed or suspended with it in flight, before it was made again.
+
+    Two processes that live, and both ask, are not excused by one of them dying later.
+    """
+    mine = [blow for blow in blows if blow.process == call.process]
+    return any(_struck(blow, call.began, call.ended, before=following.began) for blow in mine)
+
+
+def _struck(blow: Blow, began: float, ended: float, *, before: float) -> bool:
+    """Return whether a blow fell between two moments, or just behind, and before a third."""
+    return began <= blow.ended and blow.began <= min(ended + MARGIN_SECONDS, before)
+
+
+def recovered(moments: Iterable[float], *, since: float) -> float:
+    """Return the seconds from a moment until the first of the others that is not before it; infinity for none."""
+    return min((moment - since for moment in moments if moment >= since), default=math.inf)

@@ -1,0 +1,91 @@
+"""What a message shows, whose it is and who called, read from what the stand-ins remember."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bot.commands.notices import notice_message, searching_message, too_many_open_message
+from bot.listeners import messages, slash
+from tests.chaos.evidence import calls, copies, key_of, shows
+from tests.chaos.judge import Shows, Told
+from tests.chaos.load import told_by
+from tests.fakes.service import Served
+from tests.fakes.slack import FakeSlack, Post
+
+ANSWER = {"text": "Example answer", "blocks": [{"type": "markdown", "text": "Example answer"}]}
+RETRY = {"type": "actions", "elements": [{"type": "button", "action_id": "retry"}]}
+
+
+def shown(message: Any) -> dict[str, Any]:
+    return {"text": message.text, "blocks": list(message.blocks)}
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (ANSWER, Shows.ANSWER),
+        ({"text": "plain words"}, Shows.ANSWER),
+        ({"text": "Sorry", "blocks": [RETRY]}, Shows.FAILURE),
+        (shown(searching_message("ask", "why")), Shows.WAITING),
+        (shown(searching_message("pplx", "status")), Shows.WAITING),
+        (shown(notice_message(messages.AWAY)), Shows.OTHER),
+    ],
+)
+def test_what_a_message_shows(message: dict[str, Any], expected: Shows) -> None:
+    assert shows(message) is expected
+
+
+def test_what_an_ack_says() -> None:
+    refused = too_many_open_message([("ask", "why", 1.0)]).text
+    said = [searching_message("ask", "why").text, refused, slash.AWAY]
+
+    assert [told_by(text) for text in said] == [Told.TAKEN, Told.REFUSED, Told.MAYBE]
+
+
+def test_messages_belong_to_who_asked_by_url_by_thread_and_by_person() -> None:
+    slack = FakeSlack()
+    slack.posts.append(Post(way="response_url", payload=ANSWER | {"token": "zq00001"}, at=1.0, heard=False))
+    for ts, channel, thread in (("2.0", "C1", "1.5"), ("3.0", "DUZQ00003", None), ("4.0", "C1", "9.9")):
+        message = ANSWER | {"channel": channel, "ts": ts, "thread_ts": thread}
+        slack.posts.append(Post(way="chat.postMessage", payload=message, at=float(ts)))
+        slack.shown[channel, ts] = message
+
+    found = list(copies(slack, {"1.5": "zq00002"}))
+
+    assert [(one.question, one.at, one.direct, one.heard) for one in found] == [
+        ("zq00001", 1.0, False, False),
+        ("zq00002", 2.0, False, True),
+        ("zq00003", 3.0, True, True),
+    ]
+
+
+def test_an_update_in_place_is_one_copy_of_the_moment_of_the_update() -> None:
+    slack = FakeSlack()
+    waiting = shown(searching_message("ask", "why")) | {"channel": "C1", "ts": "2.0", "thread_ts": "1.5"}
+    slack.posts.append(Post(way="chat.postMessage", payload=waiting, at=2.0))
+    slack.posts.append(Post(way="chat.update", payload=ANSWER | {"channel": "C1", "ts": "2.0"}, at=5.0))
+    slack.shown["C1", "2.0"] = waiting | ANSWER
+
+    (copy,) = copies(slack, {"1.5": "zq00002"})
+
+    assert (copy.shows, copy.at) == (Shows.ANSWER, 5.0)
+
+
+def test_a_call_is_of_the_question_in_it_and_of_the_process_whose_key_it_has() -> None:
+    perplexity = Served(
+        path="/search", headers={"Authorization": f"Bearer {key_of('worker1')}"}, content='{"query": "a zq00001"}',
+        began=1.0, ended=2.0,
+    )  # fmt: skip
+    brave = Served(
+        path="/llm/context", headers={"X-Subscription-Token": key_of("worker2")}, content="q=a+zq00002", began=3.0
+    )
+    models = Served(path="/v1/models", headers={}, content="", began=0.0, ended=0.1)
+
+    found = list(calls([perplexity, brave, models], provider="any"))
+
+    assert [(one.question, one.process, one.failed) for one in found] == [
+        ("zq00001", "worker1", False),
+        ("zq00002", "worker2", True),
+    ]

@@ -1,0 +1,189 @@
+"""The judge sees what is wrong: each figure from a log in which it is so, and from one in which it only looks so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.chaos.judge import Asked, Blow, Call, Copy, Delivery, Shows, Told, faults, judge
+
+Q = "zq00001"
+
+
+def asked(*told: Told, surface: str = "ask", seconds: float = 0.1, **more: Any) -> Asked:
+    deliveries = [Delivery(at=10.0, seconds=seconds, told=one) for one in told or (Told.TAKEN,)]
+    return Asked(id=Q, surface=surface, deliveries=deliveries, **more)
+
+
+def copy(at: float = 12.0, *, shows: Shows = Shows.ANSWER, **more: Any) -> Copy:
+    return Copy(question=Q, shows=shows, at=at, **({"by_response_url": True} | more))
+
+
+def call(began: float, ended: float, process: str = "worker1", **more: Any) -> Call:
+    return Call(question=Q, provider=str(more.pop("provider", "perplexity")), process=process, began=began, ended=ended,
+                **more)  # fmt: skip
+
+
+def killed(at: float, process: str = "worker1") -> Blow:
+    return Blow(process=process, began=at, ended=at)
+
+
+def test_all_is_well() -> None:
+    figures = judge([asked()], [copy(shows=Shows.WAITING), copy()], [call(11, 12)])
+
+    assert (figures.n, figures.taken, figures.copies) == (1, 1, 1)
+    assert faults(figures) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "copies", "lost"),
+    [
+        (asked(), [], True),
+        (asked(), [copy(shows=Shows.WAITING, by_response_url=False)], True),
+        (asked(), [copy(shows=Shows.OTHER, by_response_url=False)], True),
+        (asked(Told.NOTHING, Told.TAKEN), [], True),
+        (asked(seconds=3.5), [], True),
+        (asked(again=True), [], True),
+        (asked(), [copy(shows=Shows.FAILURE)], False),
+        (asked(Told.REFUSED), [], False),
+        (asked(Told.MAYBE), [], False),
+        (asked(Told.NOTHING), [], False),
+    ],
+)
+def test_lost_is_what_was_taken_and_shows_nothing_at_the_end(question: Asked, copies: list[Copy], lost: bool) -> None:
+    figures = judge([question], copies, [])
+
+    assert figures.lost == ([Q] if lost else [])
+    assert any("lost" in fault for fault in faults(figures)) is lost
+
+
+def test_another_question_s_answer_is_not_this_one_s() -> None:
+    assert judge([asked()], [replace(copy(), question="zq00002")], []).lost == [Q]
+
+
+@pytest.mark.parametrize(
+    ("copies", "blows", "doubled", "excused"),
+    [
+        ([copy(12), copy(20)], [], True, False),
+        ([copy(12), copy(20, shows=Shows.FAILURE)], [], True, False),
+        ([copy(12, by_response_url=False), copy(20, by_response_url=False)], [], True, False),
+        ([copy(12), copy(20, by_response_url=False, direct=True)], [], True, False),
+        ([copy(12, heard=False), copy(20)], [], False, True),
+        ([copy(12, heard=False), copy(20, heard=False), copy(30)], [], True, False),
+        ([copy(12, by_response_url=False, heard=False), copy(20)], [], True, False),
+        ([copy(12), copy(20)], [killed(12.1)], False, True),
+        ([copy(12), copy(20)], [killed(15)], True, False),
+        ([copy(12), copy(20)], [killed(21)], True, False),
+        ([copy(12), copy(12.2)], [killed(12.9)], True, False),
+        ([copy(12), copy(20)], [Blow(process="worker1", began=11.5, ended=19)], False, True),
+        ([copy(12, shows=Shows.WAITING), copy(20)], [], False, False),
+    ],
+)
+def test_doubled_is_an_outcome_more_than_once_and_excused_is_a_cut_post(
+    copies: list[Copy], blows: list[Blow], doubled: bool, excused: bool
+) -> None:
+    figures = judge([asked()], copies, [], blows)
+
+    assert (figures.doubled, figures.doubled_excused) == ([Q] if doubled else [], [Q] if excused else [])
+    assert any("doubled" in fault for fault in faults(figures)) is doubled
+
+
+@pytest.mark.parametrize(
+    ("calls", "blows", "twice", "excused"),
+    [
+        ([call(11, 12), call(20, 21)], [], True, False),
+        ([call(11, 12, failed=True), call(12, 13)], [], False, False),
+        ([call(11, 12, failed=True), call(12, 13), call(20, 21)], [], True, False),
+        ([call(11, 12), call(12, 13, provider="brave")], [], False, False),
+        ([call(11, 12), call(20, 21, "worker2")], [killed(11.5)], False, True),
+        ([call(11, 12), call(20, 21, "worker2")], [killed(12.5)], False, True),
+        ([call(11, 12), call(20, 21, "worker2")], [killed(14)], True, False),
+        ([call(11, 12), call(20, 21, "worker2")], [killed(11.5, "worker2")], True, False),
+        ([call(11, 12), call(11.2, 12, "worker2")], [killed(11.5)], True, False),
+        ([call(11, 12), call(20, 21, "worker2")], [Blow(process="worker1", began=11.5, ended=30)], False, True),
+        ([call(11, 12), call(20, 21, "worker2"), call(30, 31)], [killed(11.5)], True, False),
+        ([call(11, 12), call(20, 21, "worker2"), call(30, 31)], [killed(11.5), killed(21, "worker2")], False, True),
+    ],
+)
+def test_paid_twice_is_asked_again_and_excused_is_a_call_in_flight_at_a_process_that_died(
+    calls: list[Call], blows: list[Blow], twice: bool, excused: bool
+) -> None:
+    figures = judge([asked()], [copy()], calls, blows)
+
+    assert (figures.paid_twice, figures.paid_twice_excused) == ([Q] if twice else [], [Q] if excused else [])
+    assert any("paid twice" in fault for fault in faults(figures)) is twice
+
+
+@pytest.mark.parametrize(
+    ("question", "copies", "refused", "false"),
+    [
+        (asked(Told.REFUSED), [], 1, False),
+        (asked(Told.REFUSED), [copy()], 1, True),
+        (asked(Told.MAYBE), [copy()], 0, False),
+        (asked(Told.REFUSED, Told.TAKEN), [copy()], 0, False),
+        (asked(Told.NOTHING), [copy()], 1, False),
+        (asked(Told.REFUSED, surface="mention"), [copy(by_response_url=False)], 0, False),
+        (asked(Told.REFUSED, surface="mention"), [], 1, False),
+    ],
+)
+def test_a_refusal_is_false_when_the_question_is_answered(
+    question: Asked, copies: list[Copy], refused: int, false: bool
+) -> None:
+    figures = judge([question], copies, [])
+
+    assert (figures.refused, figures.false_refusals) == (refused, [Q] if false else [])
+    assert any("but answered" in fault for fault in faults(figures)) is false
+
+
+def test_a_refusal_fails_only_where_nothing_may_be_refused() -> None:
+    figures = judge([asked(Told.REFUSED)], [], [])
+
+    assert faults(figures) == []
+    assert faults(figures, may_refuse=False) == ["1 refused"]
+
+
+def test_an_ack_after_three_seconds_fails_and_so_does_none_from_a_process_that_lives() -> None:
+    late = judge([asked(seconds=3.2)], [copy()], [])
+    none = judge([asked(Told.NOTHING, seconds=4.0)], [], [])
+
+    assert faults(late) == ["1 acks late or missing", "slowest ack 3.2 s"]
+    assert faults(none) == ["1 acks late or missing"]
+    assert faults(none, may_be_late=True) == []
+
+
+SAYING_SO = f"Sent as a direct message, 2 h late. You asked: {Q}"
+
+
+@pytest.mark.parametrize(
+    ("words", "unsaid", "late_unsaid"),
+    [
+        (SAYING_SO, False, False),
+        (SAYING_SO.replace(Q, ""), True, False),
+        (SAYING_SO.replace(", 2 h late", ""), False, True),
+        (f"Example answer {Q}", True, True),
+        (f"{SAYING_SO} · visible to everyone here", True, False),
+    ],
+)
+def test_an_answer_that_became_a_direct_message_says_so_and_how_late_it_is(
+    words: str, unsaid: bool, late_unsaid: bool
+) -> None:
+    answer = copy(by_response_url=False, direct=True, words=words)
+    figures = judge([asked(late=7200.0)], [answer], [])
+
+    assert (figures.direct, figures.late_direct) == (1, 1)
+    assert (bool(figures.direct_unsaid), bool(figures.late_unsaid)) == (unsaid, late_unsaid)
+    assert bool(faults(figures)) is (unsaid or late_unsaid)
+
+
+def test_an_answer_in_a_direct_message_to_one_is_where_it_belongs() -> None:
+    figures = judge([asked(surface="im")], [copy(by_response_url=False, direct=True)], [])
+
+    assert (figures.direct, faults(figures)) == (0, [])
+
+
+def test_a_question_that_only_looks_whether_the_app_is_back_is_not_counted_but_judged() -> None:
+    figures = judge([asked(again=True)], [copy(12), copy(20)], [call(11, 12), call(20, 21)])
+
+    assert (figures.n, figures.doubled, figures.paid_twice) == (0, [Q], [Q])

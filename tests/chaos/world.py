@@ -1,0 +1,245 @@
+"""Two web and two worker processes, their database, their Slack and their providers: all real but for the last two."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from random import Random
+
+from tests.chaos.evidence import key_of
+from tests.chaos.gateway import Gateway
+from tests.chaos.judge import Blow
+from tests.chaos.load import Load, opened
+from tests.chaos.ports import lasting_port
+from tests.chaos.postgres import Postgres
+from tests.fakes.brave import FakeBrave
+from tests.fakes.perplexity import FakePerplexity
+from tests.fakes.person import SIGNING_SECRET
+from tests.fakes.process import Process
+from tests.fakes.slack import BOT_TOKEN, FakeSlack
+
+FASTEST_SECONDS, SLOWEST_SECONDS = 0.3, 1.0
+"""How long a provider takes: long enough that something is in flight whenever a fault strikes."""
+
+OPEN = "SELECT state, count(*) FROM questions WHERE state IN ('received', 'working', 'delivering') GROUP BY 1"
+JOBS = "SELECT count(*) FROM procrastinate_jobs"
+
+
+@dataclass(kw_only=True)
+class Member:
+    """One of the four processes, over all its lives."""
+
+    name: str
+    arguments: tuple[str, ...]
+    settings: dict[str, str]
+    port: int = field(default_factory=lasting_port)
+    process: Process | None = None
+    past: list[Process] = field(default_factory=list)
+    blows: list[Blow] = field(default_factory=list)
+    unexpected: int = 0
+
+    @property
+    def is_web(self) -> bool:
+        """Whether it serves requests."""
+        return self.arguments[0] == "run"
+
+    @property
+    def url(self) -> str:
+        """Where it serves."""
+        return f"http://127.0.0.1:{self.port}"
+
+    async def start(self) -> None:
+        """Start it, and wait until it says that it is ready."""
+        self.process = await Process.start(
+            *self.arguments,
+            ready="Listening" if self.is_web else "Working",
+            port=self.port,
+            module="tests.chaos.afflicted",
+            options=("-W", "ignore"),
+            PERPLEXITY_API_KEY=key_of(self.name),
+            BRAVE_API_KEY=key_of(self.name),
+            **self.settings,
+        )
+        self.past.append(self.process)
+
+    async def kill(self) -> None:
+        """End it as a power cut does."""
+        if self.process is not None:
+            process, self.process = self.process, None
+            now = time.monotonic()
+            self.blows.append(Blow(process=self.name, began=now, ended=now))
+            await process.kill()
+
+    async def terminate(self) -> None:
+        """Ask it to stop, as a host does, and kill it after thirty seconds."""
+        if self.process is not None:
+            process, self.process = self.process, None
+            try:
+                await process.terminate()
+            except TimeoutError:
+                now = time.monotonic()
+                self.blows.append(Blow(process=self.name, began=now, ended=now))
+                await process.kill()
+
+    async def suspend(self, seconds: float) -> None:
+        """Have it stand still for so long."""
+        began = time.monotonic()
+        self.send(signal.SIGSTOP)
+        await asyncio.sleep(seconds)
+        self.send(signal.SIGCONT)
+        self.blows.append(Blow(process=self.name, began=began, ended=time.monotonic()))
+
+    def send(self, number: int) -> None:
+        """Send it a signal."""
+        if self.process is not None and self.process.process.returncode is None:
+            self.process.process.send_signal(number)
+
+    async def watch(self) -> None:
+        """Start it again whenever it ends by itself, as a host does."""
+        while True:
+            process = self.process
+            if process is not None and process.process.returncode is not None:
+                self.unexpected += 1
+                self.process = None
+                await asyncio.sleep(1)
+                try:
+                    await self.start()
+                except AssertionError:
+                    self.process = process  # its database is away, say: the next round tries again
+            await asyncio.sleep(0.5)
+
+
+@dataclass(kw_only=True)
+class World:
+    """Everything around the four processes."""
+
+    slack: FakeSlack
+    perplexity: FakePerplexity
+    brave: FakeBrave
+    postgres: Postgres
+    database: str
+    gateway: Gateway
+    load: Load
+    members: list[Member]
+    load_over: asyncio.Event = field(default_factory=asyncio.Event)
+    lags: list[float] = field(default_factory=lambda: [0.0])
+
+    @property
+    def webs(self) -> list[Member]:
+        """The processes that serve."""
+        return [member for member in self.members if member.is_web]
+
+    @property
+    def workers(self) -> list[Member]:
+        """The processes that work."""
+        return [member for member in self.members if not member.is_web]
+
+    @property
+    def blows(self) -> list[Blow]:
+        """What happened to the processes."""
+        return [blow for member in self.members for blow in member.blows]
+
+    async def query(self, statement: str) -> list[tuple[object, ...]]:
+        """Ask the database, past the gateway."""
+        return await self.postgres.query(self.database, statement)
+
+    async def drained(self, *, seconds: float, quiet: float = 2.0) -> str:
+        """Wait until no question is open, for some seconds; return what is left after too long."""
+        end, since = time.monotonic() + seconds, time.monotonic()
+        while time.monotonic() - since < quiet:
+            await asyncio.sleep(0.3)
+            if left := await self.query(OPEN):
+                since = time.monotonic()
+                if since > end:
+                    return ", ".join(f"{count} {what}" for what, count in left)
+        return ""
+
+
+@asynccontextmanager
+async def opened_world(
+    postgres: Postgres, *, template: str, name: str, seed: int, host: str = "127.0.0.1"
+) -> AsyncIterator[World]:
+    """Yield a world whose processes run. Slack and the providers are called by `host`."""
+    random = Random(seed)  # noqa: S311 - nothing secret
+    delays = Random(seed + 1)  # noqa: S311
+
+    def delay() -> float:
+        return delays.uniform(FASTEST_SECONDS, SLOWEST_SECONDS)
+
+    async with AsyncExitStack() as stack:
+        await postgres.copy_database(name, template=template)
+        gateway = await stack.enter_async_context(Gateway(postgres.socket))
+        slack = await stack.enter_async_context(FakeSlack())
+        perplexity = await stack.enter_async_context(FakePerplexity(key=None, delay=delay))
+        brave = await stack.enter_async_context(FakeBrave(key=None, delay=delay))
+        session = await stack.enter_async_context(opened())
+        settings = {
+            "SLACK_BOT_TOKEN": BOT_TOKEN,
+            "SLACK_SIGNING_SECRET": SIGNING_SECRET,
+            "SLACK_API_URL": slack.api_url.replace("127.0.0.1", host),
+            "PERPLEXITY_BASE_URL": perplexity.base_url.replace("127.0.0.1", host),
+            "BRAVE_BASE_URL": brave.base_url.replace("127.0.0.1", host),
+            "PROVIDERS": "perplexity,brave",
+            "DATABASE_URL": f"postgresql://postgres@127.0.0.1:{gateway.port}/{name}",
+            "LOG_LEVEL": "INFO",
+        }
+        members = [
+            Member(name=f"{kind}{number}", arguments=arguments, settings=settings)
+            for kind, arguments in (("web", ("run", "--no-worker")), ("worker", ("worker",)))
+            for number in (1, 2)
+        ]
+        load = Load(
+            slack=slack,
+            session=session,
+            webs=[member.url for member in members if member.is_web],
+            random=random,
+            origin=slack.origin.replace("127.0.0.1", host),
+        )
+        world = World(
+            slack=slack,
+            perplexity=perplexity,
+            brave=brave,
+            postgres=postgres,
+            database=name,
+            gateway=gateway,
+            load=load,
+            members=members,
+        )
+        watching = [asyncio.create_task(_feel_lag(world.lags))]
+        try:
+            await asyncio.gather(*(member.start() for member in members))
+            watching += [asyncio.create_task(member.watch()) for member in members]
+            yield world
+        finally:
+            for task in watching:
+                task.cancel()
+            await asyncio.gather(*watching, return_exceptions=True)
+            await asyncio.gather(*(_end(member) for member in members))
+
+
+async def _end(member: Member) -> None:
+    if member.process is not None:
+        member.send(signal.SIGCONT)
+        await member.process.kill()
+
+
+async def _feel_lag(lags: list[float]) -> None:
+    """Measure how late this very process is, which it would otherwise blame on the app."""
+    while True:
+        began = time.monotonic()
+        await asyncio.sleep(0.05)
+        lags.append(time.monotonic() - began - 0.05)
+
+
+@contextmanager
+def hogs(processes: list[asyncio.subprocess.Process]) -> Iterator[None]:
+    """End what keeps the machine busy."""
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
