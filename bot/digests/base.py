@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -97,10 +97,11 @@ class Added:
 
 @dataclass(frozen=True, kw_only=True)
 class Full:
-    """There are as many digests as allowed, of this owner or in this `channel`."""
+    """The limit of digests is reached: of the owner, of the `channel`, or, if `share`, of the owner in the channel."""
 
     limit: int
     channel: bool
+    share: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,6 +162,9 @@ class Watching(Protocol):
         """Do something with the owner's digest of this number; `by` identifies what asked for it."""
         ...
 
-    async def press(self, verb: Verb, id: UUID, *, user_id: str, by: str) -> WatchReply:
-        """Do something with the digest behind a button, which only its owner may."""
+    async def press(self, verb: Verb, id: UUID, *, user_id: str, teams: Collection[str], by: str) -> WatchReply:
+        """Act on the digest of a button; only its owner may.
+
+        `teams` are the ids by which Slack names the workspace of the click.
+        """
         ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID, uuid4
@@ -71,12 +71,13 @@ class Desk:
             return NoSuchDigest(number=number, numbers=[one.number for one in digests])
         return await self._do(verb, digest, by=by)
 
-    async def press(self, verb: Verb, id: UUID, *, user_id: str, by: str) -> WatchReply:
-        """Do something with the digest behind a button, which only its owner may."""
+    async def press(self, verb: Verb, id: UUID, *, user_id: str, teams: Collection[str], by: str) -> WatchReply:
+        """Act on the digest of a button; only its owner may, in the owner's workspace."""
         digest = await self.digests.get(id, now=self.now())
         if digest is None:
             return NoSuchDigest()
-        return await self._do(verb, digest, by=by) if digest.owner.user_id == user_id else SomebodyElses()
+        owners = digest.owner.user_id == user_id and digest.owner.team_id in teams
+        return await self._do(verb, digest, by=by) if owners else SomebodyElses()
 
     async def _do(self, verb: Verb, digest: Digest, *, by: str) -> WatchReply:
         match verb:

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from bot.digests.base import Digest, Why
 from bot.digests.schedule import DAYS, clock
-from bot.digests.slots import next_slot
+from bot.digests.slots import next_slot, scheduled_days
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
 
@@ -46,9 +46,9 @@ class Report:
     def _stands_for_a_set_day(self) -> bool:
         """Whether a slot it stands for, up to those that came due while it waited, is of a day set to tell silence."""
         schedule, slot = self.digest.wish.schedule, self.first
-        days = {slot.astimezone(schedule.tz).weekday()}
+        days = set(scheduled_days(schedule, slot))
         while (slot := next_slot(schedule, slot)) <= self.now:
-            days.add(slot.astimezone(schedule.tz).weekday())
+            days |= scheduled_days(schedule, slot)
         return bool(days & self.digest.wish.silence)
 
     def with_new(self, stories: Sequence[Story], *, since: datetime | None) -> Report:

@@ -20,6 +20,7 @@ from bot.digests.running import Running
 from bot.digests.runs import SURFACE
 from bot.digests.tick import Ticker
 from bot.people import People
+from bot.profiles import Profiles
 from bot.settings import Settings
 from bot.storage.digests import Digests, Limits
 from bot.storage.patience import Patience
@@ -39,10 +40,17 @@ class DigestRoom:
 
     @classmethod
     def of(
-        cls, settings: Settings, digests: Digests, *, client: AsyncWebClient, chat: Chat, patience: Patience
+        cls,
+        settings: Settings,
+        digests: Digests,
+        *,
+        client: AsyncWebClient,
+        chat: Chat,
+        patience: Patience,
+        profiles: Profiles,
     ) -> Self:
         """Put it together."""
-        people = People(client)
+        people = People(client, profiles=profiles)
         limits = Limits(per_user=settings.digests_per_user, per_channel=settings.digests_per_channel)
         desk = Desk(
             digests=digests,

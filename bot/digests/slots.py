@@ -26,6 +26,17 @@ def next_slot(schedule: Schedule, after: datetime) -> datetime:
     raise ValueError("a schedule needs a day of the week")
 
 
+def scheduled_days(schedule: Schedule, slot: datetime) -> frozenset[int]:
+    """Return the days of the week that a slot belongs to, whatever day the clock shows then.
+
+    A slot that a clock change moved past midnight belongs to the day before; if a whole day was skipped, one slot
+    belongs to two. For a moment that is not a slot of the schedule, it is the clock's day. `slot` must be aware.
+    """
+    shown = slot.astimezone(schedule.tz).date()
+    days = {day.weekday() for day in (shown - timedelta(days=1), shown) if _moment(day, schedule, schedule.tz) == slot}
+    return schedule.days & days or frozenset({shown.weekday()})
+
+
 def latest_slot(schedule: Schedule, *, first: datetime, now: datetime) -> datetime:
     """Return the last moment of the schedule from `first`, which is one, up to `now`: the one to catch up with."""
     slot = first

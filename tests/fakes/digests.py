@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, time, timedelta
+from typing import Any
 from uuid import UUID
 
 from psycopg import AsyncConnection, OperationalError
@@ -43,6 +44,9 @@ class Flickering:
         self._left = at
         self._late = late
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._pool, name)
+
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[AsyncConnection[DictRow]]:
         self._left -= 1
@@ -62,7 +66,7 @@ async def notices(pool: Pool) -> list[Notice]:
         return [read(found["text"]) for found in await (await connection.execute(query)).fetchall()]
 
 
-async def no_job(connection: AsyncConnection[DictRow], question_id: UUID) -> None:
+async def no_job(connection: AsyncConnection[DictRow], question_id: UUID, *, priority: int = 0) -> None:
     """The jobs are not what is looked at here."""
 
 

@@ -149,7 +149,7 @@ async def acks(office: Office, *, until: asyncio.Event) -> list[tuple[Written, f
             text="x",
             team_id="T",
             channel_id="C",
-            user_id="U",
+            user_id=key.hex,
         )
         found.append((await journal.write(question), monotonic() - began))
         await asyncio.sleep(0.1)

@@ -49,7 +49,7 @@ def clock() -> WallClock:
 
 @pytest.fixture
 def desk(pool: Pool, clock: WallClock) -> Desk:
-    limits = Limits(per_user=3, per_channel=4)
+    limits = Limits(per_user=3, per_channel=6)
     return Desk(call="/pplx watch", digests=Digests(pool, no_job), zone=zone, limits=limits, now=clock)
 
 
@@ -108,12 +108,36 @@ async def test_nobody_has_more_than_the_limit__whoever_asks_at_once(desk: Desk) 
 
 
 async def test_no_channel_has_more_than_the_limit(desk: Desk) -> None:
-    for number in range(4):
+    for number in range(6):
         await added(desk, owner=Owner(team_id="T1", user_id=f"U{number}"))
 
-    assert await desk.add(wish(), id=uuid4(), owner=NOBODY, channel_id="C1") == Full(limit=4, channel=True)
+    assert await desk.add(wish(), id=uuid4(), owner=NOBODY, channel_id="C1") == Full(limit=6, channel=True)
     assert (await added(desk, owner=NOBODY, channel="C2")).number == 1
     assert (await added(desk, owner=Owner(team_id="T2", user_id="U1"))).number == 1
+
+
+@pytest.mark.parametrize(("per_channel", "share"), [(10, 5), (9, 5), (3, 2), (2, 1), (1, 1)])
+async def test_one_person_has_at_most_half_of_a_channel_s_places__whoever_asks_at_once(
+    desk: Desk, per_channel: int, share: int
+) -> None:
+    desk = replace(desk, limits=Limits(per_user=100, per_channel=per_channel))
+    asked = (desk.add(wish(), id=uuid4(), owner=OWNER, channel_id="C1") for _ in range(per_channel + 2))
+    replies = await asyncio.gather(*asked)
+
+    assert [type(reply) for reply in replies].count(Added) == share
+    full = Full(limit=share, channel=True, share=per_channel > 1)
+    assert {reply for reply in replies if isinstance(reply, Full)} == {full}
+    others = [await desk.add(wish(), id=uuid4(), owner=NOBODY, channel_id="C1") for _ in range(per_channel - share)]
+    assert [type(reply) for reply in others] == [Added] * (per_channel - share)
+    assert await desk.add(wish(), id=uuid4(), owner=NOBODY, channel_id="C1") == Full(limit=per_channel, channel=True)
+
+
+async def test_a_direct_message_is_one_person_s_alone(desk: Desk) -> None:
+    desk = replace(desk, limits=Limits(per_user=100, per_channel=4))
+    replies = [await desk.add(wish(), id=uuid4(), owner=OWNER, channel_id="D1") for _ in range(5)]
+
+    assert [type(reply) for reply in replies[:4]] == [Added] * 4
+    assert replies[4] == Full(limit=4, channel=True)
 
 
 async def test_a_paused_digest_is_never_due_and_goes_on_with_the_next_slot(desk: Desk, clock: WallClock) -> None:
@@ -135,14 +159,14 @@ async def test_what_is_not_there_or_not_one_s_own_cannot_be_changed(desk: Desk) 
 
     assert await desk.change(Verb.PAUSE, 7, owner=OWNER, by="x") == NoSuchDigest(number=7, numbers=[1])
     assert await desk.change(Verb.DELETE, 1, owner=NOBODY, by="x") == NoSuchDigest(number=1, numbers=[])
-    assert await desk.press(Verb.DELETE, digest.id, user_id="U9", by="x") == SomebodyElses()
-    assert await desk.press(Verb.DELETE, uuid4(), user_id="U1", by="x") == NoSuchDigest()
+    assert await desk.press(Verb.DELETE, digest.id, user_id="U9", teams=["T1"], by="x") == SomebodyElses()
+    assert await desk.press(Verb.DELETE, uuid4(), user_id="U1", teams=["T1"], by="x") == NoSuchDigest()
     assert (await desk.listed(OWNER)).digests == (digest,)
 
 
 async def test_a_run_now_is_a_question_and_one_at_a_time(desk: Desk, pool: Pool, clock: WallClock) -> None:
     digest = await added(desk)
-    first = await desk.press(Verb.RUN, digest.id, user_id="U1", by="click 1")
+    first = await desk.press(Verb.RUN, digest.id, user_id="U1", teams=["T1"], by="click 1")
     clock.now += timedelta(seconds=1)
     second = await desk.change(Verb.RUN, 1, owner=OWNER, by="click 2")
 

@@ -64,7 +64,7 @@ async def test_a_database_that_is_away_for_a_moment_loses_no_notice(office: Offi
 async def test_a_digest_stops_only_where_that_can_be_said(office: Office) -> None:
     run = await run_of(office)
 
-    async def broken(connection: AsyncConnection[DictRow], question_id: UUID) -> None:
+    async def broken(connection: AsyncConnection[DictRow], question_id: UUID, *, priority: int = 0) -> None:
         raise RuntimeError
 
     digests = Digests(office.pool, broken)

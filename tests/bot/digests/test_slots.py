@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.digests.schedule import DAILY, WEEKDAYS, WEEKENDS, Schedule
-from bot.digests.slots import latest_slot, next_slot
+from bot.digests.slots import latest_slot, next_slot, scheduled_days
 
 ZONES = (
     "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Cairo", "America/Santiago", "Asia/Kolkata",
@@ -84,6 +84,33 @@ def test_a_slot_is_later__on_a_day_of_the_schedule__and_nothing_of_the_schedule_
     assert {slot.astimezone(when.tz).weekday(), (slot - timedelta(hours=3)).astimezone(when.tz).weekday()} & when.days
     early = after + (slot - after) / 2
     assert next_slot(when, early) == slot
+
+
+@given(schedules, moments)
+def test_a_slot_belongs_to_days_of_the_schedule(when: Schedule, after: datetime) -> None:
+    days = scheduled_days(when, next_slot(when, after))
+
+    assert days
+    assert days <= when.days
+
+
+@pytest.mark.parametrize(
+    ("when", "slot", "days"),
+    [
+        (schedule(), "2026-11-21 08:00", {5}),
+        (schedule("Asia/Kolkata", "0:30"), "2026-11-22 19:00", {0}),
+        # Put off from 23:30 on Saturday to the first moment of Sunday.
+        (schedule("America/Nuuk", "23:30"), "2026-03-29 01:00", {5}),
+        (schedule("America/Nuuk", "0:00"), "2026-03-29 01:00", {6}),
+        # Samoa's skipped Friday and the Saturday after it.
+        (schedule("Pacific/Apia", "0:00"), "2011-12-30 10:00", {4, 5}),
+        (schedule("Pacific/Apia", "0:00", days=frozenset({4})), "2011-12-30 10:00", {4}),
+        # No slot of this schedule.
+        (schedule(), "2026-11-21 08:01", {5}),
+    ],
+)
+def test_the_days_that_a_slot_belongs_to(when: Schedule, slot: str, days: set[int]) -> None:
+    assert scheduled_days(when, utc(slot)) == days
 
 
 @given(schedules, moments)
