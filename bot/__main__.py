@@ -4,42 +4,68 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import errno
 import os
-import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from psycopg import OperationalError
+from bot.stop_signals import Stopped, StopSignals
 
-from bot import logs
-from bot.addresses import is_safe
-from bot.environment import SettingsError, load, read
-from bot.errors import SocketRefused
-from bot.manifest import EXAMPLE, as_json, as_yaml
-from bot.settings import Settings
-from bot.storage.embedded import NoEmbeddedServer, embedded_server, require
-from bot.storage.migrations import migrate
-from perplexity.errors import ConnectionFailed
+if TYPE_CHECKING:
+    from bot.settings import Settings
+
+NEWER = (
+    "Database  newer than this version of the app, which can still run with it. Commands that it does not know "
+    "stay in the queue for a newer version."
+)
+STOPPABLE = ("run", "worker", "migrate")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return the process's exit code: 0 well, 1 could not run, 2 wrong settings or arguments."""
+    """Run one command and return the exit code: 0 for success, 1 for a failure, 2 for wrong settings or arguments.
+
+    `run`, `worker` and `migrate` return 0 when a signal stopped them; a second one ends the process with 130.
+    """
     parsed = _parser().parse_args(arguments)
+    stop = StopSignals()
+    with stop.handled() if parsed.command in STOPPABLE else nullcontext():
+        return _outcome(parsed, stop)
+
+
+def _outcome(parsed: argparse.Namespace, stop: StopSignals) -> int:
+    """Run the command; turn each expected error into a sentence and an exit code."""
+    # Imported here because they take most of a second, and the signal handlers must be installed before that.
+    from psycopg import OperationalError
+    from psycopg.errors import LockNotAvailable
+
+    from bot.environment import SettingsError
+    from bot.errors import SocketRefused
+    from bot.storage.embedded import NoEmbeddedServer
+    from bot.storage.migrations import DatabaseNewer, MigrationRefused
+
     try:
-        return _doctor() if parsed.command == "doctor" else _commanded(parsed)
-    except (SettingsError, NoEmbeddedServer) as error:
-        return _fail(f"Settings:\n{error}", code=2)
-    except OperationalError as error:
-        return _fail(f"The database cannot be reached: {_first_line(error)}\nCheck DATABASE_URL.", code=1)
-    except SocketRefused as error:
-        return _fail(f"Slack refuses SLACK_APP_TOKEN ({error}). `python -m bot doctor` says what to do.", code=1)
-    except OSError as error:
-        return _fail(f"{error.strerror or error}. Is PORT or HOST taken or not allowed?", code=1)
+        return _doctor() if parsed.command == "doctor" else _commanded(parsed, stop)
+    except Stopped:
+        return 0
     except KeyboardInterrupt:
         return 130
+    except (SettingsError, NoEmbeddedServer) as error:
+        text, code = f"Settings:\n{error}", 2
+    except (DatabaseNewer, MigrationRefused) as error:
+        text, code = str(error), 1
+    except LockNotAvailable:
+        text, code = "The database's tables are in use by a long transaction. End it, then start again.", 1
+    except OperationalError as error:
+        text, code = f"The database cannot be reached: {_first_line(error)}\nCheck DATABASE_URL.", 1
+    except SocketRefused as error:
+        text, code = f"Slack refuses SLACK_APP_TOKEN ({error}). `python -m bot doctor` says what to do.", 1
+    except OSError as error:
+        text, code = f"{error.strerror or error}.", 1
+    return _fail(text, code=code)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -57,19 +83,26 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _https(url: str) -> str:
+    from bot.addresses import is_safe
+
     if not (url.startswith("https://") and is_safe(url)):
         raise argparse.ArgumentTypeError("must be an https address, such as https://answers.example.com")
     return url
 
 
-def _commanded(parsed: argparse.Namespace) -> int:
+def _commanded(parsed: argparse.Namespace, stop: StopSignals) -> int:
+    from bot import logs
+    from bot.environment import load
+
     settings = load()
     logs.configure(settings.log_level, sys.stderr)
-    return _manifest(settings, parsed) if parsed.command == "manifest" else _run(settings, parsed)
+    return _manifest(settings, parsed) if parsed.command == "manifest" else _run(settings, parsed, stop)
 
 
 def _doctor() -> int:
+    from bot import logs
     from bot.doctor import diagnose, leaving, report
+    from bot.environment import read
 
     logs.configure("ERROR", sys.stderr)
     settings, faults = read()
@@ -81,6 +114,8 @@ def _doctor() -> int:
 
 
 def _manifest(settings: Settings, parsed: argparse.Namespace) -> int:
+    from bot.manifest import EXAMPLE, as_json, as_yaml
+
     if parsed.url is not None and settings.slack_app_token is not None:
         return _fail("--url: with SLACK_APP_TOKEN the app uses Socket Mode and has no address; unset one.", code=2)
     url = None if settings.slack_app_token is not None else parsed.url or EXAMPLE
@@ -88,45 +123,76 @@ def _manifest(settings: Settings, parsed: argparse.Namespace) -> int:
     return 0
 
 
-def _run(settings: Settings, parsed: argparse.Namespace) -> int:
+def _run(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) -> int:
+    from bot.environment import SettingsError
+    from bot.errors import CannotListen
+    from bot.storage.migrations import database_is_newer, migrate
+    from perplexity.errors import ConnectionFailed
+
     if parsed.command == "worker" and not settings.slack_configured:
         raise SettingsError(
             "SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET are missing; without them the playground runs inside "
             "`python -m bot run`, and a worker of its own has nowhere to answer"
         )
-    with _database(settings) as (conninfo, described):
-        applied = asyncio.run(migrate(conninfo))
+    with _database(settings, stop) as (conninfo, described):
+        applied = asyncio.run(stop.unless_stopped(migrate(conninfo)))
+        if asyncio.run(stop.unless_stopped(database_is_newer(conninfo))):
+            _say(NEWER)
         if parsed.command == "migrate":
             _say(f"Database  {described}\nMigrated  {applied} applied")
             return 0
         try:
-            asyncio.run(_serve(settings, parsed, conninfo=conninfo, described=described))
+            asyncio.run(_serve(settings, parsed, stop, conninfo=conninfo, described=described))
         except ConnectionFailed as error:  # a proxy in the environment that nothing can be reached by
             raise SettingsError(error.message) from None
+        except CannotListen as error:
+            return _fail(_cannot_listen(error.__cause__, settings), code=1)
     return 0
 
 
+def _cannot_listen(cause: BaseException | None, settings: Settings) -> str:
+    """Say which setting the system refused, and what to set instead."""
+    host, port = settings.bind_host, settings.port
+    match cause.errno if isinstance(cause, OSError) else None:
+        case errno.EADDRINUSE:
+            return (
+                f"Port {port} is taken (PORT={port}): another program, or this app, listens on {host}:{port} already. "
+                "Stop it, or set PORT to another port."
+            )
+        case errno.EACCES | errno.EPERM:
+            return (
+                f"Port {port} is not allowed (PORT={port}): this user may not listen on it. Set PORT to 1024 or higher."
+            )
+        case _:
+            return f"{host} is not an address of this machine (HOST={host}). Correct HOST, or unset it."
+
+
 @contextmanager
-def _database(settings: Settings) -> Iterator[tuple[str, str]]:
-    """Yield the connection address and what to call it."""
+def _database(settings: Settings, stop: StopSignals) -> Iterator[tuple[str, str]]:
+    """Yield the connection address and what to call it. Raises `Stopped` when a signal comes before that."""
+    from bot.storage.embedded import embedded_server, require
+
     if settings.database_url is not None:
         yield settings.database_url.get_secret_value(), "Postgres at DATABASE_URL"
         return
     require(dyno=settings.dyno)
-    with embedded_server(Path(settings.data_dir)) as conninfo:
+    with embedded_server(Path(settings.data_dir), stopping=stop.requested, at_once=stop.at_once) as conninfo:
+        if stop.requested():
+            raise Stopped
         yield conninfo, f"embedded Postgres in {settings.data_dir}"
 
 
-async def _serve(settings: Settings, parsed: argparse.Namespace, *, conninfo: str, described: str) -> None:
+async def _serve(
+    settings: Settings, parsed: argparse.Namespace, stop: StopSignals, *, conninfo: str, described: str
+) -> None:
     from bot.app import compose
 
-    stop = asyncio.Event()
-    _stop_on_signals(stop)
+    event = stop.event()
     async with compose(settings, conninfo=conninfo, http=parsed.command == "run") as app:
         _say(f"Database  {described}")
         _say(f"Providers {', '.join(provider.name for provider in app.providers) or 'none'}")
         _say(f"Slack     {_slack(settings)}")
-        await app.serve(stop, work=not getattr(parsed, "no_worker", False), ready=lambda: _ready(settings, parsed))
+        await app.serve(event, work=not getattr(parsed, "no_worker", False), ready=lambda: _ready(settings, parsed))
 
 
 def _slack(settings: Settings) -> str:
@@ -148,20 +214,6 @@ def _ready(settings: Settings, parsed: argparse.Namespace) -> None:
         _say(f"Listening on {settings.bind_host}:{settings.port}; requests come by Socket Mode")
     else:
         _say(f"Open      http://127.0.0.1:{settings.port}/playground  (Ctrl-C stops)")
-
-
-def _stop_on_signals(stop: asyncio.Event) -> None:
-    """Stop gently at the first signal, at once at the second."""
-
-    def on_signal() -> None:
-        if stop.is_set():
-            os._exit(130)
-        _say("\nStopping  (once more to stop at once; nothing is lost either way)")
-        stop.set()
-
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, on_signal)
 
 
 def _first_line(error: Exception) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 
 from aiohttp import web
 from slack_bolt.async_app import AsyncApp
 
 from bot.admins import Admins
+from bot.admission import Admission
 from bot.answering import Answering
 from bot.asking import opened_asked
 from bot.attempt_log import AttemptLog
@@ -22,19 +25,22 @@ from bot.delivery.response_url import ResponseUrls
 from bot.delivery.showing import Showing
 from bot.digests.room import DigestRoom
 from bot.filing import Filing
+from bot.installation import Installation, token_hash
 from bot.jobs import STALLED_AFTER_SECONDS, Jobs
-from bot.journal import Journal
+from bot.journal import ACK_SECONDS, Journal
 from bot.listeners.services import Services
 from bot.office import WorkspaceOffice
 from bot.process import App
+from bot.profiles import Profiles
 from bot.settings import Settings
 from bot.socket_mode import SocketMode
 from bot.stopping import Stopping
 from bot.storage.attempts import Attempts
 from bot.storage.digests import Digests
 from bot.storage.patience import Patience
-from bot.storage.questions import Questions, connection_pool
-from bot.storage.stages import Stages, StagesOf
+from bot.storage.questions import Questions, Share, connection_pool
+from bot.storage.stages import RUN_SECONDS, Stages, StagesOf
+from bot.storage.workspaces import Workspaces
 from bot.web import health
 from bot.web.guard import Guard
 from bot.web.metrics import Metrics
@@ -43,18 +49,37 @@ from bot.working import Working
 from bot.workspace import Slack, client_of, opened_session, slack_of
 from perplexity.types import Attempt
 
-DATABASE_PATIENCE_SECONDS = 120.0
+WORK_CONNECTIONS = 4
+ACK_CONNECTIONS = 3
+APART_CONNECTIONS = 2
+"""Acknowledgements, and heartbeats with health checks, have connections of their own, so that they never wait for work.
+
+With the one on which new jobs are heard of, that is ten at most; small databases allow twenty.
+"""
+
+POOL_SECONDS = 10.0
+"""How long work waits for a connection before the database counts as unavailable."""
+
+SAME_FILE_SECONDS = 60.0
+"""Clicks of one person on one file within this time count as one."""
 
 
 @asynccontextmanager
 async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIterator[App]:
     """Put the process together over an open database; `http` adds the server. Closes what it opened."""
     async with AsyncExitStack() as stack:
-        pool = await stack.enter_async_context(connection_pool(conninfo))
-        jobs = Jobs(pool)
+        pool = await stack.enter_async_context(connection_pool(conninfo, size=WORK_CONNECTIONS, seconds=POOL_SECONDS))
+        acks = await stack.enter_async_context(connection_pool(conninfo, size=ACK_CONNECTIONS, seconds=ACK_SECONDS))
+        apart = await stack.enter_async_context(connection_pool(conninfo, size=APART_CONNECTIONS))
+        jobs = Jobs(pool, beats=apart)
         await jobs.open()
-        questions, stages, attempts = Questions(pool, jobs.defer), Stages(pool), Attempts(pool)
-        patience, metrics = Patience(seconds=DATABASE_PATIENCE_SECONDS), Metrics()
+        share = Share(
+            open_per_person=settings.open_questions_per_user, thread_per_minute=settings.thread_answers_per_minute
+        )
+        questions, stages, attempts = Questions(pool, jobs.defer, share=share), Stages(pool), Attempts(pool)
+        received = Questions(acks, jobs.defer, share=share)
+        # A paid answer is kept however long the database is unavailable.
+        patience, metrics = Patience(seconds=math.inf), Metrics()
         attempt_log = AttemptLog(attempts=attempts)
 
         def heard(attempt: Attempt) -> None:
@@ -74,6 +99,22 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
             slack_api_url=slack.api_url,
         )
         background = await stack.enter_async_context(Background())
+        stopping = Stopping(questions=questions, stages=stages, providers=asked.providers, background=background)
+        workspaces, profiles = Workspaces(pool), Profiles(client)
+        installation = Installation(
+            client=client,
+            workspaces=workspaces,
+            token_hash=token_hash(slack.bot_token),
+            cancel_runs=stopping.begin_runs,
+        )
+        admission = Admission(
+            client=client,
+            installation=installation,
+            workspaces=workspaces,
+            profiles=profiles,
+            patience=patience,
+            external=settings.allow_external_users,
+        )
         filing = Filing(
             client=client,
             chat=chat,
@@ -81,17 +122,21 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
             stages=stages,
             persona=settings.persona_name,
             background=background,
+            admits=admission.admits,
         )
-        stopping = Stopping(stages=stages, providers=asked.providers, background=background)
-        digests = DigestRoom.of(settings, Digests(pool, jobs.defer), client=client, chat=chat, patience=patience)
+        digests = DigestRoom.of(
+            settings, Digests(pool, jobs.defer), client=client, chat=chat, patience=patience, profiles=profiles
+        )
         working = Working(
             questions=questions,
             provider=asked.chain,
             office=WorkspaceOffice(
-                admins=Admins(client, named=settings.admins), attempts=attempts, watching=digests.desk
+                admins=Admins(client, named=settings.admins, profiles=profiles),
+                attempts=attempts,
+                watching=digests.desk,
             ),
             commands={command.name: command for command in COMMANDS} | digests.commands,
-            patience=patience,
+            patience=Patience(seconds=RUN_SECONDS),
             agent=asked.agent,
             diver=asked.diver,
             stages=lambda row: StagesOf(stages=stages, row=row, patience=patience),
@@ -109,25 +154,44 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
             announcing=announcing,
             patience=patience,
             metrics=metrics,
+            admission=admission,
             showing=lambda row: Showing(
                 row=row, questions=questions, chat=chat, response_urls=response_urls, slack_api_url=slack.api_url
             ),
         )
         jobs.on_question(answering.run)
         services = Services(
-            journal=Journal(questions=questions),
-            questions=questions,
+            journal=Journal(questions=received),
+            questions=received,
             commands=COMMANDS,
             metrics=metrics,
             tell=announcing.tell,
             say=announcing.say,
+            whisper=announcing.whisper,
             watching=digests.desk,
             replace=announcing.replace,
             end_runs=stopping.begin,
             report_of=filing.report,
             send_file=filing.begin,
+            refusal=installation.refusal,
+            on_end=installation.end,
+            knows_outsider=admission.knows_outsider,
+            note_sender=admission.note_sender,
+            want_file=partial(workspaces.want_file, seconds=SAME_FILE_SECONDS),
+            forget_file=workspaces.forget_file,
         )
         app = bolt_app(slack, client, services)
+        server = None
+        if http:
+            # Anyone may call the health endpoints, so they must not use the connections of questions.
+            server = _server(
+                settings,
+                slack,
+                app,
+                services,
+                questions=Questions(apart, jobs.defer),
+                attempts=Attempts(apart),
+            )
         yield App(
             slack=slack,
             providers=asked.providers,
@@ -135,14 +199,17 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
             jobs=jobs,
             attempt_log=attempt_log,
             ticker=digests.ticker,
-            server=_server(settings, slack, app, services, attempts) if http else None,
+            installation=installation,
+            server=server,
             socket=SocketMode(app, app_token=slack.app_token, client=client) if http and slack.app_token else None,
         )
 
 
-def _server(settings: Settings, slack: Slack, app: AsyncApp, services: Services, attempts: Attempts) -> Server:
+def _server(
+    settings: Settings, slack: Slack, app: AsyncApp, services: Services, *, questions: Questions, attempts: Attempts
+) -> Server:
     async def workers_alive() -> int:
-        return await services.questions.workers_alive(seconds=STALLED_AFTER_SECONDS)
+        return await questions.workers_alive(seconds=STALLED_AFTER_SECONDS)
 
     routes = health.routes(workers_alive=workers_alive, troubles=attempts.troubles, metrics=services.metrics)
     if slack.signing_secret is not None:

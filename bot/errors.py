@@ -25,3 +25,11 @@ class AgentNotSetUp(PerplexityError):
 
 class SocketRefused(Exception):
     """Slack does not let the app open a connection of its own; the text is Slack's word for why, and no more."""
+
+
+class CannotListen(Exception):
+    """The server cannot listen on its address; the cause is the system's error."""
+
+
+class UnknownCommand(Exception):
+    """Only a newer version knows a question's command; the text is the command."""

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
-from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_validator
+from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from bot.addresses import is_safe
@@ -36,6 +36,7 @@ class Settings(BaseSettings):
         extra="ignore",
         frozen=True,
         hide_input_in_errors=True,
+        str_strip_whitespace=True,
         validate_by_name=True,
     )
 
@@ -65,7 +66,10 @@ class Settings(BaseSettings):
     reasoning_effort: Literal["fast", "low", "medium", "high", "xhigh"] = "medium"
 
     admin_user_ids: str = ""
+    allow_external_users: bool = False
 
+    open_questions_per_user: int = Field(default=5, ge=0, le=1_000_000)
+    thread_answers_per_minute: int = Field(default=6, ge=0, le=1000)
     digests_per_user: int = Field(default=10, ge=0, le=1000)
     digests_per_channel: int = Field(default=10, ge=0, le=1000)
 
@@ -90,6 +94,11 @@ class Settings(BaseSettings):
     retry_cap_seconds: Seconds = 8
 
     dyno: str | None = Field(default=None, description="set by Heroku, whose disk is wiped at every restart")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _blank_is_unset(cls, values: dict[str, object]) -> dict[str, object]:
+        return {name: value for name, value in values.items() if not (isinstance(value, str) and not value.strip())}
 
     @field_validator("admin_user_ids")
     @classmethod

@@ -43,10 +43,7 @@ def _signals_reach_what_is_started() -> None:
 
 @pytest.fixture
 def data_dir() -> Iterator[Path]:
-    """Yield a folder for a server of a test's own.
-
-    Not pytest's: as root the server is another user, and each run of pytest closes its parent folder to others.
-    """
+    """Yield a folder for a server of a test's own; not pytest's, whose name is long for a socket."""
     with TemporaryDirectory(prefix="data-") as folder:
         yield Path(folder)
 
@@ -58,6 +55,7 @@ def postgres() -> Iterator[str]:
         yield given
         return
     with TemporaryDirectory(prefix="data-") as folder, embedded_server(Path(folder)) as conninfo:
+        Path(folder).chmod(0o711)  # as root a pooler of the tests is another user
         with psycopg.connect(conninfo, autocommit=True) as connection:
             # This server need not survive a power cut, only the tests.
             connection.execute("ALTER SYSTEM SET fsync = off")

@@ -12,7 +12,7 @@ from bot.commands.hints import quoted
 from bot.commands.options import Grammar, parse_options
 from bot.errors import UsageError
 from perplexity.models import resolve
-from perplexity.queries import checked_messages
+from perplexity.queries import LONGEST_PROMPT, checked_messages
 from perplexity.types import Answer, Message, Question
 
 REASONING = Option(name="--reasoning", short="-r", help="Think longer before answering")
@@ -21,6 +21,7 @@ MODEL = Option(
 )
 AGENT = Option(name="--agent", help="Let an agent search step by step, as often as the question takes")
 GRAMMAR = Grammar(
+    longest=LONGEST_PROMPT,
     options=(REASONING, MODEL, AGENT, *FILTERS, PUBLIC),
     elsewhere={
         "--mode": "`--mode` works for searches only: an answer always comes from the open web.",
@@ -68,7 +69,9 @@ async def answer(request: AskRequest, work: Work) -> Answer:
     """Ask; a background run that was paid for already is resumed. Raises PerplexityError."""
     if request.agent:
         return await work.agent.answer(request.question)
-    return await work.provider.answer(replace(request.question, run_id=work.run_id, on_run=work.on_run))
+    return await work.provider.answer(
+        replace(request.question, run_id=work.run_id, on_run=work.on_run, wanted=work.wanted)
+    )
 
 
 def who_sees(request: AskRequest) -> Audience:

@@ -62,7 +62,7 @@ class Work:
     `asker` is the id of who asks; `agent` is nobody where none is set up. `now` gives seconds since 1970.
     `question` is the id of what is answered, `team` and `channel` those of where it was asked. `diver` makes deep
     dives, None where the provider does; `stages` keeps what a long answer has come to, `progress` shows it.
-    `sends_files` tells whether an answer can be had as a file.
+    `sends_files` returns whether files can be sent. `wanted` raises Withdrawn once the answer is not wanted.
     """
 
     provider: Provider
@@ -71,6 +71,7 @@ class Work:
     agent: Agent = NOBODY
     run_id: str | None = None
     on_run: Callable[[str], Awaitable[None]] | None = None
+    wanted: Callable[[], Awaitable[None]] | None = None
     now: Callable[[], float] = time.time
     question: UUID = NO_QUESTION
     team: str = ""

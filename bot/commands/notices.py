@@ -8,6 +8,7 @@ from typing import Any
 from bot.blocks.base import OutgoingMessage
 from bot.blocks.elements import context, lines, section
 from bot.blocks.escaping import code, escape, one_line, shorten
+from bot.blocks.sent_directly import ago
 from bot.commands.base import Command, Option
 from bot.commands.words import plain as as_typed
 from bot.errors import UsageError
@@ -15,6 +16,12 @@ from bot.errors import UsageError
 _QUESTION = 150
 _AIMS = {"search": "pages for", "ask": "an answer to", "news": "news of", "deepdive": "facts and voices on"}
 _MOMENT = "*One moment…*"
+
+
+MOST_LISTED = 10
+"""As many open questions are listed to a person who has too many."""
+
+TOO_MANY = "You have too many unanswered questions. Ask again when one of them is answered."
 
 
 def searching_message(command: str, text: str) -> OutgoingMessage:
@@ -28,6 +35,20 @@ def searching_message(command: str, text: str) -> OutgoingMessage:
 def notice_message(text: str) -> OutgoingMessage:
     """Say one thing. `text` is not escaped yet."""
     return _of_sections([escape(shorten(text, 1_500)) or "…"])
+
+
+def too_many_open_message(questions: Sequence[tuple[str, str, float]]) -> OutgoingMessage:
+    """Say that a person has too many open questions, and list them: commands, texts and ages in seconds."""
+    count = f"{len(questions)} unanswered questions" if len(questions) > 1 else "an unanswered question"
+    if len(questions) >= MOST_LISTED:
+        count = f"{len(questions)} or more unanswered questions, of which these are the oldest"
+    which = "one of them" if len(questions) > 1 else "it"
+    head = f"You have {count}. Ask again when {which} is answered." if questions else TOO_MANY
+    listed = (
+        f"•  {code(command)} {escape(shorten(one_line(as_typed(text)), 80))}  ({ago(age)})"
+        for command, text, age in questions
+    )
+    return _of_sections(lines([head, *listed]))
 
 
 def usage_message(command: Command[Any, Any], error: UsageError, *, slash: str) -> OutgoingMessage:

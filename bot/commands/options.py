@@ -14,19 +14,32 @@ from bot.commands.base import Option
 from bot.commands.hints import nearest, quoted
 from bot.commands.words import DASHES, DOUBLE_QUOTES, LONG_DASHES, SINGLE_QUOTES, Word, is_long_option, plain, split
 from bot.errors import UsageError
+from perplexity.queries import LONGEST_QUERY
 
 _LONG = re.compile(rf"(?:[{DASHES}]{{2}}|([{LONG_DASHES}]))([^\W\d_][^=]*)(?:=(.*))?", re.DOTALL)
 _SHORT = re.compile(rf"(?![{LONG_DASHES}])[{DASHES}]([^\W\d_])(?:=(.*))?", re.DOTALL)
 _END = re.compile(rf"[{DASHES}]{{2}}|[{LONG_DASHES}]")
 _HELP = frozenset({"help", "?", "-h", "--h", "--help"})
 
+ROOM = 4_000
+"""Characters of options that a command takes in addition to its text."""
+
+_LONGEST_HELP = 100
+"""Characters; a longer text does not ask for help, so it is not split to find out."""
+_MOST_DASHES = 20
+"""How many words that begin with a long dash are compared with the names of options."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Grammar:
-    """The options of one command; `elsewhere` says of options that others have why they are none of this one's."""
+    """The options of one command; `elsewhere` maps options of other commands to why this one does not take them.
+
+    `longest` is how many characters the text without the options may have.
+    """
 
     options: tuple[Option, ...]
     elsewhere: Mapping[str, str] = field(default_factory=dict)
+    longest: int = LONGEST_QUERY
 
     def short(self, name: str) -> Option | None:
         """Return the option whose short form this is, such as `-r`."""
@@ -78,23 +91,37 @@ class _Given:
 def parse_options(text: str, grammar: Grammar) -> Arguments:
     """Read a command's text.
 
-    Raises UsageError for an unknown option, a missing value or a flag with a value. An option whose value's form
-    holds a comma takes a list: it may be repeated, and goes on after a comma and a space.
+    Raises UsageError for an unknown option, a missing value or a flag with a value, and, before it is read, for a text
+    that is too long. An option whose value's form holds a comma takes a list: it may be repeated, and goes on after a
+    comma and a space.
     """
+    check_length(text, grammar.longest)
     text = plain(text)
     words = split(text)
     given, taken = _read(words, grammar, literal=frozenset())
     if inside := _short_inside(given, taken, len(words)):
         given, taken = _read(words, grammar, literal=inside)
-    values: dict[str, tuple[str, ...]] = {}
+    values: dict[str, list[str]] = {}
     for one in given:
-        name = one.typed.option.name
-        values[name] = (*values.get(name, ()), one.value)
-    return Arguments(text=_without(text, words, taken), given=values)
+        values.setdefault(one.typed.option.name, []).append(one.value)
+    return Arguments(text=_without(text, words, taken), given={name: tuple(listed) for name, listed in values.items()})
+
+
+def check_length(text: str, longest: int) -> None:
+    """Raise UsageError if a text, as Slack sent it, is too long; an HTML entity counts as one character."""
+    length = len(text) - 3 * (text.count("&lt;") + text.count("&gt;")) - 4 * text.count("&amp;")
+    if length > longest + ROOM:
+        raise UsageError(
+            f"Your text has {length:,} characters. The limit is {longest:,}, and {ROOM:,} more for options. "
+            "Shorten it and try again."
+        )
 
 
 def asks_for_help(text: str) -> bool:
-    """Tell whether a command was typed alone, or with nothing but a word for help."""
+    """Return whether a command was typed alone or only with a word for help."""
+    text = text.strip()
+    if len(text) > _LONGEST_HELP:
+        return False
     words = [word.text.casefold() for word in split(plain(text))]
     return not words or (len(words) == 1 and re.sub(rf"^[{LONG_DASHES}]", "--", words[0]) in _HELP)
 
@@ -103,12 +130,14 @@ def _read(words: Sequence[Word], grammar: Grammar, *, literal: Collection[int]) 
     """Return the options and the places of the words that are no text; words at `literal` are text."""
     given: list[_Given] = []
     taken: set[int] = set()
-    place, text_seen = 0, False
+    place, text_seen, dashes = 0, False, 0
     while place < len(words):
         word = words[place].text
         if not text_seen and _END.fullmatch(word):
             return given, {*taken, place}
-        typed = None if place in literal else _typed(word, grammar, text_seen=text_seen)
+        dashes += text_seen and word[0] in LONG_DASHES
+        is_text = place in literal or (text_seen and word[0] in LONG_DASHES and dashes > _MOST_DASHES)
+        typed = None if is_text else _typed(word, grammar, text_seen=text_seen)
         if typed:
             given.append(_with_value(typed, words, place, grammar))
             taken.update(given[-1].places)
@@ -150,9 +179,11 @@ def _with_value(typed: _Typed, words: Sequence[Word], place: int, grammar: Gramm
     value = typed.value
     if value is None and _is_value(words, stop, grammar):
         value, stop = words[stop].text, stop + 1
-    while value and "," in option.value and value.endswith(",") and _is_value(words, stop, grammar):
-        value, stop = value + words[stop].text, stop + 1
-    value = _unquoted(value or "")
+    pieces = [value or ""]
+    while "," in option.value and pieces[-1].endswith(",") and _is_value(words, stop, grammar):
+        pieces.append(words[stop].text)
+        stop += 1
+    value = _unquoted("".join(pieces))
     if not value:
         raise UsageError(f"`{option.name}` needs a value: `{option.value}`.")
     return _Given(typed=typed, value=value, places=range(place, stop))

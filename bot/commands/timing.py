@@ -77,11 +77,11 @@ def beginning(text: str) -> int:
     if match is None:
         return len(text)
     place = text.rfind(" ", 0, match.start()) + 1
-    while place and (before := text[: place - 1]).count(" "):
-        word = before[before.rfind(" ") + 1 :]
+    while place and (space := text.rfind(" ", 0, place - 1)) >= 0:
+        word = text[space + 1 : place - 1]
         if not (_BEFORE.fullmatch(word.rstrip(",.")) or _BEFORE.fullmatch(word)):
             break
-        place = before.rfind(" ") + 1
+        place = space + 1
     return place
 
 
@@ -122,7 +122,8 @@ def _words(text: str) -> tuple[list[_Days], list[str], str]:
     times: list[str] = []
     unknown = ""
     joined = False
-    for match in _WORD.finditer(text):
+    # Without signs at the end, every run of them has a word behind it and is looked at once.
+    for match in _WORD.finditer(text.rstrip(" ,/&")):
         joined = joined or bool(match["gap"].strip() or match["join"])
         unknown = unknown or match["unknown"] or ""
         if match["time"]:

@@ -23,6 +23,8 @@ _NO_BREAK = str.maketrans(dict.fromkeys("\u00a0\u2007\u202f", " "))
 _PHRASE_END = re.compile(rf"[{DOUBLE_QUOTES}]")
 _VALUE_END = re.compile(rf"[{SINGLE_QUOTES}](?!\S)")
 _BACKTICKS = re.compile("`+")
+_SPACES = re.compile(r"\s*")
+_ORDINARY = re.compile(rf"[^\s`={DOUBLE_QUOTES}{SINGLE_QUOTES}]*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,21 +44,21 @@ def plain(text: str) -> str:
 
 
 def split(text: str) -> list[Word]:
-    """Cut a text into words; a phrase in double quotes or backticks, and a value in quotes, is in one word."""
+    """Cut a text into words; a phrase in double quotes or backticks, and a value in quotes, is in one word.
+
+    Only the first `=` of an option opens a value. The time it takes grows with the length of the text and no faster.
+    """
+    phrases = _Phrases.of(text)
     words: list[Word] = []
     place = 0
-    while place < len(text):
-        if text[place].isspace():
-            place += 1
-            continue
-        end = _end(text, place, value=bool(words) and is_long_option(words[-1].text))
-        words.append(Word(text=text[place:end], start=place, end=end))
-        place = end
+    while (start := _passed(_SPACES, text, place)) < len(text):
+        place = _end(phrases, start, value=bool(words) and is_long_option(words[-1].text))
+        words.append(Word(text=text[start:place], start=start, end=place))
     return words
 
 
 def is_long_option(word: str) -> bool:
-    """Tell whether a word is written as an option is, such as `--n` or `—n=5`, whatever its name."""
+    """Return whether a word is written as an option is, such as `--n` or `—n=5`, whatever its name."""
     return _OPTION.match(word) is not None
 
 
@@ -73,24 +75,67 @@ def _mentioned(kind: str, id: str, label: str) -> str:
     return f"{kind}{label or id}"
 
 
-def _end(text: str, start: int, *, value: bool) -> int:
-    """Return where the word that begins at `start` ends."""
-    place = start
+@dataclass(frozen=True, kw_only=True)
+class _Phrases:
+    """A text, and the last places at which a phrase can end, so that each search for an end finds one."""
+
+    text: str
+    ticks: dict[int, int]
+    """The longest run of backticks from each run on, by the place of the run."""
+    double: int
+    single: int
+
+    @classmethod
+    def of(cls, text: str) -> _Phrases:
+        """Look through a text once."""
+        ticks: dict[int, int] = {}
+        longest = 0
+        for run in reversed([match.span() for match in _BACKTICKS.finditer(text)]):
+            ticks[run[1]] = longest
+            longest = max(longest, run[1] - run[0])
+        return cls(text=text, ticks=ticks, double=_last(_PHRASE_END, text), single=_last(_VALUE_END, text))
+
+    def end(self, start: int, *, single: bool) -> int | None:
+        """Return the end of the phrase that opens at `start`; None if none opens there or it is never closed."""
+        text, sign = self.text, self.text[start]
+        if sign == "`":
+            after = _passed(_BACKTICKS, text, start)
+            closed = self.ticks.get(after, 0) >= after - start
+            return text.find(text[start:after], after) + after - start if closed else after
+        if sign in DOUBLE_QUOTES and start < self.double and not (start and text[start - 1].isalnum()):
+            return _after(_PHRASE_END, text, start + 1)
+        if single and sign in SINGLE_QUOTES and start < self.single:
+            return _after(_VALUE_END, text, start + 1)
+        return None
+
+
+def _passed(run: re.Pattern[str], text: str, start: int) -> int:
+    """Return the end of the run of characters that begins at `start`."""
+    match = run.match(text, start)
+    return match.end() if match else start
+
+
+def _last(sign: re.Pattern[str], text: str) -> int:
+    return max((match.start() for match in sign.finditer(text)), default=-1)
+
+
+def _after(sign: re.Pattern[str], text: str, start: int) -> int | None:
+    match = sign.search(text, start)
+    return match.end() if match else None
+
+
+def _end(phrases: _Phrases, start: int, *, value: bool) -> int:
+    """Return the end of the word that begins at `start`."""
+    text = phrases.text
+    unopened = _OPTION.match(text, start) is not None
+    place, single = start, value
     while place < len(text) and not text[place].isspace():
-        single = (value and place == start) or (text[place - 1] == "=" and is_long_option(text[start:place]))
-        place = _phrase_end(text, place, single=single) or place + 1
+        if (end := phrases.end(place, single=single)) is None:
+            single = unopened and text[place] == "="
+            unopened = unopened and not single
+            # What is no sign and no space is passed over at once.
+            end = place + 1 if single else _passed(_ORDINARY, text, place + 1)
+        else:
+            single = False
+        place = end
     return place
-
-
-def _phrase_end(text: str, start: int, *, single: bool) -> int | None:
-    """Return where the phrase that opens at `start` ends; None when none opens there or it is never closed."""
-    if ticks := _BACKTICKS.match(text, start):
-        closing = text.find(ticks[0], ticks.end())
-        return closing + len(ticks[0]) if closing >= 0 else ticks.end()
-    if text[start] in DOUBLE_QUOTES and (start == 0 or not text[start - 1].isalnum()):
-        match = _PHRASE_END.search(text, start + 1)
-        return match.end() if match else None
-    if single and text[start] in SINGLE_QUOTES:
-        match = _VALUE_END.search(text, start + 1)
-        return match.end() if match else None
-    return None

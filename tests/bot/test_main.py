@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 
 import pytest
 
@@ -49,12 +51,14 @@ def test_a_proxy_that_cannot_be_used_is_named_and_exit_2(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], database: str
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", database)
-    monkeypatch.setenv("http_proxy", "foo://hunter2")
+    monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-1-abc")
+    monkeypatch.setenv("SLACK_SIGNING_SECRET", "0" * 32)
+    monkeypatch.setenv("https_proxy", "foo://hunter2")
     monkeypatch.setenv("no_proxy", "")
 
     assert main(["run"]) == 2
     said = capsys.readouterr().err
-    assert "HTTP_PROXY: its value is not allowed; it takes http://host:port" in said
+    assert "HTTPS_PROXY: its value is not allowed; it takes http://host:port" in said
     assert "hunter2" not in said
 
 
@@ -122,3 +126,43 @@ def test_an_address_that_slack_would_refuse_is_refused(url: str, capsys: pytest.
 
     assert raised.value.code == 2
     assert "must be an https address, such as https://" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("taken", [True, False], ids=["taken", "not an address"])
+def test_an_address_that_cannot_be_listened_on_is_named_with_its_setting(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], database: str, taken: bool
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", database)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        monkeypatch.setenv("PORT", str(port))
+        monkeypatch.setenv("HOST", "127.0.0.1" if taken else "192.0.2.1")
+
+        assert main(["run"]) == 1
+    said = capsys.readouterr().err
+    assert (f"Port {port} is taken (PORT={port})" in said) is taken
+    assert ("HOST=192.0.2.1" in said) is not taken
+    assert ("PORT" in said) is taken
+
+
+@pytest.mark.parametrize("host", ["no.such.host.invalid", "a..b", "x" * 70])
+def test_a_host_that_is_no_name_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], database: str, host: str
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", database)
+    monkeypatch.setenv("HOST", host)
+
+    assert main(["run"]) == 1
+    assert f"HOST={host}" in capsys.readouterr().err
+
+
+def test_a_data_folder_that_cannot_be_used_is_named_and_not_the_port(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("a file")
+    monkeypatch.setenv("DATA_DIR", str(tmp_path / "file"))
+
+    assert main(["run"]) == 2
+    said = capsys.readouterr().err
+    assert f"DATA_DIR cannot be used: {tmp_path / 'file'}" in said
+    assert "PORT" not in said

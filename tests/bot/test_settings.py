@@ -200,3 +200,23 @@ def test_a_blank_key_is_none(monkeypatch: pytest.MonkeyPatch, name: str) -> None
     monkeypatch.setenv(name, "  ")
 
     assert getattr(load(), name.lower()) is None
+
+
+@pytest.mark.parametrize("blank", [" ", "\t\n\u00a0"])
+@pytest.mark.parametrize("name", list(Settings.model_fields))
+def test_a_blank_setting_counts_as_unset(monkeypatch: pytest.MonkeyPatch, name: str, blank: str) -> None:
+    monkeypatch.setenv(name.upper(), blank)
+
+    settings, faults = read()
+
+    assert (settings, faults) == (Settings(), {})
+    assert settings.agent_lacks == "AGENT_MODEL"
+
+
+@pytest.mark.parametrize(
+    "name", ["AGENT_MODEL", "DATA_DIR", "HOST", "PERSONA_NAME", "PERSONA_PROMPT", "COMMAND_PREFIX", "ADMIN_USER_IDS"]
+)
+def test_spaces_around_a_word_go(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, " U012ab\n".upper() if name == "ADMIN_USER_IDS" else " word\n")
+
+    assert getattr(load(), name.lower()) in {"word", "U012AB"}

@@ -345,7 +345,7 @@ async def test_the_challenge_is_answered(world: World) -> None:
 
 async def test_many_mentions_at_once_are_all_answered_each_in_its_thread(world: World) -> None:
     stamps = [f"179525{number:04d}.000100" for number in range(20)]
-    await asyncio.gather(*(world.mentions(f"question {ts}", ts=ts) for ts in stamps))
+    await asyncio.gather(*(world.mentions(f"question {ts}", ts=ts, user=f"U{ts[6:10]}") for ts in stamps))
     await world.slack.wait_until(
         lambda: all(any(ANSWER in post.words for post in world.slack.thread("C1", ts)) for ts in stamps)
     )

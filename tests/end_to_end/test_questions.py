@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 import psycopg
+import pytest
 
 from tests.end_to_end.conftest import World
 from tests.fakes.perplexity import fixture, replied
@@ -192,7 +193,7 @@ async def test_try_again__only_for_the_asker(world: World) -> None:
 
 
 async def test_slack_says_wait__the_answer_comes_after_it(world: World) -> None:
-    world.slack.fail("response_url", Fault(status=429, headers={"Retry-After": "1"}), Fault(status=502))
+    world.slack.fail("response_url", Fault(status=429, headers={"Retry-After": "1"}), Fault(status=429))
 
     await world.asks("/ask why")
     (post,) = await world.slack.wait_for(1)
@@ -245,13 +246,14 @@ async def test_a_click_while_the_database_hangs_is_told_so_in_time(world: World,
         seconds = time.monotonic() - began
 
     assert (status, seconds < 3) == (200, True)
-    assert "my database is away" in world.slack.posts[1].words
+    assert "reach my database" in world.slack.posts[1].words
 
 
-async def test_a_foreign_response_url_is_never_called(world: World) -> None:
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1/", "https://["])
+async def test_a_foreign_response_url_is_never_called(world: World, url: str) -> None:
     from dataclasses import replace
 
-    stranger = replace(world.person, response_url=lambda trigger: f"http://127.0.0.1:1/{trigger}")
+    stranger = replace(world.person, response_url=lambda trigger: f"{url}{trigger}")
     async with await stranger.types("/ask why") as response:
         assert response.status == 200
     (post,) = await world.slack.wait_for(1)
@@ -273,6 +275,22 @@ async def test_health_readiness_and_metrics(world: World) -> None:
     assert 'questions_settled_total{command="ask",state="answered"} 1.0' in page
     assert 'provider_attempts_total{provider="Perplexity",result="ok"} 1.0' in page
     assert "why" not in page
+
+
+async def test_looks_at_the_health_take_no_connection_from_questions(world: World, database: str) -> None:
+    async def looks(page: str) -> int:
+        async with world.session.get(f"{world.url}/{page}") as response:
+            return response.status
+
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        await connection.execute("LOCK TABLE attempts")
+        looking = [asyncio.create_task(looks(page)) for page in ("readyz", "metrics") * 10]
+        await asyncio.sleep(0.2)
+
+        async with asyncio.timeout(1):
+            assert "Searching" in (await world.asks("/ask why"))["text"]
+
+    assert set(await asyncio.gather(*looking)) <= {200, 503}
 
 
 async def test_the_playground_is_not_there_beside_a_real_slack(world: World) -> None:

@@ -7,7 +7,7 @@ import hmac
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 from zlib import crc32
@@ -76,7 +76,8 @@ def event_envelope(event: dict[str, Any], *, user: str, id: str) -> dict[str, An
 class Person:
     """Somebody in the workspace who types commands and clicks, as Slack reports it to the app at `app_url`.
 
-    `response_url` makes the address for a trigger.
+    `response_url` makes the address for a trigger. `team` is the workspace that the person is of; `sent` changes what
+    Slack sends.
     """
 
     session: ClientSession
@@ -84,10 +85,13 @@ class Person:
     response_url: Callable[[str], str]
     secret: str = SIGNING_SECRET
     user: str = "U1"
+    team: str = "T1"
+    sent: dict[str, Any] = field(default_factory=dict)
 
     async def types(self, text: str, *, trigger: str = "t1") -> ClientResponse:
         """Send a line such as `/ask why` as a slash command; the same `trigger` is the same delivery."""
-        return await self._send(slash_command(text, trigger=trigger, user=self.user, url=self.response_url(trigger)))
+        form = slash_command(text, trigger=trigger, user=self.user, url=self.response_url(trigger))
+        return await self._send(form | self.sent)
 
     async def mentions(self, text: str, /, *, ts: str = "1795255200.000100", **more: Any) -> ClientResponse:
         """Mention the app in a channel, as the event `app_mention` says; the same `ts` is the same message."""
@@ -104,7 +108,9 @@ class Person:
         self, event: dict[str, Any], *, id: str = "Ev1", headers: dict[str, str] | None = None
     ) -> ClientResponse:
         """Have Slack report an event; a delivery that is one more has the header `X-Slack-Retry-Num`."""
-        body = json.dumps(event_envelope(event, user=self.user, id=id)).encode()
+        if self.team != "T1":
+            event = {"user_team": self.team} | event
+        body = json.dumps(event_envelope(event, user=self.user, id=id) | self.sent).encode()
         sent = signed(body, secret=self.secret) | {"Content-Type": "application/json"} | (headers or {})
         return await self.session.post(f"{self.app_url}/slack/events", data=body, headers=sent)
 
@@ -118,7 +124,7 @@ class Person:
         action_ts = f"1.{crc32(token.encode())}"
         payload = {
             "type": "block_actions",
-            "user": {"id": self.user, "team_id": "T1"},
+            "user": {"id": self.user, "team_id": self.team},
             "team": {"id": "T1"},
             "api_app_id": "A1",
             "container": {
@@ -134,7 +140,7 @@ class Person:
                 {"type": "button", "action_id": action_id, "block_id": "b", "value": value, "action_ts": action_ts}
             ],
         }
-        return await self._send({"payload": json.dumps(payload)})
+        return await self._send({"payload": json.dumps(payload | self.sent)})
 
     async def _send(self, form: dict[str, str]) -> ClientResponse:
         body = urlencode(form).encode()

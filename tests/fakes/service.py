@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
 from aiohttp import web
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +45,26 @@ class Fault:
     hang: bool = False
 
 
+@dataclass(kw_only=True)
+class Served:
+    """How one request went, on the clock that only goes forward; `ended` is None while it waits for its answer.
+
+    `content` is all that was asked, undecoded. `failed`: the service did not give what was asked for. `left`: whoever
+    asked was gone before the answer went out.
+    """
+
+    path: str
+    headers: Mapping[str, str]
+    content: str
+    began: float
+    ended: float | None = None
+    failed: bool = False
+    left: bool = False
+
+
+SERVED = web.RequestKey("served", Served)
+
+
 def sse(*events: object) -> bytes:
     """Write events as the services stream them."""
     return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
@@ -60,11 +83,16 @@ def streamed(*chunks: bytes, **options: Any) -> Fault:
 class FakeService:
     """The server. `base_url` is its address, `requests` what arrived; every answer waits `delay` seconds.
 
-    A handler first awaits `received`, then answers with the `fault` that was scripted for its path, if there is one.
+    `served` says how the requests went. `lasting` faults, by path or for every path by "*", hold until they are taken
+    out again; `closing` connections serve one request each. A handler first awaits `received`, then answers with the
+    `fault` that was scripted for its path, if there is one.
     """
 
-    def __init__(self, *, port: int = 0, delay: float = 0.0) -> None:
+    def __init__(self, *, port: int = 0, delay: float | Callable[[], float] = 0.0) -> None:
         self.requests: list[Received] = []
+        self.served: list[Served] = []
+        self.lasting: dict[str, Fault] = {}
+        self.closing = False
         self.base_url = ""
         self._port, self._delay = port, delay
         self._faults: defaultdict[str, deque[Fault]] = defaultdict(deque)
@@ -75,7 +103,8 @@ class FakeService:
         self._runner: web.AppRunner | None = None
 
     async def __aenter__(self) -> Self:
-        application = web.Application(client_max_size=64_000_000)
+        application = web.Application(client_max_size=64_000_000, middlewares=[self._noted])
+        application.on_response_prepare.append(self._prepare)
         application.add_routes(self.routes())
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
@@ -132,21 +161,39 @@ class FakeService:
             self.requests.append(received)
             self._changed.notify_all()
         await self._free.wait()
-        await asyncio.sleep(self._delay)
+        await asyncio.sleep(self._delay() if callable(self._delay) else self._delay)
         return body
 
     async def fault(self, request: web.Request) -> web.StreamResponse | None:
         """Answer as it was scripted for the request's path; None where nothing was."""
         faults = self._faults[request.path]
-        if not faults:
+        fault = faults.popleft() if faults else self.lasting.get(request.path) or self.lasting.get("*")
+        if fault is None:
             return None
-        fault = faults.popleft()
+        request[SERVED].failed = True
         await asyncio.sleep(fault.seconds)
         if fault.hang and not fault.chunks:
             await self._stopping.wait()
         if fault.reset and not fault.chunks:
             return _reset(request)
         return await send(request, fault, stopping=self._stopping)
+
+    @web.middleware
+    async def _noted(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        content = (await request.read()).decode(errors="replace") + request.query_string
+        served = Served(path=request.path, headers=dict(request.headers), content=content, began=time.monotonic())
+        self.served.append(served)
+        request[SERVED] = served
+        try:
+            return await handler(request)
+        finally:
+            served.ended = time.monotonic()
+            served.left = request.transport is None or request.transport.is_closing()
+
+    async def _prepare(self, request: web.Request, response: web.StreamResponse) -> None:
+        if self.closing:
+            response.headers["Connection"] = "close"
+            response.force_close()
 
 
 async def send(request: web.Request, fault: Fault, *, stopping: asyncio.Event | None = None) -> web.StreamResponse:

@@ -19,14 +19,21 @@ from tests.fakes.slack_limits import MOST_TEXT_BYTES_BESIDE_BLOCKS, check_messag
 BOT_TOKEN = "xoxb-fake-bot-token"
 APP_TOKEN = "xapp-fake-app-token"
 LARGEST_PAGE = 999
+LONGEST_WAIT_SECONDS = 30.0
+"""No client waits longer for an answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Post:
-    """One message that arrived: by which way, in which order, with what."""
+    """One message that arrived: by which way, in which order, with what.
+
+    `at` is when, on the clock that only goes forward; `heard` says whether its sender is told that it was taken.
+    """
 
     way: str
     payload: dict[str, Any]
+    at: float = 0.0
+    heard: bool = True
 
     @property
     def words(self) -> str:
@@ -44,13 +51,21 @@ class Fault:
     headers: dict[str, str] = field(default_factory=dict)
     accept: bool = False
     """Take the message all the same, as a server does whose answer gets lost."""
+    served: bool = False
+    """Do all that was asked, and answer it after `seconds`; with status 0 the connection is closed instead."""
+
+    @property
+    def unheard(self) -> bool:
+        """Whether the message is taken and its sender never learns it."""
+        return (self.served or self.accept) and (self.status == 0 or self.seconds >= LONGEST_WAIT_SECONDS)
 
 
 class FakeSlack:
     """The server. `origin` is its address, `api_url` what SLACK_API_URL is set to; `posts` is what it took.
 
-    `zones` are people's time zones, `left` the people whose accounts are closed, `members` who is in a channel: where a
-    test does not say, the app and the person who asks.
+    `identity` is what auth.test says of the app, `token` its bot token; `profiles` is what users.info says of people,
+    besides the rest. `zones` are people's time zones, `left` the people whose accounts are closed, `members` who is in
+    a channel: where a test does not say, the app and the person who asks.
     `shown` holds what people see now in channels, by channel and `ts`. `scopes` are those of the bot token, by default
     the manifest's; `socket_url` is where Socket Mode connects to.
     """
@@ -63,8 +78,14 @@ class FakeSlack:
         self.admins: set[str] = set()
         self.files: dict[str, str] = {}
         self.zones: dict[str, str] = {}
+        self.profiles: dict[str, dict[str, Any]] = {}
+        self.identity: dict[str, Any] = {"team_id": "T1", "user_id": "U0APP", "bot_id": "B0APP"}
+        self.token = BOT_TOKEN
         self.left: set[str] = set()
         self.members: defaultdict[str, list[str]] = defaultdict(lambda: ["U0APP", "U1"])
+        self.lasting: dict[str, Fault] = {}
+        self.expired: set[str] = set()
+        self.closing = False
         self._faults: defaultdict[str, deque[Fault]] = defaultdict(deque)
         self._uses: defaultdict[str, int] = defaultdict(int)
         self._changed = asyncio.Condition()
@@ -76,6 +97,7 @@ class FakeSlack:
 
     async def __aenter__(self) -> Self:
         application = web.Application(client_max_size=10_000_000)
+        application.on_response_prepare.append(self._prepare)
         application.router.add_post("/response/{token:.*}", self._response_url)
         application.router.add_post("/upload/{file}", self._upload)
         application.router.add_route("*", "/api/{method}", self._api)
@@ -127,14 +149,23 @@ class FakeSlack:
         token = request.match_info["token"]
         payload = await request.json()
         self.calls.append(("response_url", payload))
+        if token in self.expired:
+            return web.Response(status=404, text="expired_url")
+        lasting = self._lasting("response_url")
+        if lasting is not None and not lasting.served:
+            # What is turned away is no use of the address.
+            return await self._fail_with(lasting, request, "response_url", payload)
         self._uses[token] += 1
         if self._uses[token] > 5:
             return web.Response(status=404, text="used_url")
         if fault := self._next_fault("response_url"):
             return await self._fail_with(fault, request, "response_url", payload)
+        return await self._late(request, lasting, await self._by_response_url(token, payload))
+
+    async def _by_response_url(self, token: str, payload: dict[str, Any]) -> web.Response:
         if payload.get("delete_original"):
             return web.Response(text="ok")
-        if error := self._refusal(payload):
+        if error := await self._refusal(payload):
             return web.Response(status=400, text=error)
         await self._take("response_url", payload | {"token": token})
         return web.Response(text="ok")
@@ -143,20 +174,24 @@ class FakeSlack:
         method = request.match_info["method"]
         payload = await _arguments(request)
         self.calls.append((method, payload))
-        token = APP_TOKEN if method == "apps.connections.open" else BOT_TOKEN
+        token = APP_TOKEN if method == "apps.connections.open" else self.token
         if request.headers.get("Authorization") != f"Bearer {token}":
             return web.json_response({"ok": False, "error": "invalid_auth"})
         if fault := self._next_fault(method):
             return await self._fail_with(fault, request, method, payload)
+        lasting = self._lasting(method)
+        if lasting is not None and not lasting.served:
+            return await self._fail_with(lasting, request, method, payload)
         answer = self._about_the_app(method) or await self._file(method, payload)
         answer = answer or await self._methods(method, payload)
         # Slack tells the token's scopes with every answer: https://docs.slack.dev/authentication/installing-with-oauth
         headers = {"x-oauth-scopes": ",".join(self.scopes)}
-        return web.json_response({"ok": "error" not in answer} | answer, headers=headers)
+        reply = web.json_response({"ok": "error" not in answer} | answer, headers=headers)
+        return await self._late(request, lasting, reply)
 
     def _about_the_app(self, method: str) -> dict[str, Any]:
         if method == "auth.test":
-            return {"team": "Example", "user": "web_answers", "team_id": "T1", "user_id": "U0APP", "bot_id": "B0APP"}
+            return {"team": "Example", "user": "web_answers"} | self.identity
         return {"url": self.socket_url} if method == "apps.connections.open" else {}
 
     async def _methods(self, method: str, payload: dict[str, Any]) -> dict[str, Any]:
@@ -165,15 +200,17 @@ class FakeSlack:
         if method in {"conversations.history", "conversations.replies", "conversations.members"}:
             return self._read(method, payload)
         if method == "chat.postMessage":
-            error = self._refusal(payload)
-            return (
-                {"error": error} if error else {"ts": await self._take(method, payload), "channel": payload["channel"]}
-            )
+            return await self._posted(method, payload)
         if method == "users.info":
             return {"user": self._person(payload["user"])}
-        if method in {"chat.update", "chat.delete"}:
+        if method in {"chat.update", "chat.delete", "chat.postEphemeral"}:
             return await self._change(method, payload)
         return {"error": "unknown_method"}
+
+    async def _posted(self, method: str, payload: dict[str, Any]) -> dict[str, Any]:
+        if error := await self._refusal(payload):
+            return {"error": error}
+        return {"ts": await self._take(method, payload), "channel": payload["channel"]}
 
     async def _file(self, method: str, payload: dict[str, Any]) -> dict[str, Any]:
         if not method.startswith("files."):
@@ -191,8 +228,9 @@ class FakeSlack:
         return web.Response(text="OK")
 
     def _person(self, user: str) -> dict[str, Any]:
-        known = {"id": user, "deleted": user in self.left, "is_admin": user in self.admins, "is_owner": False}
-        return known | ({"tz": self.zones[user]} if user in self.zones else {})
+        known = {"id": user, "team_id": "T1", "deleted": user in self.left, "is_bot": False}
+        known |= {"is_admin": user in self.admins, "is_owner": False}
+        return known | ({"tz": self.zones[user]} if user in self.zones else {}) | self.profiles.get(user, {})
 
     def _read(self, method: str, payload: dict[str, Any]) -> dict[str, Any]:
         # Each kind of conversation has scopes of its own: https://docs.slack.dev/reference/methods/conversations.replies
@@ -208,6 +246,8 @@ class FakeSlack:
         return _page("messages", [post.payload for post in self.thread(payload["channel"], payload["ts"])], payload)
 
     async def _change(self, method: str, payload: dict[str, Any]) -> dict[str, Any]:
+        if method == "chat.postEphemeral":
+            return await self._tell(payload)
         place = (payload["channel"], payload["ts"])
         if place not in self.shown:
             return {"error": "message_not_found"}
@@ -217,16 +257,35 @@ class FakeSlack:
         # Slack measures the text of an update in bytes: https://docs.slack.dev/reference/methods/chat.update
         if len(payload["text"].encode()) > MOST_TEXT_BYTES_BESIDE_BLOCKS:
             return {"error": "msg_too_long"}
-        if error := self._refusal(payload | {"unfurl_links": False, "unfurl_media": False}):
+        if error := await self._refusal(payload | {"unfurl_links": False, "unfurl_media": False}):
             return {"error": error}
         async with self._changed:
             self.shown[place] |= {"text": payload["text"], "blocks": payload.get("blocks") or []}
-            self.posts.append(Post(way=method, payload=payload))
+            self.posts.append(self._post(method, payload))
             self._changed.notify_all()
         return {"ts": payload["ts"]}
 
     def _next_fault(self, way: str) -> Fault | None:
         return self._faults[way].popleft() if self._faults[way] else None
+
+    def _lasting(self, way: str) -> Fault | None:
+        return self.lasting.get(way) or self.lasting.get("*")
+
+    def _post(self, way: str, payload: dict[str, Any]) -> Post:
+        lasting = self._lasting(way)
+        return Post(way=way, payload=payload, at=time.monotonic(), heard=lasting is None or not lasting.unheard)
+
+    async def _late(self, request: web.Request, fault: Fault | None, reply: web.Response) -> web.Response:
+        if fault is not None:
+            await asyncio.sleep(fault.seconds)
+            if fault.status == 0 and request.transport is not None:
+                request.transport.abort()
+        return reply
+
+    async def _prepare(self, request: web.Request, response: web.StreamResponse) -> None:
+        if self.closing:
+            response.headers["Connection"] = "close"
+            response.force_close()
 
     async def _fail_with(
         self, fault: Fault, request: web.Request, way: str, payload: dict[str, Any]
@@ -234,24 +293,33 @@ class FakeSlack:
         if fault.accept:
             await (self._change if way == "chat.update" else self._take)(way, payload)
         await asyncio.sleep(fault.seconds)
-        if fault.status == 0:
-            assert request.transport is not None
+        if fault.status == 0 and request.transport is not None:
             request.transport.abort()
         kind = {"{": "application/json", "<": "text/html"}.get(fault.body[:1], "text/plain")
         return web.Response(status=fault.status or 500, text=fault.body, headers=fault.headers, content_type=kind)
 
-    def _refusal(self, payload: dict[str, Any]) -> str | None:
-        faults = check_message({"text": payload.get("text", ""), "blocks": payload.get("blocks") or []})
+    async def _refusal(self, payload: dict[str, Any]) -> str | None:
+        message = {"text": payload.get("text", ""), "blocks": payload.get("blocks") or []}
+        # It renders the message, which the app in the same process shall not have to wait for.
+        faults = await asyncio.to_thread(check_message, message)
         assert payload["unfurl_links"] is False
         assert payload["unfurl_media"] is False
         self.refusals.extend(faults)
         return "invalid_blocks" if faults else None
 
+    async def _tell(self, payload: dict[str, Any]) -> dict[str, Any]:
+        if error := await self._refusal(payload):
+            return {"error": error}
+        async with self._changed:
+            self.posts.append(Post(way="chat.postEphemeral", payload=payload))
+            self._changed.notify_all()
+        return {"message_ts": "1.1"}
+
     async def _take(self, way: str, payload: dict[str, Any]) -> str:
         self._last_ts = max(time.time(), self._last_ts + 0.00001)
         ts = f"{self._last_ts:.6f}"
         async with self._changed:
-            self.posts.append(Post(way=way, payload=payload | {"ts": ts}))
+            self.posts.append(self._post(way, payload | {"ts": ts}))
             if "channel" in payload:
                 self.shown[payload["channel"], ts] = payload | {"ts": ts}
             self._changed.notify_all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -32,7 +33,7 @@ class FakeWatching:
         self.asked.append((verb, number, owner, by))
         return self.outcome
 
-    async def press(self, verb: Verb, id: UUID, *, user_id: str, by: str) -> WatchReply:
+    async def press(self, verb: Verb, id: UUID, *, user_id: str, teams: Collection[str], by: str) -> WatchReply:
         """Return the outcome."""
         self.asked.append((verb, id, user_id, by))
         return self.outcome
