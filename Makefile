@@ -17,7 +17,7 @@ run: $(VENV)/local.stamp  ## serve on PORT (3000): a local page, or Slack when i
 
 # Most of the suite's time is waiting. Each worker has a Postgres of its own.
 test: $(VENV)/dev.stamp  ## the whole suite, with a real Postgres and, where there is one, a real browser
-	$(BIN)/python -m pytest --numprocesses=logical --maxprocesses=8 --dist=worksteal $(ARGS)
+	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=8 --dist=worksteal $(ARGS)
 
 check: $(VENV)/dev.stamp  ## style, types, the direction of imports, the files for containers
 	$(BIN)/ruff check .

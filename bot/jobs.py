@@ -331,6 +331,7 @@ class Jobs:
         """Requeue the jobs of dead workers, and enqueue open questions that have no job."""
         async with self._pool.connection() as connection:
             await connection.execute(_WRITE)
+            await connection.commit()
             rows = await (await connection.execute(_HEARTBEATS)).fetchall()
             beats = {row["id"]: row["last_heartbeat"] for row in rows}
             dead = self._heartbeats.dead(beats, now=self._clock())
@@ -383,7 +384,7 @@ _HEARTBEATS = """
 _TAKE = """
     WITH owner AS (
         SELECT id FROM procrastinate_workers WHERE id = %(worker)s AND last_heartbeat = %(heartbeat)s
-        FOR NO KEY UPDATE SKIP LOCKED)
+        FOR NO KEY UPDATE)
     DELETE FROM procrastinate_jobs j USING owner WHERE j.worker_id = owner.id AND j.status = 'doing'
     RETURNING j.args ->> 'question_id' AS question_id, j.priority
 """

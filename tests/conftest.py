@@ -19,6 +19,11 @@ from bot.storage.embedded import embedded_server
 from bot.storage.migrations import migrate
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Return how many processes `--numprocesses=auto` means: two for each core, for most of the time is waiting."""
+    return 2 * (os.cpu_count() or 1)
+
+
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Keep the developer's own environment and `.env` out of every test."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,16 +15,24 @@ from tests.chaos.gateway import Gateway
 
 @pytest.fixture
 async def gateway() -> AsyncIterator[Gateway]:
+    echoing: set[asyncio.Task[None]] = set()
+
     async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while data := await reader.read(100):
-            writer.write(data)
-        writer.close()
+        with suppress(ConnectionError), closing(writer):
+            while data := await reader.read(100):
+                writer.write(data)
+
+    def begin(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        echoing.add(asyncio.create_task(echo(reader, writer)))
 
     # Not pytest's folder: a socket's name must be short.
     with TemporaryDirectory(prefix="chaos-") as folder:
-        server = await asyncio.start_unix_server(echo, folder + "/socket")
-        async with server, Gateway(Path(folder) / "socket") as made:
-            yield made
+        server = await asyncio.start_unix_server(begin, folder + "/socket")
+        async with server:
+            async with Gateway(Path(folder) / "socket") as made:
+                yield made
+            async with asyncio.timeout(5):
+                await asyncio.gather(*echoing)
 
 
 async def said(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, word: bytes) -> bytes:

@@ -97,6 +97,7 @@ async def test_asking_again_cancels_the_run(
     assert world.perplexity.cancelled == ["resp_1"]
     assert answers_asked_for(stand_in) == 0
     assert [request.path for request in world.perplexity.requests].count("/v1/agent") == 2
+    world.perplexity.runs["resp_2"] = [CANCELLED | {"id": "resp_2"}]
 
 
 async def test_giving_up_after_many_returns_cancels_the_run(

@@ -24,7 +24,14 @@ from tests.fakes.slack import FakeSlack, Post
 
 UNINSTALLED = {"type": "app_uninstalled"}
 REVOKED = {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [BOT_USER]}}
+CANCELLED = {"id": "resp_1", "object": "response", "status": "cancelled", "output": [], "error": None}
 PEOPLE_S = {"type": "tokens_revoked", "tokens": {"oauth": ["U1"], "bot": []}}
+
+
+@pytest.fixture
+async def perplexity() -> AsyncIterator[FakePerplexity]:
+    async with FakePerplexity(polls=1_000) as fake:
+        yield fake
 
 
 async def rows(database: str, query: str) -> list[tuple[Any, ...]]:
@@ -50,8 +57,6 @@ async def under_way(world: World) -> None:
     await world.asks('/pplx watch technology "databases" daily 9:00', trigger="w1")
     await world.asks("/ask why", trigger="w2")
     await world.settled(2)
-    world.perplexity.script("/v1/agent/resp_1", Fault(hang=True))
-    world.perplexity.script("/v1/agent/resp_2", Fault(hang=True))
     await world.asks("/ask --model high why not", trigger="w3")
 
 
@@ -68,6 +73,7 @@ async def test_a_revoked_token_pauses_digests_and_ends_what_is_open(
     assert await rows(database, "SELECT state, next_at FROM digests") == [("paused", None)]
     assert await rows(database, "SELECT count(*) FROM questions WHERE text = ''") == [(0,)]
     await asyncio.wait_for(world.perplexity.told_to_cancel.wait(), 10)
+    world.perplexity.runs["resp_1"] = [CANCELLED]
     assert asked >= 2
 
 
