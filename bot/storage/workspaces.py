@@ -79,6 +79,7 @@ _DELETE_QUESTIONS = """
 """
 
 _NOTE_TEAM = """
+    WITH old AS (DELETE FROM user_teams WHERE at < now() - interval '1 day')
     INSERT INTO user_teams (user_id, user_team) VALUES (%(user_id)s, %(user_team)s)
     ON CONFLICT (user_id) DO UPDATE SET user_team = excluded.user_team, at = now()
 """
