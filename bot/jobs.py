@@ -37,6 +37,9 @@ log = logging.getLogger(__name__)
 
 TASK = "answer_question"
 HEARTBEAT_SECONDS = 3.0
+HEARTBEAT_AGAIN_SECONDS = 0.5
+"""The pause after a heartbeat that failed."""
+
 STALLED_AFTER_SECONDS = 9.0
 SWEEP_SECONDS = 3.0
 """Heartbeat, silence and sweep together bring a dead worker's questions back within 15 seconds."""
@@ -299,8 +302,10 @@ class Jobs:
 
     async def _beat(self, worker: Worker) -> None:
         """Show every few seconds that a worker is alive, until cancelled: also while it drains."""
+        pause = HEARTBEAT_SECONDS
         while True:
-            await asyncio.sleep(HEARTBEAT_SECONDS)
+            await asyncio.sleep(pause)
+            pause = HEARTBEAT_SECONDS
             if worker.worker_id is None:
                 continue
             try:
@@ -309,6 +314,7 @@ class Jobs:
                     await self._manager.return_unknown(worker.worker_id)
             except (*AWAY, TimeoutError) as error:
                 log.warning("heartbeat.late", extra={"error": type(error).__name__})
+                pause = HEARTBEAT_AGAIN_SECONDS
 
     async def _show_alive(self, worker_id: int) -> None:
         values = {"worker_id": worker_id, "running": self._manager.running}

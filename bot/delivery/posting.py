@@ -45,7 +45,7 @@ class WayClosed:
 
 @dataclass(frozen=True, kw_only=True)
 class TryLater:
-    """Slack is away or busy; `seconds` is what it asked for. `ambiguous`: the message may have arrived all the same.
+    """Slack is away or busy; `seconds` is what it asked for. `ambiguous`: the message may have arrived anyway.
 
     `blind`: nobody can look whether this post, or an earlier one of the same message, arrived.
     """

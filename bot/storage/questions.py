@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,7 +11,7 @@ from time import monotonic
 from typing import Any, LiteralString, Protocol
 from uuid import UUID
 
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, Error
 from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
@@ -19,7 +20,33 @@ from bot.blocks.base import OutgoingMessage
 from bot.storage import queries
 from bot.storage.pooler import is_pooled
 
-Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
+
+class Pool(AsyncConnectionPool[AsyncConnection[DictRow]]):
+    """A pool that hands out connections that were just checked.
+
+    psycopg_pool's own check pauses for a second after the second dead connection, so that all requests fail that come
+    right after the database cut several (https://www.psycopg.org/psycopg3/docs/api/pool.html).
+    """
+
+    async def getconn(self, timeout: float | None = None) -> AsyncConnection[DictRow]:  # noqa: ASYNC109 - overrides
+        """Return a connection that works; the dead ones before it are replaced. Raises PoolTimeout."""
+        deadline = monotonic() + (self.timeout if timeout is None else timeout)
+        failed = 0
+        while True:
+            connection = await super().getconn(deadline - monotonic())
+            try:
+                await self.check_connection(connection)
+            except Error:
+                await self.putconn(connection)
+            except BaseException:
+                await self.putconn(connection)
+                raise
+            else:
+                return connection
+            failed += 1
+            if failed > self.max_size:
+                # Not an old connection any more: the server closes new ones.
+                await asyncio.sleep(CLOSED_AGAIN_SECONDS)
 
 
 class Defer(Protocol):
@@ -327,6 +354,9 @@ https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNECT-TCP-USE
 """
 
 
+CLOSED_AGAIN_SECONDS = 0.1
+"""The pause between two tries for a connection while the server closes each new one."""
+
 IDLE_SECONDS = 10
 """The longest pause between two queries of one transaction."""
 
@@ -351,7 +381,7 @@ def connection_pool(conninfo: str, *, size: int = 5, seconds: float = 1.0) -> Po
 
     Small hosted databases allow about twenty connections in all. A caller waits at most `seconds` for one.
     """
-    return AsyncConnectionPool(
+    return Pool(
         conninfo,
         kwargs={"row_factory": dict_row, "connect_timeout": 5, "prepare_threshold": None} | _SILENCE,
         connection_class=AsyncConnection[DictRow],
@@ -359,7 +389,6 @@ def connection_pool(conninfo: str, *, size: int = 5, seconds: float = 1.0) -> Po
         max_size=size,
         timeout=seconds,
         reconnect_timeout=RECONNECT_SECONDS,
-        check=AsyncConnectionPool.check_connection,
         configure=_configure,
         open=False,
     )

@@ -211,7 +211,7 @@ class Connection(asyncio.Protocol):
         """Answer that the request took too long, if it can be answered, and close the connection."""
         self._clock = asyncio.get_running_loop().call_later(CLOSING_SECONDS, self.abort)
         if self._body is not None:
-            # Whoever reads the body answers, and aiohttp closes a connection whose body is not complete.
+            # The handler that reads the body answers, and aiohttp closes a connection whose body is not complete.
             self._body.set_exception(TooSlow())
         elif self._transport is not None:
             if not self._silent:

@@ -72,7 +72,7 @@ def routes(
 ) -> list[web.RouteDef]:
     """Return the three routes.
 
-    A provider that refuses its key does not make the app unready, since another answers; it is named all the same.
+    A provider that refuses its key does not make the app unready, since another answers; it is named anyway.
     """
     look = Look(workers_alive=workers_alive, troubles=troubles, now=now)
 

@@ -232,7 +232,7 @@ FAULTS = (
     Fault(name="none", about="Nothing is wrong.", strike=nothing, full=Scale(seconds=20), refuses=False),
     Fault(
         name="clock",
-        about="Slack is away; when the questions wait for it, the workers' clocks jump an hour ahead.",
+        about="Slack is unavailable; while the questions wait for it, the workers' clocks jump an hour ahead.",
         strike=clock_jumps, n=100, before=0.5, behind=8.0, full=Scale(seconds=25), short=Scale(seconds=15),
         refuses=False, load_seconds=8.0,
     ),

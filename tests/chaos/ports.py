@@ -1,4 +1,4 @@
-"""Ports that stay free while whoever listens on them is away."""
+"""Ports that stay free while the server that listens on them is down."""
 
 from __future__ import annotations
 

@@ -19,9 +19,9 @@ HEADING = "  ".join(f"{name:<{width}}" for name, width in zip(COLUMNS, WIDTHS, s
 
 
 def line(row: Row, *, seconds: float | None = None) -> str:
-    """Return one line. In brackets: what is excused, what was answered all the same, what does not say so.
+    """Return one line. In brackets: what is excused, what was answered anyway, what does not say so.
 
-    Behind it, how long the fault took in all, and how late this very process was at most, which makes acks look slower.
+    After it, how long the fault took in all, and how late this very process was at most, which makes acks look slower.
     """
     cells = (*cells_of(row), "ok" if not row.wrong else f"FAIL: {'; '.join(row.wrong)}")
     words = "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, WIDTHS, strict=True))

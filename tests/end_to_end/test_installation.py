@@ -19,12 +19,11 @@ from tests.end_to_end.conftest import World
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import BOT_USER, Person
 from tests.fakes.process import free_port
-from tests.fakes.service import Fault
 from tests.fakes.slack import FakeSlack, Post
 
 UNINSTALLED = {"type": "app_uninstalled"}
 REVOKED = {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [BOT_USER]}}
-CANCELLED = {"id": "resp_1", "object": "response", "status": "cancelled", "output": [], "error": None}
+CANCELLED: dict[str, Any] = {"id": "resp_1", "object": "response", "status": "cancelled", "output": [], "error": None}
 PEOPLE_S = {"type": "tokens_revoked", "tokens": {"oauth": ["U1"], "bot": []}}
 
 

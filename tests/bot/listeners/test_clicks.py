@@ -1,4 +1,4 @@
-"""Clicks while the database hangs, and Slack as well: acknowledged in time all the same."""
+"""Clicks while the database hangs, and Slack as well: acknowledged in time anyway."""
 
 from __future__ import annotations
 

@@ -1,0 +1,59 @@
+"""The pool of connections: a request that comes right after the database cut several gets one that works."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from time import monotonic
+
+import pytest
+from psycopg import AsyncConnection
+from psycopg_pool import PoolTimeout
+
+from bot.storage.questions import Pool, connection_pool
+
+SIZE = 4
+
+
+async def fill(pool: Pool) -> None:
+    """Have the pool open as many connections as it may."""
+    async with AsyncExitStack() as taken:
+        for _ in range(SIZE):
+            await taken.enter_async_context(pool.connection())
+
+
+async def cut_all(database: str) -> None:
+    async with await AsyncConnection.connect(database) as connection:
+        await connection.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
+async def test_after_every_connection_was_cut_the_next_request_gets_a_new_one_at_once(database: str) -> None:
+    async with connection_pool(database, size=SIZE, seconds=5) as pool:
+        await fill(pool)
+        await cut_all(database)
+
+        begun = monotonic()
+        async with pool.connection() as connection:
+            await connection.execute("SELECT 1")
+
+        assert monotonic() - begun < 0.7
+        await fill(pool)
+
+
+async def test_a_server_that_closes_each_connection_is_given_up_in_time() -> None:
+    async def close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    async with await asyncio.start_server(close, "127.0.0.1") as server:
+        port = server.sockets[0].getsockname()[1]
+        pool = connection_pool(f"host=127.0.0.1 port={port} sslmode=disable", seconds=0.5)
+        await pool.open()
+        begun = monotonic()
+        with pytest.raises(PoolTimeout):
+            await pool.getconn()
+
+        assert 0.4 < monotonic() - begun < 2
+        await pool.close()
