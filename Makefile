@@ -9,6 +9,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --requir
 # The locks hold no address of a package index: pip's own configuration says where packages come from.
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" pyproject.toml
+# What everything in a checkout can need: the app, the command line, the MCP server and the agent.
+EXTRAS := --extra agent --extra bot --extra cli --extra duckduckgo --extra mcp
 
 .PHONY: run test check format coverage chaos chaos-short lock manifest bundle clean
 
@@ -45,9 +47,9 @@ chaos-short: $(VENV)/dev.stamp  ## the hardest of it, in a few minutes
 	$(BIN)/python -m tests.chaos --short $(ARGS)
 
 lock: $(VENV)/dev.stamp  ## after a change of pyproject.toml; UPGRADE=--upgrade takes newer versions
-	$(LOCK) $(UPGRADE) --extra local --extra dev -o requirements-dev.txt
-	$(LOCK) --extra local -c requirements-dev.txt -o requirements-local.txt
-	$(LOCK) -c requirements-dev.txt -o requirements.txt
+	$(LOCK) $(UPGRADE) $(EXTRAS) --extra local --extra dev -o requirements-dev.txt
+	$(LOCK) $(EXTRAS) --extra local -c requirements-dev.txt -o requirements-local.txt
+	$(LOCK) $(EXTRAS) -c requirements-dev.txt -o requirements.txt
 
 manifest: $(VENV)/local.stamp  ## after a change of a command or a scope; whatever the environment says
 	$(BIN)/python -c 'from bot.manifest import as_yaml; print(as_yaml(), end="")' > manifest.yml

@@ -1,4 +1,4 @@
-"""The command line: `python -m bot run | worker | migrate | doctor | manifest`."""
+"""The app's command line: `python -m bot run | worker | migrate | doctor | manifest`, or `web-answers`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot.import_check import wrong_package
 from bot.stop_signals import Stopped, StopSignals
 
 if TYPE_CHECKING:
@@ -25,18 +26,33 @@ NEWER = (
 STOPPABLE = ("run", "worker", "migrate")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, *, program: str = "python -m bot") -> int:
     """Run one command and return the exit code: 0 for success, 1 for a failure, 2 for wrong settings or arguments.
 
     `run`, `worker` and `migrate` return 0 when a signal stopped them; a second one ends the process with 130.
+    `program` is what it is called in messages.
     """
-    parsed = _parser().parse_args(arguments)
+    if (fault := wrong_package()) is not None:
+        return _fail(f"{program}: {fault}", code=1)
+    parsed = _parser(program).parse_args(arguments)
     stop = StopSignals()
     with stop.handled() if parsed.command in STOPPABLE else nullcontext():
         return _outcome(parsed, stop)
 
 
 def _outcome(parsed: argparse.Namespace, stop: StopSignals) -> int:
+    """Run the command if what it needs is installed, or say which extra is missing."""
+    from perplexity.errors import MissingExtra
+    from perplexity.extras import require
+
+    try:
+        require("bot")
+        return _installed_outcome(parsed, stop)
+    except MissingExtra as error:
+        return _fail(f"{parsed.program} {parsed.command}: {error}", code=1)
+
+
+def _installed_outcome(parsed: argparse.Namespace, stop: StopSignals) -> int:
     """Run the command; turn each expected error into a sentence and an exit code."""
     # Imported here because they take most of a second, and the signal handlers must be installed before that.
     from psycopg import OperationalError
@@ -68,8 +84,12 @@ def _outcome(parsed: argparse.Namespace, stop: StopSignals) -> int:
     return _fail(text, code=code)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m bot", description="Answers questions in Slack from the live web.")
+def _parser(program: str) -> argparse.ArgumentParser:
+    from perplexity import __version__
+
+    parser = argparse.ArgumentParser(prog=program, description="Answers questions in Slack from the live web.")
+    parser.set_defaults(program=program)
+    parser.add_argument("--version", action="version", version=f"{program} {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="serve HTTP and work on questions")
     run.add_argument("--no-worker", action="store_true", help="serve HTTP only; workers run elsewhere")

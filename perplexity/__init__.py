@@ -1,1 +1,171 @@
-"""Web search and sourced answers for any program; knows nothing of Slack."""
+"""Web search and sourced answers for any program; knows nothing of Slack.
+
+The names below are imported when they are first used (https://peps.python.org/pep-0562/): importing the package alone
+imports nothing else, not even `typing`. The tools for agents are in `perplexity.tools`, the agent is in
+`perplexity.agent`.
+"""
+
+__version__ = "0.1.0"
+
+DISTRIBUTION = "web-answers-for-slack"
+"""What pip calls this project; `bot.import_check` knows the package by it."""
+
+TYPE_CHECKING = False
+"""Always true for type checkers, which know the name."""
+
+if TYPE_CHECKING:
+    from perplexity.breaker import BreakerPolicy
+    from perplexity.client import API, PerplexityClient
+    from perplexity.deadlines import Deadlines
+    from perplexity.errors import (
+        AllProvidersFailed,
+        APIError,
+        AuthenticationError,
+        BillingError,
+        ConnectionFailed,
+        EndpointRetired,
+        InvalidRequest,
+        MalformedResponse,
+        MissingExtra,
+        MissingKey,
+        NothingFound,
+        PerplexityError,
+        RateLimitError,
+        RunFailed,
+        ServerError,
+        StreamTruncated,
+        TimedOut,
+        Withdrawn,
+    )
+    from perplexity.fallback import Fallback
+    from perplexity.filters import Filters, Mode, Recency
+    from perplexity.models import Effort, Limits
+    from perplexity.prompts import Options, Prompt
+    from perplexity.providers.base import Provider
+    from perplexity.providers.brave import Brave
+    from perplexity.providers.duckduckgo import DuckDuckGo
+    from perplexity.providers.openrouter import OpenRouter
+    from perplexity.providers.perplexity import PerplexityProvider
+    from perplexity.retry import RetryPolicy
+    from perplexity.types import (
+        Answer,
+        AnswerKind,
+        Attempt,
+        Context,
+        Done,
+        Event,
+        Kind,
+        Message,
+        Passage,
+        Query,
+        Question,
+        RunStarted,
+        SearchQueries,
+        SearchResults,
+        Source,
+        Sources,
+        TextDelta,
+        Usage,
+    )
+
+__all__ = [
+    "API",
+    "APIError",
+    "AllProvidersFailed",
+    "Answer",
+    "AnswerKind",
+    "Attempt",
+    "AuthenticationError",
+    "BillingError",
+    "Brave",
+    "BreakerPolicy",
+    "ConnectionFailed",
+    "Context",
+    "Deadlines",
+    "Done",
+    "DuckDuckGo",
+    "Effort",
+    "EndpointRetired",
+    "Event",
+    "Fallback",
+    "Filters",
+    "InvalidRequest",
+    "Kind",
+    "Limits",
+    "MalformedResponse",
+    "Message",
+    "MissingExtra",
+    "MissingKey",
+    "Mode",
+    "NothingFound",
+    "OpenRouter",
+    "Options",
+    "Passage",
+    "PerplexityClient",
+    "PerplexityError",
+    "PerplexityProvider",
+    "Prompt",
+    "Provider",
+    "Query",
+    "Question",
+    "RateLimitError",
+    "Recency",
+    "RetryPolicy",
+    "RunFailed",
+    "RunStarted",
+    "SearchQueries",
+    "SearchResults",
+    "ServerError",
+    "Source",
+    "Sources",
+    "StreamTruncated",
+    "TextDelta",
+    "TimedOut",
+    "Usage",
+    "Withdrawn",
+    "__version__",
+]
+
+_NAMES = {
+    "perplexity.breaker": "BreakerPolicy",
+    "perplexity.client": "API PerplexityClient",
+    "perplexity.deadlines": "Deadlines",
+    "perplexity.errors": (
+        "AllProvidersFailed APIError AuthenticationError BillingError ConnectionFailed EndpointRetired "
+        "InvalidRequest MalformedResponse MissingExtra MissingKey NothingFound PerplexityError RateLimitError "
+        "RunFailed ServerError StreamTruncated TimedOut Withdrawn"
+    ),
+    "perplexity.fallback": "Fallback",
+    "perplexity.filters": "Filters Mode Recency",
+    "perplexity.models": "Effort Limits",
+    "perplexity.prompts": "Options Prompt",
+    "perplexity.providers.base": "Provider",
+    "perplexity.providers.brave": "Brave",
+    "perplexity.providers.duckduckgo": "DuckDuckGo",
+    "perplexity.providers.openrouter": "OpenRouter",
+    "perplexity.providers.perplexity": "PerplexityProvider",
+    "perplexity.retry": "RetryPolicy",
+    "perplexity.types": (
+        "Answer AnswerKind Attempt Context Done Event Kind Message Passage Query Question RunStarted SearchQueries "
+        "SearchResults Source Sources TextDelta Usage"
+    ),
+}
+"""The module that each public name comes from."""
+
+# Hidden from type checkers, which would otherwise take every name to exist.
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        """Import the module of a public name, and keep all its names for the next time."""
+        for module, names in _NAMES.items():
+            if name in names.split():
+                from importlib import import_module
+
+                loaded = import_module(module)
+                globals().update({each: getattr(loaded, each) for each in names.split()})
+                return globals()[name]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__():
+        """Return the public names, also those that were not used yet."""
+        return sorted({*globals(), *__all__})

@@ -1,4 +1,4 @@
-"""The command line: `python -m perplexity search | ask | tools | mcp`."""
+"""Start the command line: `python -m perplexity`, or `pplx` if it is installed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import sys
 from types import FrameType
 
 
-def _run() -> int:
+def run(program: str = "python -m perplexity") -> int:
+    """Run the command line of this process and return the exit code; `program` is what it is called in messages."""
     heard = signal.getsignal(signal.SIGINT)
     if heard is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
@@ -16,7 +17,7 @@ def _run() -> int:
     from perplexity.cli.base import World
     from perplexity.cli.main import main
 
-    world = World.of_this_process()
+    world = World.of_this_process(program)
     signal.signal(signal.SIGINT, heard)
     return main(sys.argv[1:], world)
 
@@ -26,4 +27,4 @@ def _leave(number: int, _: FrameType | None) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(_run())
+    sys.exit(run())

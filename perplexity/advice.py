@@ -14,6 +14,7 @@ _ADVICE: Mapping[str, str] = {
     "RateLimitError": "Wait a moment, then try again.",
     "ConnectionFailed": "Check the network, and HTTPS_PROXY where there is a proxy.",
     "TimedOut": "Try again, or ask for less.",
+    "MissingExtra": "Install it, or set PERPLEXITY_API_KEY.",
     "NothingFound": "Ask in other words, or with fewer filters.",
 }
 _ELSE = "Try again in a minute."

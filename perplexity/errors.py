@@ -8,6 +8,7 @@ PerplexityError
 ├── MalformedResponse      not what the service documents: HTML, empty, not JSON, too large
 │   └── StreamTruncated    a stream that ended without its terminal event
 ├── RunFailed              an HTTP 200 whose body says failed, cancelled or incomplete without text
+├── MissingExtra           a package that an extra of this distribution installs is missing; an ImportError too
 ├── Withdrawn              the caller does not want the answer any more: nobody else is asked
 ├── NothingFound           a best-effort service gave no results: there are none, or it refuses to search
 ├── APIError               the service answered with an error status
@@ -26,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from perplexity import DISTRIBUTION
 from perplexity.costs import charged
 
 if TYPE_CHECKING:
@@ -132,6 +134,17 @@ class RunFailed(PerplexityError):
     """The service accepted the request and then reported failure inside an HTTP 200."""
 
     summary = "could not finish the answer"
+
+
+class MissingExtra(PerplexityError, ImportError):
+    """A package is missing that `extra`, an extra of this distribution, installs; `command` installs it."""
+
+    summary = "needs an extra that is not installed"
+
+    def __init__(self, extra: str) -> None:
+        self.extra = extra
+        self.command = f"pip install '{DISTRIBUTION}[{extra}]'"
+        super().__init__(f"this needs the extra {extra!r}, which is not installed: {self.command}")
 
 
 class Withdrawn(PerplexityError):

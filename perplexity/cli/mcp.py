@@ -75,5 +75,10 @@ def _port(text: str) -> int:
 
 
 MCP = Command(
-    name="mcp", summary="serve the tools over the Model Context Protocol", add=add, run=run, cancelled=_STOPPED
+    name="mcp",
+    summary="serve the tools over the Model Context Protocol",
+    add=add,
+    run=run,
+    cancelled=_STOPPED,
+    extras=("mcp",),
 )

@@ -52,5 +52,5 @@ def _line(tool: Tool) -> str:
 
 
 TOOLS_COMMAND = Command(
-    name="tools", summary="list the tools for agents, and define them for a protocol", add=add, run=run
+    name="tools", summary="list the tools for agents, and define them for a protocol", add=add, run=run, extras=()
 )

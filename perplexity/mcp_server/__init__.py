@@ -3,6 +3,10 @@
 https://github.com/perplexityai/modelcontextprotocol (version 1.3.0), https://modelcontextprotocol.io/specification
 """
 
-from perplexity.mcp_server.serving import over_http, over_stdio
+from perplexity.extras import require
+
+require("mcp")
+
+from perplexity.mcp_server.serving import over_http, over_stdio  # noqa: E402 - it imports what the extra brings
 
 __all__ = ["over_http", "over_stdio"]

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from perplexity.computing import computed
 from perplexity.errors import ConnectionFailed, NothingFound, PerplexityError, TimedOut
+from perplexity.extras import require
 from perplexity.passages import events, passages_answer
 from perplexity.providers.base import BOTH
 from perplexity.providers.duckduckgo_pages import TIMELIMIT, Page, check, not_applied, numbered, period, read
@@ -66,7 +67,7 @@ class DuckDuckGo:
     async def search(self, query: Query) -> SearchResults:
         """Return at most `max_results` pages, free of charge.
 
-        Raises InvalidRequest, also for a mode other than web, NothingFound, ConnectionFailed or TimedOut.
+        Raises InvalidRequest, also for a mode other than web, NothingFound, ConnectionFailed, TimedOut or MissingExtra.
         """
         query = checked_query(query)
         check(query.filters)
@@ -129,8 +130,10 @@ def build(setup: Setup) -> DuckDuckGo:
 def through_ddgs(query: str, *, region: str, timelimit: str | None, page: int, timeout: int = 5) -> Page:
     """Search DuckDuckGo, and no other engine, for one page; `timeout` is in seconds.
 
-    Raises NothingFound, ConnectionFailed or TimedOut. The library is slow to load, so it is loaded by the first search.
+    Raises NothingFound, ConnectionFailed, TimedOut, or MissingExtra without the library, which is slow to load: it is
+    loaded by the first search.
     """
+    require("duckduckgo")
     from ddgs import DDGS
     from ddgs.exceptions import DDGSException, TimeoutException
     from primp import BuilderError

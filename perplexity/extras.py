@@ -1,0 +1,40 @@
+"""The extras of this distribution: what each installs, and an error that names the one that is missing.
+
+https://packaging.python.org/en/latest/specifications/dependency-specifiers/#extras
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+
+from perplexity.errors import MissingExtra
+
+EXTRAS: Mapping[str, tuple[str, ...]] = {
+    "agent": ("pydantic_ai", "openai"),
+    "bot": (
+        "procrastinate",
+        "prometheus_client",
+        "psycopg",
+        "psycopg_pool",
+        "pydantic_settings",
+        "slack_bolt",
+        "slack_sdk",
+    ),
+    "cli": ("rich",),
+    "duckduckgo": ("ddgs",),
+    "mcp": ("mcp", "uvicorn"),
+}
+"""The modules that each extra of pyproject.toml brings and this project imports."""
+
+
+def require(extra: str) -> None:
+    """Raise MissingExtra unless every module of the extra can be imported; none is imported for that."""
+    if not all(_installed(module) for module in EXTRAS[extra]):
+        raise MissingExtra(extra)
+
+
+def _installed(module: str) -> bool:
+    found = find_spec(module)
+    # A folder that happens to have the name is found too, but is no file.
+    return found is not None and found.origin is not None
