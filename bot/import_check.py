@@ -14,8 +14,8 @@ OURS = Path(__file__).parent.parent / "perplexity"
 
 _NAME = "web-answers-for-slack"
 _WRONG = (
-    "The package `perplexity` {found} is not {name}'s own, or not only: Perplexity's SDK (perplexityai) and possibly "
-    "others have the same import name, so install {name} in a virtual environment of its own, without them."
+    "`import perplexity` finds {found}, because another package, such as Perplexity's SDK (perplexityai), has the same "
+    f"import name: install {_NAME} in a virtual environment of its own."
 )
 
 
@@ -23,10 +23,10 @@ def wrong_package() -> str | None:
     """Return a sentence that says what is wrong and how to fix it, or None if `perplexity` is ours. Imports nothing."""
     found = find_spec("perplexity")
     if found is None or found.origin is None:
-        return _WRONG.format(found="(its `__init__.py` is missing)", name=_NAME)
+        return _WRONG.format(found="no complete package")
     if _is_ours(Path(found.origin)) and not _is_shared(Path(found.origin).parent):
         return None
-    return _WRONG.format(found=f"in {Path(found.origin).parent}", name=_NAME)
+    return _WRONG.format(found=f"a package that is not, or not only, {_NAME}'s (in {Path(found.origin).parent})")
 
 
 def _is_ours(start: Path) -> bool:

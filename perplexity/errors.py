@@ -143,7 +143,7 @@ class MissingExtra(PerplexityError, ImportError):
 
     def __init__(self, extra: str) -> None:
         self.extra = extra
-        self.command = f"pip install '{DISTRIBUTION}[{extra}]'"
+        self.command: str = f"pip install '{DISTRIBUTION}[{extra}]'"
         super().__init__(f"this needs the extra {extra!r}, which is not installed: {self.command}")
 
 
@@ -203,4 +203,4 @@ class AllProvidersFailed(PerplexityError):
     def __init__(self, attempts: Sequence[Attempt]) -> None:
         tried = "; ".join(f"{a.provider}: {a.error_class}" for a in attempts) or "no provider is configured"
         super().__init__(tried, cost_usd=charged(None, attempts))
-        self.attempts = tuple(attempts)
+        self.attempts: tuple[Attempt, ...] = tuple(attempts)

@@ -23,7 +23,7 @@ from perplexity.errors import (
 from perplexity.providers.base import Provider, takes_up_runs, waits, writes
 from perplexity.types import Answer, Attempt, Kind, SearchResults
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 Reply = TypeVar("Reply", SearchResults, Answer)
 

@@ -12,7 +12,7 @@ from perplexity.retry import Deadline
 from perplexity.types import Answer, Event, Question
 from perplexity.ways import Way
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 
 class Succession:

@@ -70,7 +70,7 @@ class Transport:
     ) -> None:
         self._key = checked_key(api_key)
         self._headers = signed(self._key)
-        self.base_url = checked_base_url(base_url)
+        self.base_url: str = checked_base_url(base_url)
         self._given = session
         self._own: Session | None = None
 

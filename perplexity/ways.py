@@ -14,7 +14,7 @@ from perplexity.retry import Deadline
 from perplexity.thinking import Thinking, without_thinking
 from perplexity.types import Answer, Done, Event, Question, TextDelta
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)

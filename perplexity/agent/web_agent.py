@@ -32,7 +32,7 @@ from perplexity.retry import Deadline
 from perplexity.tools.base import Tool
 from perplexity.types import Answer, Attempt, Question
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 NAME = "Agent"
 

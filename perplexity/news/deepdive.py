@@ -21,7 +21,7 @@ from perplexity.providers.base import Provider
 from perplexity.queries import parse_query
 from perplexity.social.pulse import PulseSource
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 SECONDS: Mapping[Stage, float] = {Stage.SITUATION: 420.0, Stage.PULSE: 170.0, Stage.ANALYSIS: 150.0}
 """What each stage may take: ten minutes together, since the first two run side by side."""

@@ -20,7 +20,7 @@ from perplexity.providers.base import Provider
 from perplexity.social.pulse import Pulse, PulseSource
 from perplexity.types import Answer, AnswerKind, Question, Source
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 Said = TypeVar("Said", Answer, Pulse)
 

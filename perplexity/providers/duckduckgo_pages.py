@@ -12,7 +12,14 @@ from perplexity.errors import InvalidRequest
 from perplexity.filters import Filters, Recency
 from perplexity.types import Source
 
-TIMELIMIT = {None: None, "hour": "d", "day": "d", "week": "w", "month": "m", "year": "y"}
+TIMELIMIT: Mapping[Recency | None, str | None] = {
+    None: None,
+    "hour": "d",
+    "day": "d",
+    "week": "w",
+    "month": "m",
+    "year": "y",
+}
 _LONG: Mapping[Recency, timedelta] = {
     "day": timedelta(days=1),
     "week": timedelta(weeks=1),

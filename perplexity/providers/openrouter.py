@@ -41,7 +41,7 @@ from perplexity.ways import Way
 from perplexity.wire.errors import Dialect
 from perplexity.wire.sonar import Sonar
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 DIALECT = Dialect(
     statuses={
