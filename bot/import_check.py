@@ -12,10 +12,10 @@ from pathlib import Path
 OURS = Path(__file__).parent.parent / "perplexity"
 """The package that was installed with this one."""
 
-_NAME = "web-answers-for-slack"
+DISTRIBUTION = "web-answers-for-slack"
 _WRONG = (
     "`import perplexity` finds {found}, because another package, such as Perplexity's SDK (perplexityai), has the same "
-    f"import name: install {_NAME} in a virtual environment of its own."
+    f"import name: install {DISTRIBUTION} in a virtual environment of its own."
 )
 
 
@@ -26,12 +26,12 @@ def wrong_package() -> str | None:
         return _WRONG.format(found="no complete package")
     if _is_ours(Path(found.origin)) and not _is_shared(Path(found.origin).parent):
         return None
-    return _WRONG.format(found=f"a package that is not, or not only, {_NAME}'s (in {Path(found.origin).parent})")
+    return _WRONG.format(found=f"a package that is not, or not only, {DISTRIBUTION}'s (in {Path(found.origin).parent})")
 
 
 def _is_ours(start: Path) -> bool:
     """Return whether this `__init__.py`, compiled or not, is in the package next to this one and names this project."""
-    return start.parent.resolve() == OURS.resolve() and _NAME.encode() in start.read_bytes()
+    return start.parent.resolve() == OURS.resolve() and DISTRIBUTION.encode() in start.read_bytes()
 
 
 def _is_shared(folder: Path) -> bool:

@@ -140,11 +140,16 @@ class MissingExtra(PerplexityError, ImportError):
     """A package is missing that `extra`, an extra of this distribution, installs; `command` installs it."""
 
     summary = "needs an extra that is not installed"
+    extra: str = ""
+    command: str = ""
 
-    def __init__(self, extra: str) -> None:
-        self.extra = extra
-        self.command: str = f"pip install '{DISTRIBUTION}[{extra}]'"
-        super().__init__(f"this needs the extra {extra!r}, which is not installed: {self.command}")
+    @classmethod
+    def of(cls, extra: str) -> MissingExtra:
+        """Build the message from the extra's name."""
+        command = f"pip install '{DISTRIBUTION}[{extra}]'"
+        error = cls(f"this needs the extra {extra!r}, which is not installed: {command}")
+        error.extra, error.command = extra, command
+        return error
 
 
 class Withdrawn(PerplexityError):

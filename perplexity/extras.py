@@ -31,7 +31,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
 def require(extra: str) -> None:
     """Raise MissingExtra unless every module of the extra can be imported; none is imported for that."""
     if not all(_installed(module) for module in EXTRAS[extra]):
-        raise MissingExtra(extra)
+        raise MissingExtra.of(extra)
 
 
 def _installed(module: str) -> bool:

@@ -174,6 +174,6 @@ def _summary(error: PerplexityError) -> str:
     """Finish the sentence that begins with the provider's name."""
     if isinstance(error, InvalidRequest) and error.field and error.value:
         return f"does not take {error.field} {error.value}"
-    if isinstance(error, MissingExtra):
+    if isinstance(error, MissingExtra) and error.command:
         return f"{error.summary} ({error.command})"
     return error.summary

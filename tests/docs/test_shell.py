@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import tomllib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from itertools import takewhile
@@ -56,7 +57,8 @@ def of(*start: str) -> list[Line]:
 
 
 def test_every_command_is_of_a_kind_that_is_tried() -> None:
-    tried = [*of("make"), *of("python", "-m", "bot"), *of("python", "-m", "perplexity"), *of("curl"), *of("cp")]
+    kinds = ("make", "python -m bot", "python -m perplexity", "pplx", "web-answers", "pip install", "curl", "cp")
+    tried = [line for kind in kinds for line in of(*kind.split())]
 
     assert [str(line) for line in LINES if line not in tried] == []
 
@@ -70,9 +72,19 @@ def test_make_knows_the_target(line: Line) -> None:
     assert "Nothing to be done" not in told.stdout
 
 
-@pytest.mark.parametrize("line", of("python", "-m", "bot"), ids=str)
+@pytest.mark.parametrize("line", of("pip", "install"), ids=str)
+def test_pip_finds_the_project_and_its_extras(line: Line) -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    (what,) = line.words[2:]
+    named = re.fullmatch(r"\.(?:\[([a-z,]+)\])?", what)
+
+    assert named is not None
+    assert set((named[1] or "").split(",")) <= {"", *extras}
+
+
+@pytest.mark.parametrize("line", [*of("python", "-m", "bot"), *of("web-answers")], ids=str)
 def test_the_app_knows_the_command_and_its_options(line: Line, capsys: pytest.CaptureFixture[str]) -> None:
-    command, *rest = line.words[3:]
+    command, *rest = line.words[1:] if line.words[0] == "web-answers" else line.words[3:]
     with pytest.raises(SystemExit) as ended:
         main([command, "--help"])
 
@@ -81,9 +93,10 @@ def test_the_app_knows_the_command_and_its_options(line: Line, capsys: pytest.Ca
     assert [word for word in rest if word.startswith("-") and word.split("=")[0] not in described] == []
 
 
-@pytest.mark.parametrize("line", of("python", "-m", "perplexity"), ids=str)
+@pytest.mark.parametrize("line", [*of("python", "-m", "perplexity"), *of("pplx")], ids=str)
 def test_the_command_line_takes_the_arguments(line: Line) -> None:
-    parser().parse_args(joined(takewhile(lambda word: word != "<", line.words[3:])))
+    arguments = line.words[1:] if line.words[0] == "pplx" else line.words[3:]
+    parser().parse_args(joined(takewhile(lambda word: word != "<", arguments)))
 
 
 @pytest.mark.parametrize("line", of("cp"), ids=str)

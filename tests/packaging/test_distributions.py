@@ -1,0 +1,108 @@
+"""What the wheel and the source distribution hold, and what pip is told of them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tarfile
+import tomllib
+from email.message import Message
+from email.parser import Parser
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import perplexity
+from bot import import_check
+from perplexity.extras import EXTRAS
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+BUNDLER = ROOT / "bot" / "playground" / "build"
+
+
+def files() -> set[str]:
+    """Return what must be in the wheel: every file of both packages but those that only bundle the page."""
+    found = (path for name in ("perplexity", "bot") for path in (ROOT / name).rglob("*") if path.is_file())
+    return {
+        path.relative_to(ROOT).as_posix()
+        for path in found
+        if "__pycache__" not in path.parts and not path.is_relative_to(BUNDLER)
+    }
+
+
+def in_wheel(path: Path) -> set[str]:
+    with ZipFile(path) as archive:
+        return {name for name in archive.namelist() if ".dist-info/" not in name}
+
+
+def metadata(wheel: Path) -> Message:
+    with ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        return Parser().parsestr(archive.read(name).decode())
+
+
+def test_the_wheel_holds_both_packages_with_all_their_files(wheel: Path) -> None:
+    assert in_wheel(wheel) == files()
+    assert {
+        "perplexity/py.typed",
+        "bot/py.typed",
+        "bot/storage/migrations/0001_questions.sql",
+        "bot/playground/static/index.html",
+        "bot/playground/static/page.js",
+        "bot/playground/static/page.css",
+    } <= in_wheel(wheel)
+
+
+def test_the_source_distribution_is_enough_for_the_same_wheel(sdist: Path, wheel: Path, tmp_path: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (source,) = tmp_path.iterdir()
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path / "dist"],
+        cwd=source, check=True, capture_output=True,
+    )  # fmt: skip
+    (again,) = (tmp_path / "dist").iterdir()
+
+    assert in_wheel(again) == in_wheel(wheel)
+    assert {"README.md", "LICENSE", "CHANGELOG.md", "docs"} <= {path.name for path in source.iterdir()}
+    assert not {"tests", ".env", ".data", ".venv"} & {path.name for path in source.iterdir()}
+
+
+def test_the_library_alone_needs_three_packages(wheel: Path) -> None:
+    needs = [Requirement(text) for text in metadata(wheel).get_all("Requires-Dist", [])]
+
+    assert {each.name for each in needs if each.marker is None} == {"aiohttp", "jsonschema", "markdown-it-py"}
+
+
+def test_pip_is_told_the_version_and_the_commands(wheel: Path) -> None:
+    told = metadata(wheel)
+    with ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith("entry_points.txt")]
+        commands = archive.read(name).decode()
+
+    assert (told["Name"], told["Version"]) == (perplexity.DISTRIBUTION, perplexity.__version__)
+    assert commands == "[console_scripts]\npplx = bot.scripts:pplx\nweb-answers = bot.scripts:web_answers\n"
+
+
+def test_the_package_is_known_by_the_name_that_pip_knows() -> None:
+    assert PROJECT["project"]["name"] == perplexity.DISTRIBUTION == import_check.DISTRIBUTION
+
+
+def test_an_environment_for_checks_can_build_without_fetching_anything() -> None:
+    assert set(PROJECT["build-system"]["requires"]) <= set(PROJECT["project"]["optional-dependencies"]["dev"])
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_an_extra_brings_the_modules_that_are_looked_for(extra: str) -> None:
+    brings = {canonicalize_name(Requirement(text).name) for text in PROJECT["project"]["optional-dependencies"][extra]}
+    owners = packages_distributions()
+    looked_for = {canonicalize_name(owner) for module in EXTRAS[extra] for owner in owners[module]}
+    # What one of its packages brings along is looked for as well; the data of time zones are never imported.
+    along = {"agent": {"openai"}, "bot": {"psycopg-pool"}}.get(extra, set())
+
+    assert looked_for - along == brings - {perplexity.DISTRIBUTION, "tzdata"}
