@@ -24,4 +24,4 @@ def pplx() -> int:
         return 1
     from perplexity.__main__ import run
 
-    return run(program="pplx")
+    return run()

@@ -8,8 +8,8 @@ import sys
 from types import FrameType
 
 
-def run(program: str = "python -m perplexity") -> int:
-    """Run the command line of this process and return the exit code; `program` is what it is called in messages."""
+def run() -> int:
+    """Run the command line of this process and return the exit code."""
     heard = signal.getsignal(signal.SIGINT)
     if heard is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
@@ -17,7 +17,7 @@ def run(program: str = "python -m perplexity") -> int:
     from perplexity.cli.base import World
     from perplexity.cli.main import main
 
-    world = World.of_this_process(program)
+    world = World.of_this_process()
     signal.signal(signal.SIGINT, heard)
     return main(sys.argv[1:], world)
 

@@ -16,16 +16,12 @@ WELL, FAILED, WRONG_USE, PIPE_CLOSED = 0, 1, 2, 141
 """The exit codes; the last is what a shell gives a program that SIGPIPE ended. `Signals.code` is for other signals."""
 
 
-PROGRAM = "python -m perplexity"
 _STREAMS = {"stdin": "r", "stdout": "w", "stderr": "w"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """The environment, the three streams and the signals of a process, and what its program is called.
-
-    `closed` names the streams that it was not given.
-    """
+    """The environment, the three streams and the signals of a process; `closed` names the streams it was not given."""
 
     environ: Mapping[str, str] = field(repr=False)
     stdin: TextIO
@@ -33,10 +29,9 @@ class World:
     stderr: TextIO
     signals: Signals = field(default_factory=Signals)
     closed: frozenset[str] = frozenset()
-    program: str = PROGRAM
 
     @classmethod
-    def of_this_process(cls, program: str = PROGRAM) -> World:
+    def of_this_process(cls) -> World:
         """Return the process's own."""
         closed = frozenset(name for name in _STREAMS if getattr(sys, name) is None)
         for name, mode in _STREAMS.items():
@@ -55,7 +50,6 @@ class World:
             stderr=sys.stderr,
             signals=signals,
             closed=closed,
-            program=program,
         )
 
     def say(self, text: str) -> None:

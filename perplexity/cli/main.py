@@ -7,12 +7,13 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from perplexity import __version__
 from perplexity.advice import advise
 from perplexity.cli.ask import ASK
-from perplexity.cli.base import FAILED, PIPE_CLOSED, PROGRAM, WELL, WRONG_USE, Command, Failure, UsageError, World
+from perplexity.cli.base import FAILED, PIPE_CLOSED, WELL, WRONG_USE, Command, Failure, UsageError, World
 from perplexity.cli.deepdive import DEEPDIVE
 from perplexity.cli.mcp import MCP
 from perplexity.cli.news import NEWS
@@ -28,15 +29,17 @@ if TYPE_CHECKING:
 
 COMMANDS: tuple[Command, ...] = (SEARCH, ASK, NEWS, DEEPDIVE, TOOLS_COMMAND, MCP)
 
+PROGRAM = "pplx" if Path(sys.argv[0]).name == "pplx" else "python -m perplexity"
+
 
 def main(arguments: Sequence[str], world: World) -> int:
     """Run one command and return the process's exit code."""
     # What a provider logs is for services, whose logs are kept; here it would stand between the lines.
     logging.getLogger("perplexity").addHandler(logging.NullHandler())
     try:
-        parsed = parser(world.program).parse_args(joined(arguments))
+        parsed = parser().parse_args(joined(arguments))
     except OSError as error:
-        return _cannot_write(world.program, error, world)
+        return _cannot_write(PROGRAM, error, world)
     return _run(parsed.command, parsed, world)
 
 
@@ -47,7 +50,7 @@ def _run(command: Command, parsed: argparse.Namespace, world: World) -> int:
         command.run(parsed, world)
         world.stdout.flush()
     except OSError as error:
-        return _cannot_write(f"{world.program} {command.name}", error, world)
+        return _cannot_write(f"{PROGRAM} {command.name}", error, world)
     except KeyboardInterrupt:
         world.say(f"\n{command.cancelled}")
         return world.signals.code
@@ -68,10 +71,10 @@ class _Parser(argparse.ArgumentParser):
         self.exit(WRONG_USE, f"{self.prog}: {on_one_line(message)}; --help lists what there is\n")
 
 
-def parser(program: str = PROGRAM) -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
     """Return what reads the arguments; `command` is the Command they are for."""
     reading = _Parser(
-        prog=program, description="Searches the web and answers from it, with sources.", allow_abbrev=False
+        prog=PROGRAM, description="Searches the web and answers from it, with sources.", allow_abbrev=False
     )
     reading.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = reading.add_subparsers(metavar="COMMAND", required=True)
@@ -92,7 +95,7 @@ def _failed(command: Command, error: UsageError | Failure | PerplexityError, wor
         code, told = WRONG_USE, explain_wrong(error)
     else:
         code, told = FAILED, advise(error)
-    world.say(f"{world.program} {command.name}: {on_one_line(told)}")
+    world.say(f"{PROGRAM} {command.name}: {on_one_line(told)}")
     return code
 
 

@@ -113,7 +113,7 @@ def test_the_app_s_extra_is_all_that_it_needs_but_for_the_embedded_server(wheel:
     assert app.run("web-answers", "manifest").returncode == 0
 
 
-START = "import sys; from bot.scripts import {0}; sys.exit({0}())"
+START = "import sys; sys.argv[0] = {1!r}; from bot.scripts import {0}; sys.exit({0}())"
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def site(wheel: Path, tmp_path: Path) -> Path:
 def start(script: str, *path: Path) -> subprocess.CompletedProcess[str]:
     """Start what a script starts, with this search path."""
     return subprocess.run(
-        [sys.executable, "-c", START.format(script), "--version"],
+        [sys.executable, "-c", START.format(script, script.replace("_", "-")), "--version"],
         env={"PYTHONPATH": os.pathsep.join(map(str, path))}, cwd=path[0], capture_output=True, text=True, check=False,
     )  # fmt: skip
 
