@@ -89,7 +89,7 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
         slack = slack_of(settings)
         session = await stack.enter_async_context(opened_session(slack))
         client = client_of(slack, session)
-        asked = await stack.enter_async_context(opened_asked(settings, slack, on_attempt=heard))
+        asked = await stack.enter_async_context(opened_asked(settings, on_attempt=heard))
         chat, response_urls = Chat(client), ResponseUrls(session)
         announcing = Announcing(
             questions=questions,

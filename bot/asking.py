@@ -10,7 +10,6 @@ from bot.agent import Agent, opened_agent
 from bot.diving import opened_diver
 from bot.retrying import retry_policy
 from bot.settings import Settings
-from bot.workspace import ROOT, Slack
 from perplexity.deadlines import Deadlines
 from perplexity.fallback import Fallback
 from perplexity.models import Limits
@@ -32,11 +31,9 @@ class Asked:
 
 
 @asynccontextmanager
-async def opened_asked(
-    settings: Settings, slack: Slack, *, on_attempt: Callable[[Attempt], None]
-) -> AsyncIterator[Asked]:
+async def opened_asked(settings: Settings, *, on_attempt: Callable[[Attempt], None]) -> AsyncIterator[Asked]:
     """Give everybody who is asked, and close them at the end; `on_attempt` hears how each attempt ended."""
-    async with opened(provider_setup(settings, slack), order=settings.provider_order) as providers:
+    async with opened(provider_setup(settings), order=settings.provider_order) as providers:
         chain = Fallback(
             providers,
             deadlines=chain_deadlines(settings),
@@ -60,8 +57,8 @@ def chain_deadlines(settings: Settings) -> Deadlines:
     )
 
 
-def provider_setup(settings: Settings, slack: Slack) -> Setup:
-    """Say what the providers are made of; the handbook is the playground's alone."""
+def provider_setup(settings: Settings) -> Setup:
+    """Return what the providers are made of."""
     return Setup(
         keys=settings.provider_keys,
         base_urls=settings.provider_base_urls,
@@ -74,6 +71,4 @@ def provider_setup(settings: Settings, slack: Slack) -> Setup:
             deep=settings.deep_provider_seconds,
         ),
         retry=retry_policy(settings),
-        pages=ROOT if slack.playground is not None else None,
-        pages_url=slack.api_url.replace("/api/", "/docs"),
     )

@@ -19,15 +19,11 @@ from bot.commands import COMMANDS
 from bot.commands.slash import slash_commands
 from bot.playground.server import Playground
 from bot.settings import Settings
-from perplexity.providers.handbook import load_pages
 from perplexity.proxies import proxy_for
 
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 10.0
 """How long Slack may take to accept a connection, and to send the next piece of its reply."""
-
-ROOT = Path(__file__).parent.parent
-"""The project's root, whose Markdown pages are the handbook."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +56,6 @@ def slack_of(settings: Settings) -> Slack:
         bot_token=bot_token,
         origin=origin,
         commands=slash_commands(COMMANDS, prefix=settings.command_prefix),
-        pages=load_pages(ROOT),
         allow_any_host=not is_loopback(settings.bind_host),
     )
     return Slack(

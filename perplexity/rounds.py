@@ -20,7 +20,7 @@ from perplexity.errors import (
     TimedOut,
     Withdrawn,
 )
-from perplexity.providers.base import Provider, takes_up_runs, waits, writes
+from perplexity.providers.base import Provider, takes_up_runs, writes
 from perplexity.types import Answer, Attempt, Kind, SearchResults
 
 log: logging.Logger = logging.getLogger(__name__)
@@ -135,10 +135,8 @@ class Round:
             offering.sort(key=takes_up_runs, reverse=True)
         for place, provider in enumerate(offering, start=1):
             now = self.clock()
-            if now < end or not waits(provider):
-                behind = sum(waits(other) for other in offering[place:])
-                left = end - now if waits(provider) else max(end - now, self.deadlines.least)
-                seconds = self.deadlines.share(left, behind=behind)
+            if now < end:
+                seconds = self.deadlines.share(end - now, behind=len(offering) - place)
                 permit = self.breakers[provider.name].insist()
                 yield Tier(provider=provider, permit=permit, seconds=seconds, started=now)
 

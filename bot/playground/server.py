@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 from aiohttp import web
 
 from bot.commands.slash import SlashCommand
-from bot.playground import bodies, doors, handbook, live, payloads, tickets, workspace
+from bot.playground import bodies, doors, live, payloads, tickets, workspace
 from bot.playground.conversation import Conversation
 from bot.playground.payloads import Click
 from bot.playground.sender import Sender
@@ -38,8 +38,8 @@ class Playground:
     """A small Slack for one person on this machine.
 
     `origin` is where the app and these routes are reached, such as `http://127.0.0.1:3000`; the app's Slack API base is
-    `<origin>/playground/api/`. `clock` gives seconds since 1970. `pages` holds Markdown texts by path, served under
-    `<origin>/playground/docs/`. Unless `allow_any_host`, only loopback names are served. The `signing_secret` also
+    `<origin>/playground/api/`. `clock` gives seconds since 1970.
+    Unless `allow_any_host`, only loopback names are served. The `signing_secret` also
     signs the response_urls: if it is the same after a restart, earlier ones stay valid.
     """
 
@@ -51,11 +51,9 @@ class Playground:
         origin: str,
         commands: Sequence[SlashCommand],
         clock: Callable[[], float] = time.time,
-        pages: Mapping[str, str] | None = None,
         allow_any_host: bool = False,
     ) -> None:
         self._commands = commands
-        self._pages = pages or {}
         self._allow_any_host = allow_any_host
         self._timeline = Timeline(clock=clock)
         self._sender = Sender(url=f"{origin}/slack/events", signing_secret=signing_secret, clock=clock)
@@ -78,7 +76,6 @@ class Playground:
             web.get("/", self._guarded(self._home)),
             web.get(PREFIX, self._guarded(self._page)),
             web.get(PREFIX + "/static/{name}", self._guarded(self._static)),
-            web.get(PREFIX + "/docs/{path:.+}", self._guarded(self._docs)),
             web.get(PREFIX + "/events", self._guarded(self._events)),
             web.post(PREFIX + "/say", self._guarded(self._from_page(self._say))),
             web.post(PREFIX + "/click", self._guarded(self._from_page(self._click))),
@@ -142,13 +139,6 @@ class Playground:
         if path is None:
             return web.Response(status=404)
         return web.FileResponse(path, headers={**doors.SAFE_HEADERS, "Cache-Control": "no-cache"})
-
-    async def _docs(self, request: web.Request) -> web.StreamResponse:
-        path = request.match_info["path"]
-        if path not in self._pages:
-            return web.Response(status=404, text="There is no such page.")
-        html = handbook.page(self._pages[path], title=path)
-        return web.Response(text=html, content_type="text/html", headers=doors.SAFE_HEADERS)
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
         if not doors.may_follow(request.headers):

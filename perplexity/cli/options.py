@@ -19,8 +19,7 @@ from perplexity.filters import (
 from perplexity.providers import PROVIDERS, checked_order
 
 _MAY_BEGIN_WITH_A_DASH = ("--domain",)
-# The handbook is the playground's: it answers from this project's own pages.
-_PROVIDERS = ",".join(name for name in PROVIDERS if name != "handbook")
+_PROVIDERS = ",".join(PROVIDERS)
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
 from perplexity.errors import InvalidRequest
-from perplexity.providers import brave, duckduckgo, handbook, openrouter, perplexity
+from perplexity.providers import brave, duckduckgo, openrouter, perplexity
 from perplexity.providers.base import Provider
 from perplexity.providers.setup import Setup
 
@@ -15,7 +15,6 @@ PROVIDERS: Mapping[str, Callable[[Setup], Provider | None]] = {
     "openrouter": openrouter.build,
     "brave": brave.build,
     "duckduckgo": duckduckgo.build,
-    "handbook": handbook.build,
 }
 """What makes each provider, by the name that settings use; None where the setup has not what it needs."""
 

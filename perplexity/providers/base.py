@@ -10,11 +10,6 @@ from perplexity.types import Answer, Event, Kind, Query, Question, SearchResults
 BOTH: frozenset[Kind] = frozenset({"search", "answer"})
 
 
-def waits(provider: Provider) -> bool:
-    """Tell whether the chain must keep time for a provider; one with a true `at_once` answers from memory."""
-    return not getattr(provider, "at_once", False)
-
-
 def writes(provider: Provider) -> bool:
     """Tell whether a model writes the provider's answers; one with a true `search_only` answers with passages."""
     return not getattr(provider, "search_only", False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from perplexity.client import API
 from perplexity.models import Effort, Limits
@@ -17,8 +16,7 @@ class Setup:
     """Everything that any provider may want; a provider whose part is missing is not made.
 
     `keys` and `base_urls` are by the provider's name in lower case. `api` is Perplexity's interface for answers.
-    `pages` is the project's root, for the handbook; `pages_url` is the address under which the same Markdown files can
-    be read, empty for none. The rest is as for `PerplexityClient`.
+    The rest is as for `PerplexityClient`.
     """
 
     keys: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -28,8 +26,6 @@ class Setup:
     limits: Limits = field(default_factory=Limits)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     session: Session | None = None
-    pages: Path | None = None
-    pages_url: str = ""
 
     def address(self, name: str, default: str) -> str:
         """Return the address of a provider's service."""

@@ -61,7 +61,7 @@ async def test_what_holds_tokens_does_not_show_them(real: bool) -> None:
         agent_api_key=secret,
     )
     slack = slack_of(settings)
-    async with ClientSession() as session, opened_asked(settings, slack, on_attempt=lambda _: None) as asked:
+    async with ClientSession() as session, opened_asked(settings, on_attempt=lambda _: None) as asked:
         said = "".join(
             map(repr, (settings, slack, slack.playground, client_of(slack, session), asked, *asked.providers))
         )

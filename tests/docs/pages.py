@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,8 +12,6 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-
-from perplexity.providers.handbook import slug
 
 ROOT = Path(__file__).parents[2]
 PATHS = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
@@ -95,6 +94,11 @@ def anchors(path: Path) -> frozenset[str]:
         found.add(f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor)
         seen[anchor] += 1
     return frozenset(found)
+
+
+def slug(heading: str) -> str:
+    """Return a heading's anchor as GitHub makes it: lower case, spaces to hyphens, punctuation gone."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
 
 
 def name(path: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -87,7 +87,6 @@ class Site:
 async def serve(
     *,
     app: PlaygroundApp | None = None,
-    pages: Mapping[str, str] | None = None,
     allow_any_host: bool = False,
     port: int = 0,
 ) -> AsyncIterator[Site]:
@@ -100,7 +99,6 @@ async def serve(
         bot_token=BOT_TOKEN,
         origin=origin,
         commands=COMMANDS,
-        pages=pages,
         allow_any_host=allow_any_host,
         clock=app.clock or time.time,
     )

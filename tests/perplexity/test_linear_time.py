@@ -22,7 +22,6 @@ from perplexity.news.stories import grouped
 from perplexity.news.wording import Telling
 from perplexity.passages import passages
 from perplexity.prose import regions
-from perplexity.providers.handbook import Handbook
 from perplexity.queries import parse_query
 from perplexity.quoting import quoted, untagged
 from perplexity.ranking import scores
@@ -30,7 +29,7 @@ from perplexity.social.grok_judgement import judged
 from perplexity.social.grok_posts import inline, with_own_markers
 from perplexity.social.grok_told import Told
 from perplexity.thinking import Thinking
-from perplexity.types import JSON, Answer, Done, Query, Source
+from perplexity.types import JSON, Answer, Done, Source
 from perplexity.wire.agent_stream import AgentStream
 from perplexity.wire.errors import clean
 from perplexity.wire.sonar_stream import SonarStream
@@ -234,12 +233,3 @@ def test_only_so_many_stories_are_read_and_the_others_counted() -> None:
     found = read_news(written(lines))
 
     assert (len(found.stories), found.unread) == (100, 40)
-
-
-async def test_a_pasted_document_is_looked_up_by_its_beginning() -> None:
-    handbook = Handbook({"a.md": "# Ports\n\nThe port is 3000.\n" * 300}, base_url="")
-    started = time.perf_counter()
-
-    await handbook.search(Query(text="port " + "".join(f"w{number} " for number in range(200_000))))
-
-    assert time.perf_counter() - started < 5

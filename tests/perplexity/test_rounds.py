@@ -315,29 +315,6 @@ async def test_a_stream_is_told_once_although_its_reader_stops_at_the_end() -> N
     assert (len(events), chain.told()) == (2, [("One", None)])
 
 
-class AtOnce(Moody):
-    """Answers from memory."""
-
-    at_once = True
-
-
-@pytest.mark.parametrize(("behind", "seconds"), [(Moody("Two"), 12.0), (AtOnce("Book"), 20.0)])
-async def test_no_time_is_kept_for_one_that_answers_at_once(behind: Moody, seconds: float) -> None:
-    first = Moody("One")
-
-    await Chain(first, behind).searches(1)
-
-    assert [query.seconds for query in first.queries] == [seconds]
-
-
-async def test_one_that_answers_at_once_is_asked_although_the_time_is_over() -> None:
-    hanging, book = Moody("One"), AtOnce("Book")
-    hanging.be(hangs=True)
-    chain = Fallback([hanging, book], deadlines=Deadlines(search=0.05, reserve=0.01, least=0.01))
-
-    assert (await chain.search(QUERY)).provider == "Book"
-
-
 async def test_an_empty_web_rests_nobody() -> None:
     first = Moody("One", error=NothingFound("nothing"))
     chain = Chain(first, Moody("Two"))

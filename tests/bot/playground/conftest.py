@@ -19,8 +19,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 async def site(clock: Clock) -> AsyncIterator[Site]:
-    pages = {"README.md": "# Web answers\n\nHello <b>you</b>.\n\n## Set up\n\n## Set up\n"}
-    async with serve(app=PlaygroundApp(clock=clock), pages=pages) as site:
+    async with serve(app=PlaygroundApp(clock=clock)) as site:
         yield site
 
 

@@ -9,7 +9,7 @@ from yarl import URL
 from bot.playground import doors
 from bot.playground.workspace import GENERAL
 from tests.bot.playground.visitor import Visitor
-from tests.fakes.playground_app import Site, serve
+from tests.fakes.playground_app import serve
 
 
 @pytest.mark.parametrize(
@@ -141,15 +141,3 @@ async def test_only_the_pages_own_files_are_served(visitor: Visitor, name: str, 
     url = URL(f"{visitor.origin}/playground/static/{name}", encoded=True)
     async with visitor.session.get(url) as response:
         assert response.status == status
-
-
-async def test_the_projects_documentation_can_be_read_at_its_headings(site: Site, visitor: Visitor) -> None:
-    async with visitor.session.get(site.origin + "/playground/docs/README.md") as response:
-        html = await response.text()
-    async with visitor.session.get(site.origin + "/playground/docs/none.md") as response:
-        missing = response.status
-
-    assert '<h2 id="set-up">' in html
-    assert '<h2 id="set-up-1">' in html
-    assert "&lt;b&gt;you&lt;/b&gt;" in html
-    assert missing == 404

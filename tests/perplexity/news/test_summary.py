@@ -7,11 +7,9 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from perplexity.errors import AllProvidersFailed, InvalidRequest, NothingFound
-from perplexity.fallback import Fallback
+from perplexity.errors import InvalidRequest, NothingFound
 from perplexity.filters import Filters
 from perplexity.news.summary import AS_FOUND, NO_FORM, NewsSummary, news_summary
-from perplexity.providers.handbook import Handbook
 from perplexity.types import Answer, AnswerKind, Question, Source, Usage
 from tests.fakes.provider import FakeProvider
 
@@ -276,15 +274,6 @@ async def test_the_front_of_a_section_is_no_story(title: str, path: str) -> None
     summary = await news(Newsroom("Chips are up [1].", sources=(front, SOURCES[1]), kind=AnswerKind.PASSAGES))
 
     assert [story.headline for story in summary.stories] == [HEADLINES[1]]
-
-
-async def test_a_handbook_tells_no_news() -> None:
-    chain = Fallback([Handbook({"a.md": "# News\n\nlatest technology news"}, base_url="")])
-
-    with pytest.raises(AllProvidersFailed) as caught:
-        await news_summary(chain, category="technology", now=NOW)
-
-    assert [attempt.error_class for attempt in caught.value.attempts] == ["NothingFound"]
 
 
 @pytest.mark.parametrize(
