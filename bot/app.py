@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -30,6 +31,7 @@ from bot.jobs import STALLED_AFTER_SECONDS, Jobs
 from bot.journal import ACK_SECONDS, Journal
 from bot.listeners.services import Services
 from bot.office import WorkspaceOffice
+from bot.playground.examples import Pause, with_examples
 from bot.process import App
 from bot.profiles import Profiles
 from bot.settings import Settings
@@ -65,8 +67,11 @@ SAME_FILE_SECONDS = 60.0
 
 
 @asynccontextmanager
-async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIterator[App]:
-    """Put the process together over an open database; `http` adds the server. Closes what it opened."""
+async def compose(settings: Settings, *, conninfo: str, http: bool, pause: Pause = asyncio.sleep) -> AsyncIterator[App]:
+    """Put the process together over an open database; `http` adds the server. Closes what it opened.
+
+    `pause` waits between the events of a recorded example.
+    """
     async with AsyncExitStack() as stack:
         pool = await stack.enter_async_context(connection_pool(conninfo, size=WORK_CONNECTIONS, seconds=POOL_SECONDS))
         acks = await stack.enter_async_context(connection_pool(conninfo, size=ACK_CONNECTIONS, seconds=ACK_SECONDS))
@@ -87,6 +92,9 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
             attempt_log.note(attempt)
 
         slack = slack_of(settings)
+        commands = COMMANDS
+        if slack.playground is not None and settings.keyless:
+            commands = with_examples(COMMANDS, prefix=settings.command_prefix, pause=pause)
         session = await stack.enter_async_context(opened_session(slack))
         client = client_of(slack, session)
         asked = await stack.enter_async_context(opened_asked(settings, on_attempt=heard))
@@ -135,7 +143,7 @@ async def compose(settings: Settings, *, conninfo: str, http: bool) -> AsyncIter
                 attempts=attempts,
                 watching=digests.desk,
             ),
-            commands={command.name: command for command in COMMANDS} | digests.commands,
+            commands={command.name: command for command in commands} | digests.commands,
             patience=Patience(seconds=RUN_SECONDS),
             agent=asked.agent,
             diver=asked.diver,

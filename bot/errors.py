@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from perplexity.errors import PerplexityError
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from perplexity.errors import AllProvidersFailed, PerplexityError
+
+if TYPE_CHECKING:
+    from perplexity.types import Attempt
 
 
 class UsageError(Exception):
@@ -21,6 +27,17 @@ class AgentNotSetUp(PerplexityError):
     """There is no agent here; the message names the setting that is missing, for the log."""
 
     summary = "is not set up"
+
+
+class NoKey(AllProvidersFailed):
+    """No key is set, and no service without a key can be reached.
+
+    `sentence` says what to do, in mrkdwn that is not escaped yet.
+    """
+
+    def __init__(self, attempts: Sequence[Attempt], *, sentence: str) -> None:
+        super().__init__(attempts)
+        self.sentence = sentence
 
 
 class SocketRefused(Exception):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.errors import AgentNotSetUp
+from bot.errors import AgentNotSetUp, NoKey
 from perplexity.errors import AllProvidersFailed, InvalidRequest, NothingFound, PerplexityError, TimedOut
 
 IN_TIME = "Sorry, no search service answered in time. Your question is kept."
@@ -16,6 +16,8 @@ def sentence_for(error: PerplexityError) -> str:
     """Say what happened in one sentence of mrkdwn, not escaped yet."""
     if isinstance(error, InvalidRequest):
         return _refused(error)
+    if isinstance(error, NoKey):
+        return error.sentence
     if isinstance(error, AllProvidersFailed):
         return _nobody(error)
     if isinstance(error, AgentNotSetUp):

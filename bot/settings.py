@@ -204,6 +204,11 @@ class Settings(BaseSettings):
         return {name: key.get_secret_value() for name, key in keys.items() if key is not None}
 
     @property
+    def keyless(self) -> bool:
+        """Whether no service has a key."""
+        return not self.provider_keys and self.xai_api_key is None
+
+    @property
     def provider_base_urls(self) -> dict[str, str]:
         """The addresses of the services, by the provider's name."""
         return {

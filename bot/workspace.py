@@ -17,7 +17,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.addresses import is_loopback
 from bot.commands import COMMANDS
 from bot.commands.slash import slash_commands
-from bot.playground.server import Playground
+from bot.playground.examples import EXAMPLES, line
+from bot.playground.server import Playground, Prompt
 from bot.settings import Settings
 from perplexity.proxies import proxy_for
 
@@ -56,6 +57,7 @@ def slack_of(settings: Settings) -> Slack:
         bot_token=bot_token,
         origin=origin,
         commands=slash_commands(COMMANDS, prefix=settings.command_prefix),
+        prompts=_prompts(settings),
         allow_any_host=not is_loopback(settings.bind_host),
     )
     return Slack(
@@ -121,6 +123,13 @@ def web_client(token: str, *, api_url: str, session: ClientSession | None = None
     client = AsyncWebClient(token=token, base_url=api_url, session=session, retry_handlers=[])
     client.proxy = proxy_for(api_url)
     return client
+
+
+def _prompts(settings: Settings) -> tuple[Prompt, ...]:
+    """Return the recorded examples that the page offers: none if there is a key."""
+    if not settings.keyless:
+        return ()
+    return tuple(Prompt(label=one.label, line=line(one, prefix=settings.command_prefix)) for one in EXAMPLES)
 
 
 def _revealed(secret: SecretStr | None) -> str | None:

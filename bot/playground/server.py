@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -34,12 +34,21 @@ ONLY_THE_PAGE = "Only the playground's own page may do this."
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Prompt:
+    """A line that the page sends at the press of a button, and the button's label."""
+
+    label: str
+    line: str
+
+
 class Playground:
     """A small Slack for one person on this machine.
 
     `origin` is where the app and these routes are reached, such as `http://127.0.0.1:3000`; the app's Slack API base is
     `<origin>/playground/api/`. `clock` gives seconds since 1970.
-    Unless `allow_any_host`, only loopback names are served. The `signing_secret` also
+    `prompts` are the recorded
+    examples that the page offers. Unless `allow_any_host`, only loopback names are served. The `signing_secret` also
     signs the response_urls: if it is the same after a restart, earlier ones stay valid.
     """
 
@@ -51,9 +60,11 @@ class Playground:
         origin: str,
         commands: Sequence[SlashCommand],
         clock: Callable[[], float] = time.time,
+        prompts: Sequence[Prompt] = (),
         allow_any_host: bool = False,
     ) -> None:
         self._commands = commands
+        self._prompts = prompts
         self._allow_any_host = allow_any_host
         self._timeline = Timeline(clock=clock)
         self._sender = Sender(url=f"{origin}/slack/events", signing_secret=signing_secret, clock=clock)
@@ -176,6 +187,7 @@ class Playground:
             "you": workspace.USER_REAL_NAME,
             "channels": [asdict(channel) for channel in workspace.CHANNELS.values()],
             "commands": [asdict(command) for command in self._commands],
+            "prompts": [asdict(prompt) for prompt in self._prompts],
         }
 
     async def _say(self, body: dict[str, Any], channel: Channel) -> web.Response:

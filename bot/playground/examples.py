@@ -1,0 +1,246 @@
+"""Recorded examples, for a playground without any key: four prompts whose answers are replayed, and marked as such.
+
+The recordings are the service's own events, each with the second in which it came. They go the way of any answer, from
+the journal to the message. They are never a provider of the chain, so they cannot answer any other question, and they
+are not there with a key or with a real Slack.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from bot.blocks.base import Audience, OutgoingMessage
+from bot.blocks.elements import context
+from bot.commands.base import Command, Work, never
+from bot.commands.progress import Progress
+from bot.errors import NoKey
+from perplexity.computing import computed
+from perplexity.errors import AllProvidersFailed, ConnectionFailed, NothingFound, StreamTruncated, TimedOut
+from perplexity.models import Effort
+from perplexity.news.deepdive_types import Persona
+from perplexity.news.diver import Diver
+from perplexity.rounds import RESTING
+from perplexity.social.grok_judgement import judged
+from perplexity.social.grok_wire import XAI
+from perplexity.social.pulse import Pulse
+from perplexity.types import JSON, Answer, Done, Event, Kind, Query, Question, SearchResults
+from perplexity.wire.agent import Agent
+from perplexity.wire.agent_output import PROVIDER
+
+MARK = "Recorded example, not a live answer"
+
+RECORDINGS = Path(__file__).parent / "recordings"
+
+Pause = Callable[[float], Awaitable[None]]
+"""Waits for some seconds."""
+
+_UNREACHABLE = frozenset({ConnectionFailed.__name__, TimedOut.__name__, RESTING})
+"""How services fail without a network."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Example:
+    """One prompt: the words of its button, the command and the text that it sends.
+
+    `recording` is the file of an answer; a deep dive has one for each stage. `effort` is how hard the model thought.
+    `at` is the moment of the recording.
+    """
+
+    label: str
+    command: str
+    text: str
+    recording: str = ""
+    effort: Effort = "fast"
+    at: datetime
+
+
+EXAMPLES = (
+    Example(
+        label="See an example answer",
+        command="ask",
+        text="why is the sky blue",
+        recording="answer",
+        at=datetime(2025, 6, 2, 9, 30, tzinfo=UTC),
+    ),
+    Example(
+        label="See an example deep dive",
+        command="deepdive",
+        text="how Twitter became X",
+        effort="high",
+        at=datetime(2025, 6, 2, 9, 40, tzinfo=UTC),
+    ),
+    Example(
+        label="See a long table",
+        command="ask",
+        text="compare the planets in a table",
+        recording="table",
+        at=datetime(2025, 6, 2, 9, 50, tzinfo=UTC),
+    ),
+    Example(
+        label="See an example of news",
+        command="news",
+        text="science --recency week",
+        recording="news",
+        at=datetime(2024, 10, 14, 20, 0, tzinfo=UTC),
+    ),
+)
+
+
+def line(example: Example, *, prefix: str = "") -> str:
+    """Return what a person types for an example."""
+    return f"/{prefix}{example.command} {example.text}"
+
+
+def with_examples(
+    commands: Sequence[Command[Any, Any]], *, prefix: str = "", pause: Pause = asyncio.sleep
+) -> tuple[Command[Any, Any], ...]:
+    """Return the commands so that they replay the examples, and say what is missing if nothing can be searched."""
+    sentence = _missing(prefix)
+    return tuple(_with_examples(command, pause=pause, sentence=sentence) for command in commands)
+
+
+def _with_examples(command: Command[Any, Any], *, pause: Pause, sentence: str) -> Command[Any, Any]:
+    own = [(command.parse(example.text), example) for example in EXAMPLES if example.command == command.name]
+
+    def meant(request: Any) -> Example | None:
+        return next((example for asked, example in own if replace(request, public=asked.public) == asked), None)
+
+    async def answer(request: Any, work: Work) -> Any:
+        example = meant(request) if own else None
+        if example is not None:
+            return await command.answer(request, _replaying(example, work, pause=pause))
+        try:
+            return await command.answer(request, work)
+        except AllProvidersFailed as error:
+            if all(attempt.error_class in _UNREACHABLE for attempt in error.attempts):
+                raise NoKey(error.attempts, sentence=sentence) from error
+            raise
+
+    def render(reply: Any, request: Any, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
+        messages = command.render(reply, request, seen_by)
+        return tuple(map(_marked, messages)) if own and meant(request) else messages
+
+    return replace(command, answer=answer, render=render)
+
+
+def _missing(prefix: str) -> str:
+    """Return the one sentence for whoever has no key and no network."""
+    *first, last = (f"`{line(example, prefix=prefix)}`" for example in EXAMPLES)
+    return (
+        "I can’t answer this yet, because no search service can be reached and no key is set: put "
+        "`PERPLEXITY_API_KEY` into the file `.env` and start me again, or look at a recorded example with "
+        f"{', '.join(first)} or {last}."
+    )
+
+
+def _replaying(example: Example, work: Work, *, pause: Pause) -> Work:
+    """Return the work with the recording in the place of the services, at the time of the recording."""
+    recorded = partial(Recorded, effort=example.effort, pause=pause)
+    return replace(
+        work,
+        provider=recorded(recording=example.recording),
+        diver=Diver(
+            facts=recorded(recording="situation"),
+            synthesis=recorded(recording="analysis"),
+            pulse=RecordedPulse(recording="pulse", pause=pause),
+            persona=Persona() if work.diver is None else work.diver.persona,
+            now=lambda: example.at,
+        ),
+        now=example.at.timestamp,
+        progress=_MarkedProgress(work.progress),
+        # A file would not carry the mark.
+        sends_files=never,
+    )
+
+
+def _marked(message: OutgoingMessage) -> OutgoingMessage:
+    """Return a message that begins with the mark, and does so in a notification, too."""
+    return replace(message, text=f"{MARK}: {message.text}", blocks=(context(f"*{MARK}*"), *message.blocks))
+
+
+@dataclass(frozen=True)
+class _MarkedProgress:
+    """Shows marked messages by `shown`."""
+
+    shown: Progress
+
+    @property
+    def live(self) -> bool:
+        """Whether the message can be changed often."""
+        return self.shown.live
+
+    @property
+    def uses(self) -> int:
+        """How many uses of the response_url it has taken so far."""
+        return self.shown.uses
+
+    async def show(self, message: OutgoingMessage, *, milestone: bool) -> bool:
+        """Show it with the mark. Raises Withdrawn."""
+        return await self.shown.show(_marked(message), milestone=milestone)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """A provider that answers anything with one recording, in the time that the recording took."""
+
+    recording: str
+    effort: Effort
+    pause: Pause = asyncio.sleep
+    name: str = PROVIDER
+    offers: frozenset[Kind] = frozenset({"answer"})
+
+    async def search(self, query: Query) -> SearchResults:
+        """Raise NothingFound: no search is recorded."""
+        raise NothingFound("no search is recorded", provider=self.name)
+
+    async def answer(self, question: Question) -> Answer:
+        """Return the recorded answer."""
+        return await anext(event.answer async for event in self.stream(question) if isinstance(event, Done))
+
+    async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
+        """Yield the recorded answer's events as they came. Raises StreamTruncated for a recording without an end."""
+        reader = Agent().reader()
+        async for at, wired in _replayed(self.recording, pause=self.pause):
+            for event in reader.feed(wired):
+                if isinstance(event, Done):
+                    yield Done(answer=replace(event.answer, effort=self.effort, seconds=at))
+                    return
+                yield event
+        raise StreamTruncated("the recording has no end", provider=self.name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedPulse:
+    """A source of posts that answers with one recording."""
+
+    recording: str
+    pause: Pause = asyncio.sleep
+    name: str = XAI.name
+
+    async def feel(self, topic: str, *, since: date, until: date, seconds: float) -> Pulse:
+        """Return the recorded posts."""
+        return await anext(
+            replace(judged(XAI().read(body)), seconds=at)
+            async for at, body in _replayed(self.recording, pause=self.pause)
+        )
+
+
+async def _replayed(recording: str, *, pause: Pause) -> AsyncGenerator[tuple[float, Mapping[str, JSON]], None]:
+    """Yield what the service sent and the second in which it came, each in its time."""
+    passed = 0.0
+    for one in await computed(_lines, recording):
+        came = json.loads(one)
+        await pause(came["at"] - passed)
+        passed = came["at"]
+        yield passed, came["event"]
+
+
+def _lines(recording: str) -> list[str]:
+    return (RECORDINGS / f"{recording}.jsonl").read_text(encoding="utf-8").splitlines()

@@ -1,0 +1,159 @@
+"""A playground without any key: four recorded examples, and without a network one sentence for anything else."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from aiohttp import ClientSession
+from pydantic import SecretStr
+
+from bot.app import compose
+from bot.playground.examples import MARK
+from bot.settings import Settings
+from tests.bot.playground.visitor import Visitor
+from tests.fakes.perplexity import KEY, FakePerplexity
+from tests.fakes.process import free_port
+
+LINES = ("/ask why is the sky blue", "/deepdive how Twitter became X", "/ask compare the planets in a table")
+NEWS = "/news science --recency week"
+
+
+@dataclass
+class Pauses:
+    """Waits no time, and keeps how long it was to wait."""
+
+    seconds: list[float] = field(default_factory=list)
+
+    async def __call__(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+        await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def keyless(database: str, *, pause: Pauses | None = None, **more: Any) -> AsyncIterator[Visitor]:
+    """Serve the app as a newcomer starts it, and open its page."""
+    settings = Settings(port=free_port(), host="127.0.0.1", retry_base_seconds=0.01, **more)
+    stop, ready = asyncio.Event(), asyncio.Event()
+    async with (
+        compose(settings, conninfo=database, http=True, pause=pause or Pauses()) as app,
+        ClientSession() as session,
+    ):
+        serving = asyncio.create_task(app.serve(stop, work=True, ready=ready.set))
+        await ready.wait()
+        try:
+            yield Visitor(session=session, origin=f"http://127.0.0.1:{settings.port}")
+        finally:
+            stop.set()
+            await serving
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{free_port()}")
+
+
+async def answered(visitor: Visitor, line: str, words: str) -> list[dict[str, Any]]:
+    """Send a line and return the messages with these words, once there is one."""
+    before = len(await visitor.shown())
+    assert await visitor.say(line) == 204
+    async with asyncio.timeout(20):
+        while True:
+            shown = (await visitor.shown())[before:]
+            if found := [message for message in shown if words in str(message)]:
+                return found
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (LINES[0], "Rayleigh"),
+        (LINES[1], "Bluesky, which had begun"),
+        (LINES[2], "Escape velocity"),
+        (NEWS, "Europa Clipper lifts off"),
+    ],
+)
+@pytest.mark.usefixtures("no_network")
+async def test_each_example_is_replayed_through_the_app_and_marked(database: str, line: str, words: str) -> None:
+    pauses = Pauses()
+    async with keyless(database, pause=pauses) as visitor:
+        shown = await answered(visitor, line, words)
+
+    assert all(MARK in str(message["blocks"][0]) for message in shown)
+    assert all(message["text"].startswith(MARK) for message in shown)
+    assert 5 < sum(pauses.seconds) < 60
+
+
+@pytest.mark.usefixtures("no_network")
+async def test_the_deep_dive_has_all_three_stages_and_its_chart(database: str) -> None:
+    async with keyless(database) as visitor:
+        await answered(visitor, LINES[1], "Of 6 posts")
+        shown = str(await visitor.shown())
+
+    assert "Of 6 posts: 4 positive · 1 neutral · 0 negative · 1 mixed" in shown
+    assert "is missing" not in shown
+    assert "without a source" not in shown
+    assert all(f"[{number}]" in shown for number in range(1, 18))
+
+
+@pytest.mark.usefixtures("no_network")
+async def test_the_news_are_of_the_time_of_the_recording(database: str) -> None:
+    async with keyless(database) as visitor:
+        shown = str(await answered(visitor, NEWS, "Europa Clipper lifts off"))
+
+    assert "14 Oct 2024" in shown
+    assert "left out" not in shown
+    assert all(words in shown for words in ("chemistry Nobel", "physics Nobel", "microRNA", "Hera"))
+
+
+async def test_the_page_is_offered_the_four_with_the_prefix_of_the_commands(database: str) -> None:
+    async with keyless(database, command_prefix="x-") as visitor:
+        hello = next(frame for frame in await visitor.frames() if frame.event == "hello")
+
+    assert [prompt["label"] for prompt in hello.data["prompts"]] == [
+        "See an example answer",
+        "See an example deep dive",
+        "See a long table",
+        "See an example of news",
+    ]
+    assert [prompt["line"] for prompt in hello.data["prompts"]] == [
+        one.replace("/", "/x-", 1) for one in (*LINES, NEWS)
+    ]
+
+
+@pytest.mark.usefixtures("no_network")
+async def test_without_a_network_anything_else_is_answered_in_one_sentence(database: str) -> None:
+    async with keyless(database) as visitor:
+        lines = ("/ask which port is open", "/search bees", "/news tech", "/deepdive bees")
+        messages = [message for line in lines for message in await answered(visitor, line, "no key is set")]
+    sentences = {message["blocks"][0]["text"]["text"] for message in messages}
+    (sentence,) = sentences
+
+    assert len(messages) == 4
+    assert sentence.startswith("I can’t answer this yet, because no search service can be reached and no key is set")
+    assert "put `PERPLEXITY_API_KEY` into the file `.env`" in sentence
+    assert all(f"`{one}`" in sentence for one in (*LINES, NEWS))
+    assert MARK not in str(messages)
+
+
+@pytest.mark.usefixtures("no_network")
+async def test_without_a_service_that_needs_no_key_it_is_the_same_sentence(database: str) -> None:
+    async with keyless(database, providers="perplexity") as visitor:
+        assert await answered(visitor, "/ask bees", "no key is set")
+
+
+async def test_with_a_key_the_examples_are_gone(database: str) -> None:
+    async with (
+        FakePerplexity() as perplexity,
+        keyless(database, perplexity_api_key=SecretStr(KEY), perplexity_base_url=perplexity.base_url) as visitor,
+    ):
+        hello = next(frame for frame in await visitor.frames() if frame.event == "hello")
+        shown = await answered(visitor, LINES[0], "Example answer with a claim")
+
+    assert hello.data["prompts"] == []
+    assert MARK not in str(shown)
