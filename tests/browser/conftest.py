@@ -9,12 +9,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.remote.webdriver import WebDriver
 
+from tests.fakes.newcomer import started
 from tests.fakes.playground_app import PlaygroundApp, Site, serve
 from tests.fakes.scripted_search import ScriptedSearch
 
@@ -95,3 +97,31 @@ def site() -> Iterator[Site]:
     """A playground with the scripted app behind it."""
     with served() as site:
         yield site
+
+
+@contextmanager
+def newcomer(database: str, **settings: Any) -> Iterator[str]:
+    """Serve the whole app from a thread of its own, without a key unless the settings have one; yield its address."""
+    started_at: list[str] = []
+    ready = threading.Event()
+    loop = asyncio.new_event_loop()
+    stop = asyncio.Event()
+
+    async def run() -> None:
+        try:
+            async with started(database, **settings) as origin:
+                started_at.append(origin)
+                ready.set()
+                await stop.wait()
+        finally:
+            ready.set()
+
+    thread = threading.Thread(target=lambda: loop.run_until_complete(run()))
+    thread.start()
+    try:
+        assert ready.wait(20)
+        yield started_at[0]
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join()
+        loop.close()

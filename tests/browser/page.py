@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from selenium.common.exceptions import StaleElementReferenceException
@@ -18,6 +19,8 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
 Found = TypeVar("Found")
+
+AXE = Path(__file__).parent / "axe.min.js"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +64,11 @@ class Page:
         buttons = message.find_elements(By.TAG_NAME, "button")
         next(button for button in buttons if button.text == label).click()
 
+    def press_prompt(self, label: str) -> None:
+        """Press the button of a recorded example."""
+        buttons = self.browser.find_elements(By.CSS_SELECTOR, "#examples button")
+        next(button for button in buttons if button.text == label).click()
+
     def reply_to(self, message: WebElement) -> None:
         """Go into the thread of a message."""
         ActionChains(self.browser).move_to_element(message).perform()
@@ -88,6 +96,19 @@ class Page:
         """Return what the browser wrote since this log was last read."""
         entries: list[dict[str, str]] = self.browser.execute("getLog", {"type": kind})["value"]
         return entries
+
+    def faults(self) -> list[dict[str, Any]]:
+        """Return what axe-core finds that is serious or critical, one entry for each rule."""
+        self.browser.execute_script(AXE.read_text(encoding="utf-8"))
+        found: list[dict[str, Any]] = self.browser.execute_async_script(
+            "const done = arguments[0];"
+            "axe.run(document, {resultTypes: ['violations']}).then(({violations}) => done(violations));"
+        )
+        return [
+            {"rule": one["id"], "at": [(node["target"], node["failureSummary"]) for node in one["nodes"]]}
+            for one in found
+            if one["impact"] in {"serious", "critical"}
+        ]
 
     @contextmanager
     def emulating(self, *, look: str, width: int, height: int = 800) -> Iterator[None]:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from aiohttp import ClientSession
 from pydantic import SecretStr
 
-from bot.app import compose
 from bot.playground.examples import MARK
-from bot.settings import Settings
 from tests.bot.playground.visitor import Visitor
+from tests.fakes.newcomer import Pauses, started
 from tests.fakes.perplexity import KEY, FakePerplexity
 from tests.fakes.process import free_port
 
@@ -23,33 +21,11 @@ LINES = ("/ask why is the sky blue", "/deepdive how Twitter became X", "/ask com
 NEWS = "/news science --recency week"
 
 
-@dataclass
-class Pauses:
-    """Waits no time, and keeps how long it was to wait."""
-
-    seconds: list[float] = field(default_factory=list)
-
-    async def __call__(self, seconds: float) -> None:
-        self.seconds.append(seconds)
-        await asyncio.sleep(0)
-
-
 @asynccontextmanager
-async def keyless(database: str, *, pause: Pauses | None = None, **more: Any) -> AsyncIterator[Visitor]:
-    """Serve the app as a newcomer starts it, and open its page."""
-    settings = Settings(port=free_port(), host="127.0.0.1", retry_base_seconds=0.01, **more)
-    stop, ready = asyncio.Event(), asyncio.Event()
-    async with (
-        compose(settings, conninfo=database, http=True, pause=pause or Pauses()) as app,
-        ClientSession() as session,
-    ):
-        serving = asyncio.create_task(app.serve(stop, work=True, ready=ready.set))
-        await ready.wait()
-        try:
-            yield Visitor(session=session, origin=f"http://127.0.0.1:{settings.port}")
-        finally:
-            stop.set()
-            await serving
+async def keyless(database: str, *, pause: Pauses | None = None, **settings: Any) -> AsyncIterator[Visitor]:
+    """Start the app and open its page."""
+    async with started(database, pause=pause, **settings) as origin, ClientSession() as session:
+        yield Visitor(session=session, origin=origin)
 
 
 @pytest.fixture

@@ -4,16 +4,26 @@ import ReactMarkdown from "react-markdown";
 import remarkGfm from "remark-gfm";
 import { withEmoji } from "./text.jsx";
 
+// A cell with digits and signs only, such as "12 500" or "-3.5 %", stays on one line.
+const NUMBER = /^[^\p{L}]{1,24}$/u;
 const COMPONENTS = {
   a: ({ href, children }) => <a href={href} target="_blank" rel="noreferrer noopener">{children}</a>,
   // Slack shows an image in a markdown block as a link to it.
   img: ({ src, alt }) => <a href={src} target="_blank" rel="noreferrer noopener">{alt || src}</a>,
-  table: ({ children }) => <div className="table"><table>{children}</table></div>,
+  // It scrolls sideways, which a keyboard can do only where it can be focused.
+  table: ({ children }) => (
+    <div className="table" role="group" aria-label="Table" tabIndex={0}><table dir="auto">{children}</table></div>
+  ),
+  ul: ({ node, children, ...props }) => <ul {...props} dir="auto">{children}</ul>,
+  ol: ({ node, children, ...props }) => <ol {...props} dir="auto">{children}</ol>,
+  input: ({ node, ...props }) => <input {...props} aria-label={props.checked ? "Done" : "Not done"} />,
 };
-for (const tag of ["p", "li", "td", "th", "strong", "em", "h1", "h2", "h3", "h4", "h5", "h6"]) {
+for (const tag of ["strong", "em", "td", "th", "p", "li", "h1", "h2", "h3", "h4", "h5", "h6"]) {
+  const directed = !["strong", "em"].includes(tag);
   COMPONENTS[tag] = ({ node, children, ...props }) => {
     const Tag = tag;
-    return <Tag {...props}>{emojiIn(children)}</Tag>;
+    const number = tag === "td" && typeof children === "string" && NUMBER.test(children) ? "number" : undefined;
+    return <Tag className={number} {...props} dir={directed ? "auto" : undefined}>{emojiIn(children)}</Tag>;
   };
 }
 

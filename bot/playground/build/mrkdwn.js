@@ -67,8 +67,45 @@ function special(target, label) {
   const shown = unescape(label ?? "");
   if (!/^(?:[@#!]|[a-z][a-z0-9+.-]*:)/i.test(target)) return `<${unescape(target)}>`;
   if (/^[@#]/.test(target)) return { type: "mention", text: shown ? target[0] + shown : target };
-  if (target.startsWith("!date")) return shown;
+  if (target.startsWith("!date^")) return momentOf(target, shown);
   if (target.startsWith("!")) return { type: "mention", text: shown || "@" + target.slice(1) };
   const url = unescape(target);
   return { type: "link", url, children: [shown || url] };
+}
+
+// A moment in the reader's own time zone and language; the fallback where it cannot be read.
+// https://docs.slack.dev/messaging/formatting-message-text#date-formatting
+function momentOf(target, fallback) {
+  const [, seconds, format = "", url] = target.split("^");
+  const date = new Date(Number(seconds) * 1000);
+  if (!/^\d{1,12}$/.test(seconds) || Number.isNaN(date.getTime())) return fallback;
+  const text = format.replace(/\{(\w+)\}/g, (token, name) => shownAs(name, date) ?? token);
+  if (!text || /\{\w+\}/.test(text)) return fallback;
+  const moment = { type: "moment", iso: date.toISOString(), text, fallback };
+  return url ? { type: "link", url: unescape(url), children: [moment] } : moment;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const FORMATS = {
+  date_num: { year: "numeric", month: "2-digit", day: "2-digit" },
+  date_slash: { year: "numeric", month: "2-digit", day: "2-digit" },
+  date: { year: "numeric", month: "long", day: "numeric" },
+  date_short: { year: "numeric", month: "short", day: "numeric" },
+  date_long: { weekday: "long", year: "numeric", month: "long", day: "numeric" },
+  time: { hour: "numeric", minute: "2-digit" },
+  time_secs: { hour: "numeric", minute: "2-digit", second: "2-digit" },
+};
+
+function shownAs(name, date) {
+  const plain = name.replace(/_pretty$/, "");
+  const near = plain !== name && nearby(date);
+  if (near) return near;
+  return FORMATS[plain] && new Intl.DateTimeFormat(undefined, FORMATS[plain]).format(date);
+}
+
+// "today", "yesterday" or "tomorrow" in the reader's language; empty for any other day.
+function nearby(date) {
+  const midnight = (moment) => new Date(moment.getFullYear(), moment.getMonth(), moment.getDate()).getTime();
+  const days = Math.round((midnight(date) - midnight(new Date())) / DAY_MS);
+  return Math.abs(days) > 1 ? "" : new Intl.RelativeTimeFormat(undefined, { numeric: "auto" }).format(days, "day");
 }

@@ -22,6 +22,7 @@ function show(node, key) {
     case "pre": return <pre key={key}>{node.text}</pre>;
     case "code": return <code key={key}>{node.text}</code>;
     case "mention": return <span key={key} className="mention">{node.text}</span>;
+    case "moment": return <time key={key} dateTime={node.iso} title={node.fallback}>{node.text}</time>;
     case "emoji": return <Emoji key={key} name={node.name} />;
     case "link": return <a key={key} href={node.url} target="_blank" rel="noreferrer noopener">{children}</a>;
     default: return <node.type key={key}>{children}</node.type>;

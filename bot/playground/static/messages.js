@@ -1,14 +1,18 @@
 // The list of messages: what arrives takes its place by `ts`, a thread's replies below its first message; what changes
 // changes in place.
+import { createExamples } from "./examples.js";
+import { createFollowing } from "./following.js";
+import { gatherCitations } from "./citations.js";
 import { discard, render } from "./renderer.js";
 import { post } from "./wire.js";
 
 const list = document.querySelector("#messages");
 const empty = document.querySelector("#empty");
 const template = document.querySelector("#message");
-const NEAR_BOTTOM = 120;
 
-export function createMessages({ state, onExample, onReply }) {
+export function createMessages({ state, onExample, onPrompt, onReply }) {
+  const following = createFollowing(list);
+  const examples = createExamples({ state, onExample, onPrompt });
   const shown = new Map(); // "channel ts" -> {message, element}
 
   list.addEventListener("click", (event) => {
@@ -31,11 +35,13 @@ export function createMessages({ state, onExample, onReply }) {
 
   function change({ channel, ts, message }) {
     const key = `${channel} ${ts}`;
-    const follows = atBottom();
-    if (message) put(key, message);
-    else drop(key);
-    refresh();
-    if (follows && channel === state.channel) list.scrollTop = list.scrollHeight;
+    const isNew = !shown.has(key);
+    following.keep(() => {
+      if (message) put(key, message);
+      else drop(key);
+      refresh();
+    });
+    if (isNew && message?.author === "you" && channel === state.channel) following.follow(shown.get(key).element);
   }
 
   function put(key, message) {
@@ -43,7 +49,10 @@ export function createMessages({ state, onExample, onReply }) {
     shown.set(key, { message, element });
     element.classList.toggle("private", message.private);
     element.classList.toggle("in-thread", isReply(message));
-    render(element.querySelector(".body"), message.blocks.length ? message.blocks : [asBlock(message.text)]);
+    element.setAttribute("aria-label", labelOf(element, message));
+    const body = element.querySelector(".body");
+    render(body, message.blocks.length ? message.blocks : [asBlock(message.text)]);
+    gatherCitations(body);
   }
 
   function drop(key) {
@@ -57,6 +66,7 @@ export function createMessages({ state, onExample, onReply }) {
   function frame(key, message) {
     const element = template.content.firstElementChild.cloneNode(true);
     element.dataset.key = key;
+    element.dataset.thread = message.thread_ts ?? message.ts;
     element.dataset.place = `${message.thread_ts ?? message.ts} ${message.ts}`;
     element.dataset.channel = message.channel;
     element.dataset.author = message.author;
@@ -65,6 +75,7 @@ export function createMessages({ state, onExample, onReply }) {
     const date = new Date(Number(message.ts) * 1000);
     time.dateTime = date.toISOString();
     time.textContent = date.toLocaleTimeString([], { hour: "numeric", minute: "2-digit" });
+    time.title = date.toLocaleString([], { dateStyle: "full", timeStyle: "long" });
     const articles = [...list.querySelectorAll("article")];
     list.insertBefore(element, articles.find((other) => other.dataset.place > element.dataset.place) ?? null);
     return element;
@@ -78,40 +89,23 @@ export function createMessages({ state, onExample, onReply }) {
     }
     const direct = state.channels.find((channel) => channel.id === state.channel)?.is_im;
     empty.hidden = any || Boolean(direct);
+    examples.place({ empty: !empty.hidden });
   }
 
   function show() {
-    fillExamples(state, onExample);
+    examples.fill();
     refresh();
-    list.scrollTop = list.scrollHeight;
+    following.followEnd();
   }
 
-  return { change, show };
+  return { change, show, followEnd: following.followEnd };
 }
 
-const EXAMPLES = [
-  ["search", "python 3.14 free threading"],
-  ["ask", "What is new in Python 3.14?"],
-  ["ask", "How do I connect this app to a Slack workspace?"],
-  ["@", "What changed this week in open source databases?"],
-];
-
-// A command's name may carry a prefix, so its end says which it is.
-function fillExamples({ commands, app }, onExample) {
-  const lines = EXAMPLES.map(([word, text]) => {
-    if (word === "@") return `@${app} ${text}`;
-    const command = commands.find(({ name }) => name.endsWith(word));
-    return command && `${command.name} ${text}`;
-  });
-  document.querySelector("#examples").replaceChildren(
-    ...lines.filter(Boolean).map((line) => {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.textContent = line;
-      button.addEventListener("click", () => onExample(line));
-      return button;
-    }),
-  );
+function labelOf(element, { private: hidden, ...message }) {
+  const parts = [element.querySelector(".name").textContent, element.querySelector("time").textContent];
+  if (isReply(message)) parts.push("reply in a thread");
+  if (hidden) parts.push("only visible to you");
+  return parts.join(", ");
 }
 
 function isReply({ ts, thread_ts: thread }) {
@@ -134,8 +128,4 @@ function asBlock(text) {
 
 function nameOf(author, { app, you }) {
   return { app, you }[author] ?? "Slackbot";
-}
-
-function atBottom() {
-  return list.scrollHeight - list.scrollTop - list.clientHeight < NEAR_BOTTOM;
 }

@@ -5,16 +5,17 @@ import { createSidebar } from "./sidebar.js";
 import { follow } from "./stream.js";
 import { notice, post } from "./wire.js";
 
-const state = { boot: null, channel: null, channels: [], commands: [], app: "", you: "" };
+const state = { boot: null, channel: null, channels: [], commands: [], prompts: [], app: "", you: "" };
 
 const messages = createMessages({
   state,
   onExample: (line) => composer.fill(line),
+  onPrompt: (line) => say(line, null),
   onReply: (message) => composer.enterThread(message),
 });
 const composer = createComposer({
   state,
-  onSend: (text, thread) => post("say", { channel: state.channel, text, thread_ts: thread }),
+  onSend: (text, thread) => say(text, thread),
 });
 const sidebar = createSidebar({ state, onOpen: open });
 
@@ -36,6 +37,11 @@ follow({
   },
   onLost: () => notice("The app cannot be reached. Trying again …"),
 });
+
+function say(text, thread) {
+  if (!thread) messages.followEnd();
+  return post("say", { channel: state.channel, text, thread_ts: thread });
+}
 
 function open(channelId) {
   state.channel = channelId;

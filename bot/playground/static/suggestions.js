@@ -20,6 +20,7 @@ export function createSuggestions({ state, onPick }) {
 
   function draw() {
     list.hidden = found.length === 0;
+    input.setAttribute("aria-expanded", String(found.length > 0));
     list.replaceChildren(...found.map(option));
     if (found.length) input.setAttribute("aria-activedescendant", `suggestion-${at}`);
     else input.removeAttribute("aria-activedescendant");
@@ -44,7 +45,7 @@ export function createSuggestions({ state, onPick }) {
     draw();
   }
 
-  // Tells whether the key was for the list. Enter on a complete name sends it instead.
+  // Returns whether the key was for the list. Enter on a complete name sends it instead.
   function key(event) {
     if (!found.length) return false;
     const complete = event.key === "Enter" && input.value === found[at].name;

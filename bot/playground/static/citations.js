@@ -1,0 +1,39 @@
+// An answer's citations, such as [3], are one stop for the Tab key; the arrow keys go from one to the next.
+const MARKER = /^\[\d+\]$/;
+const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+
+export function gatherCitations(body) {
+  const links = citationsIn(body);
+  const current = links.find((link) => link.tabIndex === 0 && link.hasAttribute("aria-describedby")) ?? links[0];
+  for (const link of links) {
+    link.classList.add("citation");
+    link.setAttribute("aria-label", `Source ${link.textContent.slice(1, -1)}`);
+    link.setAttribute("aria-describedby", "citations-hint");
+    link.tabIndex = link === current ? 0 : -1;
+  }
+}
+
+function citationsIn(body) {
+  return [...body.querySelectorAll("a[href]")].filter((link) => MARKER.test(link.textContent));
+}
+
+document.querySelector("#messages").addEventListener("keydown", (event) => {
+  if (!event.target.matches?.("a.citation") || event.ctrlKey || event.metaKey || event.altKey) return;
+  const links = citationsIn(event.target.closest(".body"));
+  const next = { Home: links[0], End: links.at(-1) }[event.key] ?? links[links.indexOf(event.target) + STEPS[event.key]];
+  if (!(event.key in STEPS) && !["Home", "End"].includes(event.key)) return;
+  event.preventDefault();
+  if (next) move(event.target, next);
+});
+
+// A citation that was clicked is where the arrow keys go on from.
+document.querySelector("#messages").addEventListener("focusin", ({ target }) => {
+  if (!target.matches?.("a.citation") || target.tabIndex === 0) return;
+  for (const link of citationsIn(target.closest(".body"))) link.tabIndex = link === target ? 0 : -1;
+});
+
+function move(from, to) {
+  from.tabIndex = -1;
+  to.tabIndex = 0;
+  to.focus();
+}

@@ -1,0 +1,270 @@
+"""The page for everyone: by keyboard, by screen reader, on a telephone, in a thread, in one's own time zone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webdriver import WebDriver
+from selenium.webdriver.remote.webelement import WebElement
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.playground.workspace import GENERAL
+from tests.browser.conftest import newcomer
+from tests.browser.page import Page
+from tests.fakes.playground_app import BOT_TOKEN, Site
+from tests.fakes.process import free_port
+
+pytestmark = pytest.mark.browser
+
+COLUMNS = ("Year", *(f"Region {number}" for number in range(1, 12)))
+TABLE = "\n".join(
+    [
+        f"| {' | '.join(COLUMNS)} |",
+        "|---" * len(COLUMNS) + "|",
+        *(f"| {year} |" + " 12 345 678.9 |" * (len(COLUMNS) - 1) for year in range(2015, 2027)),
+    ]
+)
+CITED = "\n\n".join(
+    f"Claim {number}. [[{number % 12 + 1}]](https://a.example/{number % 12 + 1})" for number in range(40)
+)
+MORE = "\n\nmore" * 3
+LONG = "\n\n".join(f"Paragraph {number} of a long answer." for number in range(60))
+
+
+@pytest.fixture
+def page(browser: WebDriver, site: Site) -> Page:
+    page = Page(browser=browser)
+    page.open(site.origin)
+    return page
+
+
+class App:
+    """What the app does in the playground's Slack."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def post(self, markdown: str, **more: Any) -> str:
+        """Post a message to the channel and return its `ts`."""
+        return str(self._call("chat_postMessage", text="x", blocks=[_block(markdown)], **more)["ts"])
+
+    def update(self, ts: str, markdown: str) -> None:
+        """Change a message."""
+        self._call("chat_update", ts=ts, text="x", blocks=[_block(markdown)])
+
+    def _call(self, method: str, **arguments: Any) -> Any:
+        async def call() -> Any:
+            client = AsyncWebClient(token=BOT_TOKEN, base_url=f"{self._site.origin}/playground/api/")
+            return await getattr(client, method)(channel=GENERAL.id, **arguments)
+
+        return asyncio.run(call())
+
+
+@pytest.fixture
+def app(site: Site) -> App:
+    return App(site)
+
+
+def _block(text: str) -> dict[str, Any]:
+    if "<" in text:
+        return {"type": "section", "text": {"type": "mrkdwn", "text": text}}
+    return {"type": "markdown", "text": text}
+
+
+def below(page: Page, message: WebElement) -> float:
+    """Return how many pixels of a message's end are below what is in view; negative where it is above that line."""
+    pixels: float = page.browser.execute_script(
+        "const list = document.querySelector('#messages');"
+        "return arguments[0].getBoundingClientRect().bottom - list.getBoundingClientRect().bottom;",
+        message,
+    )
+    return pixels
+
+
+def test_a_reply_in_a_thread_stays_in_view_while_it_grows(page: Page, app: App) -> None:
+    root = app.post("The first of many")
+    for number in range(25):
+        app.post(f"Message {number}{MORE}")
+    page.message_with("Message 24")
+    page.reply_to(page.message_with("The first of many"))
+    page.send("and then?")
+    page.message_with("and then?")
+    reply = app.post("Searching…", thread_ts=root)
+    off = []
+    for paragraphs in (1, 20, 60):
+        app.update(reply, "\n\n".join(f"Paragraph {number}" for number in range(paragraphs)))
+        off.append(below(page, page.message_with(f"Paragraph {paragraphs - 1}")))
+
+    assert [abs(pixels) < 1 or -600 < pixels < 0 for pixels in off] == [True] * 3
+
+
+def test_who_scrolled_up_is_left_there(page: Page, app: App) -> None:
+    root = app.post("The first of many")
+    earlier = app.post("An earlier message")
+    for number in range(25):
+        app.post(f"Message {number}{MORE}")
+    page.message_with("Message 24")
+    page.reply_to(page.message_with("The first of many"))
+    page.send("and then?")
+    page.message_with("and then?")
+    reply = app.post("Searching…", thread_ts=root)
+    page.message_with("Searching…")
+    reading = page.message_with("Message 12")
+    page.browser.execute_script("arguments[0].scrollIntoView({block: 'start'})", reading)
+    page.wait(lambda: abs(below(page, reading)) > 0)
+    before = below(page, reading)
+    app.update(reply, LONG)
+    app.update(earlier, "Two lines\n\nnow")
+    page.message_with("Paragraph 59")
+    page.message_with("Two lines")
+
+    assert abs(below(page, reading) - before) < 2
+
+
+def test_the_end_of_the_channel_stays_in_view_for_who_is_there(page: Page, app: App) -> None:
+    ts = app.post("Searching…")
+    page.message_with("Searching…")
+    app.update(ts, LONG)
+    message = page.message_with("Paragraph 59")
+
+    assert below(page, message) < 1
+
+
+def test_a_wide_table_scrolls_sideways_on_a_telephone_and_breaks_no_number(
+    page: Page, app: App, artifacts: Any
+) -> None:
+    with page.emulating(look="light", width=375):
+        app.post(TABLE)
+        table = page.message_with("2026").find_element(By.CLASS_NAME, "table")
+        page.browser.save_screenshot(str(artifacts / "playground-table-375.png"))
+        inner, outer, sideways = page.browser.execute_script(
+            "const [table] = arguments; return [table.scrollWidth, table.clientWidth,"
+            "  document.documentElement.scrollWidth - innerWidth"
+            "  + document.querySelector('#messages').scrollWidth - document.querySelector('#messages').clientWidth];",
+            table,
+        )
+        lines = page.browser.execute_script(
+            "const range = document.createRange();"
+            "return [...arguments[0].querySelectorAll('td')].map((cell) => {"
+            "  range.selectNodeContents(cell); return range.getClientRects().length; });",
+            table,
+        )
+
+    assert (inner > outer, sideways, set(lines)) == (True, 0, {1})
+
+
+def test_the_composer_is_a_combobox(page: Page) -> None:
+    box = page.browser.find_element(By.ID, "input")
+
+    def state() -> tuple[str | None, str | None, str | None]:
+        active = box.get_attribute("aria-activedescendant")
+        chosen = page.browser.find_elements(By.CSS_SELECTOR, f"#{active}[role=option][aria-selected=true] b")
+        return box.get_attribute("role"), box.get_attribute("aria-expanded"), chosen[0].text if chosen else None
+
+    closed = state()
+    page.type("/")
+    opened = state()
+    page.type(Keys.ARROW_DOWN)
+    moved = state()
+    page.type(Keys.ESCAPE)
+    escaped = state()
+    page.type("a" + Keys.ENTER)
+
+    assert [closed, opened, moved, escaped, state()] == [
+        ("combobox", "false", None),
+        ("combobox", "true", "/search"),
+        ("combobox", "true", "/ask"),
+        ("combobox", "false", None),
+        ("combobox", "false", None),
+    ]
+    assert (page.written(), box.get_attribute("aria-controls")) == ("/ask ", "suggestions")
+    assert page.browser.find_element(By.ID, "suggestions").get_attribute("role") == "listbox"
+
+
+def test_each_message_says_whose_it_is_and_who_sees_it(page: Page, app: App) -> None:
+    root = app.post("A question?")
+    app.post("An answer", thread_ts=root)
+    page.send("/ask anything")
+    page.message_with("An answer")
+    page.message_with("current stable release")
+    names = [message.accessible_name for message in page.messages()]
+
+    assert [name.partition(",")[0] for name in names] == ["Web Answers"] * 3
+    assert names[1].endswith("reply in a thread")
+    assert names[2].endswith("only visible to you")
+
+
+def test_forty_citations_are_one_stop_and_the_arrow_keys_go_through_them(page: Page, app: App) -> None:
+    app.post(CITED)
+    message = page.message_with("Claim 39")
+    stops = message.find_elements(By.CSS_SELECTOR, "a[href]:not([tabindex='-1'])")
+    links = message.find_elements(By.TAG_NAME, "a")
+    stops[0].send_keys(Keys.ARROW_RIGHT)
+    second = page.browser.switch_to.active_element
+    second.send_keys(Keys.END)
+    last = page.browser.switch_to.active_element
+
+    assert (len(links), len(stops), second, last) == (40, 1, links[1], links[-1])
+    assert second.accessible_name == "Source 2"
+    assert len(message.find_elements(By.CSS_SELECTOR, "a[href]:not([tabindex='-1'])")) == 1
+
+
+def test_times_are_in_the_reader_s_own_zone(page: Page, app: App) -> None:
+    with in_zone(page, "Asia/Tokyo"):
+        app.post("as of <!date^1728936000^{date_short_pretty} at {time}|14 Oct 2024 20:00 UTC>")
+        app.post("and <!date^x^{time}|no time> and <!date^1728936000^{nothing}|an unknown form>")
+        shown = page.message_with("as of")
+        odd = page.message_with("and")
+        time = shown.find_element(By.CSS_SELECTOR, ".body time")
+
+    assert "as of Oct 15, 2024 at 5:00 AM" in shown.text.replace("\u202f", " ")
+    assert time.get_attribute("datetime") == "2024-10-14T20:00:00.000Z"
+    assert "and no time and an unknown form" in odd.text
+
+
+@contextmanager
+def in_zone(page: Page, zone: str) -> Iterator[None]:
+    """Show the page in a time zone."""
+    page.browser.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": zone})
+    try:
+        yield
+    finally:
+        page.browser.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": ""})
+
+
+def test_axe_finds_nothing_serious(
+    browser: WebDriver, database: str, artifacts: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{free_port()}")
+    page = Page(browser=browser, patience=20)
+    found = {}
+    with newcomer(database) as url:
+        page.open(url)
+        for look, width in [("light", 1280), ("dark", 375)]:
+            with page.emulating(look=look, width=width):
+                browser.save_screenshot(str(artifacts / f"app-first-visit-{look}-{width}.png"))
+                found[f"first visit, {look}, {width}"] = page.faults()
+        page.press_prompt("See an example answer")
+        page.message_with("Rayleigh")
+        page.press_prompt("See an example of news")
+        page.message_with("Europa Clipper")
+        page.press_prompt("See an example deep dive")
+        page.message_with("Of 6 posts")
+        page.send("@Web Answers compare the planets in a table")
+        page.message_with("Escape velocity")
+        page.send("/ask bees")
+        page.message_with("Try again")
+        page.send("hello")
+        page.type("/")
+        for look, width in [("light", 1280), ("light", 375), ("dark", 1280), ("dark", 375)]:
+            with page.emulating(look=look, width=width):
+                browser.save_screenshot(str(artifacts / f"app-everything-{look}-{width}.png"))
+                found[f"everything, {look}, {width}"] = page.faults()
+
+    assert {where: faults for where, faults in found.items() if faults} == {}

@@ -1,0 +1,39 @@
+"""The app as a newcomer starts it: the playground, and no key unless a test gives one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from bot.app import compose
+from bot.settings import Settings
+from tests.fakes.process import free_port
+
+
+@dataclass
+class Pauses:
+    """Waits no time, and keeps how long it was to wait."""
+
+    seconds: list[float] = field(default_factory=list)
+
+    async def __call__(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+        await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def started(database: str, *, pause: Pauses | None = None, **settings: Any) -> AsyncIterator[str]:
+    """Serve the app and yield its address; recorded examples take no time."""
+    chosen = Settings(port=free_port(), host="127.0.0.1", retry_base_seconds=0.01, **settings)
+    stop, ready = asyncio.Event(), asyncio.Event()
+    async with compose(chosen, conninfo=database, http=True, pause=pause or Pauses()) as app:
+        serving = asyncio.create_task(app.serve(stop, work=True, ready=ready.set))
+        await ready.wait()
+        try:
+            yield f"http://127.0.0.1:{chosen.port}"
+        finally:
+            stop.set()
+            await serving
