@@ -12,6 +12,7 @@ from bot.blocks.elements import context, markdown, plain_button
 from bot.blocks.escaping import clean, escape
 from bot.blocks.grey_line import dollars, duration, grey_line
 from bot.blocks.marks import hold
+from bot.blocks.news import moment
 from bot.blocks.paging import pages
 from bot.blocks.sources import address_of, source_blocks
 from perplexity.citations import Cited, Marker, cite
@@ -28,7 +29,7 @@ def deepdive_messages(report: DeepDive, *, audience: Audience, file: str | None 
     text = hold(_cited(sections(report), report.sources))
     parts = pages(text, [address_of(source) for source in report.sources])
     blocks = [*map(markdown, parts), *_moods(report), *source_blocks(report.sources, ()), *_others(report)]
-    blocks += [context("\n".join(_stage(finding, report) for finding in report.findings)), _grey(report, audience)]
+    blocks += [context("\n".join(_course(report))), _grey(report, audience)]
     blocks += [plain_button("Get as a file", action_id="as_file", value=file)] if file else []
     count = len(report.sources)
     return assembling.messages(blocks, summary=f"{count} source{'' if count == 1 else 's'}")
@@ -40,6 +41,12 @@ def _moods(report: DeepDive) -> Iterator[Block]:
         counts = report.moods.counts()
         names, values = [mood.capitalize() for mood in counts], [float(count) for count in counts.values()]
         yield bar_chart("Posts by mood", categories=names, series={"Posts": values}, y_label="Posts")
+
+
+def _course(report: DeepDive) -> Iterator[str]:
+    """Yield a line for each stage, and when the report was finished."""
+    yield from (_stage(finding, report) for finding in report.findings)
+    yield f"As of {moment(report.made_at)}"
 
 
 def _stage(finding: Finding, report: DeepDive) -> str:
@@ -68,6 +75,6 @@ def _grey(report: DeepDive, audience: Audience) -> Block:
         seconds=report.seconds,
         cost_usd=report.cost_usd,
         failed=(),
-        also=(removed, f"{report.made_at:%d %b %Y %H:%M} UTC"),
+        also=(removed,),
         audience=audience,
     )

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from aiohttp import web
 from aiohttp.http import HttpProcessingError
@@ -24,6 +25,7 @@ LONGEST_TEXT = 40_000
 """Characters of a message, as in Slack: https://docs.slack.dev/reference/methods/chat.postMessage#truncating"""
 
 _LONGEST_NUMBER = 20
+_ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+/-]{0,63}", re.ASCII)
 _TS = re.compile(r"[0-9]{1,12}\.[0-9]{1,6}", re.ASCII)
 
 
@@ -89,6 +91,17 @@ def ts_of(fields: Mapping[str, Any], name: str) -> str | None:
     if not isinstance(value, str) or not _TS.fullmatch(value):
         raise BadInput(f"{name}: it must be the ts of a message, such as 1700000000.000100")
     return value
+
+
+def zone_of(fields: Mapping[str, Any], name: str) -> str | None:
+    """Return the name of a time zone, such as "Europe/Berlin"; None if it is missing or this computer knows none."""
+    value = text_of(fields, name)
+    if not _ZONE.fullmatch(value):
+        return None
+    try:
+        return ZoneInfo(value).key
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None
 
 
 def blocks_of(value: object) -> tuple[Block, ...]:

@@ -63,12 +63,14 @@ class Playground:
         prompts: Sequence[Prompt] = (),
         allow_any_host: bool = False,
     ) -> None:
+        self._clock = clock
         self._commands = commands
         self._prompts = prompts
         self._allow_any_host = allow_any_host
         self._timeline = Timeline(clock=clock)
         self._sender = Sender(url=f"{origin}/slack/events", signing_secret=signing_secret, clock=clock)
-        self._api = WebApi(timeline=self._timeline, bot_token=bot_token, origin=origin)
+        self._zone = workspace.UTC
+        self._api = WebApi(timeline=self._timeline, bot_token=bot_token, origin=origin, user=self._user)
         self._conversation = Conversation(
             timeline=self._timeline,
             sender=self._sender,
@@ -180,6 +182,9 @@ class Playground:
                     await response.write(frame)
         return response
 
+    def _user(self) -> dict[str, Any]:
+        return workspace.user(zone=self._zone, now=self._clock())
+
     def _hello(self) -> dict[str, Any]:
         return {
             "team": workspace.TEAM_NAME,
@@ -192,6 +197,7 @@ class Playground:
 
     async def _say(self, body: dict[str, Any], channel: Channel) -> web.Response:
         text, thread_ts = bodies.text_of(body, "text"), bodies.ts_of(body, "thread_ts")
+        self._zone = bodies.zone_of(body, "zone") or self._zone
         await self._conversation.say(text, channel=channel, thread_ts=thread_ts)
         return web.Response(status=204)
 

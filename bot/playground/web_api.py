@@ -24,11 +24,12 @@ class SlackError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class WebApi:
-    """Answers method calls out of the timeline."""
+    """Answers method calls out of the timeline; `user` returns the person, as `users.info` does."""
 
     timeline: Timeline
     bot_token: str = field(repr=False)
     origin: str
+    user: Callable[[], dict[str, Any]] = workspace.user
 
     def call(self, method: str, arguments: Arguments, *, token: str) -> dict[str, Any]:
         """Answer one call; a refusal is an answer too, with `ok` false, as in Slack's HTTP 200."""
@@ -93,10 +94,10 @@ def _replies(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     return _page(thread, arguments)
 
 
-def _user_info(_: WebApi, arguments: Arguments) -> dict[str, Any]:
+def _user_info(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     if arguments.get("user") != workspace.USER_ID:
         raise SlackError("user_not_found")
-    return {"user": workspace.user()}
+    return {"user": api.user()}
 
 
 METHODS: dict[str, Callable[[WebApi, Arguments], dict[str, Any]]] = {

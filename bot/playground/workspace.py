@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 TEAM_ID = "T0PLAYGROUND"
 TEAM_DOMAIN = "playground"
@@ -15,6 +17,7 @@ BOT_USER_ID = "U0PLAYGROUNDBOT"
 USER_ID = "U0PLAYGROUNDYOU"
 USER_NAME = "you"
 USER_REAL_NAME = "You"
+UTC = "Etc/UTC"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,8 +45,12 @@ def direct_message() -> dict[str, Any]:
     return {"id": DIRECT.id, "is_im": True, "is_open": True, "user": USER_ID, "context_team_id": TEAM_ID}
 
 
-def user() -> dict[str, Any]:
-    """Return the person as `users.info` does: an owner, since it is this person's own machine."""
+def user(*, zone: str = UTC, now: float = 0.0) -> dict[str, Any]:
+    """Return the person as `users.info` does: an owner, since it is this person's own machine.
+
+    `zone` is the name of the page's time zone, `now` gives seconds since 1970.
+    """
+    offset = datetime.fromtimestamp(now, ZoneInfo(zone)).utcoffset() or timedelta()
     return {
         "id": USER_ID,
         "team_id": TEAM_ID,
@@ -54,8 +61,8 @@ def user() -> dict[str, Any]:
         "is_admin": True,
         "is_owner": True,
         "is_restricted": False,
-        "tz": "Etc/UTC",
-        "tz_offset": 0,
+        "tz": zone,
+        "tz_offset": int(offset.total_seconds()),
         "locale": "en-US",
         "profile": {"real_name": USER_REAL_NAME, "display_name": USER_NAME},
     }

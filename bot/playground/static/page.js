@@ -40,7 +40,8 @@ follow({
 
 function say(text, thread) {
   if (!thread) messages.followEnd();
-  return post("say", { channel: state.channel, text, thread_ts: thread });
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return post("say", { channel: state.channel, text, thread_ts: thread, zone });
 }
 
 function open(channelId) {

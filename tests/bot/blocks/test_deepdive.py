@@ -55,7 +55,8 @@ def test_a_short_report_is_one_message_with_the_figures_of_each_stage() -> None:
     assert "## THE PUBLIC PULSE\n\nGlad.[[2]](https://x.com/ada/status/1)\n\nOf 1 post: 1 positive" in words
     assert "Well.[[2]](https://x.com/ada/status/1)" in words
     assert "THE SITUATION · 30.0 s · $0.50\nTHE PUBLIC PULSE · 40.0 s\nMY ANALYSIS · as Nikki · 5.0 s · $0.10" in words
-    assert "Deep dive · 45.0 s · $0.60 · 21 Nov 2026 12:00 UTC · only visible to you" in words
+    assert "As of <!date^1795262400^{date_short_pretty} at {time}|21 Nov 2026 12:00 UTC>" in words
+    assert "Deep dive · 45.0 s · $0.60 · only visible to you" in words
     assert refusals((message,)) == []
 
 

@@ -92,6 +92,25 @@ async def test_the_person_is_an_owner_of_the_workspace(client: AsyncWebClient) -
 
 
 @pytest.mark.parametrize(
+    ("zone", "known", "offset"),
+    [
+        ("Asia/Tokyo", "Asia/Tokyo", 9 * 3600),
+        ("Asia/Kolkata", "Asia/Kolkata", 5 * 3600 + 1800),
+        ("Mars/Phobos", "Etc/UTC", 0),
+        ("../../etc/passwd", "Etc/UTC", 0),
+        ("", "Etc/UTC", 0),
+    ],
+)
+async def test_the_person_s_time_zone_is_that_of_their_page(
+    visitor: Visitor, client: AsyncWebClient, zone: str, known: str, offset: int
+) -> None:
+    await visitor.post("say", {"channel": GENERAL.id, "text": "hello", "zone": zone})
+    user = (await client.users_info(user=USER_ID))["user"]
+
+    assert (user["tz"], user["tz_offset"]) == (known, offset)
+
+
+@pytest.mark.parametrize(
     ("method", "arguments", "error"),
     [
         ("views.open", {}, "unknown_method"),
