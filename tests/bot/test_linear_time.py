@@ -31,6 +31,7 @@ from bot.commands.words import plain, split
 from bot.digests.runs import read as read_run
 from bot.errors import UsageError
 from bot.listeners.messages import read
+from bot.playground.bodies import LONGEST_TEXT, zone_of
 from perplexity.filters import parse_domain, parse_domains
 from perplexity.queries import LONGEST_PROMPT, LONGEST_QUERY
 from perplexity.types import Answer, Query, SearchResults, Source
@@ -87,6 +88,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "run": read_run,
     **{f"parse {command.name}": command.parse for command in COMMANDS},
     "notice ask": lambda text: notice(text, BY_NAME["ask"], BY_MENTION),
+    "time zone": lambda text: zone_of({"zone": text[:LONGEST_TEXT]}, "zone"),
     "notice deepdive": lambda text: notice(text, BY_NAME["deepdive"], BY_MENTION),
 }
 RENDERERS: dict[str, Callable[[str], object]] = {

@@ -34,6 +34,18 @@ CITED = "\n\n".join(
     f"Claim {number}. [[{number % 12 + 1}]](https://a.example/{number % 12 + 1})" for number in range(40)
 )
 MORE = "\n\nmore" * 3
+ARABIC = """\
+## ارتفاع أسعار الطاقة
+
+- المنتجون يتحدثون عن طلبات كثيرة (2026).
+
+| السنة | السعر |
+|---|---|
+| 2024 | 12 345,6 |
+
+> اقتباس قصير
+
+- English comes last."""
 LONG = "\n\n".join(f"Paragraph {number} of a long answer." for number in range(60))
 
 
@@ -236,6 +248,20 @@ def in_zone(page: Page, zone: str) -> Iterator[None]:
         yield
     finally:
         page.browser.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": ""})
+
+
+def test_a_text_from_right_to_left_keeps_its_direction(page: Page, app: App, artifacts: Any) -> None:
+    app.post(ARABIC)
+    message = page.message_with("English")
+    page.browser.save_screenshot(str(artifacts / "playground-arabic.png"))
+
+    def directions(selector: str) -> list[str]:
+        found = message.find_elements(By.CSS_SELECTOR, selector)
+        return [one.value_of_css_property("direction") for one in found]
+
+    first, second = message.find_elements(By.CSS_SELECTOR, "td")
+    assert [directions(one) for one in ("ul", "table", "blockquote")] == [["rtl", "ltr"], ["rtl"], ["rtl"]]
+    assert first.location["x"] > second.location["x"]
 
 
 def test_axe_finds_nothing_serious(

@@ -15,7 +15,9 @@ from bot.playground.examples import MARK
 from tests.bot.playground.visitor import Visitor
 from tests.fakes.newcomer import Pauses, started
 from tests.fakes.perplexity import KEY, FakePerplexity
+from tests.fakes.person import SIGNING_SECRET, Person
 from tests.fakes.process import free_port
+from tests.fakes.slack import BOT_TOKEN, FakeSlack
 
 LINES = ("/ask why is the sky blue", "/deepdive how Twitter became X", "/ask compare the planets in a table")
 NEWS = "/news science --recency week"
@@ -133,3 +135,21 @@ async def test_with_a_key_the_examples_are_gone(database: str) -> None:
 
     assert hello.data["prompts"] == []
     assert MARK not in str(shown)
+
+
+@pytest.mark.usefixtures("no_network")
+async def test_a_real_slack_without_a_key_is_never_answered_with_an_example(
+    database: str, slack: FakeSlack, session: ClientSession
+) -> None:
+    settings: dict[str, Any] = {
+        "slack_bot_token": SecretStr(BOT_TOKEN),
+        "slack_signing_secret": SecretStr(SIGNING_SECRET),
+        "slack_api_url": slack.api_url,
+    }
+    async with started(database, **settings) as origin:
+        person = Person(session=session, app_url=origin, response_url=slack.response_url)
+        assert (await person.types(LINES[0])).status == 200
+        (post,) = await slack.wait_for(1)
+
+    assert "no search service could answer" in post.words
+    assert MARK not in post.words

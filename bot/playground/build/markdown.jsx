@@ -12,18 +12,19 @@ const COMPONENTS = {
   img: ({ src, alt }) => <a href={src} target="_blank" rel="noreferrer noopener">{alt || src}</a>,
   // It scrolls sideways, which a keyboard can do only where it can be focused.
   table: ({ children }) => (
-    <div className="table" role="group" aria-label="Table" tabIndex={0}><table dir="auto">{children}</table></div>
+    <div className="table" role="group" aria-label="Table" tabIndex={0} dir="auto"><table>{children}</table></div>
   ),
+  // What is inside must not have a direction of its own, or it would not count for that of the whole.
   ul: ({ node, children, ...props }) => <ul {...props} dir="auto">{children}</ul>,
   ol: ({ node, children, ...props }) => <ol {...props} dir="auto">{children}</ol>,
+  blockquote: ({ node, children, ...props }) => <blockquote {...props} dir="auto">{children}</blockquote>,
   input: ({ node, ...props }) => <input {...props} aria-label={props.checked ? "Done" : "Not done"} />,
 };
-for (const tag of ["strong", "em", "td", "th", "p", "li", "h1", "h2", "h3", "h4", "h5", "h6"]) {
-  const directed = !["strong", "em"].includes(tag);
+for (const tag of ["p", "li", "td", "th", "strong", "em", "h1", "h2", "h3", "h4", "h5", "h6"]) {
   COMPONENTS[tag] = ({ node, children, ...props }) => {
     const Tag = tag;
     const number = tag === "td" && typeof children === "string" && NUMBER.test(children) ? "number" : undefined;
-    return <Tag className={number} {...props} dir={directed ? "auto" : undefined}>{emojiIn(children)}</Tag>;
+    return <Tag className={number} {...props}>{emojiIn(children)}</Tag>;
   };
 }
 
