@@ -20,6 +20,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 Found = TypeVar("Found")
 
+CONTRAST = Path(__file__).parent / "contrast.js"
 AXE = Path(__file__).parent / "axe.min.js"
 
 
@@ -109,6 +110,19 @@ class Page:
             for one in found
             if one["impact"] in {"serious", "critical"}
         ]
+
+    def faint(self) -> list[str]:
+        """Return the texts with a contrast below 4.5:1, also those under a menu."""
+        found: list[str] = self.browser.execute_script(CONTRAST.read_text(encoding="utf-8"))
+        return found
+
+    def overflow(self) -> tuple[int, int]:
+        """Return by how many pixels the page is wider and higher than its window."""
+        root = "document.documentElement"
+        wider, higher = self.browser.execute_script(
+            f"return [{root}.scrollWidth - {root}.clientWidth, {root}.scrollHeight - {root}.clientHeight];"
+        )
+        return wider, higher
 
     @contextmanager
     def emulating(self, *, look: str, width: int, height: int = 800) -> Iterator[None]:

@@ -269,7 +269,8 @@ def test_axe_finds_nothing_serious(
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{free_port()}")
     page = Page(browser=browser, patience=20)
-    found = {}
+    found: dict[str, Any] = {}
+    overflows = []
     with newcomer(database) as url:
         page.open(url)
         for look, width in [("light", 1280), ("dark", 375)]:
@@ -292,5 +293,8 @@ def test_axe_finds_nothing_serious(
             with page.emulating(look=look, width=width):
                 browser.save_screenshot(str(artifacts / f"app-everything-{look}-{width}.png"))
                 found[f"everything, {look}, {width}"] = page.faults()
+                found[f"colours, {look}, {width}"] = page.faint()
+                overflows.append(page.overflow())
 
+    assert overflows == [(0, 0)] * 4
     assert {where: faults for where, faults in found.items() if faults} == {}
