@@ -32,7 +32,8 @@ def _nobody(error: AllProvidersFailed) -> str:
     if kinds == {TimedOut.__name__}:
         return IN_TIME
     if kinds == {NothingFound.__name__}:
-        return NOTHING
+        why = (one for one in error.attempts if one.summary not in (None, NothingFound.summary))
+        return " ".join([NOTHING, *(f"{one.provider} {one.summary}." for one in why)])
     refused = [one for one in error.attempts if one.error_class == InvalidRequest.__name__ and one.summary]
     return " ".join([AT_ALL, *(f"{one.provider} {one.summary}." for one in refused)])
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from perplexity.markers import DASHES
 from perplexity.quoting import quoted, quoted_address, told
-from perplexity.references import Known, Reference, known_of, references, strangers
+from perplexity.references import Known, Reference, foreign, known_of, references, renamed, strangers
 from perplexity.types import Answer, Source
 
-_OF_A_MARKER = frozenset("[]0123456789,;:web【】\\")
+_OF_A_MARKER = re.compile(rf"[\[\]\d,;:web【】［］，；、\\{DASHES}]")
 _MOST_PASSES = 5
 _JOINER = "\u2060"
 
@@ -44,9 +46,10 @@ class Cited:
 def cite(text: str, sources: Sequence[Source]) -> Cited:
     """Find the markers of a text and number them by first use.
 
-    Markers are `[1]`, `[2][3]`, `[1, 2]`, `[web:4]`, `【1】` and links whose text is such a number; they count only
-    outside code and LaTeX. A link to a retrieved page keeps its words and gets that page's marker. Markers of no source
-    are removed, with the space before them, and counted; a number of four digits or more is no marker.
+    Markers are `[1]`, `[2][3]`, `[1, 3-5]`, `[web:4]`, `【1】`, `［１］` and links whose text is such a number; they
+    count only outside code and LaTeX. A link to a retrieved page keeps its words and gets that page's marker, unless
+    its own marker follows. Markers of no source are removed, with the space before them, and counted; a number of four
+    digits or more, as in `[2024-2026]`, is no marker.
     """
     return _cited(text, known_of(sources), sources)
 
@@ -62,11 +65,12 @@ def _cited(text: str, known: Known, sources: Sequence[Source]) -> Cited:
     pieces: list[str | Source] = []
     place = 0
     for reference in references(text, known):
-        found: tuple[str | Source, ...] = (text[place : reference.start] + reference.text, *reference.sources)
+        start, end = _with_spaces(text, reference)
+        found: tuple[str | Source, ...] = (text[place : max(place, start)] + reference.text, *reference.sources)
         for piece in found:
             if piece and [piece] != pieces[-1:]:
                 pieces.append(piece)
-        place = reference.end
+        place = end
     return _numbered([*pieces, text[place:]], sources, orphans)
 
 
@@ -99,6 +103,30 @@ def without_strangers(text: str, sources: Sequence[Source]) -> tuple[str, int]:
         if not found:
             break
     return text, removed
+
+
+def without_foreign(
+    text: str, sources: Sequence[Source], dropped: Collection[Source], is_foreign: Callable[[str], bool]
+) -> tuple[str, int, int]:
+    """Return the text without markers of the dropped sources and without links and addresses that are foreign.
+
+    `sources` are all that there were, the dropped ones too. Also returns how many markers and how many links were
+    removed; a link's words stay, as do numbers of no source, and what is in code and LaTeX.
+    """
+    known, markers, links = known_of(sources), 0, 0
+    for _ in range(_MOST_PASSES):
+        found = list(foreign(text, known, dropped, is_foreign))
+        text = _without(text, found)
+        markers += sum(reference.orphans for reference in found)
+        links += sum(reference.stranger for reference in found)
+        if not found:
+            break
+    return text, markers, links
+
+
+def renumbered(text: str, numbers: Mapping[int, int]) -> str:
+    """Return the text with other numbers in its markers; those that are not among `numbers` stay."""
+    return _without(text, list(renamed(text, numbers)))
 
 
 def format_result(answer: Answer) -> str:
@@ -147,7 +175,7 @@ def _with_spaces(text: str, reference: Reference) -> tuple[int, int]:
 
 def _joint(before: str, after: str) -> str:
     """Return what must stand where a marker was, so that its neighbours do not become one."""
-    return _JOINER if before in _OF_A_MARKER and after in _OF_A_MARKER else ""
+    return _JOINER if _OF_A_MARKER.match(before) and _OF_A_MARKER.match(after) else ""
 
 
 def _numbered(pieces: Sequence[str | Source], sources: Sequence[Source], orphans: int) -> Cited:

@@ -13,6 +13,7 @@ from typing import Literal, Self, Unpack, get_args
 
 from perplexity.answers import Answers
 from perplexity.calls import Calls
+from perplexity.domains import keep_results
 from perplexity.errors import InvalidRequest, PerplexityError
 from perplexity.filters import Filters, validate
 from perplexity.models import Effort, Limits, Target, check_schema, resolve
@@ -90,6 +91,8 @@ class PerplexityClient:
     async def search(self, query: str | Query, filters: Filters | None = None) -> SearchResults:
         """Return ranked pages, for half a cent. `filters` take the place of the query's own.
 
+        Pages outside their domains are left out, and a note counts them.
+
         Raises InvalidRequest before anything is sent, or any PerplexityError.
         """
         wanted = query if isinstance(query, Query) else Query(text=query)
@@ -100,10 +103,13 @@ class PerplexityClient:
             body = await self._calls.json(
                 "POST", search.PATH, search.build(wanted), deadline=deadline, again=worth_retrying_unpaid
             )
-            return replace(search.read(body, fast=wanted.fast), seconds=self._clock() - started)
+            found = keep_results(search.read(body, fast=wanted.fast), wanted.filters.domains)
+            return replace(found, seconds=self._clock() - started)
 
     async def answer(self, prompt: Prompt, **options: Unpack[Options]) -> Answer:
         """Return one sourced answer. Options take the place of a whole question's own; None changes nothing.
+
+        Sources outside the domains of its filters are left out, with their markers and links, and a note counts them.
 
         Raises InvalidRequest before anything is sent, or any PerplexityError.
         """

@@ -25,7 +25,7 @@ An error never holds the API key, a request header or the text of a question.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from perplexity import DISTRIBUTION
 from perplexity.costs import charged
@@ -42,7 +42,7 @@ class PerplexityError(Exception):
     unknown. `summary` finishes the sentence "Perplexity …" and may be shown to a user.
     """
 
-    summary: ClassVar[str] = "failed"
+    summary: str = "failed"
 
     def __init__(
         self,

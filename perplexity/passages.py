@@ -59,12 +59,15 @@ def pieces(source: Source) -> list[str]:
 def passages_answer(results: SearchResults, question: str) -> Answer:
     """Make an answer of kind `PASSAGES`; `text` holds each passage followed by its source's number in brackets.
 
-    Raises NothingFound when the results hold no text at all.
+    Raises NothingFound when the results hold no text at all; it says why where their notes do.
     """
     chosen = passages(results.results, question)
     if not chosen:
         cost_usd = charged(results.cost_usd, results.failed)
-        raise NothingFound("the results hold no text", provider=results.provider, cost_usd=cost_usd)
+        nothing = NothingFound("the results hold no text", provider=results.provider, cost_usd=cost_usd)
+        if results.notes and not results.results:
+            nothing.summary = f"{nothing.summary}: {'; '.join(note.rstrip('.') for note in results.notes)}"
+        raise nothing
     return Answer(
         text="\n\n".join(f"{passage.text} [{passage.source}]" for passage in chosen),
         sources=results.results,

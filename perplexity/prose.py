@@ -18,6 +18,8 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_block import table as _is_table
 from markdown_it.token import Token
 
+from perplexity.markers import NUMBERS
+
 
 def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Take a table as one token without its cells: a short text can have millions, most of them empty.
@@ -61,7 +63,7 @@ _MATH_CLOSERS = {
     "$": re.compile(r"(?<![\s\\$])\$(?!\w)"),
 }
 _OF_A_FORMULA = re.compile(r"[\\^_={}]")
-_ONLY_A_NUMBER = re.compile(r"\\\[[ \t]*(?:web:)?\d{1,3}(?:[ \t]*[,;][ \t]*(?:web:)?\d{1,3})*[ \t]*\\\]")
+_ONLY_A_NUMBER = re.compile(rf"\\\[{NUMBERS}\\\]")
 
 
 class Kind(StrEnum):

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
+from perplexity.markers import CLOSE, NUMBERS, OPEN
 from perplexity.types import Answer, AnswerKind
 
 _TAG = re.compile(r"<(?=\s*+(?:/\s*+)?(?:pages|result|references)\b)", re.IGNORECASE)
 _FENCE = re.compile("`{3,}|~{3,}")
-_NUMBER = r" ?(?:web:)?[0-9]{1,3}"
-_MARKER = re.compile(rf"\\?[\[【]({_NUMBER}(?: ?[,;]{_NUMBER})* ?)\\?[\]】]")
+_MARKER = re.compile(rf"{OPEN}({NUMBERS}){CLOSE}")
 _NOT_IN_AN_ADDRESS = re.compile(r"[\s<>\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _LINE_ENDS = re.compile(r"\r\n?")
 # C0 but tab and line feed, DEL, C1, and the marks that reorder what follows.

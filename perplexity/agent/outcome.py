@@ -10,10 +10,11 @@ from pydantic_ai.messages import ModelMessage, ModelResponse
 from perplexity.agent.notebook import Notebook
 from perplexity.citations import cite, without_orphans, without_strangers
 from perplexity.costs import total
+from perplexity.domains import keep_results
 from perplexity.errors import MalformedResponse, NothingFound, PerplexityError
 from perplexity.lengths import within
 from perplexity.passages import passages_answer
-from perplexity.types import Answer, SearchResults, Usage
+from perplexity.types import Answer, Question, SearchResults, Usage
 from perplexity.wire import reading
 
 UNSEARCHED = "The agent looked nothing up for this: it answered from memory, so check it elsewhere."
@@ -44,11 +45,12 @@ def answered(text: str, messages: Sequence[ModelMessage], notebook: Notebook, *,
 
 
 def stopped(
-    error: PerplexityError, messages: Sequence[ModelMessage], notebook: Notebook, question: str, *, provider: str
+    error: PerplexityError, messages: Sequence[ModelMessage], notebook: Notebook, question: Question, *, provider: str
 ) -> Answer:
     """Return passages of what a stopped run found. Raises the error, with the run's cost, if there are none."""
     try:
-        found = passages_answer(SearchResults(results=notebook.sources, provider=provider), question)
+        pages = SearchResults(results=notebook.sources, provider=provider)
+        found = passages_answer(keep_results(pages, question.filters.domains), question.text)
     except NothingFound:
         error.cost_usd = _usage(messages, notebook).cost_usd
         raise error from None
@@ -57,7 +59,7 @@ def stopped(
         model=_model(messages),
         queries=tuple(notebook.queries),
         usage=_usage(messages, notebook),
-        notes=tuple(notebook.notes),
+        notes=(*found.notes, *notebook.notes),
     )
 
 

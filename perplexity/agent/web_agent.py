@@ -26,7 +26,9 @@ from perplexity.agent.prompt import LAST, instructions
 from perplexity.agent.toolset import adapted
 from perplexity.computing import computed
 from perplexity.costs import unpriced
+from perplexity.domains import keep_answer
 from perplexity.errors import PerplexityError, TimedOut
+from perplexity.filters import validate
 from perplexity.queries import checked_messages
 from perplexity.retry import Deadline
 from perplexity.tools.base import Tool
@@ -91,11 +93,13 @@ class WebAgent:
     async def answer(self, question: Question) -> Answer:
         """Return the answer, or, of a run that failed or came to its limits, passages of what it had found by then.
 
-        The question's `filters` are the toolbox's affair; its `model` and `reasoning` are not looked at. Raises any
-        PerplexityError where nothing was found: TimedOut or RunFailed for a limit.
+        The question's `filters` are for the toolbox to pass on; pages outside their domains are left out here. Its
+        `model` and `reasoning` are ignored. Raises any PerplexityError if nothing was found: TimedOut or RunFailed for
+        a limit.
         """
         started, notebook = self._clock(), Notebook()
-        question = replace(question, messages=checked_messages(question.messages))
+        filters = validate(question.filters)
+        question = replace(question, messages=checked_messages(question.messages), filters=filters)
         with capture_run_messages() as messages:
             ended = await self._ended(question, messages, notebook)
         error = ended if isinstance(ended, PerplexityError) else None
@@ -103,7 +107,7 @@ class WebAgent:
         self._on_attempt(attempt)
         if isinstance(ended, Answer):
             return replace(ended, seconds=self._clock() - started)
-        answer = await computed(stopped, ended, messages, notebook, question.text, provider=NAME)
+        answer = await computed(stopped, ended, messages, notebook, question, provider=NAME)
         # What the run's model cost is a part of what the answer cost.
         return replace(answer, failed=unpriced([attempt]), seconds=self._clock() - started)
 
@@ -113,7 +117,8 @@ class WebAgent:
         """Return the answer, or what the run failed with: a fault of the model, of a tool, or of ours."""
         try:
             text = await self._deadline(question).within(self._run(question, notebook))
-            return await computed(answered, text, messages, notebook, provider=NAME)
+            answer = await computed(answered, text, messages, notebook, provider=NAME)
+            return await computed(keep_answer, answer, question.filters.domains)
         except TimedOut:
             return TimedOut("the time for the run is over", provider=NAME)
         except PerplexityError as error:

@@ -14,7 +14,7 @@ from perplexity.cli.forms import Form, add_forms, form_of
 from perplexity.cli.lines import last_line, remarks
 from perplexity.cli.options import add_filters, add_providers, read_filters, read_providers
 from perplexity.cli.plain import answer_text
-from perplexity.cli.printable import printable
+from perplexity.cli.printable import on_one_line, printable
 from perplexity.cli.schema import hold, read_schema
 from perplexity.cli.words import read_text
 from perplexity.models import check_schema, resolve
@@ -56,6 +56,8 @@ def run(parsed: argparse.Namespace, world: World) -> None:
         world.stdout.write(printable(answer.text) + "\n")
         world.say("\n".join([*said, last_line(answer)]))
     else:
+        if form is Form.RAW and answer.notes:
+            world.say("\n".join(map(on_one_line, answer.notes)))
         world.stdout.write(_FORMS[form](answer, said))
 
 

@@ -12,7 +12,7 @@ from perplexity.cli.forms import Form, add_forms, form_of
 from perplexity.cli.lines import remarks
 from perplexity.cli.options import add_filters, add_mode, add_providers, read_filters, read_providers
 from perplexity.cli.plain import results_text
-from perplexity.cli.printable import printable
+from perplexity.cli.printable import on_one_line, printable
 from perplexity.cli.words import read_text
 from perplexity.queries import checked_query, parse_results
 from perplexity.quoting import quoted
@@ -44,6 +44,8 @@ def run(parsed: argparse.Namespace, world: World) -> None:
 
         Screen(world.stdout, color=not parsed.no_color).results(results, said)
     else:
+        if form is Form.RAW and results.notes:
+            world.say("\n".join(map(on_one_line, results.notes)))
         world.stdout.write(_written(results, said, form))
 
 

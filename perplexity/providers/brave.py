@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 
 from perplexity.calls import Calls
 from perplexity.computing import computed
+from perplexity.domains import keep_results
 from perplexity.errors import AuthenticationError, BillingError, PerplexityError, RateLimitError
 from perplexity.models import Limits
 from perplexity.passages import events, passages_answer
@@ -115,7 +116,8 @@ class Brave:
         except PerplexityError as error:
             error.provider = error.provider or self.name
             raise
-        return replace(found, seconds=self._clock() - started, notes=brave.notes(query))
+        found = replace(found, seconds=self._clock() - started, notes=brave.notes(query))
+        return keep_results(found, query.filters.domains)
 
 
 def build(setup: Setup) -> Brave | None:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from math import ceil
 from typing import Protocol
 
 from perplexity.computing import computed
+from perplexity.domains import keep_results
 from perplexity.errors import ConnectionFailed, NothingFound, PerplexityError, TimedOut
 from perplexity.extras import require
 from perplexity.passages import events, passages_answer
@@ -75,14 +77,16 @@ class DuckDuckGo:
         code, notes = region(query.filters.country, query.filters.languages)
         sources = await self._sources(query, code)
         if not sources:
-            raise NothingFound("no results on the domains that were asked for", provider=self.name)
-        return SearchResults(
+            raise NothingFound("no entry of the results leads to a page", provider=self.name)
+        found = SearchResults(
             results=sources,
             provider=self.name,
             seconds=self._clock() - started,
             cost_usd=0.0,
             notes=(*not_applied(query.filters, today=self._today()), *notes),
         )
+        kept = keep_results(found, query.filters.domains)
+        return replace(kept, results=kept.results[: query.max_results])
 
     async def answer(self, question: Question) -> Answer:
         """Return the passages that fit the question best, word for word. Raises as `search` does."""
@@ -100,16 +104,16 @@ class DuckDuckGo:
             yield event
 
     async def _sources(self, query: Query, code: str) -> tuple[Source, ...]:
-        """Read pages until there are enough results; a later page that fails does not undo an earlier one."""
+        """Read as many pages as the results want; a later page that fails does not undo an earlier one."""
         found: list[Source] = []
         try:
             async with asyncio.timeout(min(query.seconds or self._seconds, self._seconds)):
                 for page in range(1, ceil(query.max_results / _PER_PAGE) + 1):
-                    found += read(await self._page(query, code, page), query.filters.domains)
+                    found += read(await self._page(query, code, page))
         except (PerplexityError, TimeoutError) as error:
             if not found:
                 raise _own(error) from error
-        return numbered(found)[: query.max_results]
+        return numbered(found)
 
     async def _page(self, query: Query, code: str, page: int) -> Page:
         text, timelimit = (

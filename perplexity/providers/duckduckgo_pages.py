@@ -31,10 +31,10 @@ Page = Sequence[Mapping[str, Any]]
 """The entries of one page of results; each holds `title`, `href` and `body`."""
 
 
-def read(page: Page, domains: Sequence[str]) -> list[Source]:
-    """Read the entries that lead to a web page on a wanted domain; all are numbered 0."""
+def read(page: Page) -> list[Source]:
+    """Return the entries that lead to a web page; all are numbered 0."""
     sources = (Source(number=0, title=_text(r, "title"), url=_text(r, "href"), snippet=_text(r, "body")) for r in page)
-    return [source for source in sources if _wanted(source.url, domains)]
+    return [source for source in sources if _is_web_page(source.url)]
 
 
 def check(filters: Filters) -> None:
@@ -77,13 +77,9 @@ def _text(entry: Mapping[str, Any], key: str) -> str:
     return " ".join(value.split()) if isinstance(value, str) else ""
 
 
-def _wanted(url: str, domains: Sequence[str]) -> bool:
+def _is_web_page(url: str) -> bool:
     try:
         parts = urlsplit(url)
-        host = parts.hostname or ""
+        return parts.scheme in {"http", "https"} and bool(parts.hostname)
     except ValueError:
         return False
-    allowed = [domain for domain in domains if not domain.startswith("-")]
-    denied = [domain[1:] for domain in domains if domain.startswith("-")]
-    on = [domain for domain in (*allowed, *denied) if host == domain or host.endswith(f".{domain}")]
-    return parts.scheme in {"http", "https"} and bool(host) and bool(on) == bool(allowed)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from perplexity.markers import DASHES
 from perplexity.types import Source
 
 _POST = re.compile(r"https://(?:www\.)?(?:x|twitter)\.com/(?:i|\w{1,15})/status/(\d{1,20})\b", re.ASCII)
@@ -18,7 +19,7 @@ _LINK = re.compile(
     r"(?:[ \t]{1,8}[\"'][^\"'\n]{0,100}[\"'])?[ \t]{0,8}\)"
 )
 _MOST_PASSES = 5  # what is removed may have kept its neighbours from being a link
-_ONLY_NUMBERS = re.compile(r"(?:web:|[\d\s,;])+")
+_ONLY_NUMBERS = re.compile(rf"(?:web:|[\d\s,;，；、{DASHES}])+")
 
 
 def post_address(url: str) -> str | None:

@@ -26,12 +26,14 @@ OUTPUT: Mapping[str, JSON] = {
         "web_results": {"type": "array", "items": _PAGE},
         "model": _TEXT,
         "query": {"type": ["string", "null"]},
+        "notes": {"type": "array", "items": _TEXT},
         "error": _TEXT,
         "results": {"type": "array", "items": _PAGE},
     },
     "required": ["success", "query"],
 }
-"""A result has `content`, `citations`, `web_results` and `model`; a failure has `error`, and `results` without any."""
+"""A result has `content`, `citations`, `web_results`, `model`, and `notes` if there are any; a failure has `error`, and
+`results` without any."""
 
 
 def success(answer: Answer, *, query: str, model: str | None, as_json: bool) -> str:
@@ -47,6 +49,7 @@ def success(answer: Answer, *, query: str, model: str | None, as_json: bool) -> 
         web_results=[{"title": s.title, "url": s.url, "snippet": s.snippet} for s in sources],
         model=answer.model or model,
         query=query,
+        **({"notes": list(answer.notes)} if answer.notes else {}),
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 SCRAPS = (
-    "[1]", "[2][3]", "[1, 2]", "[web:4]", "[9]", "[5]", "【1】", "[[1]](http://evil.com)",
+    "[1]", "[2][3]", "[1, 2]", "[1-3]", "[9–11]", "[3, 5-4]", "[１]", "［２］", "[1-999999]", "[2024-2026]", "-", "［",
+    "[web:4]", "[9]", "[5]", "【1】", "[[1]](http://evil.com)",
     "[1](https://evil.com/x)", "[x]", "[2024]", "[PEP](https://docs.python.org/3.14/whatsnew/3.14.html)",
     "[a](http://evil.com)", "![i](http://evil.com/i.png)", "[a][b]", "[b]: http://evil.com 'T'",
     "<http://evil.com>", "<a href='http://evil.com'>t</a>", "<img src=x onerror=y>", "<!-- c -->", "<script>",

@@ -41,6 +41,27 @@ NUMBERS = st.lists(st.integers(0, 12), max_size=8, unique=True)
         ("![1](http://evil.example/i.png)", "![1]", [1]),
         ("[1]: http://evil.example/", "[1]: http://evil.example/", [1]),
         ("$5 [1] and $6 [2]", "$5 [1] and $6 [2]", [1, 2]),
+        ("a [1-3].", "a [1][2][3].", [1, 2, 3]),
+        ("a [2–4] b [1]", "a [1][2][3] b [4]", [2, 3, 4, 1]),
+        ("a [3 - 2]", "a [1][2]", [2, 3]),
+        ("a [web:1-web:2]", "a [1][2]", [1, 2]),
+        ("a [1, 3-4; 2]", "a [1][2][3][4]", [1, 3, 4, 2]),
+        ("a [２] b ［1］ c【３】 d［１－２］", "a [1] b [2] c[3] d[2][1]", [2, 1, 3]),
+        ("a［１，３、４］", "a[1][2][3]", [1, 3, 4]),
+        ("a [٢]", "a [1]", [2]),
+        (r"a \[2-3\]", "a [1][2]", [2, 3]),
+        ("a [[2]] b", "a [1] b", [2]),
+        ("see [1-2](http://evil.example/)!", "see [1][2]!", [1, 2]),
+        ("https://s2.example/p【2】", "https://s2.example/p [1]", [2]),
+        ("so [T](https://s2.example/p).[2]", "so T.[1]", [2]),
+        ("so [T](https://s2.example/p). [2] And", "so T. [1] And", [2]),
+        ("so [T](https://s2.example/p)[3][2].", "so T [1][2].", [3, 2]),
+        ("so **[T](https://s2.example/p)**.[3, 2]", "so **T**.[1][2]", [3, 2]),
+        ("so [2](https://s2.example/p).[2]", "so.[1]", [2]),
+        ("so https://s2.example/p.[2]", "so https://s2.example/p.[1]", [2]),
+        ("so [T](https://s2.example/p).[3]", "so T [1].[2]", [2, 3]),
+        ("so [T](https://s2.example/p) is so.[2]", "so T [1] is so.[1]", [2]),
+        ("[T](https://s2.example/p).\n[2] b", "T [1].\n[1] b", [2]),
     ],
 )
 def test_markers_are_numbered_by_first_use(text: str, shown: str, used: list[int]) -> None:
@@ -62,7 +83,14 @@ def test_markers_are_numbered_by_first_use(text: str, shown: str, used: list[int
         "[x]",
         "- [ ] to do",
         "[2024]",
-        "[1-2]",
+        "[2024-2026]",
+        "[1-2-3]",
+        "[10-2025]",
+        "[0-9]",
+        "[12, 2024]",
+        "[x-1]",
+        "`a[1-2]`",
+        "```py\na[1:2] + b[0-1]\n```",
         "[^1]",
         "[]",
         "[a](http://evil.example/)",
@@ -87,6 +115,13 @@ def test_what_is_no_marker_stays_as_it_is(text: str) -> None:
         ("[1[9]]", "[1\u2060]", 1),
         ("[[9]1]", "[\u20601]", 1),
         ("a [9]", "a", 1),
+        ("a [3-6]", "a [3][4]", 2),
+        ("a [9–11].", "a.", 3),
+        ("a ［９］。", "a。", 1),
+        ("a [1-999999] b", "a [1][2][3][4] b", 1),
+        ("a [1-99999999999999999999999999]", "a [1][2][3][4]", 1),
+        ("a [60-999]", "a", 1),
+        ("a 【1】［２］", "a [1][2]", 0),
     ],
 )
 def test_references_to_no_source_are_removed_and_counted(text: str, left: str, orphans: int) -> None:
@@ -141,6 +176,40 @@ def test_the_result_for_a_tool_lists_every_source_in_the_order_and_numbering_of_
         "<result>\nBecause.[7] And [2, 7] `[9]`.\n</result>\n\n"
         "<references>\n- [2] Two (2026-11-01) [https://b.example/2]\n- [7] Seven (N/A) [https://b.example/7]\n</references>"
     )
+
+
+NUMBER = st.integers(1, 12)
+SIGN = st.sampled_from("-–—‑－～")
+WIDE = str.maketrans("0123456789", "０１２３４５６７８９")
+
+
+@st.composite
+def markers(draw: st.DrawFn) -> tuple[str, list[int]]:
+    """Return a marker, and the numbers that it means."""
+    items: list[str] = []
+    numbers: list[int] = []
+    for _ in range(draw(st.integers(1, 4))):
+        low, high = sorted((draw(NUMBER), draw(NUMBER)))
+        written = f"{low}{draw(SIGN)}{high}" if low < high else str(low)
+        items.append(written.translate(WIDE) if draw(st.booleans()) else written)
+        numbers += range(low, high + 1)
+    inside = draw(st.sampled_from([", ", ",", "; ", "，", "、"])).join(items)
+    opening, closing = draw(st.sampled_from([("[", "]"), ("［", "］"), ("【", "】"), (r"\[", r"\]")]))
+    return f"{opening}{inside}{closing}", list(dict.fromkeys(numbers))
+
+
+@given(st.lists(markers(), min_size=1, max_size=5), st.integers(0, 12))
+@settings(max_examples=200, deadline=None)
+def test_however_a_marker_is_written_it_means_its_numbers(found: list[tuple[str, list[int]]], count: int) -> None:
+    sources = tuple(Source(number=n, title="T", url=f"https://s{n}.example/") for n in range(1, count + 1))
+    text = "".join(f" word{marker}" for marker, _ in found)
+
+    cited = cite(text, sources)
+    shown = "".join(piece if isinstance(piece, str) else f"<{piece.source.number}>" for piece in cited.pieces)
+
+    known = [[number for number in numbers if number <= count] for _, numbers in found]
+    assert shown == "".join(" word" + "".join(f"<{number}>" for number in numbers) for numbers in known)
+    assert (cited.orphans > 0) == any(number > count for _, numbers in found for number in numbers)
 
 
 def numbers_outside_code(text: str) -> set[int]:

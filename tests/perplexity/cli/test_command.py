@@ -83,11 +83,11 @@ class Case:
             sends={"max_results": 3, "search_mode": "academic"},
         ),
         Case(
-            arguments="search why --recency week --domain a.com,b.com --domain c.com --country de",
+            arguments="search why --recency week --domain a.example,b.example --domain c.com --country de",
             writes=PAGES,
             sends={
                 "search_recency_filter": "week",
-                "search_domain_filter": ["a.com", "b.com", "c.com"],
+                "search_domain_filter": ["a.example", "b.example", "c.com"],
                 "country": "DE",
             },
         ),

@@ -1,0 +1,242 @@
+"""The domains that a search was narrowed to, enforced on what comes back: sources, markers, links. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from urllib.parse import unquote
+
+from perplexity.citations import renumbered, without_foreign
+from perplexity.filters import LONGEST_HOST
+from perplexity.types import JSON, Answer, SearchResults, Source
+
+_MOST_NAMED = 3
+_LONGEST_AUTHORITY = 1_000
+# As browsers read an address: https://url.spec.whatwg.org/#concept-basic-url-parser
+_IGNORED = re.compile(r"[\t\n\r]")
+_AUTHORITY = re.compile(r"(?:https?:[/\\]*|[/\\]{2,}|(?=www\.))([^/\\?#]*)", re.IGNORECASE)
+_PORT = re.compile(r":[0-9]*$")
+_HOST = re.compile(r"[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?")
+
+_LEAST_GROWTH = 16
+"""A part of the text: when one more such part has come, it is worth reading again."""
+_BLANK_LINE = re.compile(r"(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)")
+_LAST_SPACE = re.compile(r"(?<=\S)\s+(?=\S*\Z)")
+_PAIRS = (("[", "]"), ("(", ")"), ("【", "】"), ("［", "］"), ("<", ">"))
+_MAY_GO_ON = re.compile(r"[`$\\]")
+
+
+def host(url: str) -> str | None:
+    """Return the host that a browser would ask for a web address, None if there is no usable one.
+
+    It is lower case and in punycode, without a user name, a port and a point at its end.
+    """
+    match = _AUTHORITY.match(_IGNORED.sub("", url.strip()))
+    if match is None or len(match[1]) > _LONGEST_AUTHORITY:
+        return None
+    name = unquote(_PORT.sub("", match[1].rpartition("@")[2])).strip()
+    # Encoding takes time in proportion to the square of the length.
+    if len(name) > LONGEST_HOST + 1:
+        return None
+    try:
+        name = name.encode("idna").decode("ascii").lower().rstrip(".")
+    except UnicodeError:
+        return None
+    return name if _HOST.fullmatch(name) and ".." not in name else None
+
+
+@dataclass(frozen=True)
+class DomainPolicy:
+    """Which addresses a search may return, by its `Filters.domains`, which must be checked.
+
+    `sub.a.example` belongs to a.example and `nota.example` does not. `www.a.example` and `a.example` are one site,
+    whichever was named.
+    """
+
+    domains: Sequence[str]
+    _allowed: frozenset[str] = field(init=False)
+    _denied: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        denied = frozenset(domain[1:] for domain in self.domains if domain.startswith("-"))
+        object.__setattr__(self, "_denied", denied)
+        object.__setattr__(self, "_allowed", frozenset(d for d in self.domains if not d.startswith("-")))
+
+    def is_foreign(self, url: str) -> bool:
+        """Return whether an address may not be shown; one without a usable host is foreign to named domains only."""
+        name = host(url)
+        if name is None:
+            return bool(self._allowed)
+        return _belongs(name, self._denied) or (bool(self._allowed) and not _belongs(name, self._allowed))
+
+    def split(self, sources: Sequence[Source]) -> tuple[tuple[Source, ...], tuple[Source, ...]]:
+        """Return the sources that may be shown, and those that may not."""
+        foreign = {source for source in sources if self.is_foreign(source.url)}
+        return tuple(s for s in sources if s not in foreign), tuple(s for s in sources if s in foreign)
+
+    @property
+    def place(self) -> str:
+        """Where foreign sources are, such as "outside a.example"."""
+        names = [domain.removeprefix("-") for domain in self.domains]
+        listed, more = names[:_MOST_NAMED], len(names) - _MOST_NAMED
+        if more > 0:
+            listed.append(f"{more} more")
+        joined = " and ".join(filter(None, (", ".join(listed[:-1]), listed[-1])))
+        return f"{'outside' if self._allowed else 'on'} {joined}"
+
+
+def keep_results(results: SearchResults, domains: Sequence[str]) -> SearchResults:
+    """Return the results without foreign pages, numbered from 1, with a note that counts what was left out."""
+    policy = DomainPolicy(domains)
+    kept, dropped = policy.split(results.results) if domains else (results.results, ())
+    if not dropped:
+        return results
+    nothing = "" if kept else ", so no result is left"
+    note = f"{_counted(len(dropped), 'result')} {policy.place} left out{nothing}."
+    numbered = tuple(replace(source, number=number, aliases=()) for number, source in enumerate(kept, start=1))
+    return replace(results, results=numbered, notes=(note, *results.notes))
+
+
+def keep_answer(answer: Answer, domains: Sequence[str], *, as_json: bool = False) -> Answer:
+    """Return a model's answer without foreign sources, their markers and foreign links, with notes that count them.
+
+    Sources keep the service's numbers. Of an answer `as_json` only the strings are read, and the sources are numbered
+    from 1 again, since who reads it may count them by their places.
+    """
+    if not domains:
+        return answer
+    policy = DomainPolicy(domains)
+    kept, dropped = policy.split(answer.sources)
+    cleaner = _Cleaner(policy=policy, sources=answer.sources, dropped=frozenset(dropped))
+    if as_json:
+        numbers = {source.number: number for number, source in enumerate(kept, start=1)} if dropped else {}
+        text = _in_strings(answer.text, lambda text: renumbered(cleaner.clean(text), numbers))
+        kept = tuple(replace(source, number=numbers.get(source.number, source.number)) for source in kept)
+    else:
+        text = cleaner.clean(answer.text)
+    notes = tuple(_notes(policy, left=len(kept), dropped=len(dropped), markers=cleaner.markers, links=cleaner.links))
+    return replace(answer, text=text, sources=kept, notes=(*notes, *answer.notes)) if notes else answer
+
+
+class KeptText:
+    """A streamed text without what is foreign, given as soon as no later piece can change it.
+
+    Nothing is given of a link or of code that may go on, and nothing at all before the end of an answer `as_json`.
+    Sources may become known while it comes. The work of `cut` and `rest` takes time in proportion to all that came, so
+    `feed` asks for it ever more seldom.
+    """
+
+    def __init__(self, domains: Sequence[str], *, as_json: bool = False) -> None:
+        self.policy = DomainPolicy(domains)
+        self._as_json = as_json
+        self._sources: tuple[Source, ...] = ()
+        self._dropped: frozenset[Source] = frozenset()
+        self._pieces: list[str] = []
+        self._length = self._looked_at = self._given = 0
+
+    def keep(self, sources: Sequence[Source]) -> tuple[Source, ...]:
+        """Take all sources that are known so far, and return those that may be shown."""
+        kept, dropped = self.policy.split(sources)
+        self._sources, self._dropped = tuple(sources), frozenset(dropped)
+        return kept
+
+    def feed(self, piece: str) -> bool:
+        """Take the next piece; return whether to `cut` now."""
+        self._pieces.append(piece)
+        self._length += len(piece)
+        enough = self._length - self._looked_at >= max(1, self._length // _LEAST_GROWTH)
+        if enough:
+            self._looked_at = self._length
+        return enough and not self._as_json
+
+    def cut(self) -> str:
+        """Return what can be given now, after what was given before."""
+        return self._until(_settled)
+
+    def rest(self) -> str:
+        """Return all that was not given yet."""
+        return self._until(len)
+
+    def _until(self, end_of: Callable[[str], int]) -> str:
+        text = "".join(self._pieces)
+        self._pieces = [text]
+        given, self._given = self._given, max(self._given, end_of(text))
+        # Both by the sources that are known now: those may be more than when the beginning was given.
+        before, now = self._clean(text[:given]), self._clean(text[: self._given])
+        return now[len(before) :]
+
+    def _clean(self, text: str) -> str:
+        cleaner = _Cleaner(policy=self.policy, sources=self._sources, dropped=self._dropped)
+        return _in_strings(text, cleaner.clean) if self._as_json else cleaner.clean(text)
+
+
+@dataclass(kw_only=True)
+class _Cleaner:
+    """Removes from texts what is foreign, and counts it."""
+
+    policy: DomainPolicy
+    sources: Sequence[Source]
+    dropped: Collection[Source]
+    markers: int = 0
+    links: int = 0
+
+    def clean(self, text: str) -> str:
+        """Return the text without it."""
+        text, markers, links = without_foreign(text, self.sources, self.dropped, self.policy.is_foreign)
+        self.markers += markers
+        self.links += links
+        return text
+
+
+def _settled(text: str) -> int:
+    """Return where a text may be cut so that what is before it reads the same whatever follows.
+
+    That is before a blank line, or between two words after which no bracket, code or formula is open.
+    """
+    start = end = 0
+    for blank in _BLANK_LINE.finditer(text):
+        start, end = blank.end(), blank.start()
+    space = _LAST_SPACE.search(text, start)
+    if space is None:
+        return end
+    begun = text[start : space.start()]
+    closed = all(begun.count(opening) == begun.count(closing) for opening, closing in _PAIRS)
+    return space.start() if begun and closed and not _MAY_GO_ON.search(begun) else end
+
+
+def _in_strings(text: str, change: Callable[[str], str]) -> str:
+    """Return JSON with its strings changed; as it came where none is, and changed as a text where it is no JSON."""
+    try:
+        value = json.loads(text)
+        changed = _changed(value, change)
+    except (ValueError, RecursionError):
+        return change(text)
+    return text if changed == value else json.dumps(changed, ensure_ascii=False)
+
+
+def _changed(value: JSON, change: Callable[[str], str]) -> JSON:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [_changed(one, change) for one in value]
+    return {key: _changed(one, change) for key, one in value.items()} if isinstance(value, dict) else value
+
+
+def _notes(policy: DomainPolicy, *, left: int, dropped: int, markers: int, links: int) -> Iterator[str]:
+    if dropped:
+        references = f", with {_counted(markers, 'reference')} to {'it' if dropped == 1 else 'them'}" if markers else ""
+        nothing = "" if left else "; no source is left, so nothing in this answer can be checked"
+        yield f"{_counted(dropped, 'source')} {policy.place} left out{references}{nothing}."
+    if links:
+        yield f"{_counted(links, 'link')} {policy.place} removed."
+
+
+def _belongs(name: str, domains: Collection[str]) -> bool:
+    labels = name.split(".")
+    return f"www.{name}" in domains or any(".".join(labels[place:]) in domains for place in range(len(labels)))
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
