@@ -12,6 +12,7 @@ from perplexity.agent.findings import read as read_finding
 from perplexity.citations import cite, format_result, without_strangers
 from perplexity.cli.growing import Growing
 from perplexity.cli.printable import printable
+from perplexity.domains import KeptText, host, keep_answer
 from perplexity.news.deepdive_headings import without_headings
 from perplexity.news.deepdive_inert import inert, inert_line
 from perplexity.news.deepdive_numbering import Numbering
@@ -120,9 +121,23 @@ def passed(text: str) -> object:
     return passages([source], text[:4_000])
 
 
+def kept(text: str) -> None:
+    """Read a text as a stream, in short pieces, that keeps to a domain."""
+    stream = KeptText(("b.example",))
+    stream.keep(SOURCED)
+    for start in range(0, len(text), 20):
+        if stream.feed(text[start : start + 20]):
+            stream.cut()
+    stream.rest()
+
+
 READERS: dict[str, Callable[[str], object]] = {
     "cite": cited,
     "cite with known sources": lambda text: cite(text, SOURCED),
+    "domains": lambda text: keep_answer(written(text), ("b.example",)),
+    "domains of JSON": lambda text: keep_answer(written(text), ("b.example",), as_json=True),
+    "host of a browser": lambda text: host(f"https://{text}.example/"),
+    "text within domains": kept,
     "strangers": lambda text: without_strangers(text, SOURCED),
     "regions": regions,
     "result": lambda text: format_result(written(text)),
@@ -153,6 +168,7 @@ READERS: dict[str, Callable[[str], object]] = {
 }
 SHAPES = [
     *SIGNS,
+    *shapes("[1-99]", "[1-", "［１", "[1-1", "[x](a).[1] "),
     *shapes("[1][2]", " [9]", "\n</result>\n<references>", "- [1] a (b) [c", "[7]"),
     Shape("", "$1 ", "a$"), Shape("$1 ", "a ", "$"), Shape("<", " ", "pages"), Shape("<", " ", "/"),
     Shape("<result>\n", "\n</result> <references>"), Shape("x", "is no ", "."), Shape("a |", " ", "x"),

@@ -29,6 +29,17 @@ Sources:
 
 Perplexity · openai/gpt-6-luna · 0.0 s · $0.0011
 """
+ANSWERED_BY_B = """\
+Example answer with a claim. Another claim — ü.[1]
+
+Sources:
+1. Example B
+   https://b.example/2
+
+1 source on a.example left out, with 1 reference to it.
+
+Perplexity · openai/gpt-6-luna · 0.0 s · $0.0011
+"""
 PAGES = """\
 1. Example A (2026-11-01)
    https://a.example/1
@@ -101,6 +112,17 @@ class Case:
                 "search_before_date_filter": "02/01/2026",
             },
         ),
+        Case(
+            arguments="search --domain a.example why",
+            writes=PAGES.partition("\n2. ")[0]
+            + "\n1 result outside a.example left out.\n\nPerplexity Search · 0.0 s · $0.0050\n",
+            sends={"search_domain_filter": ["a.example"]},
+        ),
+        Case(
+            arguments="ask --domain=-a.example why",
+            writes=ANSWERED_BY_B,
+            sends={"effort": "fast"},
+        ),
     ],
     ids=lambda case: case.arguments,
 )
@@ -112,6 +134,22 @@ async def test_a_pipe_is_given_plain_text_and_the_service_what_was_typed(
     assert (ended.code, ended.err) == (0, "")
     assert timeless(ended.out) == case.writes
     assert case.sends.items() <= fake.requests[0].json.items()
+
+
+@pytest.mark.parametrize(
+    ("command", "note"),
+    [
+        ("ask", "1 source outside a.example left out, with 1 reference to it.\n"),
+        ("search", "1 result outside a.example left out.\n"),
+    ],
+)
+async def test_what_is_left_out_of_a_raw_answer_is_said_beside_it(
+    command: str, note: str, settings: dict[str, str]
+) -> None:
+    ended = await run(command, "--raw", "--domain", "a.example", "why", settings=settings)
+
+    assert (ended.code, ended.err) == (0, note)
+    assert "b.example" not in ended.out
 
 
 async def test_json_is_one_object_with_everything(fake: FakePerplexity, settings: dict[str, str]) -> None:

@@ -56,6 +56,22 @@ async def test_an_answer_is_shown_as_it_comes_with_its_sources_as_links(
     assert re.search(r"• one • two Sources 1\. Example A https://a\.example/1 Perplexity · \d\.\d s$", shown)
 
 
+async def test_a_link_to_another_domain_is_never_on_the_screen(fake: FakePerplexity, settings: dict[str, str]) -> None:
+    text = "First [1] [b](https://b.example/p).\n\nSecond https://b.example/q and more.\n\nThird.\n"
+    pieces = [delta(text[start : start + 7]) for start in range(0, len(text), 7)]
+    fake.script("/v1/agent", streamed(CREATED, *pieces, answered(text), pause=0.05))
+
+    async with terminal("ask", "--domain", "a.example", "why", settings=settings) as screen:
+        await screen.until(lambda shown: "Second" in shown)
+        assert "Sources" not in screen.shown
+        code, _ = await screen.ended()
+
+    assert code == 0
+    assert "b.example" not in screen.shown
+    assert "Second and more. Third." in words(screen)
+    assert "2 links outside a.example removed." in words(screen)
+
+
 async def test_what_was_shown_stays_and_is_not_shown_again(fake: FakePerplexity, settings: dict[str, str]) -> None:
     paragraphs = [f"Paragraph number {n} is here.\n\n" for n in range(40)]
     fake.script(

@@ -374,3 +374,21 @@ async def test_a_port_that_is_taken_is_said_in_one_line(fake: FakePerplexity) ->
     assert ended.err == (
         f"python -m perplexity mcp: 127.0.0.1 port {port} cannot be listened on; --port takes another\n"
     )
+
+
+async def test_a_domain_filter_holds_for_what_comes_back(fake: FakePerplexity) -> None:
+    only = {"search_domain_filter": ["a.example"]}
+
+    async with beside(fake) as client:
+        answer = await client.call_tool("perplexity_ask", ASKED | only)
+        found = await client.call_tool("perplexity_search", {"query": "why"} | only)
+        none = await client.call_tool("perplexity_search", {"query": "why", "search_domain_filter": ["z.example"]})
+
+    assert text(answer) == (
+        "Example answer with a claim.[1] Another claim — ü.\n\n"
+        "1 source outside a.example left out, with 1 reference to it.\n\n"
+        "Citations:\n[1] https://a.example/1"
+    )
+    assert "b.example" not in text(found)
+    assert text(found).startswith("Found 1 pages:")
+    assert text(none) == "No pages were found.\n\n2 results outside z.example left out, so no result is left."

@@ -432,3 +432,14 @@ async def test_neither_key_nor_query_is_logged(
     await result(made(fake, session), query="a private matter")
 
     assert not any(word in caplog.text for word in (KEY, "private"))
+
+
+@each_api
+async def test_sources_outside_the_domains_are_left_out_and_counted(
+    api: API, fake: FakePerplexity, session: ClientSession
+) -> None:
+    told = await result(made(fake, session, api=api), search_domain_filter=["z.example"])
+
+    assert (told["success"], told["citations"], told["web_results"]) == (True, [], [])
+    assert "[1]" not in told["content"]
+    assert "outside z.example left out" in told["notes"][0]

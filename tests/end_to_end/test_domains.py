@@ -1,0 +1,114 @@
+"""A question narrowed to domains shows nothing from elsewhere, whatever the service returns."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.conftest import World
+from tests.fakes.perplexity import fixture, replied
+from tests.fakes.slack import Post
+
+CITED = (
+    "First.[1] Second.[2] All of it [1-3], also in full width ［２］.\n\n"
+    "See [page two](https://b.example/2).[2] More is at https://www.b.example/more and [here](https://sub.a.example/3).[3]"
+)
+
+
+def answered(text: str, *hosts: str) -> dict[str, Any]:
+    """Return a response with this text and a page of each host."""
+    body: dict[str, Any] = json.loads(fixture("agent.200.json"))
+    pages = [
+        {"id": number, "title": f"Page {number}", "url": f"https://{host}/{number}", "snippet": "s", "source": "web"}
+        for number, host in enumerate(hosts, start=1)
+    ]
+    body["output"][0]["results"] = pages
+    body["output"][1]["content"][0]["text"] = text
+    return body
+
+
+def shown(post: Post) -> str:
+    return json.dumps(post.payload.get("blocks"), ensure_ascii=False)
+
+
+async def posted(world: World, typed: str) -> str:
+    await world.asks(typed)
+    (post,) = await world.slack.wait_for(1)
+    return shown(post)
+
+
+@pytest.mark.parametrize(
+    ("domains", "there", "gone", "note"),
+    [
+        ("a.example", "https://a.example/1", "b.example/2", "1 result outside a.example left out."),
+        ("-b.example", "https://a.example/1", "b.example/2", "1 result on b.example left out."),
+        ("-www.a.example", "https://b.example/2", "a.example/1", "1 result on www.a.example left out."),
+    ],
+)
+async def test_search__leaves_out_pages_from_elsewhere_and_counts_them(
+    world: World, domains: str, there: str, gone: str, note: str
+) -> None:
+    text = await posted(world, f"/search --domain {domains} python")
+
+    assert there in text
+    assert gone not in text
+    assert note in text
+    assert "1 result for" in text
+
+
+async def test_search__says_that_nothing_is_left(world: World) -> None:
+    text = await posted(world, "/search --domain nota.example python")
+
+    assert "https://" not in text
+    assert "No results for “python”" in text
+    assert "2 results outside nota.example left out, so no result is left." in text
+
+
+async def test_ask__leaves_out_sources_markers_and_links_from_elsewhere(world: World) -> None:
+    world.perplexity.script("/v1/agent", replied(answered(CITED, "a.example", "b.example", "sub.a.example")))
+
+    text = await posted(world, "/ask --domain a.example what is it")
+
+    assert (
+        "First.[[1]](https://a.example/1) Second. All of it [[1]](https://a.example/1)[[2]](https://sub.a.example/3),"
+        " also in full width." in text
+    )
+    assert "See page two. More is at and here.[[2]](https://sub.a.example/3)" in text
+    assert "b.example" not in text
+    assert "1 source outside a.example left out, with 4 references to it." in text
+    assert "2 links outside a.example removed." in text
+
+
+async def test_ask__says_that_no_source_is_left(world: World) -> None:
+    world.perplexity.script("/v1/agent", replied(answered("It is so.[1][2]", "b.example", "nota.example")))
+
+    text = await posted(world, "/ask --domain a.example what is it")
+
+    assert "It is so." in text
+    assert "https://" not in text
+    assert "no source is left, so nothing in this answer can be checked" in text
+
+
+async def test_news__tells_no_story_from_elsewhere(world: World) -> None:
+    lines = "1. Kept | 2026-11-20 | It is so. [1]\n2. Foreign | 2026-11-20 | It is so too. [2]"
+    world.perplexity.script("/v1/agent", replied(answered(lines, "a.example", "b.example")))
+
+    text = await posted(world, "/news world --domain a.example")
+
+    assert "Kept" in text
+    assert "Foreign" not in text
+    assert "b.example" not in text
+    assert "1 source outside a.example left out, with 1 reference to it." in text
+
+
+async def test_markers_of_every_kind_are_read_and_a_link_has_one(world: World) -> None:
+    text = "A [1-2]. B ［１］. C [２–９]. D [2024-2026]. E `a[1-2]`. F [Page 2](https://b.example/2).[2]"
+    world.perplexity.script("/v1/agent", replied(answered(text, "a.example", "b.example")))
+
+    written = await posted(world, "/ask what is it")
+
+    one, two = "[[1]](https://a.example/1)", "[[2]](https://b.example/2)"
+    assert f"A {one}{two}. B {one}. C {two}. D [2024-2026]. E `a[1-2]`. F Page 2.{two}" in written
+    assert "7 references without a source removed" in written
