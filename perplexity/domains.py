@@ -20,7 +20,7 @@ _AUTHORITY = re.compile(r"(?:https?:[/\\]*|[/\\]{2,}|(?=www\.))([^/\\?#]*)", re.
 _PORT = re.compile(r":[0-9]*$")
 _HOST = re.compile(r"[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?")
 
-_LEAST_GROWTH = 16
+_LEAST_GROWTH = 6
 """A part of the text: when one more such part has come, it is worth reading again."""
 _BLANK_LINE = re.compile(r"(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)")
 _LAST_SPACE = re.compile(r"(?<=\S)\s+(?=\S*\Z)")
@@ -135,10 +135,14 @@ class KeptText:
         self._dropped: frozenset[Source] = frozenset()
         self._pieces: list[str] = []
         self._length = self._looked_at = self._given = 0
+        self._shown: int | None = 0
 
     def keep(self, sources: Sequence[Source]) -> tuple[Source, ...]:
         """Take all sources that are known so far, and return those that may be shown."""
         kept, dropped = self.policy.split(sources)
+        if tuple(sources) != self._sources:
+            # What was given reads otherwise by the sources that are known now.
+            self._shown = None
         self._sources, self._dropped = tuple(sources), frozenset(dropped)
         return kept
 
@@ -162,10 +166,12 @@ class KeptText:
     def _until(self, end_of: Callable[[str], int]) -> str:
         text = "".join(self._pieces)
         self._pieces = [text]
-        given, self._given = self._given, max(self._given, end_of(text))
-        # Both by the sources that are known now: those may be more than when the beginning was given.
-        before, now = self._clean(text[:given]), self._clean(text[: self._given])
-        return now[len(before) :]
+        if self._shown is None:
+            self._shown = len(self._clean(text[: self._given]))
+        shown, self._given = self._shown, max(self._given, end_of(text))
+        now = self._clean(text[: self._given])
+        self._shown = len(now)
+        return now[shown:]
 
     def _clean(self, text: str) -> str:
         cleaner = _Cleaner(policy=self.policy, sources=self._sources, dropped=self._dropped)

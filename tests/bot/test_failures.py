@@ -29,6 +29,10 @@ def attempt(error: type[PerplexityError]) -> Attempt:
         (AllProvidersFailed([]), NONE_CONFIGURED),
         (AllProvidersFailed([attempt(TimedOut), attempt(TimedOut)]), IN_TIME),
         (AllProvidersFailed([attempt(NothingFound)]), NOTHING),
+        (
+            AllProvidersFailed([replace(attempt(NothingFound), summary="gave no results: 2 left out")]),
+            f"{NOTHING} P gave no results: 2 left out.",
+        ),
         (AllProvidersFailed([attempt(TimedOut), attempt(BillingError)]), AT_ALL),
         (
             AllProvidersFailed(

@@ -97,6 +97,18 @@ async def test_a_stream_tells_the_passages_once_they_are_there(brave: Brave) -> 
     assert done.answer.kind is AnswerKind.PASSAGES
 
 
+async def test_pages_outside_the_domains_are_left_out_of_pages_news_and_answers(brave: Brave) -> None:
+    only = Filters(domains=("z.example",))
+
+    pages, news = [await brave.search(Query(text="x", filters=only, news=news)) for news in (False, True)]
+    with pytest.raises(NothingFound) as caught:
+        await brave.answer(question(filters=only))
+
+    assert (pages.results, news.results) == ((), ())
+    assert "outside z.example left out, so no result is left." in pages.notes[0]
+    assert caught.value.summary.startswith("gave no results: 1 result outside z.example left out")
+
+
 @pytest.mark.parametrize(
     "filters",
     [

@@ -54,6 +54,20 @@ async def test_events_come_in_order_and_done_is_the_last(fake: FakePerplexity, c
     assert fake.requests[0].json["stream"]
 
 
+async def test_a_stream_keeps_to_the_domains(client: PerplexityClient) -> None:
+    events = [event async for event in client.stream("why", filters=Filters(domains=("b.example",)))]
+
+    *_, done = events
+    assert isinstance(done, Done)
+    assert [source.number for source in done.answer.sources] == [2]
+    assert done.answer.text == "Example answer with a claim. Another claim — ü.[2]"
+    assert done.answer.text == "".join(event.text for event in events if isinstance(event, TextDelta))
+    assert done.answer.notes == ("1 source outside b.example left out, with 1 reference to it.",)
+    for event in events:
+        if isinstance(event, Sources):
+            assert {source.url for source in event.sources} == {"https://b.example/2"}
+
+
 @pytest.mark.parametrize(
     "fault",
     [

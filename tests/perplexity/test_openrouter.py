@@ -442,3 +442,19 @@ async def test_no_key_is_in_an_error_or_a_log(fake: FakeOpenRouter, caplog: pyte
 def test_it_is_made_where_there_is_a_key() -> None:
     assert build(Setup()) is None
     assert isinstance(build(Setup(keys={"openrouter": KEY})), OpenRouter)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+async def test_sources_outside_the_domains_are_left_out(provider: OpenRouter, *, whole: bool) -> None:
+    asked = question(filters=Filters(domains=("-a.example",)))
+
+    if whole:
+        answer = await provider.answer(asked)
+    else:
+        *events, done = [event async for event in provider.stream(asked)]
+        assert isinstance(done, Done)
+        assert not [event for event in events if isinstance(event, Sources) and event.sources]
+        answer = done.answer
+
+    assert (answer.sources, "[1]" in answer.text) == ((), False)
+    assert "on a.example left out" in answer.notes[0]

@@ -31,6 +31,7 @@ from perplexity.errors import (
     ServerError,
     TimedOut,
 )
+from perplexity.filters import Filters
 from perplexity.tools.base import Failure, Tool
 from perplexity.types import Answer, AnswerKind, Attempt, Message, Question, Source
 from tests.fakes.model_server import KEY, MODEL, Calls, FakeModelServer, Hangs, Replies, Resets, Says, Turn, calls
@@ -86,6 +87,21 @@ async def test_two_searches_deep_every_page_has_one_number_for_the_whole_run() -
     assert (answer.usage.input_tokens, answer.usage.output_tokens) == (300, 30)
     assert server.results(2)[1].startswith("<pages>\n[2] The Sun (no date) https://sun.example/\nIt is 149.6")
     assert "[1] The Moon (2026-11-01)" in server.results(2)[1]
+
+
+async def test_pages_outside_the_domains_are_left_out_whatever_a_tool_returns() -> None:
+    only = asked(filters=Filters(domains=("sun.example",)))
+
+    answer, _ = await run(calls("WebSearch", query="sun"), Says(text="Far [1], near [2]."), question=only)
+    stopped, _ = await run(calls("WebSearch", query="sun"), Resets(), question=only)
+
+    for found in (answer, stopped):
+        assert [source.url for source in found.sources] == [SUN["url"]]
+    assert (answer.text, answer.notes) == (
+        "Far [1], near.",
+        ("1 source outside sun.example left out, with 1 reference to it.",),
+    )
+    assert stopped.notes[0] == "1 result outside sun.example left out."
 
 
 async def test_the_model_is_told_the_day_the_tools_and_the_conversation() -> None:
