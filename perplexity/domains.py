@@ -233,7 +233,7 @@ def _changed(value: JSON, change: Callable[[str], str]) -> JSON:
 def _notes(policy: DomainPolicy, *, left: int, dropped: int, markers: int, links: int) -> Iterator[str]:
     if dropped:
         references = f", with {_counted(markers, 'reference')} to {'it' if dropped == 1 else 'them'}" if markers else ""
-        nothing = "" if left else "; no source is left, so nothing in this answer can be checked"
+        nothing = "" if left else "; no source is left"
         yield f"{_counted(dropped, 'source')} {policy.place} left out{references}{nothing}."
     if links:
         yield f"{_counted(links, 'link')} {policy.place} removed."

@@ -19,7 +19,7 @@ from perplexity.lengths import shortened
 from perplexity.types import Answer, AnswerKind
 
 EMPTY = "The answer came back empty."
-UNSOURCED = "This answer came without sources, so nothing in it can be checked here."
+UNSOURCED = "This answer has no sources, so nothing in it can be checked here."
 
 
 def answer_messages(answer: Answer, *, audience: Audience) -> tuple[OutgoingMessage, ...]:

@@ -88,7 +88,7 @@ async def test_ask__says_that_no_source_is_left(world: World) -> None:
 
     assert "It is so." in text
     assert "https://" not in text
-    assert "no source is left, so nothing in this answer can be checked" in text
+    assert "2 sources outside a.example left out, with 2 references to them; no source is left." in text
 
 
 async def test_news__tells_no_story_from_elsewhere(world: World) -> None:
