@@ -18,10 +18,11 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
         "psycopg",
         "psycopg_pool",
         "pydantic_settings",
+        "pylatexenc",
         "slack_bolt",
         "slack_sdk",
     ),
-    "cli": ("rich",),
+    "cli": ("pylatexenc", "rich"),
     "duckduckgo": ("ddgs",),
     "mcp": ("mcp", "uvicorn"),
 }

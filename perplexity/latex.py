@@ -1,0 +1,419 @@
+"""LaTeX formulas as Unicode text, only if nothing of the formula is lost or changes its meaning. Pure.
+
+The symbols are those of `pylatexenc`'s table. The grammar is our own, because converters guess at what they do not
+know: a formula with anything outside it has no exact text here.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from functools import cache, lru_cache
+
+LONGEST = 200
+"""Characters of a formula; a longer one is no easier to read on one line."""
+
+_TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\s+|''|.", re.DOTALL)
+_DEEPEST = 8
+_SCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵝᵞᵟᶿ₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵪ"
+_RAISED = {"∘": "°", "°": "°", "′": "′", "″": "″", "†": "†", "‡": "‡"}
+"""What is raised already."""
+_SPACES = {
+    ",": "\u2009", "thinspace": "\u2009", ":": "\u205f", ">": "\u205f", ";": "\u2004", " ": " ", "!": "", "~": "\u00a0",
+    "enspace": "\u2002", "quad": "\u2003", "qquad": "\u2003\u2003",
+}  # fmt: skip
+_SIGNS = {"{": "{", "}": "}", "%": "%", "|": "‖", "lbrace": "{", "rbrace": "}", "vert": "|", "lvert": "|", "rvert": "|"}
+_MORE_SYMBOLS = {
+    "ne": "≠", "neg": "¬", "lnot": "¬", "land": "∧", "lor": "∨", "lt": "<", "gt": ">", "gets": "←", "ddagger": "‡",
+    "bot": "⊥", "Re": "ℜ", "Im": "ℑ", "iff": "⟺", "implies": "⟹", "impliedby": "⟸", "triangle": "△", "models": "⊨",
+    "degree": "°", "prime": "′", "mid": "∣", "checkmark": "✓", "Box": "□", "imath": "ı", "jmath": "ȷ", "owns": "∋",
+}  # fmt: skip
+_GROUP = frozenset("{")
+_SCRIPT_SIGNS = frozenset("^_")
+_PLAIN = frozenset("+-=<>()[]|/.,:;!?")
+_IN_TEXT = frozenset(" +-=()/.,:;!?'")
+_FUNCTIONS = frozenset({
+    "arccos", "arcsin", "arctan", "arg", "cos", "cosh", "cot", "coth", "csc", "deg", "det", "dim", "exp", "gcd", "hom",
+    "inf", "ker", "lg", "lim", "liminf", "limsup", "ln", "log", "max", "min", "Pr", "sec", "sin", "sinh", "sup", "tan",
+    "tanh",
+})  # fmt: skip
+_LAYOUT = frozenset({
+    "displaystyle", "textstyle", "limits", "nolimits", "left", "right", "middle", "big", "Big", "bigg", "Bigg", "bigl",
+    "bigr", "Bigl", "Bigr", "biggl", "biggr",
+})  # fmt: skip
+_FENCING = frozenset({"left", "right", "middle"})
+_ALPHABETS = {
+    "mathbf": "BOLD", "bm": "BOLD", "boldsymbol": "BOLD", "mathbb": "DOUBLE-STRUCK", "mathcal": "SCRIPT",
+    "mathscr": "SCRIPT", "mathfrak": "FRAKTUR",
+}  # fmt: skip
+_ACCENTS = {
+    "hat": "\u0302", "bar": "\u0304", "tilde": "\u0303", "dot": "\u0307", "ddot": "\u0308", "check": "\u030c",
+    "vec": "\u20d7", "acute": "\u0301", "grave": "\u0300", "breve": "\u0306", "mathring": "\u030a",
+    "overline": "\u0304", "widehat": "\u0302", "widetilde": "\u0303",
+}  # fmt: skip
+_ROOTS = {"": "√", "2": "√", "3": "∛", "4": "∜"}
+_PREFIXES = frozenset("∂∇∀∃∄¬∑∏∫∮")
+_UNARY = frozenset("±∓∼≈≤≥≪≫¬")
+_SCRIPTED = f"[{_SCRIPTS}′″]*"
+_SIMPLE = re.compile(
+    rf"[\d.]+|[∂Δ∇dδ]?[^\W\d_]\W?{_SCRIPTED}|[^\W\d_]\([^()]*\)|[√∛∜](?:\d+|[^\W\d_])".replace(
+        r"\W?", "[\u0300-\u036f\u20d7]?"
+    )
+)
+_OF_SYMBOLS = frozenset({"Ll", "Lu", "Lo", "Sm", "So", "Po", "Ps", "Pe"})
+_ADDRESS = re.compile(r"\.[^\W\d_]|//|:/")
+
+
+class _Inexact(Exception):
+    """The formula holds something that has no exact Unicode text."""
+
+
+class _Kind(Enum):
+    ORDINARY = auto()
+    LETTER = auto()
+    RELATION = auto()
+    FUNCTION = auto()
+    FRACTION = auto()
+    ROOT = auto()
+    ABOVE = auto()
+    BELOW = auto()
+    SPACE = auto()
+
+
+@dataclass(frozen=True)
+class _Atom:
+    """A piece of a formula. `macro` is whether a control word made it, whose end a space may only mark."""
+
+    text: str
+    kind: _Kind = _Kind.ORDINARY
+    macro: bool = False
+
+
+@lru_cache(maxsize=1024)
+def unicode_text(formula: str) -> str | None:
+    """Return a formula as text, None if there is no exact one.
+
+    Exact is what is made up of letters, digits, operators, known symbols and functions, indices and powers that Unicode
+    has every character of, accents on one letter, fractions and roots, with brackets where one line needs them.
+    """
+    if len(formula) > LONGEST:
+        return None
+    try:
+        text = _joined(_Reader(_TOKEN.findall(formula)).whole())
+    except _Inexact:
+        return None
+    return text if text and not _ADDRESS.search(text) else None
+
+
+_CHARACTERS = {character: _Atom(character) for character in _PLAIN} | {
+    "*": _Atom("∗"),
+    "'": _Atom("′"),
+    "''": _Atom("″"),
+    "~": _Atom("\u00a0", _Kind.SPACE),
+}
+
+
+class _Reader:
+    """Reads tokens into atoms. Raises _Inexact."""
+
+    def __init__(self, tokens: Sequence[str]) -> None:
+        self._tokens = tokens
+        self._place = 0
+        self._depth = 0
+
+    def whole(self) -> list[_Atom]:
+        """Return the atoms of the whole formula."""
+        return self._sequence("")
+
+    def _next(self) -> str:
+        if self._place >= len(self._tokens):
+            raise _Inexact
+        self._place += 1
+        return self._tokens[self._place - 1]
+
+    def _peek(self) -> str:
+        return self._tokens[self._place] if self._place < len(self._tokens) else ""
+
+    def _sequence(self, end: str) -> list[_Atom]:
+        """Return the atoms up to the token `end`, which is taken."""
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise _Inexact
+        atoms: list[_Atom] = []
+        while (token := self._peek()) != end:
+            self._next()
+            if token in _SCRIPT_SIGNS:
+                atoms.append(self._script(token, atoms))
+            elif token in _GROUP:
+                group = self._sequence("}")
+                if len(group) > 1 and self._peek() in {*_SCRIPT_SIGNS, "'"}:
+                    raise _Inexact
+                atoms += group
+            else:
+                atoms += self._one(token)
+        if end:
+            self._next()
+        self._depth -= 1
+        return atoms
+
+    def _one(self, token: str) -> list[_Atom]:
+        if token.startswith("\\"):
+            return self._macro(token[1:])
+        if token in _CHARACTERS:
+            return [_CHARACTERS[token]]
+        if token.isspace():
+            return [_Atom(" ", _Kind.SPACE)]
+        if token.isascii() and token.isalnum():
+            return [_Atom(token, _Kind.LETTER if token.isalpha() else _Kind.ORDINARY)]
+        if token.isascii() or unicodedata.category(token) not in ("Ll", "Lu", "Lo", "Sm", "Nd"):
+            raise _Inexact
+        return [_symbol(token)]
+
+    def argument(self) -> list[_Atom]:
+        """Return the atoms of what a macro, an index or a power takes: a group, a macro or one character."""
+        token = self._next()
+        if token.isspace():
+            token = self._next()
+        if token in _GROUP:
+            return self._sequence("}")
+        if token in {"}", *_SCRIPT_SIGNS}:
+            raise _Inexact
+        return self._one(token)
+
+    def _written(self) -> str:
+        """Return an argument as text."""
+        return _joined(self.argument())
+
+    def _script(self, sign: str, before: Sequence[_Atom]) -> _Atom:
+        kind = _Kind.ABOVE if sign == "^" else _Kind.BELOW
+        for atom in reversed(before):
+            if atom.kind not in (_Kind.ABOVE, _Kind.BELOW):
+                break
+            if atom.kind is kind:
+                raise _Inexact
+        text = "".join(atom.text for atom in self.argument() if atom.kind is not _Kind.SPACE)
+        if sign == "^" and text in _RAISED:
+            return _Atom(_RAISED[text], kind)
+        known = _scripts(kind)
+        if not text or not all(character in known for character in text):
+            raise _Inexact
+        return _Atom("".join(known[character] for character in text), kind)
+
+    def _macro(self, name: str) -> list[_Atom]:
+        if name in _READERS:
+            return _READERS[name](self)
+        if name in _LAYOUT:
+            return self._layout(name)
+        if name in _ALPHABETS:
+            return [_Atom(_in_alphabet(_ALPHABETS[name], self._written()), _Kind.LETTER)]
+        if name in _ACCENTS:
+            return [_accented(self._written(), _ACCENTS[name])]
+        return [_of_name(name)]
+
+    def _layout(self, name: str) -> list[_Atom]:
+        """Leave out what only sets the size of the bracket behind it, or of the whole; a dot is no bracket."""
+        if (name in _FENCING and self._peek() == ".") or self._peek().isspace():
+            self._next()
+        return []
+
+    def operator(self) -> list[_Atom]:
+        """Return the name of a function."""
+        if self._peek() == "*":
+            self._next()
+        name = self._written()
+        if not name.isalpha():
+            raise _Inexact
+        return [_Atom(name, _Kind.FUNCTION, macro=True)]
+
+    def text(self) -> list[_Atom]:
+        """Return words."""
+        if self._next() != "{":
+            raise _Inexact
+        said: list[str] = []
+        while (token := self._next()) != "}":
+            shown = " " if token.isspace() else token
+            if not (shown in _IN_TEXT or shown.isalnum()):
+                raise _Inexact
+            said.append(shown)
+        return [_Atom(character, _Kind.SPACE if character == " " else _Kind.ORDINARY) for character in "".join(said)]
+
+    def fraction(self) -> list[_Atom]:
+        """Return a fraction on one line."""
+        above, below = (_whole_part(self._written()) for _ in range(2))
+        return [_Atom(f"{above}/{below}", _Kind.FRACTION)]
+
+    def root(self) -> list[_Atom]:
+        """Return a root with its sign."""
+        degree = _joined(self._bracketed()) if self._peek() == "[" else ""
+        of = self._written()
+        if degree not in _ROOTS or not of:
+            raise _Inexact
+        return [_Atom(f"{_ROOTS[degree]}({of})", _Kind.ROOT)]
+
+    def _bracketed(self) -> list[_Atom]:
+        self._next()
+        return self._sequence("]")
+
+    def negated(self) -> list[_Atom]:
+        """Return a relation that is struck through."""
+        (symbol, *more) = self.argument() or [_Atom("")]
+        negated = unicodedata.normalize("NFC", f"{symbol.text}\u0338")
+        if more or len(negated) != 1:
+            raise _Inexact
+        return [_symbol(negated)]
+
+    def modulo(self) -> list[_Atom]:
+        """Return a modulus in brackets."""
+        return [_Atom(" ", _Kind.SPACE), _Atom(f"(mod {self._written()})")]
+
+
+_READERS: dict[str, Callable[[_Reader], list[_Atom]]] = {
+    "operatorname": _Reader.operator,
+    "text": _Reader.text,
+    "textrm": _Reader.text,
+    "textnormal": _Reader.text,
+    "mbox": _Reader.text,
+    "mathrm": _Reader.argument,
+    "mathit": _Reader.argument,
+    "frac": _Reader.fraction,
+    "dfrac": _Reader.fraction,
+    "tfrac": _Reader.fraction,
+    "sqrt": _Reader.root,
+    "not": _Reader.negated,
+    "pmod": _Reader.modulo,
+}
+
+
+def _of_name(name: str) -> _Atom:
+    """Return what a control word without arguments is."""
+    if name in _SPACES:
+        return _Atom(_SPACES[name], _Kind.SPACE)
+    if name in _SIGNS:
+        return _Atom(_SIGNS[name])
+    if name in _FUNCTIONS:
+        return _Atom(name, _Kind.FUNCTION, macro=True)
+    if name == "bmod":
+        return _Atom("mod", _Kind.RELATION)
+    symbol = _MORE_SYMBOLS.get(name) or _symbols().get(name)
+    if symbol is None:
+        raise _Inexact
+    return replace(_symbol(symbol), macro=True)
+
+
+def _whole_part(text: str) -> str:
+    """Return the part of a fraction, in brackets unless it is seen as one."""
+    if not text:
+        raise _Inexact
+    return text if _SIMPLE.fullmatch(text) else f"({text})"
+
+
+def _symbol(symbol: str) -> _Atom:
+    if symbol.isalpha() or symbol in _PREFIXES:
+        return _Atom(symbol, _Kind.LETTER)
+    relation = symbol in "·<>" or (unicodedata.category(symbol) == "Sm" and symbol not in "∞√∛∜|¬")
+    arrow = "\u2190" <= symbol <= "\u21ff" or "\u27f0" <= symbol <= "\u27ff"
+    return _Atom(symbol, _Kind.RELATION if relation or arrow else _Kind.ORDINARY)
+
+
+def _accented(letter: str, accent: str) -> _Atom:
+    if len(letter) != 1 or not letter.isalpha():
+        raise _Inexact
+    return _Atom(unicodedata.normalize("NFC", letter + accent), _Kind.LETTER)
+
+
+def _in_alphabet(name: str, text: str) -> str:
+    return "".join(_styled(name, character) for character in text)
+
+
+def _styled(alphabet: str, character: str) -> str:
+    name = unicodedata.name(character, "")
+    what = name.removeprefix("LATIN ").removeprefix("GREEK ").replace("LETTER ", "")
+    for styled in (f"MATHEMATICAL {alphabet} {what}", f"{alphabet} {what}", f"BLACK-LETTER {what}"):
+        if "FRAKTUR" not in alphabet and styled.startswith("BLACK"):
+            continue
+        try:
+            return unicodedata.lookup(styled)
+        except KeyError:
+            continue
+    raise _Inexact
+
+
+def _joined(atoms: Sequence[_Atom]) -> str:
+    return re.sub(" {2,}", " ", "".join(_pieces(atoms))).strip()
+
+
+def _pieces(atoms: Sequence[_Atom]) -> Iterator[str]:
+    """Yield the text of atoms, with spaces around relations and functions and brackets where two would become one."""
+    before, function = "", False
+    for index, atom in enumerate(atoms):
+        after = next((later for later in atoms[index + 1 :] if later.kind is not _Kind.SPACE), None)
+        shown = atom.text
+        match atom.kind:
+            case _Kind.SPACE:
+                if shown == " " and _only_ends_a_word(atoms, index):
+                    continue
+            case _Kind.RELATION if before or shown not in _UNARY:
+                shown = f" {shown} "
+            case _Kind.FUNCTION:
+                shown = f" {shown}" if before and (before.isalnum() or before in ")′") else shown
+            case _Kind.FRACTION if _binds(before) or function or _continues(after):
+                shown = f"({shown})"
+            case _Kind.ROOT if not _continues(after) and _SIMPLE.fullmatch(bare := f"{shown[0]}{shown[2:-1]}"):
+                shown = bare
+            case _:
+                pass
+        spaced = atom.kind in (_Kind.SPACE, _Kind.ABOVE, _Kind.BELOW, _Kind.FUNCTION)
+        if function and not spaced and shown[:1] not in "([|){},:;=+-/" and not shown.startswith(" "):
+            shown = f" {shown}"
+        function = atom.kind is _Kind.FUNCTION or (function and atom.kind in (_Kind.ABOVE, _Kind.BELOW))
+        before = shown.rstrip(" ")[-1:] or before
+        yield shown
+
+
+def _only_ends_a_word(atoms: Sequence[_Atom], index: int) -> bool:
+    r"""Return whether a space only ends a control word, such as the one in `\Delta x`."""
+    if not 0 < index < len(atoms) - 1:
+        return False
+    last, following = atoms[index - 1], atoms[index + 1]
+    unary = last.kind is _Kind.RELATION and index == 1 and last.text in _UNARY
+    letters = last.kind is _Kind.LETTER and following.kind in (_Kind.LETTER, _Kind.ROOT)
+    return last.macro and (unary or letters)
+
+
+def _binds(before: str) -> bool:
+    """Return whether what ends in a character would bind to a fraction behind it."""
+    return bool(before) and (before.isalnum() or before in ")]}/′″°!|%^√" or before in _SCRIPTS)
+
+
+def _continues(after: _Atom | None) -> bool:
+    """Return whether what follows a fraction or a root could be read as a part of it."""
+    kinds = (_Kind.LETTER, _Kind.FRACTION, _Kind.ROOT, _Kind.ABOVE, _Kind.BELOW, _Kind.FUNCTION)
+    return after is not None and (after.kind in kinds or after.text[:1].isalnum() or after.text[:1] in "([{/|!′")
+
+
+@cache
+def _scripts(kind: _Kind) -> dict[str, str]:
+    """Return the characters that Unicode has above, or below, the line."""
+    wanted = "<super>" if kind is _Kind.ABOVE else "<sub>"
+    decomposed = ((script, unicodedata.decomposition(script).split()) for script in _SCRIPTS)
+    known = {chr(int(codes[1], 16)): script for script, codes in decomposed if codes[0] == wanted}
+    return known | ({"-": known["−"]} if "−" in known else {})
+
+
+@cache
+def _symbols() -> dict[str, str]:
+    """Return the symbol of each control word that is nothing but one; none if the library is used without extras."""
+    try:
+        from pylatexenc.latex2text import get_default_latex_context_db
+    except ImportError:
+        return {}
+    specs = get_default_latex_context_db().iter_macro_specs()
+    found = ((spec.macroname, spec.simplify_repl) for spec in specs)
+    return {name: text for name, text in found if len(name) > 1 and isinstance(text, str) and _is_symbol(text)}
+
+
+def _is_symbol(text: str) -> bool:
+    return len(text) == 1 and not text.isascii() and unicodedata.category(text) in _OF_SYMBOLS
