@@ -8,6 +8,7 @@ places of inline code and knows no LaTeX.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -55,15 +56,37 @@ _LINE_END = re.compile(r"\r\n?|\n")
 _BLANK_LINE = re.compile(r"(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)")
 _BACKTICKS = re.compile(r"\\[^`]|\\?(`+)")
 _CELL_EDGE = re.compile(r"(?<!\\)\|")
-_MATH_OPENER = re.compile(r"\\[\[(]|\$\$|(?<![\\$\w])\$(?![\s$])|\\.", re.DOTALL)
+OPENER = re.compile(r"\\[\[(]|\\begin\{[A-Za-z]{1,20}\*?\}|(?<!\$)\$\$(?!\$)|(?<![\\$\w])\$(?![\s$])|\\.", re.DOTALL)
 _MATH_CLOSERS = {
     r"\[": re.compile(r"\\\]"),
     r"\(": re.compile(r"\\\)"),
-    "$$": re.compile(r"\$\$"),
+    "$$": re.compile(r"(?<!\$)\$\$(?!\$)"),
     "$": re.compile(r"(?<![\s\\$])\$(?!\w)"),
 }
+# A formula holds no other that is opened by the same sign.
+_MATH_INSIDE = {
+    r"\[": re.compile(r"(?<!\\)\\\["),
+    r"\(": re.compile(r"(?<!\\)\\\("),
+    "$$": re.compile(r"(?!)"),
+    "$": re.compile(r"(?<!\\)\$"),
+}
+_ENVIRONMENT = re.compile(r"\\(?:(begin)|end)\{([A-Za-z]{1,20}\*?)\}")
+# Some models put empty lines around a displayed formula, whose signs are then alone on their lines.
+_SPACED_MATH = re.compile(
+    r"^[ \t]*(?P<all>(?:(\$\$)|\\\[)[ \t]*\n(?:[ \t]*\n)++(?P<body>(?:[ \t]*[^\s][^\n]*\n)++)"
+    r"(?:[ \t]*\n)++[ \t]*(?(2)\$\$|\\\]))(?=[ \t]*$)",
+    re.MULTILINE,
+)
+_COMMAND = re.compile(r"\\[A-Za-z]{2}")
 _OF_A_FORMULA = re.compile(r"[\\^_={}]")
 _ONLY_A_NUMBER = re.compile(rf"\\\[{NUMBERS}\\\]")
+_TWO_WORDS = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,}+[ \t,;:]++[^\W\d_]{2}")
+_WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{2}")
+_LONGER_WORD = re.compile(r"[^\W\d_]{3}")
+_ARITHMETIC = re.compile(
+    r"(?!\d[\d.,]*[-–][\d.,]+[A-Za-z]?\Z)\d+(?:[.,]\d+)*[A-Za-z]?(?:[-+*/<>(!|][\w.,+*/<>()!|-]*+)?"
+)
+_AROUND_WORDS = re.compile(r"[\s\d.,;:!?'’“”\"()\[\]/&*–—…-]+")
 
 
 class Kind(StrEnum):
@@ -85,6 +108,10 @@ class Region:
     end: int
 
 
+DISPLAYED = ("$$", r"\[", r"\begin")
+"""What opens a formula that is shown on lines of its own; `$` and `\\(` open one inside a line."""
+
+
 def blocks(text: str) -> list[Token]:
     """Return the block tokens of a Markdown text, their inline content unparsed. A table has no tokens for its cells.
 
@@ -98,9 +125,10 @@ def regions(text: str) -> tuple[Region, ...]:
     lines = [0, *(match.end() for match in _LINE_END.finditer(text)), len(text)]
     tokens = blocks(text)
     code = [*_block_code(tokens, lines)]
-    code += _spans(text, [*_inline_ranges(text, tokens, lines)])
+    cells = [*_cells(text, tokens, lines)]
+    code += _spans(text, [*_inline_ranges(tokens, lines), *cells])
     code = _apart(sorted(code, key=lambda region: (region.start, -region.end)))
-    return tuple(_filled(_apart(sorted([*code, *_math(text, code)], key=lambda r: r.start)), len(text)))
+    return tuple(_filled(_apart(sorted([*code, *_math(text, code, cells)], key=lambda r: r.start)), len(text)))
 
 
 def _block_code(tokens: Sequence[Token], lines: Sequence[int]) -> Iterator[Region]:
@@ -110,20 +138,20 @@ def _block_code(tokens: Sequence[Token], lines: Sequence[int]) -> Iterator[Regio
             yield Region(kind=kind, start=lines[token.map[0]], end=lines[min(token.map[1], len(lines) - 1)])
 
 
-def _inline_ranges(text: str, tokens: Sequence[Token], lines: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield the stretches that inline code cannot leave: a paragraph, a heading, a cell of a table."""
-    table_end = 0
+def _inline_ranges(tokens: Sequence[Token], lines: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the stretches that inline code cannot leave: a paragraph, a heading."""
     for token in tokens:
-        if not token.map or token.map[1] <= table_end:
-            continue
-        start, end = lines[token.map[0]], lines[min(token.map[1], len(lines) - 1)]
-        if token.type == "table_open":
-            table_end = token.map[1]
+        if token.type == "inline" and token.map:
+            yield lines[token.map[0]], lines[min(token.map[1], len(lines) - 1)]
+
+
+def _cells(text: str, tokens: Sequence[Token], lines: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the cells of the tables, which inline code and LaTeX cannot leave."""
+    for token in tokens:
+        if token.type == "table_open" and token.map:
             for line, after in pairwise(lines[token.map[0] : token.map[1] + 1]):
                 edges = [line, *(line + m.start() for m in _CELL_EDGE.finditer(text[line:after])), after]
                 yield from pairwise(edges)
-        elif token.type == "inline":
-            yield start, end
 
 
 def _spans(text: str, ranges: Sequence[tuple[int, int]]) -> Iterator[Region]:
@@ -150,31 +178,95 @@ def _paired(runs: Sequence[tuple[int, int]], literal: set[int]) -> Iterator[Regi
             index = closing + 1
 
 
-def _math(text: str, code: Sequence[Region]) -> Iterator[Region]:
-    """Find LaTeX between code, never across a blank line, and never in prices: "$5 and $6" holds none."""
+def _math(text: str, code: Sequence[Region], cells: Sequence[tuple[int, int]]) -> Iterator[Region]:
+    """Find LaTeX between code, never across a blank line, out of a cell or in prices: "$5 and $6" has none."""
     edges = [(0, 0), *((region.start, region.end) for region in code), (len(text), len(text))]
     for (_, start), (end, _) in pairwise(edges):
-        breaks = [(start, start), *(m.span() for m in _BLANK_LINE.finditer(text, start, end)), (end, end)]
-        for (_, first), (last, _) in pairwise(breaks):
+        spaced = [m for m in _SPACED_MATH.finditer(text, start, end) if looks_like_maths(m["body"], "$$")]
+        yield from (Region(kind=Kind.MATH, start=m.start("all"), end=m.end("all")) for m in spaced)
+        breaks = [(start, start), *_breaks(text, start, end, spaced), (end, end)]
+        breaks += [(place, place) for place in _edges_between(cells, start, end)]
+        for (_, first), (last, _) in pairwise(sorted(breaks)):
             yield from _math_between(text, first, last)
 
 
+def _breaks(text: str, start: int, end: int, spaced: Sequence[re.Match[str]]) -> Iterator[tuple[int, int]]:
+    edges = [start, *(place for m in spaced for place in m.span("all")), end]
+    for first, last in zip(edges[::2], edges[1::2], strict=True):
+        yield from (m.span() for m in _BLANK_LINE.finditer(text, first, last))
+    yield from (m.span("all") for m in spaced)
+
+
+def _edges_between(cells: Sequence[tuple[int, int]], start: int, end: int) -> Iterator[int]:
+    """Yield where cells of tables begin between two places."""
+    for index in range(bisect_left(cells, (start, 0)), len(cells)):
+        if cells[index][0] > end:
+            return
+        yield cells[index][0]
+
+
 def _math_between(text: str, start: int, end: int) -> Iterator[Region]:
+    if not OPENER.search(text, start, end):
+        return
     closers = {opener: _Next(sign, text) for opener, sign in _MATH_CLOSERS.items()}
-    formula = _Next(_OF_A_FORMULA, text)
+    inside = {opener: _Next(sign, text) for opener, sign in _MATH_INSIDE.items()}
+    environments: dict[int, int] | None = None
     line_end = start - 1
-    while opener := _MATH_OPENER.search(text, start, end):
-        start = opener.end()
-        if opener[0] not in closers:
+    while opener := OPENER.search(text, start, end):
+        start, sign = opener.end(), opener[0]
+        if sign.startswith("\\begin"):
+            if environments is None:
+                environments = _environments(text, opener.start(), end)
+            if opener.start() in environments:
+                start = environments[opener.start()]
+                yield Region(kind=Kind.MATH, start=opener.start(), end=start)
+            continue
+        if sign not in closers:
             continue
         if start > line_end:
             line_end = _line_end(text, start, end)
         # A single dollar sign never reaches over a line's end.
-        last = line_end if opener[0] == "$" else end
-        closer = closers[opener[0]].within(start, last)
-        if closer is not None and _is_math(text, opener, closer, formula):
+        last = line_end if sign == "$" else end
+        closer = closers[sign].within(start, last)
+        if closer is None or inside[sign].within(start, closer[0]) is not None:
+            continue
+        if looks_like_maths(text[start : closer[0]], sign):
             start = closer[1]
             yield Region(kind=Kind.MATH, start=opener.start(), end=start)
+
+
+def _environments(text: str, start: int, end: int) -> dict[int, int]:
+    """Return where each LaTeX environment ends, by its beginning."""
+    ends: dict[int, int] = {}
+    opened: list[re.Match[str]] = []
+    for match in _ENVIRONMENT.finditer(text, start, end):
+        if match[1]:
+            opened.append(match)
+        elif opened and opened[-1][2] == match[2]:
+            ends[opened.pop().start()] = match.end()
+    return ends
+
+
+def looks_like_maths(content: str, opener: str) -> bool:
+    r"""Return whether what is between an opener of LaTeX and its closer is a formula.
+
+    It is none between two prices, in brackets that are only escaped, as in `\[sic\]`, and if it is words.
+    """
+    # Brackets that are only escaped are no lines of their own.
+    if _COMMAND.search(content) or (opener == r"\[" and content.startswith("\n") and content.strip()):
+        return True
+    content = content.strip()
+    if "$" in content:
+        return False
+    signs = _OF_A_FORMULA.search(content) is not None
+    if not any(character.isalnum() for character in content) or _TWO_WORDS.search(content):
+        return signs and opener != "$"
+    if opener == r"\[":
+        words = _AROUND_WORDS.sub("", content)
+        return signs or (words != "" and not (words.isalpha() and _LONGER_WORD.search(words)))
+    if opener == "$" and content[0].isdecimal():
+        return _ARITHMETIC.fullmatch(content) is not None or (signs and _WORD.search(content) is None)
+    return True
 
 
 class _Next:
@@ -195,13 +287,6 @@ class _Next:
 def _line_end(text: str, start: int, end: int) -> int:
     match = _LINE_END.search(text, start, end)
     return match.start() if match else end
-
-
-def _is_math(text: str, opener: re.Match[str], closer: tuple[int, int], formula: _Next) -> bool:
-    """Return whether it is LaTeX and neither a price nor an escaped marker."""
-    if opener[0] == "$":
-        return not text[opener.end()].isdecimal() or formula.within(opener.end(), closer[0]) is not None
-    return not _ONLY_A_NUMBER.fullmatch(text, opener.start(), closer[1])
 
 
 def _apart(ordered: Sequence[Region]) -> list[Region]:

@@ -13,16 +13,17 @@ from bot.blocks.segments import FLOWING, Form, Segment, segments
 from bot.blocks.splitting import Splitter
 from bot.blocks.tables import MOST_ROWS, tidy
 from bot.blocks.weights import PART, PART_BLOCKS
+from perplexity.formulas import readable
 from perplexity.prose import Kind, regions
 
 
 def pages(text: str, addresses: Addresses, *, room: int = PART) -> list[str]:
     """Return the Markdown of each part of a text with marks, ready for a `markdown` block each.
 
-    Parts weigh at most `room` and come to at most 36 blocks once Slack has taken them apart.
+    LaTeX is made readable first. Parts weigh at most `room`, and Slack makes at most 36 blocks of each.
     """
     splitter = Splitter(room=room, addresses=addresses)
-    whole = [small for segment in segments(text) for small in _short_tables(segment, splitter)]
+    whole = [small for segment in segments(readable(text)) for small in _short_tables(segment, splitter)]
     pieces = [piece for segment in whole for piece in splitter.split(segment)]
     return [render(part, addresses) for part in _parts(pieces, splitter)]
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from perplexity.citations import cite
 from perplexity.cli.printable import printable
-from perplexity.prose import blocks
+from perplexity.formulas import unfinished
+from perplexity.prose import Kind, blocks, regions
 from perplexity.types import Source
 
 
@@ -41,6 +43,12 @@ class Growing:
 
 
 def _last_block(text: str) -> int:
-    """Return where the last block begins that stands in no other."""
-    lines = [token.map[0] for token in blocks(text) if token.level == 0 and token.map]
-    return len("".join(text.splitlines(keepends=True)[: lines[-1]])) if lines else 0
+    """Return where the last block begins that is in no other, nor in a formula, whose lines can look like blocks."""
+    starts = [0, *accumulate(map(len, text.splitlines(keepends=True)))]
+    begun = [starts[token.map[0]] for token in blocks(text) if token.level == 0 and token.map]
+    formulas = [(region.start, region.end) for region in regions(text) if region.kind is Kind.MATH]
+    formulas.append((unfinished(text), len(text)))
+    while begun and formulas:
+        start, end = formulas[-1]
+        (begun if start < begun[-1] < end else formulas).pop()
+    return begun[-1] if begun else 0

@@ -20,6 +20,7 @@ from perplexity.cli.markdown import markdown
 from perplexity.cli.plain import shown
 from perplexity.cli.printable import on_one_line, printable
 from perplexity.errors import StreamTruncated
+from perplexity.formulas import unfinished
 from perplexity.quoting import quoted
 from perplexity.types import Answer, AnswerKind, Done, Event, SearchQueries, SearchResults, Source, Sources, TextDelta
 
@@ -91,7 +92,8 @@ class Screen:
         finished, tail = growing.cut()
         if finished.strip():
             self._block(finished)
-        live.update(markdown(tail), refresh=True)
+        # Half a formula would be shown as other signs than the whole.
+        live.update(markdown(tail[: unfinished(tail)]), refresh=True)
         return self._clock() + _REDRAWN_SECONDS
 
     def _keep(self, growing: Growing) -> None:

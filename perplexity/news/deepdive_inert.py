@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from perplexity.citations import without_strangers
+from perplexity.formulas import readable
 from perplexity.news.deepdive_headings import without_headings
 from perplexity.prose import Kind, blocks, regions
 from perplexity.quoting import harmless, quoted
@@ -21,8 +22,11 @@ _DEFINITION = re.compile(r"^([ \t>*+\-0-9.)]*\[(?:\\.|[^\[\]\\]){1,999}\]):", re
 
 
 def inert(text: str, sources: Sequence[Source]) -> str:
-    """Return a section's text without headings, HTML and links to what is no source; code stays as it is."""
-    text, _ = without_strangers(harmless(text), sources)
+    """Return a section's text without headings, HTML and links to what is no source, its LaTeX readable.
+
+    Code stays as it is.
+    """
+    text, _ = without_strangers(readable(harmless(text)), sources)
     return without_headings(_without_definitions(_without_markup(text)))
 
 

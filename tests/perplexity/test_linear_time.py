@@ -13,6 +13,7 @@ from perplexity.citations import cite, format_result, without_strangers
 from perplexity.cli.growing import Growing
 from perplexity.cli.printable import printable
 from perplexity.domains import KeptText, host, keep_answer
+from perplexity.formulas import readable, unfinished
 from perplexity.news.deepdive_headings import without_headings
 from perplexity.news.deepdive_inert import inert, inert_line
 from perplexity.news.deepdive_numbering import Numbering
@@ -140,6 +141,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "text within domains": kept,
     "strangers": lambda text: without_strangers(text, SOURCED),
     "regions": regions,
+    "readable": readable,
+    "unfinished": unfinished,
     "result": lambda text: format_result(written(text)),
     "quoted": quoted,
     "untagged": untagged,
@@ -180,6 +183,20 @@ SHAPES = [
 @pytest.mark.parametrize("name", READERS)
 def test_what_comes_from_outside_is_read_in_linear_time(name: str) -> None:
     for shape in SHAPES:
+        assert_linear(READERS[name], shape)
+
+
+LATEX = [
+    *shapes("$x$ ", "$x_q$ ", "\\(a\\)", "\\(a ", "\\[a b", "$$x$$ ", "$$x$$\n", "$$\n\nx\n\n", "\\begin{a}"),
+    *shapes("$a b", "$5 = ", "$$ ", "\\, ", "> $$x$$\n", "|$x$|\n|-|\n", "$\\alpha$", "\\alpha"),
+    Shape("$", "{", "$"), Shape("> " * 900, "$$x$$ "), Shape("|a|\n|-|\n", "|$x$"), Shape("$$x$$", " ", "a"),
+    Shape("\\[", "a b ", "\\]"), Shape("$5", " x_1", "$"), Shape("", "\\begin{a}", "\\end{a}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["readable", "unfinished", "cite", "growing"])
+def test_latex_is_read_in_linear_time(name: str) -> None:
+    for shape in LATEX:
         assert_linear(READERS[name], shape)
 
 

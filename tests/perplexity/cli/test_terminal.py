@@ -165,6 +165,21 @@ async def test_text_that_looks_like_html_or_a_link_definition_is_not_hidden(
         assert shown in words(screen)
 
 
+async def test_formulas_are_readable_and_half_of_one_is_never_shown(
+    fake: FakePerplexity, settings: dict[str, str]
+) -> None:
+    text = "It is \\(x_i \\leq \\alpha\\), $5 each.\n\n\\[\n\\int_0^1 x\\,dx\n- y\n\\]\n\nSo $e^{i\\pi}$ [1]."
+    pieces = [text[place : place + 7] for place in range(0, len(text), 7)]
+    fake.script("/v1/agent", streamed(CREATED, *map(delta, pieces), answered(text), pause=0.12))
+
+    async with terminal("ask", "why", settings=settings) as screen:
+        await screen.ended()
+
+    lines = [line.strip() for line in _final(screen.shown).splitlines() if line.strip()]
+    assert lines[:4] == ["It is xᵢ ≤ α, $5 each.", "\\int_0^1 x\\,dx", "- y", "So e^{i\\pi} [1]."]
+    assert not any(half in screen.shown for half in ("\\leq", "(x_i", "\\alpha", "[\n", "• y", "latex"))
+
+
 @pytest.mark.parametrize(("number", "ends"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 async def test_a_signal_while_it_writes_cancels_the_run_and_says_so(
     number: signal.Signals, ends: int, fake: FakePerplexity, settings: dict[str, str]

@@ -1,0 +1,234 @@
+r"""The LaTeX of a Markdown text, written so that a reader without LaTeX loses nothing of it. Pure.
+
+Markdown shows `\(x\,y\)` as `(x,y)`: a backslash before punctuation disappears.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from perplexity.latex import unicode_text
+from perplexity.prose import DISPLAYED, OPENER, Kind, Region, blocks, looks_like_maths, regions
+
+_JOINER = "\u2060"
+_LINE_END = re.compile(r"\r\n?|\n")
+_BLANK_LINE = re.compile(r"(?:\r\n?|\n)[ \t]*(?=\r|\n)")
+_PREFIX = re.compile(r"[ \t>]*")
+_CLOSERS = {r"\(": r"\)", r"\[": r"\]", "$$": "$$", r"\begin": r"\end"}
+_DEEPEST = 40
+"""Characters of the signs before a paragraph's lines; deeper inside lists and quotations no code block begins."""
+_BACKTICKS = re.compile("`+")
+# Noncharacters hold places that a renderer fills in.
+_HELD = re.compile(r"[\ufdd0-\ufdef]")
+_THOUSANDS = re.compile(r"(?<=\d)\\,(?=\d)")
+_ESCAPE = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
+_STOP = re.compile(r"[ \t]*+([.,;:]?)[ \t]*+(?=[\r\n]|\Z)")
+_BEGUN = re.compile(r"\\(?:b(?:e(?:g(?:in?(?:\{[A-Za-z]{0,20}\*?)?)?)?)?)?\Z")
+_NUMBER_BEHIND = re.compile(r"\[(?=\s?(?:\d|web:))")
+_LINK_BEHIND = re.compile(r"\](?=[(\[:])")
+_TAG = re.compile(r" ?<(?=[A-Za-z/!?])")
+
+
+def readable(text: str) -> str:
+    """Return a Markdown text whose LaTeX is Unicode if that is exact, and otherwise code with every character.
+
+    A formula inside a line becomes text or inline code, a displayed one a code block; in a heading or a table, where no
+    block can be, it is treated as one inside a line. The signs around a formula, such as `$`, are left out. Prices and
+    code stay as they are.
+    """
+    cut = _cut_off(text)
+    written, rest = (text, "") if cut is None else (text[:cut], text[cut:])
+    return "".join(_Writer(written).pieces()) + _ESCAPE.sub(r"\\\\", rest)
+
+
+def unfinished(text: str) -> int:
+    """Return where the formula begins that a text, still being written, ends in; the text's length if there is none."""
+    found = regions(text)
+    if not found or found[-1].kind is not Kind.PROSE:
+        return len(text)
+    start = found[-1].start
+    last_line = max(text.rfind("\n", start), text.rfind("\r", start))
+    for blank in _BLANK_LINE.finditer(text, start):
+        start = blank.end()
+    last = {sign: text.rfind(closer) for sign, closer in _CLOSERS.items()}
+    for opener in OPENER.finditer(text, start):
+        if opener[0] == "$":
+            if opener.start() > last_line and text.find("$", opener.end()) < 0:
+                rest = text[opener.end() :]
+                if not rest or looks_like_maths(rest, "$"):
+                    return opener.start()
+        elif any(opener[0].startswith(sign) and last[sign] < opener.end() for sign in _CLOSERS):
+            return opener.start()
+    begun = _BEGUN.search(text, max(start, len(text) - 30))
+    return begun.start() if begun and not _is_escaped(text, begun.start()) else len(text)
+
+
+def _cut_off(text: str) -> int | None:
+    """Return where a formula begins whose end a text does not have, None if there is none; `$` alone begins none."""
+    place = unfinished(text)
+    return place if text.startswith(tuple(_CLOSERS), place) else None
+
+
+def _is_escaped(text: str, place: int) -> bool:
+    before = place
+    while before and text[before - 1] == "\\":
+        before -= 1
+    return (place - before) % 2 == 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Place:
+    """What the lines `first` to `end` are: a paragraph, whose lines begin with `prefix`, or one that holds no block."""
+
+    first: int
+    end: int
+    prefix: str = ""
+    inline: bool = False
+    cells: bool = False
+    """Whether it is a table."""
+
+
+class _Writer:
+    """Writes a text with its formulas made readable."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._lines = [0, *(match.end() for match in _LINE_END.finditer(text))]
+        self._places: list[_Place] | None = None
+        self._out: list[str] = []
+
+    def pieces(self) -> Iterator[str]:
+        """Yield the pieces of the new text."""
+        place = 0
+        for region in regions(self._text):
+            start = max(region.start, place)
+            piece = self._text[start : region.end]
+            if region.kind is Kind.PROSE:
+                yield _THOUSANDS.sub("\u2009", piece)
+            elif region.kind is not Kind.MATH or _HELD.search(piece):
+                yield piece
+            else:
+                where = self._place_of(region)
+                if where.inline or not piece.startswith(DISPLAYED):
+                    yield self._in_line(region, where)
+                else:
+                    shown, place = self._displayed(region, where)
+                    yield shown
+
+    def _place_of(self, region: Region) -> _Place:
+        if self._places is None:
+            self._places = [*_places(self._text, self._lines)]
+        line = self._line(region.start)
+        index = bisect_right(self._places, line, key=lambda place: place.first) - 1
+        found = self._places[index] if index >= 0 else None
+        if found is None or line >= found.end:
+            return _Place(first=line, end=line + 1)
+        # A line of "=" in a formula makes a heading of the lines before it.
+        outside = found.inline and not found.cells and self._line(region.end - 1) >= found.end
+        return _Place(first=found.first, end=found.end) if outside else found
+
+    def _line(self, place: int) -> int:
+        return bisect_right(self._lines, place) - 1
+
+    def _body(self, region: Region, where: _Place) -> str:
+        """Return what stands between the signs around a formula, of each line what is its own."""
+        formula = self._text[region.start : region.end]
+        if not formula.startswith("\\begin"):
+            sign = 1 if formula.startswith("$") and not formula.startswith("$$") else 2
+            formula = formula[sign:-sign]
+        quotes = where.prefix.count(">")
+        lines = _LINE_END.split(formula)
+        own = [lines[0], *(re.sub(rf"^(?:[ \t]*>){{0,{quotes}}}", "", line) for line in lines[1:])]
+        return "\n".join(own)
+
+    def _in_line(self, region: Region, where: _Place) -> str:
+        body = " ".join(line.strip() for line in self._body(region, where).split("\n")).strip()
+        before, after = self._text[max(0, region.start - 1) : region.start], self._text[region.end : region.end + 1]
+        line_start = self._lines[self._line(region.start)]
+        ahead = self._text[line_start : min(region.start, line_start + _DEEPEST)]
+        begins = region.start <= line_start + _DEEPEST and not ahead.strip(" \t>-+*.)|0123456789")
+        shown = unicode_text(body.replace(r"\|", "|") if where.cells else body)
+        if shown is None:
+            return _as_code(body, before, after)
+        shown = _TAG.sub(" < ", shown)
+        shown = _LINK_BEHIND.sub(rf"\g<0>{_JOINER}", _NUMBER_BEHIND.sub(rf"\g<0>{_JOINER}", shown))
+        if where.cells:
+            shown = shown.replace("|", r"\|")
+        start = _JOINER if (begins and not shown[0].isalpha()) or (before in "]!" and before) else ""
+        return f"{start}{shown}{_JOINER if shown[-1] in ']!' and after and after in '([:' else ''}"
+
+    def _displayed(self, region: Region, where: _Place) -> tuple[str, int]:
+        """Return a formula as a code block, and the place behind it, with the punctuation mark that ends it."""
+        text, line = self._text, self._line(region.start)
+        before = text[self._lines[line] : min(region.start, self._lines[line] + _DEEPEST + 1)]
+        first = line == where.first and len(before) <= len(where.prefix)
+        after = _STOP.match(text, region.end)
+        body = self._dedented(region, where) + (after[1] if after else "")
+        fence = "`" * max(3, 1 + max((len(run) for run in _BACKTICKS.findall(body)), default=0))
+        inner = re.sub(r"[^\s>]", " ", where.prefix)
+        opening = "" if first or before == inner else inner if not before.strip(" \t>") else f"\n{inner}"
+        block = f"\n{inner}".join([f"{fence}latex", *body.split("\n"), fence])
+        end = after.end() if after else region.end
+        return f"{opening}{block}{self._below(end, where, inner)}", self._past(end, where)
+
+    def _dedented(self, region: Region, where: _Place) -> str:
+        lines = self._body(region, where).split("\n")
+        while len(lines) > 1 and not lines[0].strip():
+            del lines[0]
+        while len(lines) > 1 and not lines[-1].strip():
+            del lines[-1]
+        lines = [line.rstrip() for line in lines]
+        indents = [len(line) - len(line.lstrip()) for line in lines if line]
+        return "\n".join(line[min(indents, default=0) :] for line in lines)
+
+    def _below(self, end: int, where: _Place, inner: str) -> str:
+        """Return what begins the line below a code block, where its paragraph goes on."""
+        past = self._past(end, where)
+        if past >= len(self._text) or (past == end and self._text[end] in "\r\n"):
+            return ""
+        return f"\n{inner}{'' if self._text[past].isalpha() else _JOINER}"
+
+    def _past(self, end: int, where: _Place) -> int:
+        """Return where the paragraph goes on behind a formula: on its line, or behind the prefix of the next."""
+        text = self._text
+        if end < len(text) and text[end] not in "\r\n":
+            return _space(text, end)
+        line = self._line(min(end, max(len(text) - 1, 0))) + 1
+        if line >= min(where.end, len(self._lines)):
+            return end
+        start = self._lines[line]
+        prefix = _PREFIX.match(text, start)
+        place = prefix.end() if prefix else start
+        return end if place >= len(text) or text[place] in "\r\n" else place
+
+
+def _space(text: str, place: int) -> int:
+    while place < len(text) and text[place] in " \t":
+        place += 1
+    return place
+
+
+def _places(text: str, lines: list[int]) -> Iterator[_Place]:
+    tokens = blocks(text)
+    for index, token in enumerate(tokens):
+        if not token.map:
+            continue
+        first, end = token.map
+        if token.type == "table_open":
+            yield _Place(first=first, end=end, inline=True, cells=True)
+        elif token.type == "inline":
+            line = text[lines[first] : lines[first + 1] if first + 1 < len(lines) else len(text)]
+            begun = max(0, line.find(_LINE_END.split(token.content, maxsplit=1)[0]))
+            inline = tokens[index - 1].type == "heading_open" or begun > _DEEPEST
+            yield _Place(first=first, end=end, prefix=line[: min(begun, _DEEPEST)], inline=inline)
+
+
+def _as_code(formula: str, before: str, after: str) -> str:
+    runs = {len(run) for run in _BACKTICKS.findall(formula)}
+    fence = "`" * next(length for length in range(1, len(runs) + 2) if length not in runs)
+    pad = " " if formula.startswith("`") or formula.endswith("`") else ""
+    start, end = (_JOINER if sign == "`" else "" for sign in (before, after))
+    return f"{start}{fence}{pad}{formula}{pad}{fence}{end}"
