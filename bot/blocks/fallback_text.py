@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Sequence
 
 from bot.blocks.base import Block
 from bot.blocks.defusing import defuse
 from bot.blocks.escaping import JOINER, escape, shorten
-from bot.blocks.words import words
+from bot.blocks.words import without_signs, words
 
 MOST_CHARACTERS = 3_900
 MOST_BYTES = 3_990
 """`chat.update` counts bytes and takes 4,000; one number serves all ways."""
-
-_SIGNS = re.compile("[*`#]+")
 
 
 def fallback_text(blocks: Sequence[Block], *, beginning: str = "", ending: str = "") -> str:
     """Return the words of blocks as mrkdwn without links, cut to Slack's limit. Never empty."""
     said = "\n".join(filter(None, (words(block, links=False) for block in blocks)))
     lines = html.unescape(said).replace(JOINER, "").split("\n")
-    told = (_SIGNS.sub("", line).strip() for line in lines if line.strip(" -:|"))
+    told = (without_signs(line).strip() for line in lines if line.strip(" -:|"))
     plain = "\n".join(filter(None, told))
     frame = f"{beginning}{{}}{f' ({ending})' if ending else ''}"
     return frame.format(_fitting(plain, room=MOST_CHARACTERS - len(frame))) or "…"

@@ -9,7 +9,19 @@ from bot.blocks.base import Block
 from bot.blocks.escaping import escape
 from perplexity.prose import Kind, regions
 
+_BACKTICKS = re.compile(r"\A[ \t>]*`{3,}[\w+#.-]*|`+")
+# Signs of code, which are none of Markdown: noncharacters hold their places until Markdown's own are gone.
+_HIDDEN = {ord("*"): "\ufde0", ord("#"): "\ufde1"}
+_SIGNS = re.compile("[*`#]+")
 _LINK = re.compile(r"\[\[(\d+)\]\]\(([^()\s]+)\)")
+
+
+def without_signs(text: str) -> str:
+    """Return words without the signs of Markdown; those that are code stay."""
+    shown = _SIGNS.sub("", text)
+    for sign, held in _HIDDEN.items():
+        shown = shown.replace(held, chr(sign))
+    return shown
 
 
 def words(block: Block, *, links: bool) -> str:
@@ -29,9 +41,13 @@ def words(block: Block, *, links: bool) -> str:
 def _of_markdown(text: str, *, links: bool) -> str:
     stretches = ((region.kind, text[region.start : region.end]) for region in regions(text))
     return "".join(
-        escape(stretch) if kind in (Kind.FENCE, Kind.SPAN) else "".join(_of_prose(stretch, links=links))
+        _of_code(stretch, links=links) if kind in (Kind.FENCE, Kind.SPAN) else "".join(_of_prose(stretch, links=links))
         for kind, stretch in stretches
     )
+
+
+def _of_code(code: str, *, links: bool) -> str:
+    return escape(code) if links else escape(_BACKTICKS.sub("", code)).translate(_HIDDEN)
 
 
 def _of_prose(text: str, *, links: bool) -> Iterator[str]:
