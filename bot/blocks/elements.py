@@ -47,8 +47,8 @@ def plain_button(label: str, *, action_id: str, value: str) -> Block:
 
 
 def link(address: str, label: str) -> str:
-    """Return a link in mrkdwn; the label is text from outside. A pipe would end the address, so it is drawn."""
-    return f"<{escape(address)}|{escape(label).replace('|', '¦')}>"
+    """Return a link in mrkdwn; the label is text from outside. Only the first pipe ends the address."""
+    return f"<{escape(address)}|{escape(label)}>"
 
 
 def lines(pieces: list[str]) -> list[str]:

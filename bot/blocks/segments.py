@@ -11,13 +11,15 @@ from itertools import pairwise
 from markdown_it.token import Token
 
 from bot.blocks.escaping import JOINER
-from bot.blocks.tables import tidy
+from bot.blocks.tables import narrow
 from perplexity.prose import blocks
 
 LONGEST_HEADING = 150
 """Slack makes a header block of a heading, which takes 150 characters."""
 
 _LANGUAGE = re.compile(r"[\w+#.-]{1,30}")
+# What follows a language: attributes such as `title="x"`, `{1,3}`, `:main.py` or a file's name.
+_INFO = re.compile(r"\{?\.?(?P<language>[\w+#-]{1,30})(?:[ \t]*(?P<more>[:{,][^\n]*|[\w-]+=[^\n]*|[\w./-]+\.\w+)|\})?")
 _SPECIAL = frozenset({"heading_open", "fence", "code_block", "table_open", "hr"})
 
 
@@ -74,7 +76,7 @@ def segments(text: str) -> list[Segment]:
     """Cut a Markdown text into its top-level blocks; together they hold every word of it."""
     tokens, lines = blocks(text), text.split("\n")
     starts = [i for i, token in enumerate(tokens) if token.level == 0 and token.nesting >= 0]
-    found = (_segment(tokens[a:b], lines) for a, b in pairwise([*starts, len(tokens)]))
+    found = (segment for a, b in pairwise([*starts, len(tokens)]) for segment in _segments(tokens[a:b], lines))
     return [segment for segment in found if segment.text.strip() or segment.language]
 
 
@@ -82,6 +84,15 @@ def inert(text: str) -> str:
     """Return text that begins a paragraph, and nothing else, whatever its first character is."""
     text = text.strip()
     return text if not text or text[0].isalpha() else f"{JOINER}{text}"
+
+
+def _segments(tokens: Sequence[Token], lines: Sequence[str]) -> Iterator[Segment]:
+    """Yield the segment of a block; of a table with more columns than Slack takes, several."""
+    if tokens[0].type != "table_open":
+        yield _segment(tokens, lines)
+        return
+    for table in narrow(lines[slice(*(tokens[0].map or (0, 0)))]):
+        yield Segment(form=Form.TABLE, text=table.markdown)
 
 
 def _segment(tokens: Sequence[Token], lines: Sequence[str]) -> Segment:
@@ -95,9 +106,6 @@ def _segment(tokens: Sequence[Token], lines: Sequence[str]) -> Segment:
             return _fence(first)
         case Form.RULE:
             return Segment(form=form, text="---")
-        case Form.TABLE:
-            table = tidy(source)
-            return Segment(form=Form.TABLE if table.fits else Form.LIST, text=table.markdown)
         case Form.TEXT:
             return Segment(form=form, text="\n".join(source).strip())
     return _holding(form, "\n".join(source).rstrip(), tokens)
@@ -113,8 +121,10 @@ def _heading(token: Token, content: str) -> Segment:
 def _fence(token: Token) -> Segment:
     language, content = token.info.strip(), token.content.removesuffix("\n")
     if language and not _LANGUAGE.fullmatch(language):
-        # Words in the place of a language would not be shown.
-        language, content = "", f"{language}\n{content}"
+        # Words in the place of a language, or behind it, would not be shown.
+        info = _INFO.fullmatch(language)
+        language, more = (info["language"], info["more"] or "") if info else ("", language)
+        content = f"{more}\n{content}" if more else content
     return Segment(form=Form.FENCE, text=content, language=language)
 
 

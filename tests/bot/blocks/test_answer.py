@@ -22,7 +22,7 @@ SOURCES = (
     Source(number=4, title="Bad", url="https://user@evil.com/x"),
 )
 NEW = "1 <https://docs.python.org/3.14/|What’s new> · docs.python.org · 7 Oct 2025"
-PEP = "<https://peps.python.org/pep-0779/?a=1&amp;b=2|PEP ¦ 779 &lt;b&gt;> · peps.python.org · 2 May 2026"
+PEP = "<https://peps.python.org/pep-0779/?a=1&amp;b=2|PEP | 779 &lt;b&gt;> · peps.python.org · 2 May 2026"
 ANSWER = Answer(
     text="Yes [2]. Also [1].",
     sources=SOURCES,

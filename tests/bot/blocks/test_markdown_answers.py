@@ -10,6 +10,7 @@ from bot.blocks.answer import EMPTY, UNSOURCED, answer_messages
 from bot.blocks.base import Audience
 from bot.blocks.marks import hold
 from bot.blocks.paging import pages
+from bot.blocks.plain import plain
 from perplexity.citations import cite
 from perplexity.types import Answer, Source
 from tests.fakes.renderer import links, mentions, shown
@@ -132,7 +133,7 @@ def test_nobody_is_mentioned(text: str) -> None:
         ("x\r\ny\rz", "x\ny\nz"),
         ("a\x00b\x1bc\x0cd", "abc d"),
         ("half \ud800 pair", "half \ufffd pair"),
-        ("```python title=x\na\n```", "```\npython title=x\na\n```"),
+        ("```python title=x\na\n```", "```python\ntitle=x\na\n```"),
         ("~~~sh\nls ```\n~~~", "````sh\nls ```\n````"),
         ("    indented", "```\nindented\n```"),
         ("```\nnever closed", "```\nnever closed\n```"),
@@ -145,6 +146,17 @@ def test_nobody_is_mentioned(text: str) -> None:
 )
 def test_the_text_is_written_as_slack_shows_it_best(text: str, expected: str) -> None:
     assert expected == visible(text)
+
+
+def test_latex_is_readable_in_the_blocks_in_the_text_alone_and_in_the_notification() -> None:
+    text = "So \\(E = mc^2\\), \\(\\binom{n}{k}\\,*\\) and $5 [1].\n\n\\[\na\\,*b*\n\\]\n\n$$[2]$$"
+    message = answer_messages(Answer(text=text, sources=SOURCES, provider="P"), audience=Audience.ASKER)[0]
+
+    assert "So E = mc², `\\binom{n}{k}\\,*` and $5 [[1]]" in message.blocks[0]["text"]
+    assert "```latex\na\\,*b*\n```" in message.blocks[0]["text"]
+    assert "```latex\na\\,*b*\n```" in plain(message).text
+    for words in ("So E = mc², \\binom{n}{k}\\,* and $5 [1].", "a\\,*b*"):
+        assert words in message.text.replace("\u2060", "")
 
 
 def test_an_exclamation_mark_before_a_marker_makes_no_image() -> None:
@@ -166,13 +178,27 @@ def test_bold_beside_letters_is_bold_where_words_have_no_spaces(text: str) -> No
     assert "**" not in shown(markdown(text))
 
 
-def test_a_table_too_wide_for_slack_becomes_a_list_with_its_links() -> None:
-    row = "|".join(f"c{n} [1]" for n in range(25))
+def test_a_table_too_wide_for_slack_becomes_tables_that_repeat_the_first_column() -> None:
+    header, row = (" | ".join([name, *(f"{name}{n} [1]" for n in range(1, 41))]) for name in ("h", "c"))
 
-    text = markdown(f"{row}\n{'|'.join(['-'] * 25)}\n{row}")
+    text = markdown(f"{header}\n{'|'.join([':-:'] * 41)}\n{row}\nd | d1\n| | e1 |")
 
-    assert text.count(f"[[1]]({ONE})") == 50
-    assert [line[:2] for line in text.splitlines()] == ["- ", "- "]
+    tables = [table.splitlines() for table in text.split("\n\n")]
+    assert text.count(f"[[1]]({ONE})") == 80
+    assert [[line.split(" | ")[0] for line in table] for table in tables] == [
+        ["| h", "| :-:", "| c", "| d", "| "],
+        ["| h", "| :-:", "| c"],
+        ["| h", "| :-:", "| c"],
+    ]
+    assert [len(line.split(" | ")) for table in tables for line in table] == [15] * 5 + [15] * 3 + [13] * 3
+
+
+@pytest.mark.parametrize(
+    ("info", "language"), [("c++", "c++"), ("python:main.py", "python"), ("js {1,3}", "js"), ("{.r}", "r"),
+                           ('ts title="a b"', "ts"), ("go main.go", "go"), ("no language at all", "")]
+)  # fmt: skip
+def test_code_keeps_its_language(info: str, language: str) -> None:
+    assert markdown(f"```{info}\na\n```").startswith(f"```{language}\n")
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "\x00"])
