@@ -23,6 +23,11 @@ _DEEPEST = 40
 _BACKTICKS = re.compile("`+")
 # Noncharacters hold places that a renderer fills in.
 _HELD = re.compile(r"[\ufdd0-\ufdef]")
+# Hebrew and Arabic letters; beside them, digits and signs change places unless a letter, or this mark, comes first.
+_RIGHT_TO_LEFT = re.compile(
+    r"[\u05d0-\u05f4\u061b-\u064a\u066e-\u06d5\u06fa-\u08c9\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc]"
+)
+_LEFT_TO_RIGHT_MARK = "\u200e"
 _THOUSANDS = re.compile(r"(?<=\d)\\,(?=\d)")
 _ESCAPE = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
 _STOP = re.compile(r"[ \t]*+([.,;:]?)[ \t]*+(?=[\r\n]|\Z)")
@@ -98,7 +103,7 @@ class _Writer:
         self._text = text
         self._lines = [0, *(match.end() for match in _LINE_END.finditer(text))]
         self._places: list[_Place] | None = None
-        self._out: list[str] = []
+        self._mark = _LEFT_TO_RIGHT_MARK if _RIGHT_TO_LEFT.search(text) else ""
 
     def pieces(self) -> Iterator[str]:
         """Yield the pieces of the new text."""
@@ -158,7 +163,8 @@ class _Writer:
         if where.cells:
             shown = shown.replace("|", r"\|")
         start = _JOINER if (begins and not shown[0].isalpha()) or (before in "]!" and before) else ""
-        return f"{start}{shown}{_JOINER if shown[-1] in ']!' and after and after in '([:' else ''}"
+        end = _JOINER if shown[-1] in "]!" and after and after in "([:" else ""
+        return f"{start}{self._mark}{shown}{self._mark}{end}"
 
     def _displayed(self, region: Region, where: _Place) -> tuple[str, int]:
         """Return a formula as a code block, and the place behind it, with the punctuation mark that ends it."""

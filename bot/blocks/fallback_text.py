@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from bot.blocks.base import Block
 from bot.blocks.defusing import defuse
+from bot.blocks.direction import runs_right_to_left
 from bot.blocks.escaping import JOINER, escape, shorten
 from bot.blocks.words import without_signs, words
 
@@ -21,7 +22,11 @@ def fallback_text(blocks: Sequence[Block], *, beginning: str = "", ending: str =
     lines = html.unescape(said).replace(JOINER, "").split("\n")
     told = (without_signs(line).strip() for line in lines if line.strip(" -:|"))
     plain = "\n".join(filter(None, told))
-    frame = f"{beginning}{{}}{f' ({ending})' if ending else ''}"
+    # On a line of their own, words of ours and a text that runs from right to left do not turn each other around.
+    apart = runs_right_to_left(plain)
+    first = f"{beginning.rstrip()}\n" if apart and beginning else beginning
+    last = f"{chr(10) if apart else ' '}({ending})" if ending else ""
+    frame = f"{first}{{}}{last}"
     return frame.format(_fitting(plain, room=MOST_CHARACTERS - len(frame))) or "…"
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from bot.blocks.defusing import defuse
+from bot.blocks.direction import directed
 from bot.blocks.escaping import break_mentions
 from bot.blocks.marks import Addresses, release_links, release_numbers
 from bot.blocks.segments import FLOWING, Form, Segment, segments
@@ -23,7 +24,7 @@ def pages(text: str, addresses: Addresses, *, room: int = PART) -> list[str]:
     LaTeX is made readable first. Parts weigh at most `room`, and Slack makes at most 36 blocks of each.
     """
     splitter = Splitter(room=room, addresses=addresses)
-    whole = [small for segment in segments(readable(text)) for small in _short_tables(segment, splitter)]
+    whole = [small for segment in segments(directed(readable(text))) for small in _short_tables(segment, splitter)]
     pieces = [piece for segment in whole for piece in splitter.split(segment)]
     return [render(part, addresses) for part in _parts(pieces, splitter)]
 

@@ -7,6 +7,7 @@ from datetime import date
 
 from bot.blocks.base import Block
 from bot.blocks.defusing import defuse
+from bot.blocks.direction import LEFT_TO_RIGHT, runs_right_to_left
 from bot.blocks.elements import context, lines, link
 from bot.blocks.escaping import escape, one_line, shorten
 from perplexity.addresses import linkable, site
@@ -24,7 +25,10 @@ def source_blocks(cited: Sequence[Source], others: Sequence[Source]) -> list[Blo
     rows = [f"{number} {titled(source)}{_beside(source)}" for number, source in enumerate(listed, 1)]
     if not rows:
         return []
-    rows[0] = f"*Sources*  {rows[0]}"
+    if runs_right_to_left(listed[0].title):
+        rows.insert(0, "*Sources*")
+    else:
+        rows[0] = f"*Sources*  {rows[0]}"
     if more:
         rows.append(f"{more} more source{'s' if more > 1 else ''}")
     return [context(text) for text in lines(rows)]
@@ -47,7 +51,8 @@ def titled(source: Source) -> str:
 
 def place_and_day(source: Source) -> str:
     """Return site and date as mrkdwn, as far as they are known."""
-    return " · ".join(filter(None, (escape(site(source.url)), day(source.date))))
+    known = " · ".join(filter(None, (escape(site(source.url)), day(source.date))))
+    return f"{LEFT_TO_RIGHT}{known}" if known and runs_right_to_left(source.title) else known
 
 
 def day(value: str | None) -> str:

@@ -111,6 +111,7 @@ WRITTEN = [*SIGNS, Shape("--a", "='"),
 RENDERED = [
     *SIGNS,
     *shapes("\ufdd0\ufdd2\ufdef", "a [1]", "[1][9]", "| a | b |\n|---|---|\n", "|a|b|\n|-|-|\n" + "|c\n" * 30),
+    *shapes("س a ", "- a س\n", "|a س", "`a` س"),
     *shapes("$x_q$ ", "$$x$$ ", "> $$x$$\n", "\\(a "),
     Shape("|a|b|\n|-|-|\n", "|c\n"), Shape("", "x", "\n|-|\n"), Shape("| a |\n|---|\n", "| b | c "),
     Shape("- ", "- "), Shape("", "> - "), Shape("- a\n", "  - b\n"), Shape("", "> a\n"), Shape("1. a\n", "a\n"),
