@@ -1,8 +1,8 @@
 """The direction of lines in scripts that run from right to left, such as Arabic and Hebrew.
 
-Slack takes the direction of a paragraph, a list item or a cell from its first strong letter, so an Arabic item that begins
-with a Latin name would run the wrong way (https://www.unicode.org/reports/tr9/#P2). An invisible mark before the name keeps
-it; isolates would not pass the gate.
+Slack takes the direction of a paragraph, a list item or a cell from its first strong letter, so an Arabic item that
+begins with a Latin name would run the wrong way (https://www.unicode.org/reports/tr9/#P2). An invisible mark before the
+name keeps it; isolates would not pass the gate.
 """
 
 from __future__ import annotations
