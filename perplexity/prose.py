@@ -19,7 +19,6 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_block import table as _is_table
 from markdown_it.token import Token
 
-from perplexity.markers import NUMBERS
 
 
 def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -79,7 +78,6 @@ _SPACED_MATH = re.compile(
 )
 _COMMAND = re.compile(r"\\[A-Za-z]{2}")
 _OF_A_FORMULA = re.compile(r"[\\^_={}]")
-_ONLY_A_NUMBER = re.compile(rf"\\\[{NUMBERS}\\\]")
 _TWO_WORDS = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,}+[ \t,;:]++[^\W\d_]{2}")
 _WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{2}")
 _LONGER_WORD = re.compile(r"[^\W\d_]{3}")
