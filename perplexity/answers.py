@@ -36,8 +36,10 @@ class Answers:
         # Only a stream tells the run's id before its end, by which a run is cancelled that nobody comes back for.
         if question.resumable and not self.wire.streamed(target, seconds=deadline.left()):
             body = self.wire.build(question, target, stream=False)
-            again = _again(target)
-            return self.wire.read(await self.calls.json("POST", self.wire.path, body, deadline=deadline, again=again))
+            state = await self.calls.json(
+                "POST", self.wire.path, body, deadline=deadline, again=_again(target), persist=question.persist
+            )
+            return self.wire.read(state)
         return await self._collected(question, target, deadline=deadline)
 
     async def stream(self, question: Question, target: Target, *, deadline: Deadline) -> AsyncGenerator[Event, None]:
@@ -59,7 +61,7 @@ class Answers:
                 error.cost_usd = readers.cost_usd
                 if handed_on or not _again(target)(error):
                     raise
-                await self.calls.retries.pause(error, made=made, deadline=deadline)
+                await self.calls.retries.pause(error, made=made, deadline=deadline, persist=question.persist)
 
     async def finish(self) -> None:
         """Wait for the requests that cancel abandoned runs; each has a few seconds."""
@@ -77,7 +79,10 @@ class Answers:
                 return await anext(event.answer async for event in events if isinstance(event, Done))
 
         try:
-            return readers.priced(await self.calls.retries.run(attempt, deadline=deadline, again=_again(target)))
+            answer = await self.calls.retries.run(
+                attempt, deadline=deadline, again=_again(target), persist=question.persist
+            )
+            return readers.priced(answer)
         except PerplexityError as error:
             error.cost_usd = readers.cost_usd
             raise
@@ -126,7 +131,8 @@ class Answers:
     ) -> AsyncGenerator[Event, None]:
         run_id, state = question.run_id, None
         if run_id is None:
-            state = await self.runs.create(self.wire.build(question, target, stream=False), deadline=deadline)
+            body = self.wire.build(question, target, stream=False)
+            state = await self.runs.create(body, deadline=deadline, persist=question.persist)
             run_id = str(state["id"])
         try:
             if state is not None and question.on_run is not None:

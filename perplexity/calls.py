@@ -34,13 +34,14 @@ class Calls:
         *,
         deadline: Deadline,
         again: Callable[[PerplexityError], bool] | None = None,
+        persist: bool = False,
     ) -> dict[str, JSON]:
-        """Return the decoded object. Raises any PerplexityError; `again` says which errors are worth a retry."""
+        """Return the decoded object. Raises any PerplexityError; `again` and `persist` are as for `Retries.run`."""
 
         async def attempt() -> dict[str, JSON]:
             return decode(self._checked(await self.transport.request(method, path, body)).body)
 
-        return await self.retries.run(attempt, deadline=deadline, again=again)
+        return await self.retries.run(attempt, deadline=deadline, again=again, persist=persist)
 
     async def events(self, path: str, body: JSON, *, deadline: Deadline) -> AsyncGenerator[dict[str, JSON], None]:
         """Yield the decoded events of one attempt. The deadline strikes while waiting, never in the receiver's code.

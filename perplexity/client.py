@@ -101,7 +101,12 @@ class PerplexityClient:
             wanted = checked_query(wanted if filters is None else replace(wanted, filters=filters))
             deadline = self._deadline(wanted.seconds, self._limits.search)
             body = await self._calls.json(
-                "POST", search.PATH, search.build(wanted), deadline=deadline, again=worth_retrying_unpaid
+                "POST",
+                search.PATH,
+                search.build(wanted),
+                deadline=deadline,
+                again=worth_retrying_unpaid,
+                persist=wanted.persist,
             )
             found = keep_results(search.read(body, fast=wanted.fast), wanted.filters.domains)
             return replace(found, seconds=self._clock() - started)

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from typing import TypeVar
 
 from perplexity.breaker import Breaker, BreakerPolicy
 from perplexity.deadlines import Deadlines
@@ -15,6 +16,8 @@ from perplexity.models import Effort, resolve
 from perplexity.providers.base import Provider
 from perplexity.rounds import Reply, Round, Tier
 from perplexity.types import Answer, Attempt, Done, Event, Kind, Query, Question, SearchResults, TextDelta
+
+Asked = TypeVar("Asked", Query, Question)
 
 LONGEST_GRACE_SECONDS = 0.5
 
@@ -60,14 +63,12 @@ class Fallback:
     async def search(self, query: Query) -> SearchResults:
         """Return the first provider's pages that come. Raises InvalidRequest or AllProvidersFailed."""
         this = self._round("search", query.seconds, self._deadlines.search)
-        return await _first(this, lambda tier: tier.provider.search(replace(query, seconds=tier.seconds)))
+        return await _first(this, lambda tier: tier.provider.search(_for(tier, query)))
 
     async def answer(self, question: Question) -> Answer:
         """Return the first answer that comes. Raises InvalidRequest or AllProvidersFailed."""
         this = self._round_for(question)
-        return await _first(
-            this, lambda tier: tier.provider.answer(replace(question, seconds=tier.seconds)), wanted=question.wanted
-        )
+        return await _first(this, lambda tier: tier.provider.answer(_for(tier, question)), wanted=question.wanted)
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
         """Yield the events of the first provider that brings text; after its first text nobody else is asked.
@@ -78,7 +79,7 @@ class Fallback:
         for tier in this.tiers():
             await _still(this, tier, question.wanted)
             begun = False
-            events = _within(_with_grace(tier.seconds), tier.provider.stream(replace(question, seconds=tier.seconds)))
+            events = _within(_with_grace(tier.seconds), tier.provider.stream(_for(tier, question)))
             try:
                 async with aclosing(events):
                     async for event in events:
@@ -116,6 +117,11 @@ class Fallback:
     def _budget(self, question: Question) -> float:
         target = resolve(question.model, reasoning=question.reasoning, reasoning_effort=self._reasoning_effort)
         return self._deadlines.of(target.effort)
+
+
+def _for(tier: Tier, asked: Asked) -> Asked:
+    """Return what the provider of a tier is asked: in its own time, and the last one until that is over."""
+    return replace(asked, seconds=tier.seconds, persist=tier.last)
 
 
 async def _first(

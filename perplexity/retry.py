@@ -91,8 +91,12 @@ class Retries:
         *,
         deadline: Deadline,
         again: Callable[[PerplexityError], bool] | None = None,
+        persist: bool = False,
     ) -> Result:
-        """Return the first result. Raise the last error, or TimedOut; `again` says which errors are worth a retry."""
+        """Return the first result. Raise the last error, or TimedOut; `again` says which errors are worth a retry.
+
+        `persist` repeats what `worth_persisting` allows until the time is over.
+        """
         made = 0
         while True:
             made += 1
@@ -101,22 +105,28 @@ class Retries:
             except PerplexityError as error:
                 if not (again or worth_retrying)(error):
                     raise
-                await self.pause(error, made=made, deadline=deadline)
+                await self.pause(error, made=made, deadline=deadline, persist=persist)
 
-    async def pause(self, error: PerplexityError, *, made: int, deadline: Deadline) -> None:
+    async def pause(self, error: PerplexityError, *, made: int, deadline: Deadline, persist: bool = False) -> None:
         """Wait before the next attempt; raise the error if none is left, or none that would come in time.
 
-        A pause that the service asks for and that is longer than a minute, or than what is left, is not begun.
+        A pause that the service asks for and that is longer than a minute, or than what is left, is not begun. With
+        `persist`, the number of attempts has no limit for errors that are `worth_persisting`, unless it is 1.
         """
         asked = error.retry_after or 0.0
         seconds = max(self.policy.delay(made, self.random()), asked)
-        if made >= self.policy.attempts or asked > LONGEST_PAUSE_SECONDS or seconds >= deadline.left():
+        unlimited = persist and self.policy.attempts > 1 and worth_persisting(error)
+        if (
+            (made >= self.policy.attempts and not unlimited)
+            or asked > LONGEST_PAUSE_SECONDS
+            or seconds >= deadline.left()
+        ):
             raise error
         await self.sleep(seconds)
 
 
 def worth_retrying(error: PerplexityError) -> bool:
-    """Tell whether the same request may succeed in a moment: a broken connection, 408, 409, 429, 5xx, a cut stream."""
+    """Return whether the same request may succeed in a moment: a broken connection, 408, 409, 429, 5xx, a cut stream."""
     if isinstance(error, APIError):
         return isinstance(error, (RateLimitError, ServerError)) or error.status in {408, 409}
     return isinstance(error, (ConnectionFailed, StreamTruncated))
@@ -130,8 +140,17 @@ def worth_retrying_unpaid(error: PerplexityError) -> bool:
     return worth_retrying(error) or (isinstance(error, MalformedResponse) and not error.too_large)
 
 
+def worth_persisting(error: PerplexityError) -> bool:
+    """Return whether a request may be repeated until its time is over: after a 5xx or a limit that was not charged.
+
+    A lost connection is not among these: without a network the asker should hear of it at once.
+    """
+    limited = isinstance(error, RateLimitError)
+    return not error.cost_usd and (limited or (isinstance(error, ServerError) and (error.status or 0) >= 500))
+
+
 def surely_not_begun(error: PerplexityError) -> bool:
-    """Tell whether the service surely did not begin the work, so that a retry cannot be paid twice.
+    """Return whether the service surely did not begin the work, so that a retry cannot be paid twice.
 
     521 to 523 say that Cloudflare never reached it:
     https://developers.cloudflare.com/support/troubleshooting/http-status-codes/cloudflare-5xx-errors/

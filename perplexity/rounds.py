@@ -33,12 +33,16 @@ RESTING = "Resting"
 
 @dataclass(frozen=True, kw_only=True)
 class Tier:
-    """A provider whose turn it is: its breaker's permit, the seconds it may use, and when it began."""
+    """A provider whose turn it is: its breaker's permit, the seconds it may use, and when it began.
+
+    After the `last` one there is no other to ask, so it may use its time for more attempts.
+    """
 
     provider: Provider
     permit: Permit
     seconds: float
     started: float
+    last: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +142,7 @@ class Round:
             if now < end:
                 seconds = self.deadlines.share(end - now, behind=len(offering) - place)
                 permit = self.breakers[provider.name].insist()
-                yield Tier(provider=provider, permit=permit, seconds=seconds, started=now)
+                yield Tier(provider=provider, permit=permit, seconds=seconds, started=now, last=place == len(offering))
 
     def _note(self, resting: Sequence[Provider]) -> None:
         """Note those that were passed over, once it is clear that another one is asked."""

@@ -33,13 +33,15 @@ class Runs:
     sleep: Callable[[float], Awaitable[None]]
     poll_seconds: float = 15.0
 
-    async def create(self, body: JSON, *, deadline: Deadline) -> dict[str, JSON]:
+    async def create(self, body: JSON, *, deadline: Deadline, persist: bool = False) -> dict[str, JSON]:
         """Start a run and return its state, with its `id`.
 
         It is paid for, so it is asked for again only where the first request surely did nothing. Raises any
         PerplexityError.
         """
-        state = await self.calls.json("POST", self.path, body, deadline=deadline, again=surely_not_begun)
+        state = await self.calls.json(
+            "POST", self.path, body, deadline=deadline, again=surely_not_begun, persist=persist
+        )
         if not isinstance(state.get("id"), str) or not state["id"]:
             raise MalformedResponse("the run has no id")
         return state

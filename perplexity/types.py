@@ -31,7 +31,8 @@ class Query:
     """A raw web search: at most `max_results` (1–20) pages of at most `max_tokens_per_page` tokens each.
 
     `news` wants news and nothing else, and `fast` the cheaper and quicker search, where a provider can tell.
-    `seconds` is the time that may be spent on it, retries included; None takes the provider's own limit.
+    `seconds` is the time that may be spent on it, retries included; None takes the provider's own limit. `persist`
+    repeats it after a 5xx or a limit until that time is over, as a chain has its last provider do.
     """
 
     text: str
@@ -41,6 +42,7 @@ class Query:
     news: bool = False
     fast: bool = False
     seconds: float | None = None
+    persist: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +59,7 @@ class Question:
     cancelled at the service; one whose task is cancelled goes on and can be resumed. If the question is not
     `resumable`, its run is cancelled in that case, too, also a quick answer's. `wanted` is awaited before a chain asks
     a second provider; it raises Withdrawn if the answer is no longer wanted, so that no other provider is paid for it.
+    `persist` is as in a `Query`.
     """
 
     messages: tuple[Message, ...]
@@ -72,6 +75,7 @@ class Question:
     seconds: float | None = None
     run_id: str | None = None
     resumable: bool = True
+    persist: bool = field(default=False, compare=False)
     on_run: Callable[[str], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
     wanted: Callable[[], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
 

@@ -93,6 +93,7 @@ class Brave:
             max_results=_NEWS_PAGES if question.news else _PASSAGE_PAGES,
             news=question.news,
             seconds=question.seconds,
+            persist=question.persist,
         )
         found = await self._found(query, brave.NEWS if question.news else brave.CONTEXT)
         return await computed(passages_answer, found, question.text)
@@ -111,7 +112,13 @@ class Brave:
             parameters = urlencode(brave.build(query, path=path, today=today))
             seconds = self._seconds if query.seconds is None else min(query.seconds, self._seconds)
             deadline = Deadline.after(seconds, self._clock)
-            body = await self._calls.json("GET", f"{path}?{parameters}", deadline=deadline, again=worth_retrying_unpaid)
+            body = await self._calls.json(
+                "GET",
+                f"{path}?{parameters}",
+                deadline=deadline,
+                again=worth_retrying_unpaid,
+                persist=query.persist,
+            )
             found = brave.read(body, path=path, most=query.max_results)
         except PerplexityError as error:
             error.provider = error.provider or self.name
