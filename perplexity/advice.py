@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from perplexity.errors import AllProvidersFailed, PerplexityError
+from perplexity.stand_in import reasons_of
 from perplexity.tools.access import VARIABLES
 from perplexity.types import Attempt
 
@@ -29,14 +30,9 @@ def advise(error: PerplexityError) -> str:
     return f"{name} {error.summary}. {_what_to_do(name, type(error).__name__)}"
 
 
-def reasons(attempts: Sequence[Attempt]) -> str:
-    """Return what became of each attempt, as the end of a sentence."""
-    return "; ".join(f"{attempt.provider} {attempt.summary or 'failed'}" for attempt in attempts)
-
-
 def _of_all(attempts: Sequence[Attempt]) -> str:
-    first = attempts[0]
-    return f"Nobody could answer: {reasons(attempts)}. {_what_to_do(first.provider, first.error_class or '')}"
+    first, why = attempts[0], "; ".join(reasons_of(attempts))
+    return f"Nobody could answer: {why}. {_what_to_do(first.provider, first.error_class or '')}"
 
 
 def _what_to_do(provider: str, error_class: str) -> str:

@@ -19,6 +19,9 @@ from perplexity.types import Answer, Attempt, Done, Event, Kind, Query, Question
 
 Asked = TypeVar("Asked", Query, Question)
 
+OnTurn = Callable[[str, Sequence[Attempt]], None]
+"""Takes the name of a provider that is about to be asked, and the attempts that failed before."""
+
 LONGEST_GRACE_SECONDS = 0.5
 
 
@@ -29,7 +32,7 @@ class Fallback:
     else is asked. Where a stand-in's service refuses it, or all fail, it is AllProvidersFailed; what a stand-in cannot
     do by its own rules, the next one is asked for. A provider that failed
     `breaker.failures` times in a row is left alone for `breaker.seconds`. `on_attempt` hears of every attempt, the
-    successful one too.
+    successful one too; `on_turn` hears who is asked for a stream before its first event.
     """
 
     def __init__(
@@ -41,6 +44,7 @@ class Fallback:
         breaker: BreakerPolicy | None = None,
         clock: Callable[[], float] = time.monotonic,
         on_attempt: Callable[[Attempt], None] | None = None,
+        on_turn: OnTurn | None = None,
     ) -> None:
         self._providers = tuple(providers)
         self._deadlines = deadlines or Deadlines()
@@ -49,6 +53,7 @@ class Fallback:
         self._breakers = {provider.name: Breaker(policy, clock=clock) for provider in self._providers}
         self._clock = clock
         self._on_attempt = on_attempt or (lambda attempt: None)
+        self._on_turn = on_turn or (lambda name, failed: None)
 
     @property
     def name(self) -> str:
@@ -78,6 +83,7 @@ class Fallback:
         this = self._round_for(question)
         for tier in this.tiers():
             await _still(this, tier, question.wanted)
+            self._on_turn(tier.provider.name, tuple(this.failed))
             begun = False
             events = _within(_with_grace(tier.seconds), tier.provider.stream(_for(tier, question)))
             try:

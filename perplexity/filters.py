@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from difflib import get_close_matches
 from typing import Literal, TypeVar, get_args
 
 from perplexity.codes import COUNTRIES, LANGUAGES
+from perplexity.dates import day_in_words
 from perplexity.errors import InvalidRequest
 
 Recency = Literal["hour", "day", "week", "month", "year"]
@@ -22,6 +23,7 @@ MOST_LANGUAGES = 10
 LONGEST_HOST = 253
 """Characters of a host name, without a point at its end: https://www.rfc-editor.org/rfc/rfc1035#section-2.3.4"""
 
+_MODES: Mapping[Mode, str] = {"academic": "academic papers", "sec": "SEC filings"}
 _Word = TypeVar("_Word", bound=str)
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -62,6 +64,30 @@ def validate(filters: Filters) -> Filters:
     )
     _check_days(checked)
     return checked
+
+
+def in_words(filters: Filters) -> list[str]:
+    """Return each filter in words: "past week", "only a.example"."""
+    return list(_in_words(filters))
+
+
+def _in_words(filters: Filters) -> Iterator[str]:
+    if filters.recency:
+        yield f"past {filters.recency}"
+    if filters.after:
+        yield f"after {day_in_words(filters.after)}"
+    if filters.before:
+        yield f"before {day_in_words(filters.before)}"
+    if only := [domain for domain in filters.domains if not domain.startswith("-")]:
+        yield f"only {', '.join(only)}"
+    if denied := [domain[1:] for domain in filters.domains if domain.startswith("-")]:
+        yield f"without {', '.join(denied)}"
+    if filters.languages:
+        yield f"language {', '.join(filters.languages)}"
+    if filters.country:
+        yield f"country {filters.country}"
+    if filters.mode is not None and filters.mode in _MODES:
+        yield _MODES[filters.mode]
 
 
 def parse_recency(value: str) -> Recency:

@@ -126,7 +126,7 @@ class Retries:
 
 
 def worth_retrying(error: PerplexityError) -> bool:
-    """Return whether the same request may succeed in a moment: a broken connection, 408, 409, 429, 5xx, a cut stream."""
+    """Return whether the same request may soon succeed: after a broken connection, 408, 409, 429, 5xx, a cut stream."""
     if isinstance(error, APIError):
         return isinstance(error, (RateLimitError, ServerError)) or error.status in {408, 409}
     return isinstance(error, (ConnectionFailed, StreamTruncated))

@@ -21,6 +21,7 @@ from perplexity.errors import (
     Withdrawn,
 )
 from perplexity.providers.base import Provider, takes_up_runs, writes
+from perplexity.retry import worth_persisting
 from perplexity.types import Answer, Attempt, Kind, SearchResults
 
 log: logging.Logger = logging.getLogger(__name__)
@@ -35,7 +36,8 @@ RESTING = "Resting"
 class Tier:
     """A provider whose turn it is: its breaker's permit, the seconds it may use, and when it began.
 
-    After the `last` one there is no other to ask, so it may use its time for more attempts.
+    After the `last` one there is no other to ask, so it may use its time for more attempts. One that is asked `again`
+    failed earlier in the same round.
     """
 
     provider: Provider
@@ -43,6 +45,7 @@ class Tier:
     seconds: float
     started: float
     last: bool = False
+    again: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,10 +66,22 @@ class Round:
     resumes: bool = False
     hasty: bool = False
     failed: list[Attempt] = field(default_factory=list)
+    recoverable: list[Provider] = field(default_factory=list)
 
     def tiers(self) -> Iterator[Tier]:
-        """Yield each provider in its turn, while there is time; where all of them rest, they are asked all the same."""
+        """Yield each provider in its turn while there is time, and, if all rest after failures, all of them anyway.
+
+        If every one failed and time is left, the first whose failure may pass is asked again for the rest of the time.
+        """
         end = self.clock() + self.total
+        yield from self._in_turn(end)
+        left = end - self.clock() if self.recoverable else 0.0
+        if left > 0:
+            provider = self.recoverable[0]
+            permit = self.breakers[provider.name].insist()
+            yield Tier(provider=provider, permit=permit, seconds=left, started=end - left, last=True, again=True)
+
+    def _in_turn(self, end: float) -> Iterator[Tier]:
         resting: list[Provider] = []
         asked = False
         for tier in self._turns(end):
@@ -88,7 +103,7 @@ class Round:
         tier.permit.succeeded()
         cost = reply.usage.cost_usd if isinstance(reply, Answer) else reply.cost_usd
         self.on_attempt(Attempt(provider=tier.provider.name, seconds=self._took(tier), kind=self.kind, cost_usd=cost))
-        return replace(reply, failed=(*self.failed, *reply.failed))
+        return replace(reply, failed=(*self._failed_before(tier), *reply.failed))
 
     def gave_up(self, tier: Tier, error: Exception) -> PerplexityError:
         """Note a failure and return it as callers may see it; raise it if no other provider may be asked.
@@ -106,8 +121,11 @@ class Round:
             search_only=not writes(tier.provider),
         )
         before = bool(self.failed)
-        self.failed.append(attempt)
+        if not tier.again or attempt.cost_usd or attempt.error_class not in self._classes(tier.provider):
+            self.failed.append(attempt)
         self.on_attempt(attempt)
+        if not tier.last and worth_persisting(told) and not told.retry_after:
+            self.recoverable.append(tier.provider)
         if isinstance(told, Withdrawn):
             tier.permit.abandoned()
             raise self.summed(told)
@@ -127,8 +145,19 @@ class Round:
         error.cost_usd = charged(None, self.failed)
         return error
 
+    def _failed_before(self, tier: Tier) -> list[Attempt]:
+        """Return the failed attempts that explain why this tier was asked; of one asked again, also what was paid."""
+        if not tier.again:
+            return self.failed
+        names = [provider.name for provider in self.providers]
+        earlier = names[: names.index(tier.provider.name)]
+        return [attempt for attempt in self.failed if attempt.provider in earlier or attempt.cost_usd]
+
+    def _classes(self, provider: Provider) -> set[str | None]:
+        return {attempt.error_class for attempt in self.failed if attempt.provider == provider.name}
+
     def _tells_of_the_provider(self, error: PerplexityError, tier: Tier) -> bool:
-        """Tell whether a failure is the provider's: an empty web is not, nor a time-out for want of time."""
+        """Return whether a failure is the provider's: an empty web is not, nor a time-out for want of time."""
         if isinstance(error, TimedOut):
             return not self.hasty and tier.seconds > self.deadlines.least
         return not isinstance(error, NothingFound)

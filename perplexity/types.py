@@ -165,6 +165,7 @@ class Answer:
     A `MODEL` answer has `text` with markers such as `[1]` or `[web:4]` that refer to `Source.number`; a `PASSAGES`
     answer has `passages` and its `text` holds the same, marked. `incomplete` says why a model stopped early
     (None: it finished). `failed` lists the providers that were tried before this one. `provider` is the display name.
+    `as_of` is the line to be shown first if the question asked for something newer than what the answer cites.
     """
 
     text: str
@@ -182,6 +183,7 @@ class Answer:
     id: str | None = None
     notes: tuple[str, ...] = ()
     failed: tuple[Attempt, ...] = ()
+    as_of: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""An answer as messages: the text first, then its sources, then how it came about."""
+"""An answer as messages: the text after what changes how it is to be read, then its sources, then how it came about."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ from collections.abc import Iterator
 
 from bot.blocks import assembling
 from bot.blocks.base import Audience, Block, OutgoingMessage
-from bot.blocks.elements import context, markdown, notes, section
+from bot.blocks.elements import context, markdown, notes, notices, section
 from bot.blocks.escaping import clean, escape, one_line, shorten
 from bot.blocks.grey_line import grey_line
 from bot.blocks.marks import hold
 from bot.blocks.paging import pages
-from bot.blocks.passages import passage_blocks
+from bot.blocks.passages import notice, passage_blocks
 from bot.blocks.sources import address_of, source_blocks
 from perplexity.citations import cite
 from perplexity.costs import charged
 from perplexity.lengths import shortened
+from perplexity.stand_in import stand_in
 from perplexity.types import Answer, AnswerKind
 
 EMPTY = "The answer came back empty."
@@ -25,13 +26,15 @@ UNSOURCED = "This answer has no sources, so nothing in it can be checked here."
 def answer_messages(answer: Answer, *, audience: Audience) -> tuple[OutgoingMessage, ...]:
     """Render an answer as one message, or as several numbered ones; sources and the grey line stand in the last."""
     answer = shortened(answer)
-    if answer.kind is AnswerKind.PASSAGES and answer.passages:
+    passages = answer.kind is AnswerKind.PASSAGES and bool(answer.passages)
+    if passages:
         body, tail = passage_blocks(answer)
         orphans = 0
     else:
         body, tail, orphans = _written(answer)
     remarks = [context(note) for note in _remarks(answer)]
-    blocks = [*body, *tail, *remarks, _grey(answer, orphans, audience)]
+    above = notices([notice(answer) if passages else stand_in(answer), answer.as_of])
+    blocks = [*above, *body, *tail, *remarks, _grey(answer, orphans, audience)]
     return assembling.messages(blocks, summary=_counted(len(answer.sources), "source"))
 
 
@@ -58,7 +61,6 @@ def _grey(answer: Answer, orphans: int, audience: Audience) -> Block:
         effort=answer.effort or answer.model,
         seconds=answer.seconds,
         cost_usd=charged(answer.usage.cost_usd, answer.failed),
-        failed=answer.failed,
         also=(removed,),
         audience=audience,
     )

@@ -74,7 +74,6 @@ def _grey(report: DeepDive, audience: Audience) -> Block:
         "Deep dive",
         seconds=report.seconds,
         cost_usd=report.cost_usd,
-        failed=(),
         also=(removed,),
         audience=audience,
     )

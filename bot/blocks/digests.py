@@ -7,7 +7,7 @@ from uuid import UUID
 
 from bot.blocks import assembling
 from bot.blocks.base import Audience, Block, OutgoingMessage
-from bot.blocks.elements import context, notes, section
+from bot.blocks.elements import context, notes, notices, section
 from bot.blocks.escaping import code, escape, shorten
 from bot.blocks.fallback_text import fallback_text
 from bot.blocks.grey_line import dollars, grey_line
@@ -16,6 +16,7 @@ from bot.blocks.watching import named, title
 from bot.digests.base import Digest, Verb, Why
 from bot.digests.report import Report, since_in_words
 from bot.digests.schedule import moment_in_words
+from perplexity.news.telling import news_stand_in
 
 PREFIX = "digest_"
 """The buttons' actions are this and a verb; their value is the digest's id."""
@@ -36,11 +37,11 @@ def digest_messages(report: Report) -> tuple[OutgoingMessage, ...]:
         report.summary.provider,
         seconds=report.summary.seconds,
         cost_usd=report.summary.cost_usd,
-        failed=report.summary.failed,
         also=_plan(report),
         audience=Audience.CHANNEL,
     )
-    blocks = [_header(report), *_late(report), *entries, *remarks, grey, buttons(report.digest.id)]
+    above = notices([news_stand_in(report.summary)])
+    blocks = [*above, _header(report), *_late(report), *entries, *remarks, grey, buttons(report.digest.id)]
     return assembling.messages(blocks, summary="")
 
 

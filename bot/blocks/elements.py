@@ -66,3 +66,8 @@ def notes(sentences: Iterable[str]) -> Iterator[str]:
     """Yield sentences from outside as mrkdwn, one line each."""
     shown = (shorten(one_line(sentence), 500) for sentence in sentences)
     yield from (escape(sentence) for sentence in shown if sentence)
+
+
+def notices(sentences: Iterable[str]) -> list[Block]:
+    """Return what changes how an answer is to be read, one quiet line each, to be shown above it."""
+    return [context(f":warning: {sentence}") for sentence in notes(sentences)]

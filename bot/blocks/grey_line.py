@@ -1,13 +1,12 @@
-"""The grey line: who answered, how hard it thought, how long, for how much, why not another, who can see it."""
+"""The grey line: who answered, how hard it thought, how long, for how much, who can see it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from bot.blocks.base import Audience, Block
 from bot.blocks.elements import context
 from bot.blocks.escaping import escape, one_line, shorten
-from perplexity.types import Attempt
 
 _LONGEST_ITEM = 200
 
@@ -18,16 +17,14 @@ def grey_line(
     effort: str | None = None,
     seconds: float,
     cost_usd: float | None,
-    failed: Sequence[Attempt],
     also: Iterable[str] = (),
     audience: Audience,
 ) -> Block:
     """Render the facts in one line; `also` are further ones. Unknown facts are left out.
 
-    `cost_usd` is the sum of all charges, including those of the providers that `failed` (`perplexity.costs.charged`).
+    `cost_usd` is the sum of all charges, including those of providers that failed (`perplexity.costs.charged`).
     """
-    why = dict.fromkeys(f"{attempt.provider} {attempt.summary or 'failed'}" for attempt in failed)
-    items = (provider, effort or "", duration(seconds), dollars(cost_usd), *why, *also, audience.value)
+    items = (provider, effort or "", duration(seconds), dollars(cost_usd), *also, audience.value)
     shown = [escape(shorten(one_line(item), _LONGEST_ITEM)) for item in items if item]
     return context(shorten(" · ".join(shown), 2_900))
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from bot.blocks import assembling
 from bot.blocks.base import Audience, Block, OutgoingMessage
-from bot.blocks.elements import LONGEST_TEXT, context, link, notes, section
+from bot.blocks.elements import LONGEST_TEXT, context, link, notes, notices, section
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.grey_line import grey_line
 from bot.blocks.results import said
@@ -16,6 +16,7 @@ from perplexity.addresses import site
 from perplexity.filters import Filters
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
+from perplexity.news.telling import news_stand_in
 from perplexity.types import Source
 
 _SENTENCE = 350
@@ -31,10 +32,10 @@ def news_messages(summary: NewsSummary, *, filters: Filters, audience: Audience)
         summary.provider,
         seconds=summary.seconds,
         cost_usd=summary.cost_usd,
-        failed=summary.failed,
         audience=audience,
     )
-    return assembling.messages([_header(summary, filters), *entries, *remarks, grey], summary="")
+    above = notices([news_stand_in(summary)])
+    return assembling.messages([*above, _header(summary, filters), *entries, *remarks, grey], summary="")
 
 
 def story_block(number: int, story: Story) -> Block:

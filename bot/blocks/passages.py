@@ -1,20 +1,21 @@
-"""Passages as quotes, word for word, under a notice that nobody wrote an answer."""
+"""Passages as quotes, word for word, and the notice that no model wrote an answer."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from bot.blocks.base import Block
-from bot.blocks.elements import LONGEST_TEXT, context
+from bot.blocks.elements import LONGEST_TEXT
 from bot.blocks.escaping import clean
 from bot.blocks.sources import address_of, source_blocks
-from perplexity.types import Answer, Attempt, Passage, Source
+from perplexity.stand_in import NO_MODEL, stand_in
+from perplexity.types import Answer, Passage, Source
 
 _WHAT = "so these are the passages that fit best, word for word."
 
 
 def passage_blocks(answer: Answer) -> tuple[list[Block], list[Block]]:
-    """Return notice and quotes, and the sources. Sources are numbered by first use."""
+    """Return quotes, and the sources. Sources are numbered by first use."""
     used = _used(answer.passages, answer.sources)
     numbers = {source.number: place for place, source in enumerate(used, 1)}
     quotes = [
@@ -23,14 +24,12 @@ def passage_blocks(answer: Answer) -> tuple[list[Block], list[Block]]:
         for text in _texts(clean(passage.text))
     ]
     others = [source for source in answer.sources if source.number not in numbers]
-    return [context(notice(answer.failed)), *quotes], source_blocks(used, others)
+    return quotes, source_blocks(used, others)
 
 
-def notice(failed: Sequence[Attempt]) -> str:
-    """Say why there are only passages: no answer model is there, or those that are did not answer."""
-    if not all(attempt.search_only for attempt in failed):
-        return f":warning: No answer model could answer, {_WHAT}"
-    return f":warning: No answer model is configured, {_WHAT}"
+def notice(answer: Answer) -> str:
+    """Return why there are only passages: no answer model is configured, or those that are did not answer."""
+    return stand_in(answer) or f"{NO_MODEL.removesuffix('.')}, {_WHAT}"
 
 
 def _used(passages: Sequence[Passage], sources: Sequence[Source]) -> list[Source]:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from bot.blocks import assembling
 from bot.blocks.base import Audience, Block, OutgoingMessage
-from bot.blocks.elements import context, notes, section
+from bot.blocks.elements import context, notes, notices, section
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.grey_line import grey_line
-from bot.blocks.sources import day, place_and_day, titled
+from bot.blocks.sources import place_and_day, titled
 from perplexity.costs import charged
-from perplexity.filters import Filters
+from perplexity.filters import Filters, in_words
+from perplexity.stand_in import stand_in
 from perplexity.types import Query, SearchResults, Source
 
 _SNIPPET = 350
 _QUERY = 200
 _FILTERS = 600
-_MODES = {"academic": "academic papers", "sec": "SEC filings"}
 
 
 def results_messages(results: SearchResults, *, query: Query, audience: Audience) -> tuple[OutgoingMessage, ...]:
@@ -30,10 +28,9 @@ def results_messages(results: SearchResults, *, query: Query, audience: Audience
         results.provider,
         seconds=results.seconds,
         cost_usd=charged(results.cost_usd, results.failed),
-        failed=results.failed,
         audience=audience,
     )
-    return assembling.messages([*body, *remarks, grey], summary="")
+    return assembling.messages([*notices([stand_in(results)]), *body, *remarks, grey], summary="")
 
 
 def _header(found: int, query: Query) -> Block:
@@ -55,23 +52,4 @@ def _entry(number: int, source: Source) -> Block:
 
 def said(filters: Filters) -> list[str]:
     """Return each filter in words, as mrkdwn."""
-    return [shorten(escape(text), _FILTERS) for text in _said(filters)]
-
-
-def _said(filters: Filters) -> Iterator[str]:
-    if filters.recency:
-        yield f"past {filters.recency}"
-    if filters.after:
-        yield f"after {day(filters.after.isoformat())}"
-    if filters.before:
-        yield f"before {day(filters.before.isoformat())}"
-    if only := [domain for domain in filters.domains if not domain.startswith("-")]:
-        yield f"only {', '.join(only)}"
-    if denied := [domain[1:] for domain in filters.domains if domain.startswith("-")]:
-        yield f"without {', '.join(denied)}"
-    if filters.languages:
-        yield f"language {', '.join(filters.languages)}"
-    if filters.country:
-        yield f"country {filters.country}"
-    if filters.mode in _MODES:
-        yield _MODES[filters.mode]
+    return [shorten(escape(text), _FILTERS) for text in in_words(filters)]

@@ -11,9 +11,9 @@ from bot.blocks.direction import LEFT_TO_RIGHT, runs_right_to_left
 from bot.blocks.elements import context, lines, link
 from bot.blocks.escaping import escape, one_line, shorten
 from perplexity.addresses import linkable, site
+from perplexity.dates import day_in_words
 from perplexity.types import Source
 
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _TITLE = 120
 _ADDRESS = 200
 _ESCAPED_ADDRESS = 2_200
@@ -61,7 +61,7 @@ def day(value: str | None) -> str:
         parsed = date.fromisoformat((value or "").strip()[:10])
     except ValueError:
         return ""
-    return f"{parsed.day} {_MONTHS[parsed.month - 1]} {parsed.year}"
+    return day_in_words(parsed)
 
 
 def _beside(source: Source) -> str:

@@ -9,8 +9,10 @@ from perplexity.agent.web_agent import Toolbox
 from perplexity.costs import charged
 from perplexity.errors import PerplexityError
 from perplexity.filters import Filters
+from perplexity.nothing_found import found_nothing, nothing_found
 from perplexity.providers.base import Provider
 from perplexity.quoting import told
+from perplexity.stand_in import stand_in
 from perplexity.tools.base import Failure, Tool
 from perplexity.types import JSON, Message, Query, Question, Source
 
@@ -53,9 +55,10 @@ def tools_over(provider: Provider) -> Toolbox:
 def _search(provider: Provider, filters: Filters) -> Tool:
     async def found(query: str) -> str:
         results = await provider.search(Query(text=query, filters=filters))
-        return _told(sources=results.results, notes=results.notes, cost_usd=charged(results.cost_usd, results.failed))
+        notes = (*filter(None, [stand_in(results)]), *results.notes)
+        return _told(sources=results.results, notes=notes, cost_usd=charged(results.cost_usd, results.failed))
 
-    return Tool(name=SEARCH, description=_SEARCHES, parameters=_QUERY, handler=_safe(SEARCH, found))
+    return Tool(name=SEARCH, description=_SEARCHES, parameters=_QUERY, handler=_safe(SEARCH, found, filters))
 
 
 def _ask(provider: Provider, filters: Filters) -> Tool:
@@ -63,18 +66,22 @@ def _ask(provider: Provider, filters: Filters) -> Tool:
         messages = (Message(role="user", content=prompt),)
         answer = await provider.answer(Question(messages=messages, reasoning=reasoning, filters=filters))
         cost_usd = charged(answer.usage.cost_usd, answer.failed)
-        return _told(content=told(answer), sources=answer.sources, notes=answer.notes, cost_usd=cost_usd)
+        notes = (*filter(None, [stand_in(answer)]), *answer.notes)
+        return _told(content=told(answer), sources=answer.sources, notes=notes, cost_usd=cost_usd)
 
-    return Tool(name=ASK, description=_ASKS, parameters=_PROMPT, handler=_safe(ASK, answered))
+    return Tool(name=ASK, description=_ASKS, parameters=_PROMPT, handler=_safe(ASK, answered, filters))
 
 
-def _safe(name: str, handler: Callable[..., Awaitable[str]]) -> Callable[..., Awaitable[str]]:
+def _safe(name: str, handler: Callable[..., Awaitable[str]], filters: Filters) -> Callable[..., Awaitable[str]]:
     """Return the handler with a failure told to the model that called."""
 
     async def safe(**arguments: JSON) -> str:
         try:
             return await handler(**arguments)
         except PerplexityError as error:
+            if found_nothing(error):
+                asked = arguments.get("query") or arguments.get("prompt") or ""
+                return Failure(f"[{name}: {nothing_found(asked, filters)}]", cost_usd=error.cost_usd)
             return Failure(f"[{name} failed: {error.message}]", cost_usd=error.cost_usd)
 
     return safe

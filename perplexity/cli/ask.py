@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import time
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from pathlib import Path
 
 from perplexity.citations import format_result
-from perplexity.cli.base import Command, UsageError, World
+from perplexity.cli.base import Command, UsageError, World, or_say
 from perplexity.cli.chain import chain, unset
 from perplexity.cli.data import as_json
 from perplexity.cli.forms import Form, add_forms, form_of
-from perplexity.cli.lines import last_line, remarks
+from perplexity.cli.lines import above, last_line, remarks
 from perplexity.cli.options import add_filters, add_providers, read_filters, read_providers
 from perplexity.cli.plain import answer_text
 from perplexity.cli.printable import on_one_line, printable
 from perplexity.cli.schema import hold, read_schema
 from perplexity.cli.words import read_text
+from perplexity.computing import computed
+from perplexity.freshness import wanted_days, with_as_of
 from perplexity.models import check_schema, resolve
+from perplexity.nothing_found import nothing_found
 from perplexity.queries import checked_messages
-from perplexity.types import Answer, Message, Question
+from perplexity.types import Answer, Attempt, Done, Event, Message, Question
 
 _WRITE_JSON = ("perplexity", "openrouter")
 """The providers whose models keep to a schema; a search engine's passages do not."""
@@ -48,17 +53,19 @@ def run(parsed: argparse.Namespace, world: World) -> None:
     if form is Form.SCREEN and question.schema is None:
         _on_screen(question, parsed, world, order)
         return
-    answer = world.signals.run(_answered(question, world, order))
+    with or_say(nothing_found(question.text, question.filters)):
+        answer = world.signals.run(_answered(question, world, order))
     if question.schema is not None:
         hold(answer, question.schema)
-    said = remarks(answer, unset=unset(world, order))
+    missing = unset(world, order)
+    first, said = above(answer, unset=missing), remarks(answer, unset=missing)
     if question.schema is not None and form in {Form.SCREEN, Form.PLAIN}:
         world.stdout.write(printable(answer.text) + "\n")
-        world.say("\n".join([*said, last_line(answer)]))
+        world.say("\n".join([*first, *said, last_line(answer)]))
     else:
         if form is Form.RAW and answer.notes:
             world.say("\n".join(map(on_one_line, answer.notes)))
-        world.stdout.write(_FORMS[form](answer, said))
+        world.stdout.write(_FORMS[form](answer, said, first))
 
 
 def _question(parsed: argparse.Namespace, world: World) -> Question:
@@ -83,29 +90,58 @@ def _question(parsed: argparse.Namespace, world: World) -> Question:
 
 async def _answered(question: Question, world: World, order: tuple[str, ...]) -> Answer:
     async with chain(world, order) as provider:
-        return await provider.answer(question)
+        return await computed(with_as_of, await provider.answer(question), question, now=time.time())
 
 
 def _on_screen(question: Question, parsed: argparse.Namespace, world: World, order: tuple[str, ...]) -> None:
     from perplexity.cli.screen import Screen
 
+    missing = unset(world, order)
+    turn: tuple[str, Sequence[Attempt]] = ("", ())
+
+    def on_turn(name: str, failed: Sequence[Attempt]) -> None:
+        nonlocal turn
+        turn = (name, failed)
+
+    def first(answer: Answer | None) -> list[str]:
+        if answer is not None:
+            return above(answer, unset=missing)
+        name, failed = turn
+        return above(Answer(text="", sources=(), provider=name, failed=tuple(failed)), unset=missing)
+
     async def followed() -> Answer:
-        async with chain(world, order) as provider:
-            return await screen.follow(provider.stream(question))
+        async with chain(world, order, on_turn=on_turn) as provider:
+            # Only the whole text says which sources are cited, and the line about their age comes first.
+            held = wanted_days(question.text, question.filters.recency) is not None
+            return await screen.follow(_with_as_of(provider.stream(question), question), above=first, hold=held)
 
     screen = Screen(world.stdout, color=not parsed.no_color)
-    answer = world.signals.run(followed())
-    screen.below(answer, remarks(answer, unset=unset(world, order)))
+    with or_say(nothing_found(question.text, question.filters)):
+        answer = world.signals.run(followed())
+    screen.below(answer, remarks(answer, unset=missing))
 
 
-def _raw(answer: Answer, _: list[str]) -> str:
-    return printable(format_result(answer)) + "\n"
+async def _with_as_of(events: AsyncGenerator[Event, None], question: Question) -> AsyncGenerator[Event, None]:
+    async with aclosing(events):
+        async for event in events:
+            if isinstance(event, Done):
+                yield Done(answer=await computed(with_as_of, event.answer, question, now=time.time()))
+            else:
+                yield event
 
 
-def _json(answer: Answer, _: list[str]) -> str:
+def _raw(answer: Answer, _: Sequence[str], first: Sequence[str]) -> str:
+    return "\n\n".join(filter(None, (" ".join(first), printable(format_result(answer))))) + "\n"
+
+
+def _json(answer: Answer, _: Sequence[str], __: Sequence[str]) -> str:
     return as_json(answer)
 
 
-_FORMS: dict[Form, Callable[[Answer, list[str]], str]] = {Form.PLAIN: answer_text, Form.JSON: _json, Form.RAW: _raw}
+_FORMS: dict[Form, Callable[[Answer, Sequence[str], Sequence[str]], str]] = {
+    Form.PLAIN: answer_text,
+    Form.JSON: _json,
+    Form.RAW: _raw,
+}
 
 ASK = Command(name="ask", summary="answer a question from the web, with sources", add=add, run=run)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TextIO
 
 from perplexity.cli.signals import Signals
+from perplexity.errors import PerplexityError
+from perplexity.nothing_found import found_nothing
 
 WELL, FAILED, WRONG_USE, PIPE_CLOSED = 0, 1, 2, 141
 """The exit codes; the last is what a shell gives a program that SIGPIPE ended. `Signals.code` is for other signals."""
@@ -81,3 +83,14 @@ class UsageError(Exception):
 
 class Failure(Exception):
     """What came is not what was asked for; its text is one line that says why."""
+
+
+@contextmanager
+def or_say(nothing: str) -> Iterator[None]:
+    """Raise Failure with this sentence for an error that only says that nothing was found."""
+    try:
+        yield
+    except PerplexityError as error:
+        if not found_nothing(error):
+            raise
+        raise Failure(nothing) from None

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from perplexity.cli.base import Failure, UsageError, World
 from perplexity.cli.lines import unset_variable
 from perplexity.errors import AllProvidersFailed, InvalidRequest
-from perplexity.fallback import Fallback
+from perplexity.fallback import Fallback, OnTurn
 from perplexity.providers import PROVIDERS, configured, opened
 from perplexity.providers.setup import Setup
 from perplexity.tools.access import VARIABLES, setup_from
@@ -18,15 +18,16 @@ _SECRET = re.compile(r"[^/@]*@|[?#].*")
 
 
 @asynccontextmanager
-async def chain(world: World, order: Sequence[str] = ()) -> AsyncIterator[Fallback]:
+async def chain(world: World, order: Sequence[str] = (), *, on_turn: OnTurn | None = None) -> AsyncIterator[Fallback]:
     """Give the chain, in this order or the usual one, and close its connections at the end.
 
+    `on_turn` is as for `Fallback`.
     Raises UsageError or InvalidRequest for a variable that cannot be right, and Failure where nobody can be asked.
     """
     setup = checked_setup(world, order)
     async with opened(setup, order=order) as providers:
         try:
-            yield Fallback(providers)
+            yield Fallback(providers, on_turn=on_turn)
         except AllProvidersFailed as error:
             if error.attempts:
                 raise

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 
 from perplexity.citations import format_result
-from perplexity.cli.base import Command, World
+from perplexity.cli.base import Command, World, or_say
 from perplexity.cli.data import as_json
 from perplexity.cli.forms import Form, add_forms, form_of
 from perplexity.cli.options import add_providers, read_providers
@@ -14,6 +14,7 @@ from perplexity.cli.printable import on_one_line, printable
 from perplexity.cli.words import read_text
 from perplexity.news.deepdive_report import whole
 from perplexity.news.deepdive_types import DeepDive, NoStore, Stage, Update
+from perplexity.nothing_found import nothing_found
 from perplexity.queries import parse_query
 from perplexity.tools.diving import opened_diver
 from perplexity.tools.news_deepdive import as_answer
@@ -36,7 +37,8 @@ def run(parsed: argparse.Namespace, world: World) -> None:
     """Dive, say on stderr how far it has come, and write the report. Raises UsageError or PerplexityError."""
     order = read_providers(parsed)
     topic = parse_query(read_text(parsed.topic, world.stdin, wanted="topic"))
-    report = asyncio.run(_dive(topic, world, order))
+    with or_say(nothing_found(topic)):
+        report = asyncio.run(_dive(topic, world, order))
     form = form_of(parsed, world)
     if form is Form.SCREEN:
         from perplexity.cli.screen import Screen

@@ -1,12 +1,12 @@
-"""The lines that stand below an answer and below results, in either form: who served, and why it was not the first."""
+"""The lines around an answer or results, in either form: above, who stands in and how old it is; below, who served."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from perplexity.advice import reasons
 from perplexity.cli.printable import on_one_line
 from perplexity.costs import charged
+from perplexity.stand_in import stand_in
 from perplexity.tools.access import VARIABLES
 from perplexity.types import Answer, AnswerKind, SearchResults
 
@@ -14,14 +14,17 @@ PASSAGES = "No model wrote this: these are passages of the pages, word for word.
 """Said of an answer by a provider that can only search."""
 
 
+def above(reply: Answer | SearchResults, *, unset: str = "") -> list[str]:
+    """Return what changes how a reply is to be read; `unset` is the variable whose lack kept the first provider out."""
+    as_of = reply.as_of if isinstance(reply, Answer) else ""
+    return [on_one_line(line) for line in (stand_in(reply, unset=unset), as_of) if line]
+
+
 def remarks(reply: Answer | SearchResults, *, unset: str = "") -> list[str]:
-    """Return what whoever asked should know; `unset` is the variable whose lack kept the first provider out."""
-    passages = [PASSAGES] if isinstance(reply, Answer) and reply.kind is AnswerKind.PASSAGES else []
+    """Return what else whoever asked should know."""
+    passages = isinstance(reply, Answer) and reply.kind is AnswerKind.PASSAGES and not (reply.failed or unset)
     cut = [f"The answer is incomplete ({reply.incomplete})."] if isinstance(reply, Answer) and reply.incomplete else []
-    why = [f"{unset} is not set"] if unset else []
-    why += [reasons(reply.failed)] if reply.failed else []
-    instead = [f"{reply.provider} served, because {'; '.join(why)}."] if why else []
-    return [on_one_line(line) for line in (*passages, *cut, *reply.notes, *instead)]
+    return [on_one_line(line) for line in (*([PASSAGES] if passages else []), *cut, *reply.notes)]
 
 
 def last_line(reply: Answer | SearchResults) -> str:

@@ -7,20 +7,21 @@ import asyncio
 from datetime import UTC, datetime
 
 from perplexity.citations import format_result
-from perplexity.cli.base import Command, World
+from perplexity.cli.base import Command, World, or_say
 from perplexity.cli.chain import chain, unset
 from perplexity.cli.data import as_json
 from perplexity.cli.forms import Form, add_forms, form_of
 from perplexity.cli.lines import remarks
 from perplexity.cli.options import add_filters, add_providers, read_filters, read_providers
 from perplexity.cli.plain import results_text
-from perplexity.cli.printable import printable
+from perplexity.cli.printable import on_one_line, printable
 from perplexity.costs import unpriced
 from perplexity.filters import Filters
 from perplexity.news.categories import CATEGORIES, category
 from perplexity.news.stories import Story
-from perplexity.news.summary import NewsSummary, news_summary
-from perplexity.news.telling import also, as_answer, made_at
+from perplexity.news.summary import NewsSummary, news_summary, of_the_day
+from perplexity.news.telling import also, as_answer, made_at, news_stand_in
+from perplexity.nothing_found import no_news_found
 from perplexity.types import SearchResults, Source
 
 
@@ -38,16 +39,23 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(parsed: argparse.Namespace, world: World) -> None:
     """Find the news and write the stories. Raises UsageError or PerplexityError."""
     filters, order, kind = read_filters(parsed), read_providers(parsed), category(parsed.category)
-    summary = asyncio.run(_found(kind, " ".join(parsed.topic), filters, world=world, order=order))
-    results = as_results(summary)
-    said = [_headed(summary), *remarks(results, unset=unset(world, order))]
+    topic = " ".join(parsed.topic)
+    with or_say(no_news_found(kind, topic, of_the_day(filters))):
+        summary = asyncio.run(_found(kind, topic, filters, world=world, order=order))
+    results, missing = as_results(summary), unset(world, order)
+    first = [on_one_line(line) for line in filter(None, [news_stand_in(summary, unset=missing)])]
+    said = [_headed(summary), *remarks(results, unset=missing)]
     form = form_of(parsed, world)
     if form is Form.SCREEN:
         from perplexity.cli.screen import Screen
 
-        Screen(world.stdout, color=not parsed.no_color).results(results, said)
+        screen = Screen(world.stdout, color=not parsed.no_color)
+        screen.head(first)
+        screen.results(results, said)
+    elif form is Form.PLAIN:
+        world.stdout.write(results_text(results, said, first))
     else:
-        world.stdout.write(_written(summary, results, said, form=form))
+        world.stdout.write(as_json(summary) if form is Form.JSON else _raw(summary, first))
 
 
 async def _found(kind: str, topic: str, filters: Filters, *, world: World, order: tuple[str, ...]) -> NewsSummary:
@@ -55,12 +63,9 @@ async def _found(kind: str, topic: str, filters: Filters, *, world: World, order
         return await news_summary(provider, category=kind, topic=topic, filters=filters, now=datetime.now(UTC))
 
 
-def _written(summary: NewsSummary, results: SearchResults, said: list[str], *, form: Form) -> str:
-    if form is Form.JSON:
-        return as_json(summary)
-    if form is Form.RAW:
-        return printable(f"{format_result(as_answer(summary))}\n\nAs of {made_at(summary)}.\n")
-    return results_text(results, said)
+def _raw(summary: NewsSummary, first: list[str]) -> str:
+    told = printable(f"{format_result(as_answer(summary))}\n\nAs of {made_at(summary)}.\n")
+    return "\n\n".join(filter(None, (" ".join(first), told)))
 
 
 def as_results(summary: NewsSummary) -> SearchResults:

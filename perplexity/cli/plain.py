@@ -11,19 +11,25 @@ from perplexity.quoting import told
 from perplexity.types import Answer, AnswerKind, SearchResults, Source
 
 
-def answer_text(answer: Answer, remarks: Sequence[str]) -> str:
-    """Return the answer as Markdown, its sources numbered as its markers are, and who served."""
+def answer_text(answer: Answer, remarks: Sequence[str], above: Sequence[str] = ()) -> str:
+    """Return the lines `above`, the answer as Markdown, its sources numbered as its markers are, and who served."""
     text, listed, others = shown(answer)
     sources = [f"{number}. {_titled(source)}" for number, source in enumerate(listed, 1)]
     more = [f"({others} more were read.)"] if others else []
-    parts = [printable(text), "\n".join(["Sources:", *sources, *more]) if listed else "", *remarks, last_line(answer)]
+    listing = "\n".join(["Sources:", *sources, *more]) if listed else ""
+    parts = [*above, printable(text), listing, *remarks, last_line(answer)]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def results_text(results: SearchResults, remarks: Sequence[str]) -> str:
-    """Return the pages, each with its number, title, address and what it says, and who served."""
+def results_text(
+    results: SearchResults, remarks: Sequence[str], above: Sequence[str] = (), *, nothing: str = "No pages were found."
+) -> str:
+    """Return the lines `above`, the pages, each with its number, title, address and what it says, and who served.
+
+    `nothing` stands in for the pages if there are none.
+    """
     pages = ["\n".join(_page(number, source)) for number, source in enumerate(results.results, 1)]
-    return "\n\n".join([*(pages or ["No pages were found."]), *remarks, last_line(results)]) + "\n"
+    return "\n\n".join([*above, *(pages or [nothing]), *remarks, last_line(results)]) + "\n"
 
 
 def shown(answer: Answer) -> tuple[str, tuple[Source, ...], int]:

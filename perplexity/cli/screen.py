@@ -33,19 +33,40 @@ class Screen:
     def __init__(self, stream: TextIO, *, color: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = Console(file=stream, no_color=None if color else True, highlight=False, emoji=False)
         self._clock = clock
+        self._headed: list[str] = []
 
-    async def follow(self, events: AsyncGenerator[Event, None]) -> Answer:
-        """Show an answer's text while it is made and return the answer. Raises any PerplexityError; what came stays."""
+    async def follow(
+        self,
+        events: AsyncGenerator[Event, None],
+        *,
+        above: Callable[[Answer | None], Sequence[str]],
+        hold: bool = False,
+    ) -> Answer:
+        """Show an answer's text while it is made and return the answer. Raises any PerplexityError; what came stays.
+
+        `above` returns the lines that come first, of the finished answer or, for None, as far as they are known. With
+        `hold` the text is shown when it is finished, because one of these lines may depend on all of it.
+        """
         growing = Growing()
         try:
             with Live(_dim("Searching the web …"), console=self._console, auto_refresh=False, transient=True) as live:
                 async with aclosing(events):
-                    answer = await self._watched(events, growing, live)
+                    answer = await self._watched(events, growing, live, above=None if hold else above)
         except BaseException:
             self._keep(growing)
             raise
+        self.head(above(answer))
         self._finish(answer, growing)
         return answer
+
+    def head(self, lines: Sequence[str]) -> None:
+        """Show the lines that come first, each once."""
+        new = [line for line in lines if line not in self._headed]
+        for line in new:
+            self._console.print(Text(line, style="yellow"))
+        if new:
+            self._console.print()
+        self._headed += new
 
     def below(self, answer: Answer, remarks: Sequence[str]) -> None:
         """Show what stands below an answer: its sources, remarks, and who served."""
@@ -58,10 +79,10 @@ class Screen:
             self._console.print(_dim(f"    {others} more were read."))
         self._end(remarks, last_line(answer), apart=bool(listed))
 
-    def results(self, results: SearchResults, remarks: Sequence[str]) -> None:
-        """Show the pages, and who served."""
+    def results(self, results: SearchResults, remarks: Sequence[str], *, nothing: str = "No pages were found.") -> None:
+        """Show the pages, or `nothing` if there are none, and who served."""
         if not results.results:
-            self._console.print("No pages were found.")
+            self._console.print(Text(nothing))
         for number, source in enumerate(results.results, 1):
             self._source(number, source)
             if snippet := on_one_line(source.snippet):
@@ -69,7 +90,14 @@ class Screen:
             self._console.print()
         self._end(remarks, last_line(results), apart=not results.results)
 
-    async def _watched(self, events: AsyncIterator[Event], growing: Growing, live: Live) -> Answer:
+    async def _watched(
+        self,
+        events: AsyncIterator[Event],
+        growing: Growing,
+        live: Live,
+        *,
+        above: Callable[[None], Sequence[str]] | None,
+    ) -> Answer:
         next_draw = None
         async for event in events:
             if isinstance(event, Done):
@@ -80,8 +108,13 @@ class Screen:
                 growing.sources = event.sources
             elif isinstance(event, TextDelta):
                 growing.add(event.text)
+                if above is None:
+                    live.update(_dim("Writing the answer …"), refresh=True)
+                    continue
                 # A text in one piece is over before it is drawn: it may be passages, which are no Markdown.
                 next_draw = self._clock() + _REDRAWN_SECONDS if next_draw is None else next_draw
+                if self._clock() >= next_draw:
+                    self.head(above(None))
                 next_draw = self._drawn(growing, live, next_draw)
         raise StreamTruncated("the stream ended without its last event")
 

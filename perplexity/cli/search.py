@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 
 from perplexity.citations import format_result
-from perplexity.cli.base import Command, World
+from perplexity.cli.base import Command, World, or_say
 from perplexity.cli.chain import chain, unset
 from perplexity.cli.data import as_json
 from perplexity.cli.forms import Form, add_forms, form_of
-from perplexity.cli.lines import remarks
+from perplexity.cli.lines import above, remarks
 from perplexity.cli.options import add_filters, add_mode, add_providers, read_filters, read_providers
 from perplexity.cli.plain import results_text
 from perplexity.cli.printable import on_one_line, printable
 from perplexity.cli.words import read_text
+from perplexity.nothing_found import nothing_found
 from perplexity.queries import checked_query, parse_results
 from perplexity.quoting import quoted
 from perplexity.types import Answer, Query, SearchResults
@@ -36,17 +37,24 @@ def run(parsed: argparse.Namespace, world: World) -> None:
     count, filters, order = parse_results(parsed.n), read_filters(parsed), read_providers(parsed)
     text = read_text(parsed.query, world.stdin, wanted="query")
     query = checked_query(Query(text=text, filters=filters, max_results=count))
-    results = world.signals.run(_found(query, world, order))
-    said = remarks(results, unset=unset(world, order))
+    nothing = nothing_found(query.text, query.filters)
+    with or_say(nothing):
+        results = world.signals.run(_found(query, world, order))
+    missing = unset(world, order)
+    first, said = above(results, unset=missing), remarks(results, unset=missing)
     form = form_of(parsed, world)
     if form is Form.SCREEN:
         from perplexity.cli.screen import Screen
 
-        Screen(world.stdout, color=not parsed.no_color).results(results, said)
+        screen = Screen(world.stdout, color=not parsed.no_color)
+        screen.head(first)
+        screen.results(results, said, nothing=on_one_line(nothing))
+    elif form is Form.PLAIN:
+        world.stdout.write(results_text(results, said, first, nothing=on_one_line(nothing)))
     else:
         if form is Form.RAW and results.notes:
             world.say("\n".join(map(on_one_line, results.notes)))
-        world.stdout.write(_written(results, said, form))
+        world.stdout.write(as_json(results) if form is Form.JSON else _raw(results, first))
 
 
 async def _found(query: Query, world: World, order: tuple[str, ...]) -> SearchResults:
@@ -54,12 +62,8 @@ async def _found(query: Query, world: World, order: tuple[str, ...]) -> SearchRe
         return await provider.search(query)
 
 
-def _written(results: SearchResults, said: list[str], form: Form) -> str:
-    if form is Form.JSON:
-        return as_json(results)
-    if form is Form.RAW:
-        return printable(format_result(_as_answer(results))) + "\n"
-    return results_text(results, said)
+def _raw(results: SearchResults, first: list[str]) -> str:
+    return "\n\n".join(filter(None, (" ".join(first), printable(format_result(_as_answer(results)))))) + "\n"
 
 
 def _as_answer(results: SearchResults) -> Answer:

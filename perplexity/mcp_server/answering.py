@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 
+from perplexity.computing import computed
 from perplexity.errors import StreamTruncated
 from perplexity.fallback import Fallback
 from perplexity.filters import Filters, parse_country, validate
+from perplexity.freshness import with_as_of
 from perplexity.mcp_server.progress import Progress
 from perplexity.mcp_server.texts import pages_text, response_text
 from perplexity.models import Effort
+from perplexity.nothing_found import nothing_found
 from perplexity.queries import checked_messages
 from perplexity.types import JSON, Answer, Done, Event, Message, Query, Question, SearchQueries, Sources, TextDelta
 
@@ -31,7 +35,7 @@ async def found(arguments: Mapping[str, JSON], chain: Fallback, progress: Progre
         max_tokens_per_page=int(arguments.get("max_tokens_per_page", _TOKENS_PER_PAGE)),
         fast=arguments.get("search_type") == "fast",
     )
-    return pages_text(await chain.search(query))
+    return pages_text(await chain.search(query), query)
 
 
 def responded(effort: Effort) -> Answering:
@@ -48,9 +52,16 @@ def responded(effort: Effort) -> Answering:
             resumable=False,
         )
         async with progress.beating(), aclosing(chain.stream(question)) as events:
-            return response_text(await _watched(events, progress))
+            answer = await _watched(events, progress)
+        return response_text(await computed(with_as_of, answer, question, now=time.time()))
 
     return answering
+
+
+def without_result(arguments: Mapping[str, JSON]) -> str:
+    """Return what to say when nothing was found for a call with these arguments. Raises InvalidRequest."""
+    asked = arguments["query"] if "query" in arguments else arguments["messages"][-1]["content"]
+    return nothing_found(asked, _filters(arguments))
 
 
 async def _watched(events: AsyncIterator[Event], progress: Progress) -> Answer:

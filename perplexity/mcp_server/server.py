@@ -11,8 +11,10 @@ from mcp.server.caching import CacheHint
 from perplexity.advice import advise
 from perplexity.errors import InvalidRequest, PerplexityError
 from perplexity.fallback import Fallback
+from perplexity.mcp_server.answering import without_result
 from perplexity.mcp_server.offers import OFFERS, Offer
 from perplexity.mcp_server.progress import Progress
+from perplexity.nothing_found import found_nothing
 from perplexity.quoting import harmless
 from perplexity.tools.arguments import completed, problems
 from perplexity.types import JSON
@@ -82,7 +84,7 @@ async def _called(offer: Offer, arguments: dict[str, JSON], chain: Fallback, con
     except InvalidRequest as error:
         return _failed(_explained(error))
     except PerplexityError as error:
-        return _failed(advise(error))
+        return _failed(without_result(given) if found_nothing(error) else advise(error))
     return types.CallToolResult(content=[types.TextContent(text=text)], structured_content={offer.field: text})
 
 

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from perplexity.advice import reasons
 from perplexity.citations import without_orphans
+from perplexity.nothing_found import nothing_found
 from perplexity.quoting import harmless, quoted, quoted_address, told
-from perplexity.types import Answer, SearchResults, Source
+from perplexity.stand_in import stand_in
+from perplexity.types import Answer, Query, SearchResults, Source
 
 
-def pages_text(results: SearchResults) -> str:
-    """Return the pages, each with its number, title, address, text and date."""
-    if not results.results:
-        return "\n\n".join(["No pages were found.", *results.notes])
+def pages_text(results: SearchResults, query: Query) -> str:
+    """Return who stands in, if anyone does, and the pages, each with its number, title, address, text and date."""
     pages = [_page(number, source) for number, source in enumerate(results.results, 1)]
-    return harmless("\n\n".join([f"Found {len(pages)} pages:", *pages, *results.notes]))
+    found = [f"Found {len(pages)} pages:", *pages] if pages else [nothing_found(query.text, query.filters)]
+    return harmless("\n\n".join(filter(None, (stand_in(results), *found, *results.notes))))
 
 
 def response_text(answer: Answer) -> str:
-    """Return the answer, remarks on how it came about, and at its end the addresses that its numbers stand for."""
+    """Return the answer, remarks on how it came about, and at its end the addresses that its numbers stand for.
+
+    Who stands in, and that no source is as new as was asked for, comes first.
+    """
     text, _ = without_orphans(told(answer), answer.sources)
-    served = [f"{answer.provider} answered, because {reasons(answer.failed)}."] if answer.failed else []
+    above = [*filter(None, (stand_in(answer), answer.as_of))]
     cut = [f"The answer is incomplete ({answer.incomplete})."] if answer.incomplete else []
     cited = [f"[{source.number}] {quoted_address(source.url)}" for source in answer.sources]
     citations = ["\n".join(["Citations:", *cited])] if cited else []
-    return harmless("\n\n".join([text, *cut, *answer.notes, *served, *citations]))
+    return harmless("\n\n".join([*above, text, *cut, *answer.notes, *citations]))
 
 
 def _page(number: int, source: Source) -> str:

@@ -42,7 +42,10 @@ def counted(moods: Moods) -> str:
 
 def _quiet(finding: Finding, report: DeepDive) -> Finding:
     return replace(
-        finding, text=inert(finding.text, report.sources), notes=tuple(inert_line(note) for note in finding.notes)
+        finding,
+        text=inert(finding.text, report.sources),
+        notes=tuple(inert_line(note) for note in finding.notes),
+        stand_in=inert_line(finding.stand_in),
     )
 
 
@@ -54,6 +57,8 @@ def _listed(source: Source) -> str:
 
 def _section(finding: Finding) -> Iterator[str]:
     yield f"## {finding.stage.heading}"
+    if finding.stand_in:
+        yield f"_{finding.stand_in}_"
     yield f"_{finding.missing}_" if finding.missing else _closed(finding.text.strip("\n"))
     if finding.moods is not None and finding.moods.total:
         yield counted(finding.moods)

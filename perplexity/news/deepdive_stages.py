@@ -12,12 +12,12 @@ from perplexity.costs import charged
 from perplexity.errors import NothingFound, PerplexityError, RunFailed
 from perplexity.lengths import shortened, within
 from perplexity.news import deepdive_prompts as prompts
-from perplexity.news.deepdive_missing import reasons
 from perplexity.news.deepdive_numbering import Numbering
 from perplexity.news.deepdive_passages import quoting
 from perplexity.news.deepdive_types import Finding, Persona, Run, Stage, StageStore
 from perplexity.providers.base import Provider
 from perplexity.social.pulse import Pulse, PulseSource
+from perplexity.stand_in import stand_in
 from perplexity.types import Answer, AnswerKind, Question, Source
 
 log: logging.Logger = logging.getLogger(__name__)
@@ -139,6 +139,7 @@ def _finding(stage: Stage, answer: Answer, *, sources: tuple[Source, ...] = (), 
         text=answer.text,
         sources=sources,
         notes=notes,
+        stand_in=stand_in(answer),
         provider=answer.provider,
         cost_usd=_cost(answer),
     )
@@ -151,12 +152,10 @@ def _cost(answer: Answer) -> float | None:
 
 def _notes(answer: Answer) -> Iterator[str]:
     """Yield what the reader should know of how an answer came about."""
-    if answer.kind is AnswerKind.PASSAGES:
+    if answer.kind is AnswerKind.PASSAGES and not answer.failed:
         yield PASSAGES
     yield from _cut(answer.incomplete)
     yield from answer.notes
-    if answer.failed:
-        yield f"{answer.provider} served, because {reasons(answer.failed)}."
 
 
 def _cut(incomplete: str | None) -> Iterator[str]:

@@ -33,7 +33,8 @@ class Finding:
     """What came of a stage: a text whose markers refer to `sources`, or a sentence on why it is `missing`.
 
     `failed` are those who were tried where it is missing. `moods` are the posts' by number, None where none were
-    counted. `provider` is the display name of who did it, `at` the moment when it was done (ISO 8601).
+    counted. `stand_in` is the line above the text if another provider than the first choice wrote it. `provider` is
+    the display name of who did it, `at` the moment when it was done (ISO 8601).
     """
 
     stage: Stage
@@ -43,6 +44,7 @@ class Finding:
     missing: str | None = None
     failed: tuple[Attempt, ...] = ()
     notes: tuple[str, ...] = ()
+    stand_in: str = ""
     provider: str = ""
     seconds: float = 0.0
     cost_usd: float | None = None
@@ -65,6 +67,7 @@ class Finding:
             missing=text(told.get("missing")) or None,
             failed=tuple(attempt(one) for one in mappings(told.get("failed"))),
             notes=texts(told.get("notes")),
+            stand_in=text(told.get("stand_in")),
             provider=text(told.get("provider")),
             seconds=dollars(told.get("seconds")) or 0.0,
             cost_usd=dollars(told.get("cost_usd")),

@@ -8,6 +8,7 @@ from perplexity.addresses import site
 from perplexity.costs import unpriced
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
+from perplexity.stand_in import stand_in_for
 from perplexity.types import Answer, Source, Usage
 
 
@@ -46,3 +47,8 @@ def _line(story: Story, numbers: dict[str, int]) -> str:
     marks = "".join(f"[{numbers[source.url]}]" for source in (story.source, *story.others))
     sentence = f": {story.sentence}" if story.sentence else ""
     return f"- {story.headline}{day}{sentence} {marks}"
+
+
+def news_stand_in(summary: NewsSummary, *, unset: str = "") -> str:
+    """Return the line to be shown above news of another provider than the first choice, or an empty string."""
+    return stand_in_for(summary.failed, f"this news is from {summary.provider}", unset=unset)

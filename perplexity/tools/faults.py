@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from perplexity.errors import PerplexityError, TimedOut
+from perplexity.errors import AllProvidersFailed, PerplexityError, TimedOut
+from perplexity.nothing_found import found_nothing
+from perplexity.stand_in import reasons_of
 from perplexity.tools.base import Failure
 
 
@@ -15,3 +17,13 @@ def explain(name: str, error: PerplexityError, *, seconds: float) -> Failure:
     else:
         told = f"{error.summary}: {error.message}"
     return Failure(f"[{name} API {told}]", cost_usd=error.cost_usd)
+
+
+def explain_chain(name: str, error: PerplexityError, *, seconds: float, nothing: str) -> Failure:
+    """Return the failure of a tool over the chain; `nothing` is what it says when nothing was found."""
+    if found_nothing(error):
+        return Failure(f"[{name}: {nothing}]", cost_usd=error.cost_usd)
+    if isinstance(error, AllProvidersFailed):
+        why = "; ".join(reasons_of(error.attempts)) or "no service is configured"
+        return Failure(f"[{name} failed: {why}]", cost_usd=error.cost_usd)
+    return explain(name, error, seconds=seconds)

@@ -6,15 +6,15 @@ import os
 from collections.abc import Mapping
 
 from perplexity.citations import format_result
-from perplexity.errors import AllProvidersFailed, PerplexityError
+from perplexity.errors import PerplexityError
 from perplexity.news.deepdive import SECONDS as OF_STAGES
 from perplexity.news.deepdive_report import figures, sections
 from perplexity.news.deepdive_types import DeepDive, NoStore, Stage
 from perplexity.news.diver import Diver
-from perplexity.tools.base import Failure, Tool
+from perplexity.nothing_found import nothing_found
+from perplexity.tools.base import Tool
 from perplexity.tools.diving import opened_diver
-from perplexity.tools.faults import explain
-from perplexity.tools.websearch import reasons
+from perplexity.tools.faults import explain, explain_chain
 from perplexity.types import JSON, Answer
 
 NAME = "news_deepdive"
@@ -38,11 +38,8 @@ def create_news_deepdive_tool(diver: Diver) -> Tool:
         try:
             # Nobody knows the run once this call is over.
             report = await diver.dive(topic, store=NoStore(), on_stage=lambda update: None, resumable=False)
-        except AllProvidersFailed as error:
-            why = reasons(error.attempts) or "no service is configured"
-            return Failure(f"[{NAME} failed: {why}]", cost_usd=error.cost_usd)
         except PerplexityError as error:
-            return explain(NAME, error, seconds=SECONDS)
+            return explain_chain(NAME, error, seconds=SECONDS, nothing=nothing_found(topic))
         return "\n\n".join([format_result(as_answer(report)), *figures(report)])
 
     return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)

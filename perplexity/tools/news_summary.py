@@ -8,16 +8,18 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from perplexity.citations import format_result
-from perplexity.errors import AllProvidersFailed, PerplexityError
+from perplexity.errors import PerplexityError
+from perplexity.filters import Filters
 from perplexity.news.categories import CATEGORIES
-from perplexity.news.summary import news_summary
-from perplexity.news.telling import as_answer, made_at
+from perplexity.news.summary import news_summary, of_the_day
+from perplexity.news.telling import as_answer, made_at, news_stand_in
+from perplexity.nothing_found import no_news_found
 from perplexity.providers import opened
 from perplexity.providers.base import Provider
 from perplexity.tools.access import setup_from
-from perplexity.tools.base import Failure, Tool
-from perplexity.tools.faults import explain
-from perplexity.tools.websearch import chain, reasons
+from perplexity.tools.base import Tool
+from perplexity.tools.faults import explain, explain_chain
+from perplexity.tools.websearch import chain
 from perplexity.types import JSON
 
 NAME = "news_summary"
@@ -50,14 +52,12 @@ def create_news_summary_tool(provider: Provider, *, now: Callable[[], float] = t
         try:
             moment = datetime.fromtimestamp(now(), UTC)
             summary = await news_summary(provider, category=category, topic=topic, now=moment, seconds=SECONDS)
-        except AllProvidersFailed as error:
-            why = reasons(error.attempts) or "no service is configured"
-            return Failure(f"[{NAME} failed: {why}]", cost_usd=error.cost_usd)
         except PerplexityError as error:
-            return explain(NAME, error, seconds=SECONDS)
-        why = reasons(summary.failed)
-        served = f"Found by {summary.provider}{f', because {why}' if why else ''}. As of {made_at(summary)}."
-        return "\n\n".join([format_result(as_answer(summary)), " ".join([served, *summary.notes])])
+            nothing = no_news_found(category, topic, of_the_day(Filters()))
+            return explain_chain(NAME, error, seconds=SECONDS, nothing=nothing)
+        served = f"Found by {summary.provider}. As of {made_at(summary)}."
+        parts = (news_stand_in(summary), format_result(as_answer(summary)), " ".join([served, *summary.notes]))
+        return "\n\n".join(filter(None, parts))
 
     return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)
 

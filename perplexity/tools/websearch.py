@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 
 from perplexity.citations import format_result
+from perplexity.computing import computed
 from perplexity.deadlines import Deadlines
-from perplexity.errors import AllProvidersFailed, PerplexityError
+from perplexity.errors import PerplexityError
 from perplexity.fallback import Fallback
+from perplexity.freshness import with_as_of
+from perplexity.nothing_found import nothing_found
 from perplexity.providers import opened
 from perplexity.providers.base import Provider
 from perplexity.queries import parse_query
+from perplexity.stand_in import stand_in
 from perplexity.tools.access import setup_from
-from perplexity.tools.base import Failure, Tool
-from perplexity.tools.faults import explain
-from perplexity.types import JSON, Answer, AnswerKind, Attempt, Message, Question
+from perplexity.tools.base import Tool
+from perplexity.tools.faults import explain, explain_chain
+from perplexity.types import JSON, Answer, AnswerKind, Message, Question
 
 NAME = "websearch"
 DESCRIPTION = """\
@@ -30,22 +35,22 @@ PARAMETERS: Mapping[str, JSON] = {
 SECONDS = 60.0
 
 
-def create_websearch_tool(provider: Provider) -> Tool:
+def create_websearch_tool(provider: Provider, *, now: Callable[[], float] = time.time) -> Tool:
     """Return the tool; its handler takes `query` and returns an answer, its references and who served it.
 
-    `provider` answers: a `Fallback`, whose own deadlines hold too, or any single one.
+    `provider` answers: a `Fallback`, whose own deadlines hold too, or any single one. `now` gives seconds since 1970.
     """
 
     async def handler(query: str) -> str:
         try:
             message = Message(role="user", content=parse_query(query))
-            answer = await provider.answer(Question(messages=(message,), seconds=SECONDS))
-        except AllProvidersFailed as error:
-            why = reasons(error.attempts) or "no service is configured"
-            return Failure(f"[{NAME} failed: {why}]", cost_usd=error.cost_usd)
+            question = Question(messages=(message,), seconds=SECONDS)
+            answer = await computed(with_as_of, await provider.answer(question), question, now=now())
         except PerplexityError as error:
-            return explain(NAME, error, seconds=SECONDS)
-        return "\n\n".join([format_result(answer), " ".join([served(answer), *answer.notes])])
+            return explain_chain(NAME, error, seconds=SECONDS, nothing=nothing_found(query))
+        above = " ".join(filter(None, (stand_in(answer), answer.as_of)))
+        parts = (above, format_result(answer), " ".join([served(answer), *answer.notes]))
+        return "\n\n".join(filter(None, parts))
 
     return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)
 
@@ -65,15 +70,9 @@ async def _search(query: str) -> str:
 
 
 def served(answer: Answer) -> str:
-    """Return who served, whether a model wrote the text, and why it was not the first choice."""
+    """Return who served, and whether a model wrote the text."""
     what = "Answered by" if answer.kind is AnswerKind.MODEL else "Passages, word for word and by no model, found by"
-    why = reasons(answer.failed)
-    return f"{what} {answer.provider}, because {why}." if why else f"{what} {answer.provider}."
-
-
-def reasons(failed: tuple[Attempt, ...]) -> str:
-    """Return what became of each provider that was asked before."""
-    return "; ".join(f"{attempt.provider} {attempt.summary or 'failed'}" for attempt in failed)
+    return f"{what} {answer.provider}."
 
 
 TOOL = Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=_search)

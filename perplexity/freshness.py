@@ -1,0 +1,223 @@
+"""Whether a question asks for what is new, and whether its answer rests on sources that are. Pure.
+
+The words are English and German. A period that is named ("today", "this week") counts before a word such as "latest",
+which stands for the past week.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from calendar import monthrange
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+
+from perplexity.citations import cite
+from perplexity.dates import MONTHS, day_in_words
+from perplexity.filters import Recency
+from perplexity.types import Answer, AnswerKind, Question, Source
+
+DAYS: dict[Recency, int] = {"hour": 1, "day": 1, "week": 7, "month": 31, "year": 366}
+"""How many days a source may be old for each recency; services date pages by the day."""
+
+UNDATED = "Newest source: undated."
+ZONE_DAYS = 1
+"""A page is dated by its own zone, where it may still be the day before, or already the day after."""
+
+_LATEST_DAYS = 7
+_LONGEST_QUESTION = 4_000
+"""Characters of a question that are read, from each end: what it asks for is at one of them."""
+
+_ISO = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?!\d)", re.ASCII)
+_WRITTEN = re.compile(
+    rf"(?:(?P<before>\d{{1,2}})\.? )?(?P<month>{'|'.join(MONTHS)})[a-z]{{0,6}}\.?"
+    r"(?: (?P<after>\d{1,2}))?,? (?P<year>\d{4})",
+    re.ASCII | re.IGNORECASE,
+)
+_QUOTED = re.compile(r"```.{0,2000}?```|`[^`\n]{1,200}`|[\"“”„«»][^\"“”„«»\n]{1,200}[\"“”„«»]", re.DOTALL)
+_NAME_BEFORE = r"(?:(?:usa|india|psychology|physics|business|russia|europe|medicine|history|chemistry)[ ])"
+_UNITS: dict[str, int] = {
+    **dict.fromkeys(("hour", "hours", "stunde", "stunden", "minute", "minutes", "minuten"), 0),
+    **dict.fromkeys(("day", "days", "tag", "tage", "tagen"), 1),
+    **dict.fromkeys(("week", "weeks", "woche", "wochen"), 7),
+    **dict.fromkeys(("month", "months", "monat", "monate", "monaten", "monats"), 31),
+    **dict.fromkeys(("year", "years", "jahr", "jahre", "jahren", "jahres"), 366),
+}
+_UNIT = "|".join(sorted(_UNITS, key=len, reverse=True))
+_EDGE = r"(?<![\w:/.@#-])"
+_END = r"(?![\w@/]|[:.-]\w)"
+
+_TODAY = re.compile(
+    rf"{_EDGE}(?:today|tonight|this (?:morning|afternoon|evening)|right now|heute|heutig(?:e|en|er|es|em))"
+    rf"(?:['’]s)?{_END}"
+)
+_NOT_TODAY = re.compile(
+    r" ?(?:show\b|(?:['’]s )?(?:world|society|age|standards|youth|teenagers)\b|journal\b|[ -]show\b)"
+)
+_YESTERDAY = re.compile(rf"{_EDGE}(?:yesterday|gestern)(?:['’]s)?{_END}")
+_THIS = re.compile(
+    rf"{_EDGE}(?:this|dies(?:e|er|en|em|es)) (?:(?:past|current|laufende[nrms]?) )?(?P<unit>week|weekend|month|year|"
+    rf"woche|wochenende|monats?|jahre?s?)(?:['’]s)?{_END}"
+)
+_PAST = re.compile(
+    rf"{_EDGE}(?P<which>past|last|letzte[nrms]?|vergangene[nrms]?)"
+    rf" (?:(?P<number>\d{{1,4}}|few|couple of|paar|zwei|drei|two|three) )?(?P<unit>{_UNIT})(?:['’]s)?{_END}"
+    rf"(?! (?:of|before|der|des|vor)\b)"
+)
+_LATEST = re.compile(
+    rf"{_EDGE}(?:latest|newest|most recent|up[ -]to[ -]date|currently|at the moment|as of now|"
+    rf"neu(?:e)?ste[nrms]?|aktuell(?:e|en|er|es|em|ste|sten|ster|stes)?|aktuelles|derzeit(?:ig(?:e|en|er|es|em))?|"
+    rf"momentan(?:e|en|er|es|em)?|zurzeit|gegenwärtig(?:e|en|er|es|em)?|in letzter zeit|tagesaktuell(?:e|en|er|es)?)"
+    rf"{_END}"
+)
+_NOT_LATEST = re.compile(r"(?:\bat(?: the)?|\bno later than the|\bam) $")
+_CURRENT = re.compile(rf"{_EDGE}current{_END}")
+_NOT_CURRENT_BEFORE = re.compile(
+    r"\b(?:electric|electrical|electronic|alternating|direct|eddy|ocean|oceanic|sea|tidal|rip|water|air|gulf|inrush|"
+    r"leakage|circuit|fault|rms|ac|dc|induced|starting|constant|charging|charge|discharge|bias|base|collector|drain|"
+    r"load|phase|peak|ground|measure|measures|measuring|conduct|conducts|carry|carries|surface|marine|stream|jet|"
+    r"humboldt|labrador|strong|higher|lower|high|low|more|less|much|against|of|between|and|or|amps?|persian|"
+    r"convection|stator|rotor|neutral|cold|warm|swift|underwater) $"
+)
+_CURRENT_IS_A_NOUN = re.compile(
+    r" ?(?:$|[?.!,;:)]|(?:in|of|through|is|are|was|flow|flows|flowing|and|or|to|from|at|with|for|between|per|when|than|"
+    r"on|can|does|do|will|would|should|has|have|into|across|as|by|the|a|an|inside|that|which|if|"
+    r"density|densities|transformers?|sources?|sensors?|sensing|limiters?|limiting|dividers?|mirrors?|loops?|clamps?|"
+    r"accounts?|carrying|ratings?|draw|gain|assets?|liabilit(?:y|ies)|ratio|probes?|collectors?|regulators?|"
+    r"conducting|amplifiers?|meters?|measurements?|intensity|affairs program)\b)"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dated:
+    """A source's date as far as it is known: the `first` and the `last` day that it may mean, and how it is shown."""
+
+    first: date
+    last: date
+    shown: str
+
+
+def wanted_days(question: str, recency: Recency | None = None) -> int | None:
+    """Return how old, in days, the sources may be that a question asks for; None if it asks for nothing new."""
+    if recency is not None:
+        return DAYS[recency]
+    text = _readable(question)
+    periods = [*_periods(text)]
+    if periods:
+        return min(periods)
+    return _LATEST_DAYS if _asks_for_latest(text) else None
+
+
+def as_of(question: str, sources: Sequence[Source], *, today: date, recency: Recency | None = None) -> str:
+    """Return "Newest source: 3 May 2026." if the newest source is older than what was asked for; or an empty string.
+
+    `sources` are those that the answer cites. Without a date on any of them the line says so; without a source there
+    is none.
+    """
+    days = wanted_days(question, recency)
+    if days is None or not sources:
+        return ""
+    tomorrow = today + timedelta(days=ZONE_DAYS)
+    # A date in the future is a mistake and says nothing.
+    known = [dated for source in sources if (dated := date_of(source)) is not None and dated.first <= tomorrow]
+    if not known:
+        return UNDATED
+    newest = max(known, key=lambda dated: dated.last)
+    oldest = today - timedelta(days=days + (ZONE_DAYS if days > 1 else 0))
+    return "" if newest.last >= oldest else f"Newest source: {newest.shown}."
+
+
+def with_as_of(answer: Answer, question: Question, *, now: float) -> Answer:
+    """Return the answer with its line, if one is due. `now` is in seconds since 1970.
+
+    It is measured by the sources that the answer cites: all that it lists if it cites none.
+    """
+    recency = question.filters.recency
+    if question.schema is not None or wanted_days(question.text, recency) is None:
+        return answer
+    today = datetime.fromtimestamp(now, UTC).date()
+    return replace(answer, as_of=as_of(question.text, cited_sources(answer), today=today, recency=recency))
+
+
+def cited_sources(answer: Answer) -> tuple[Source, ...]:
+    """Return the sources that an answer's text refers to, or all if it refers to none."""
+    if answer.kind is AnswerKind.PASSAGES and answer.passages:
+        numbers = {passage.source for passage in answer.passages}
+        return tuple(source for source in answer.sources if source.number in numbers) or answer.sources
+    return cite(answer.text, answer.sources).sources or answer.sources
+
+
+def date_of(source: Source) -> Dated | None:
+    """Return when a source was published, or else updated; None if neither can be read."""
+    return next((dated for told in (source.date, source.last_updated) if (dated := _read(told)) is not None), None)
+
+
+def _read(told: str | None) -> Dated | None:
+    """Read a year, a month or a day: "2024", "2024-03", "2024-03-05", "5 March 2024" or "Mar 5, 2024"."""
+    told = (told or "").strip()[:40]
+    try:
+        if iso := _ISO.match(told):
+            year, month, day = (int(part) if part else None for part in iso.groups())
+        elif written := _WRITTEN.match(told):
+            year, month = int(written["year"]), MONTHS.index(written["month"].title()) + 1
+            day = int(written["before"] or written["after"] or 0) or None
+        else:
+            return None
+        return _dated(year or 0, month, day)
+    except ValueError:
+        return None
+
+
+def _dated(year: int, month: int | None, day: int | None) -> Dated:
+    """Return the span of days. Raises ValueError for a date that does not exist."""
+    if month is None:
+        return Dated(first=date(year, 1, 1), last=date(year, 12, 31), shown=str(year))
+    first = date(year, month, day or 1)
+    if day is None:
+        last = date(year, month, monthrange(year, month)[1])
+        return Dated(first=first, last=last, shown=f"{MONTHS[month - 1]} {year}")
+    return Dated(first=first, last=first, shown=day_in_words(first))
+
+
+def _readable(question: str) -> str:
+    if len(question) > 2 * _LONGEST_QUESTION:
+        question = f"{question[:_LONGEST_QUESTION]} {question[-_LONGEST_QUESTION:]}"
+    return " ".join(unicodedata.normalize("NFC", _QUOTED.sub(" ", question)).split()).casefold()
+
+
+def _periods(text: str) -> Iterator[int]:
+    for match in _TODAY.finditer(text):
+        before, after = text[max(0, match.start() - 20) : match.start()], text[match.end() : match.end() + 20]
+        if not (re.search(rf"\b{_NAME_BEFORE}$", before) or _NOT_TODAY.match(after)):
+            yield 1
+    for _ in _YESTERDAY.finditer(text):
+        yield 2
+    for match in _THIS.finditer(text):
+        unit = match["unit"].removesuffix("end") if match["unit"] in ("weekend", "wochenende") else match["unit"]
+        yield _UNITS[unit]
+    for match in _PAST.finditer(text):
+        yield _of_past(match)
+
+
+def _of_past(match: re.Match[str]) -> int:
+    """Return the days of "past week" (7), "last week" (the one before this: 14) and "last 3 weeks" (21)."""
+    unit, number = match["unit"], match["number"]
+    if unit.startswith("minute"):
+        return 1
+    days = _UNITS[unit]
+    if number is None:
+        return max(1, days if match["which"] == "past" else 2 * days)
+    count = int(number) if number.isdecimal() else {"two": 2, "zwei": 2}.get(number, 3)
+    return max(1, min(36_600, days * count if days else -(-count // 24)))
+
+
+def _asks_for_latest(text: str) -> bool:
+    for match in _LATEST.finditer(text):
+        if not _NOT_LATEST.search(text[max(0, match.start() - 20) : match.start()]):
+            return True
+    for match in _CURRENT.finditer(text):
+        before, after = text[max(0, match.start() - 20) : match.start()], text[match.end() : match.end() + 20]
+        if not (_NOT_CURRENT_BEFORE.search(before) or _CURRENT_IS_A_NOUN.match(after)):
+            return True
+    return False
