@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from slack_sdk.web.async_client import AsyncWebClient
@@ -102,7 +102,8 @@ class Admission:
             return None
         if verdict is None:
             log.warning("asker.unknown", extra=row.ids)
-            return Outcome(messages=(notice_message(UNSURE),), state="failed", error="AskerUnknown")
+            unsure = replace(notice_message(UNSURE), private=True)
+            return Outcome(messages=(unsure,), state="failed", error="AskerUnknown")
         log.info("asker.refused", extra=row.ids | {"surface": row.surface})
         if row.surface == "mention":
             await self._tell_in_thread(row)

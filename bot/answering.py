@@ -125,6 +125,8 @@ class Answering:
         delivered = await self.delivery.deliver(row, audience=audience)
         if delivered and leaves_a_line(row, audience):
             await self.announcing.tidy(row)
+        if delivered and row.surface == "mention" and any(message.private for message in row.messages or ()):
+            await self.announcing.remove_searching(row)
         await self._settle(row, row.outcome or "failed" if delivered else "expired")
 
     async def _settle(self, row: QuestionRow, state: str) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from bot.errors import AgentNotSetUp, NoKey
 from perplexity.errors import AllProvidersFailed, InvalidRequest, NothingFound, PerplexityError, TimedOut
+from perplexity.nothing_found import found_nothing
 
 IN_TIME = "Sorry, no search service answered in time. Your question is kept."
 AT_ALL = "Sorry, no search service could answer this just now. Your question is kept."
@@ -12,8 +15,10 @@ NONE_CONFIGURED = "Sorry, no search service is configured. Your question is kept
 NO_AGENT = "Sorry, there is no agent here yet: please ask the app's admin to set one up. It works without `--agent`."
 
 
-def sentence_for(error: PerplexityError) -> str:
-    """Say what happened in one sentence of mrkdwn, not escaped yet."""
+def sentence_for(error: PerplexityError, *, nothing: str = NOTHING) -> str:
+    """Return what happened as mrkdwn, not escaped yet; `nothing` is what to say if nothing was found."""
+    if found_nothing(error):
+        return " ".join([nothing, *_reasons(error)])
     if isinstance(error, InvalidRequest):
         return _refused(error)
     if isinstance(error, NoKey):
@@ -25,17 +30,34 @@ def sentence_for(error: PerplexityError) -> str:
     return IN_TIME if isinstance(error, TimedOut) else AT_ALL
 
 
+def is_refusal(error: PerplexityError) -> bool:
+    """Return whether a request was refused, which only its asker should read."""
+    return isinstance(error, (InvalidRequest, AgentNotSetUp))
+
+
+def may_succeed_again(error: PerplexityError) -> bool:
+    """Return whether asking the same again may help: not if nothing was found, and that was paid for.
+
+    A service without a key finds nothing also when it refuses to search, and costs nothing.
+    """
+    return not (isinstance(error, NothingFound) or (found_nothing(error) and error.cost_usd))
+
+
 def _nobody(error: AllProvidersFailed) -> str:
     if not error.attempts:
         return NONE_CONFIGURED
     kinds = {attempt.error_class for attempt in error.attempts}
     if kinds == {TimedOut.__name__}:
         return IN_TIME
-    if kinds == {NothingFound.__name__}:
-        why = (one for one in error.attempts if one.summary not in (None, NothingFound.summary))
-        return " ".join([NOTHING, *(f"{one.provider} {one.summary}." for one in why)])
     refused = [one for one in error.attempts if one.error_class == InvalidRequest.__name__ and one.summary]
     return " ".join([AT_ALL, *(f"{one.provider} {one.summary}." for one in refused)])
+
+
+def _reasons(error: PerplexityError) -> Iterator[str]:
+    """Yield what providers say about why they found nothing, such as that all pages were outside the domains."""
+    for attempt in error.attempts if isinstance(error, AllProvidersFailed) else ():
+        if attempt.summary not in (None, NothingFound.summary):
+            yield f"{attempt.provider} {attempt.summary}."
 
 
 def _refused(error: InvalidRequest) -> str:

@@ -11,14 +11,14 @@ from uuid import UUID
 
 from bot.agent import NOBODY, Agent
 from bot.blocks.base import Audience
-from bot.blocks.failure import failure_message
+from bot.blocks.failure import WayOn, failure_message
 from bot.commands.base import Command, Office, Work, never
 from bot.commands.deepdive import Dived
 from bot.commands.progress import Progress
 from bot.commands.threads import BY_MENTION, DIRECTLY, notice
 from bot.delivery.deliver import Superseded
 from bot.digests.report import Report
-from bot.failures import sentence_for
+from bot.failures import is_refusal, may_succeed_again, sentence_for
 from bot.storage.patience import AWAY, Patience
 from bot.storage.questions import OPEN, Outcome, QuestionRow, Questions
 from perplexity.computing import computed
@@ -27,6 +27,7 @@ from perplexity.errors import AllProvidersFailed, PerplexityError, Withdrawn
 from perplexity.news.deepdive_types import NoStore, StageStore
 from perplexity.news.diver import Diver
 from perplexity.news.summary import NewsSummary
+from perplexity.nothing_found import found_nothing
 from perplexity.providers.base import Provider
 from perplexity.types import Answer, Attempt, SearchResults
 
@@ -85,13 +86,32 @@ class Working:
             if await self._still_ours(row):
                 self.end_runs(row.id)
             failed = self._failed(
-                row, sentence_for(error), error=type(error).__name__, seconds=self.clock() - started, tried=tried
+                row,
+                self._sentence(row, error),
+                error=type(error).__name__,
+                seconds=self.clock() - started,
+                tried=tried,
+                way_on=self._way_on(row, error),
+                private=is_refusal(error),
             )
             return replace(failed, cost_usd=error.cost_usd)
         except Exception as error:
             log.exception("question.broke", extra=row.ids)
             self.end_runs(row.id)
             return self._failed(row, BROKE, error=type(error).__name__, seconds=self.clock() - started)
+
+    def _sentence(self, row: QuestionRow, error: PerplexityError) -> str:
+        command = self.commands[row.command]
+        if command.nothing_found is None or not found_nothing(error):
+            return sentence_for(error)
+        return sentence_for(error, nothing=command.nothing_found(command.parse(row.text)))
+
+    def _way_on(self, row: QuestionRow, error: PerplexityError) -> WayOn | None:
+        """Return the button below a failure: one that may help, or none."""
+        wider = self.commands[row.command].past_week
+        if wider is not None and found_nothing(error) and wider(row.text) is not None:
+            return "past_week"
+        return "retry" if may_succeed_again(error) else None
 
     def audience(self, row: QuestionRow) -> Audience:
         """Return who may see it by a response_url: a failure is the asker's alone, an answer goes where asked."""
@@ -159,14 +179,28 @@ class Working:
         return found is not None and (found.attempt, found.state in OPEN) == (row.attempt, True)
 
     def _failed(
-        self, row: QuestionRow, sentence: str, *, error: str, seconds: float | None, tried: tuple[Attempt, ...] = ()
+        self,
+        row: QuestionRow,
+        sentence: str,
+        *,
+        error: str,
+        seconds: float | None,
+        tried: tuple[Attempt, ...] = (),
+        way_on: WayOn | None = "retry",
+        private: bool = False,
     ) -> Outcome:
         command = self.commands[row.command]
         if command.failed is not None:
             message = command.failed(command.parse(row.text), sentence, row.reference)
         else:
             message = failure_message(
-                sentence, reference=row.reference, question_id=str(row.id), tried=tried, seconds=seconds
+                sentence,
+                reference=row.reference,
+                question_id=str(row.id),
+                tried=tried,
+                seconds=seconds,
+                way_on=way_on,
+                private=private,
             )
         return Outcome(messages=(message,), state="failed", seconds=seconds, error=error)
 

@@ -112,7 +112,8 @@ def wanted_days(question: str, recency: Recency | None = None) -> int | None:
 def as_of(question: str, sources: Sequence[Source], *, today: date, recency: Recency | None = None) -> str:
     """Return "Newest source: 3 May 2026." if the newest source is older than what was asked for; or an empty string.
 
-    `sources` are those that the answer cites. Without a date on any of them the line says so; without a source there
+    `sources` are those that the answer cites. They count by their own date, which is shown with them, not by when a
+    service says that it last saw a change. Without a date on any of them the line says so; without a source there
     is none.
     """
     days = wanted_days(question, recency)
@@ -120,7 +121,7 @@ def as_of(question: str, sources: Sequence[Source], *, today: date, recency: Rec
         return ""
     tomorrow = today + timedelta(days=ZONE_DAYS)
     # A date in the future is a mistake and says nothing.
-    known = [dated for source in sources if (dated := date_of(source)) is not None and dated.first <= tomorrow]
+    known = [dated for source in sources if (dated := _read(source.date)) is not None and dated.first <= tomorrow]
     if not known:
         return UNDATED
     newest = max(known, key=lambda dated: dated.last)
@@ -146,11 +147,6 @@ def cited_sources(answer: Answer) -> tuple[Source, ...]:
         numbers = {passage.source for passage in answer.passages}
         return tuple(source for source in answer.sources if source.number in numbers) or answer.sources
     return cite(answer.text, answer.sources).sources or answer.sources
-
-
-def date_of(source: Source) -> Dated | None:
-    """Return when a source was published, or else updated; None if neither can be read."""
-    return next((dated for told in (source.date, source.last_updated) if (dated := _read(told)) is not None), None)
 
 
 def _read(told: str | None) -> Dated | None:

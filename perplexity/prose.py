@@ -20,7 +20,6 @@ from markdown_it.rules_block import table as _is_table
 from markdown_it.token import Token
 
 
-
 def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Take a table as one token without its cells: a short text can have millions, most of them empty.
 

@@ -19,7 +19,11 @@ class Audience(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class OutgoingMessage:
-    """One Slack message. `text` is what screen readers and notifications read, so it is never empty."""
+    """One Slack message. `text` is what screen readers and notifications read, so it is never empty.
+
+    A `private` one is for the asker only, even if the question was asked where others read it.
+    """
 
     text: str
     blocks: tuple[Block, ...] = ()
+    private: bool = False

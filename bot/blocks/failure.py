@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from bot.blocks.base import OutgoingMessage
 from bot.blocks.elements import button, context, section
 from bot.blocks.escaping import code, escape, shorten
 from bot.blocks.grey_line import duration
 from perplexity.types import Attempt
+
+WayOn = Literal["retry", "past_week"]
+"""The action of the button below a failure."""
+
+_LABELS: Mapping[WayOn, str] = {"retry": "Try again", "past_week": "Past week"}
 
 
 def failure_message(
@@ -18,15 +24,18 @@ def failure_message(
     question_id: str,
     tried: Sequence[Attempt] = (),
     seconds: float | None = None,
+    way_on: WayOn | None = "retry",
+    private: bool = False,
 ) -> OutgoingMessage:
-    """Render a failure with a working "Try again". `sentence` is mrkdwn that is not escaped yet."""
+    """Render a failure. `sentence` is mrkdwn that is not escaped yet; `way_on` is the button, None for no button."""
     shown = escape(shorten(sentence, 1_000))
     names = list(dict.fromkeys(attempt.provider for attempt in tried))
     tries = f"tried {escape(', '.join(names))}" if names else ""
     took = f"in {_whole(seconds)}" if names and seconds is not None else ""
     grey = " · ".join(filter(None, (f"Reference {code(reference)}", f"{tries} {took}".strip())))
-    blocks = (section(shown), button("Try again", action_id="retry", value=question_id), context(grey))
-    return OutgoingMessage(text=f"{shown} Reference {code(reference)}", blocks=blocks)
+    buttons = [button(_LABELS[way_on], action_id=way_on, value=question_id)] if way_on else []
+    blocks = (section(shown), *buttons, context(grey))
+    return OutgoingMessage(text=f"{shown} Reference {code(reference)}", blocks=blocks, private=private)
 
 
 def _whole(seconds: float) -> str:

@@ -19,6 +19,7 @@ def seal(message: OutgoingMessage) -> OutgoingMessage:
     return OutgoingMessage(
         text=_unmentioning(message.text) or "…",
         blocks=tuple(_sealed_block(block) for block in message.blocks),
+        private=message.private,
     )
 
 

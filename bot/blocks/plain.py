@@ -13,4 +13,4 @@ def plain(message: OutgoingMessage) -> OutgoingMessage:
     (https://docs.slack.dev/reference/methods/chat.postMessage); a message's blocks hold far less.
     """
     said = "\n\n".join(filter(None, (words(block, links=True) for block in message.blocks)))
-    return OutgoingMessage(text=said or message.text)
+    return OutgoingMessage(text=said or message.text, private=message.private)

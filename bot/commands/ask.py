@@ -11,7 +11,10 @@ from bot.commands.filters import FILTERS, PUBLIC, audience, read_filters, usage_
 from bot.commands.hints import quoted
 from bot.commands.options import Grammar, parse_options
 from bot.errors import UsageError
+from perplexity.computing import computed
+from perplexity.freshness import with_as_of
 from perplexity.models import resolve
+from perplexity.nothing_found import nothing_found
 from perplexity.queries import LONGEST_PROMPT, checked_messages
 from perplexity.types import Answer, Message, Question
 
@@ -68,10 +71,17 @@ def _contradict(one: Option, other: Option, why: str) -> str:
 async def answer(request: AskRequest, work: Work) -> Answer:
     """Ask; a background run that was paid for already is resumed. Raises PerplexityError."""
     if request.agent:
-        return await work.agent.answer(request.question)
-    return await work.provider.answer(
-        replace(request.question, run_id=work.run_id, on_run=work.on_run, wanted=work.wanted)
-    )
+        reply = await work.agent.answer(request.question)
+    else:
+        reply = await work.provider.answer(
+            replace(request.question, run_id=work.run_id, on_run=work.on_run, wanted=work.wanted)
+        )
+    return await computed(with_as_of, reply, request.question, now=work.now())
+
+
+def nothing(request: AskRequest) -> str:
+    """Return what to say when nothing was found."""
+    return nothing_found(request.question.text, request.question.filters)
 
 
 def who_sees(request: AskRequest) -> Audience:
@@ -100,4 +110,5 @@ ASK = Command(
     audience=who_sees,
     answer=answer,
     render=render,
+    nothing_found=nothing,
 )

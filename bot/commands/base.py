@@ -91,7 +91,8 @@ class Command(Generic[Request, Reply]):
     name, `examples` are pairs of arguments and what they do. `parse` is pure and raises `UsageError`; the worker calls
     it again. `audience` says who will see the answer to a request behind a slash; `render` is told who sees it where it
     is shown. `failed` makes the message of a failure, of its sentence and its reference, where the usual one does not
-    fit.
+    fit. `nothing_found` says what was searched when nothing was found; `past_week` returns the text that asks the same
+    for the past week, None if that would find no more.
     """
 
     name: str
@@ -106,3 +107,5 @@ class Command(Generic[Request, Reply]):
     answer: Callable[[Request, Work], Awaitable[Reply]]
     render: Callable[[Reply, Request, Audience], tuple[OutgoingMessage, ...]]
     failed: Callable[[Request, str, str], OutgoingMessage] | None = None
+    nothing_found: Callable[[Request], str] | None = None
+    past_week: Callable[[str], str | None] | None = None

@@ -15,6 +15,7 @@ from bot.commands.options import Grammar, parse_options
 from bot.errors import UsageError
 from perplexity.news.deepdive_types import DeepDive, Stage, Update
 from perplexity.news.diver import Diver
+from perplexity.nothing_found import nothing_found
 from perplexity.queries import parse_query
 
 GRAMMAR = Grammar(
@@ -100,6 +101,11 @@ async def _watch(diving: asyncio.Task[DeepDive], board: Board, request: DeepDive
         await asyncio.wait({diving}, timeout=PACE_SECONDS)
 
 
+def nothing(request: DeepDiveRequest) -> str:
+    """Return what to say when nothing was found."""
+    return nothing_found(request.topic)
+
+
 def who_sees(request: DeepDiveRequest) -> Audience:
     """Return who will see the report."""
     return audience(public=request.public)
@@ -123,4 +129,5 @@ DEEPDIVE = Command(
     audience=who_sees,
     answer=answer,
     render=render,
+    nothing_found=nothing,
 )

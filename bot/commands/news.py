@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from bot.blocks.base import Audience, OutgoingMessage
+from bot.blocks.escaping import escape
 from bot.blocks.news import news_messages
 from bot.commands.base import Command, Work
 from bot.commands.categories import read_category
 from bot.commands.filters import COUNTRY, DOMAIN, LANG, PUBLIC, RECENCY, audience, read_filters, usage_errors
 from bot.commands.options import Grammar, parse_options
+from bot.errors import UsageError
 from perplexity.filters import Filters
 from perplexity.news.summary import NewsSummary, news_summary, of_the_day
+from perplexity.nothing_found import no_news_found
 from perplexity.queries import parse_query
 
 _DAYS = "`{}` is not for news: `--recency` says how new the stories must be."
@@ -56,6 +60,47 @@ async def answer(request: NewsRequest, work: Work) -> NewsSummary:
     )
 
 
+def nothing(request: NewsRequest) -> str:
+    """Return what to say when no story was found."""
+    return no_news_found(request.category, request.topic, request.filters)
+
+
+def past_week(text: str) -> str | None:
+    """Return the text that asks the same for the past week; None if it asks for a week or more already.
+
+    Raises UsageError for a text that is no request.
+    """
+    request = parse(text)
+    if request.filters.recency not in {"hour", "day"}:
+        return None
+    wider = replace(request, filters=replace(request.filters, recency="week"))
+    typed = " ".join(filter(None, (request.category, parse_options(text, GRAMMAR).text.partition(" ")[2].strip())))
+    options = " ".join(_options(wider))
+    # A topic that looks like an option stays text behind two dashes.
+    lines = (escape(f"{options} {dashes}{typed}") for dashes in ("", "-- "))
+    return next((line for line in lines if _asks(line, wider)), None)
+
+
+def _options(request: NewsRequest) -> Iterator[str]:
+    filters = request.filters
+    yield f"{RECENCY.name} {filters.recency}"
+    if filters.domains:
+        yield f"{DOMAIN.name}={','.join(filters.domains)}"
+    if filters.languages:
+        yield f"{LANG.name} {','.join(filters.languages)}"
+    if filters.country:
+        yield f"{COUNTRY.name} {filters.country}"
+    if request.public:
+        yield PUBLIC.name
+
+
+def _asks(text: str, request: NewsRequest) -> bool:
+    try:
+        return parse(text) == request
+    except UsageError:
+        return False
+
+
 def who_sees(request: NewsRequest) -> Audience:
     """Return who will see the news."""
     return audience(public=request.public)
@@ -81,4 +126,6 @@ NEWS = Command(
     audience=who_sees,
     answer=answer,
     render=render,
+    nothing_found=nothing,
+    past_week=past_week,
 )

@@ -10,6 +10,7 @@ from bot.commands.base import Command, Option, Work
 from bot.commands.filters import FILTERS, MODE, PUBLIC, audience, read_filters, usage_errors
 from bot.commands.options import Grammar, parse_options
 from bot.errors import UsageError
+from perplexity.nothing_found import nothing_found
 from perplexity.queries import checked_query, parse_results
 from perplexity.types import Query, SearchResults
 
@@ -49,6 +50,11 @@ async def answer(request: SearchRequest, work: Work) -> SearchResults:
     return await work.provider.search(request.query)
 
 
+def nothing(request: SearchRequest) -> str:
+    """Return what to say when nothing was found."""
+    return nothing_found(request.query.text, request.query.filters)
+
+
 def who_sees(request: SearchRequest) -> Audience:
     """Return who will see the results."""
     return audience(public=request.public)
@@ -74,4 +80,5 @@ SEARCH = Command(
     audience=who_sees,
     answer=answer,
     render=render,
+    nothing_found=nothing,
 )

@@ -52,7 +52,7 @@ def notice(text: str, command: Command[Any, Any], addressed: Addressed) -> Outgo
     try:
         command.parse(text)
     except UsageError as error:
-        return usage_message(shown, error, slash=addressed.call)
+        return replace(usage_message(shown, error, slash=addressed.call), private=True)
     return None
 
 

@@ -64,14 +64,19 @@ class Announcing:
         """Say one thing in a thread, which belongs to no answer; tried once."""
         await self.chat.post(channel, gate.seal(message), question="", part=0, thread_ts=thread_ts)
 
-    async def whisper(self, channel: str, user: str, thread_ts: str, message: OutgoingMessage) -> None:
-        """Show a message to one person in a thread; tried once."""
+    async def whisper(self, channel: str, user: str, thread_ts: str | None, message: OutgoingMessage) -> None:
+        """Show a message to one person in a channel, or in a thread there; tried once."""
         await self.chat.whisper(channel, user, gate.seal(message), thread_ts=thread_ts)
 
     async def tidy(self, row: QuestionRow) -> None:
         """Remove the message whose button was clicked, after the answer went to the channel instead."""
         if row.response_url is not None and self._response_url_open(replace(row, response_uses=0)):
             await self.response_urls.delete_original(row.response_url)
+
+    async def remove_searching(self, row: QuestionRow) -> None:
+        """Remove the message in the thread that said that the search was on, after the asker was told elsewhere."""
+        if row.message_ts is not None:
+            await self.chat.delete(row.channel_id, row.message_ts)
 
     async def _in_thread(self, row: QuestionRow, message: OutgoingMessage) -> QuestionRow:
         if row.message_ts is not None:

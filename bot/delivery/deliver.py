@@ -18,7 +18,7 @@ from bot.blocks.plain import plain
 from bot.delivery.chat import Chat
 from bot.delivery.posting import Posting, Refused, Sent, TryLater, WayClosed
 from bot.delivery.response_url import ResponseUrls
-from bot.delivery.ways import ByDirectMessage, ByResponseUrl, InChannel, InPlace, InThread, Letter, Way
+from bot.delivery.ways import ByDirectMessage, ByResponseUrl, InChannel, InPlace, InThread, Letter, Way, Whispered
 from bot.storage.patience import Patience
 from bot.storage.questions import QuestionRow, Questions
 
@@ -58,6 +58,7 @@ def all_ways(chat: Chat, response_urls: ResponseUrls, *, slack_api_url: str) -> 
     return (
         ByResponseUrl(response_urls=response_urls, slack_api_url=slack_api_url),
         InChannel(chat=chat),
+        Whispered(chat=chat),
         InPlace(chat=chat),
         InThread(chat=chat),
         ByDirectMessage(chat=chat),

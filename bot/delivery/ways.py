@@ -36,6 +36,11 @@ class Letter:
     age: float = 0.0
 
     @property
+    def private(self) -> bool:
+        """Whether it must not be seen by others although the question was asked where they read it."""
+        return self.message.private and self.row.surface == "mention"
+
+    @property
     def question(self) -> str:
         """The question's id, by which its messages are found again."""
         return str(self.row.id)
@@ -138,7 +143,8 @@ class InPlace:
 
     def takes(self, letter: Letter) -> bool:
         """Tell whether there is such a message for the first part."""
-        return letter.part == 0 and letter.row.thread_ts is not None and letter.row.message_ts is not None
+        there = letter.row.thread_ts is not None and letter.row.message_ts is not None
+        return letter.part == 0 and there and not letter.private
 
     async def post(self, letter: Letter) -> Posting:
         """Put the letter there. A message that cannot be changed goes: it would say for ever that it is searching."""
@@ -159,11 +165,33 @@ class InThread:
 
     def takes(self, letter: Letter) -> bool:
         """Tell whether the question was asked in a conversation that can have threads."""
-        return letter.row.thread_ts is not None
+        return letter.row.thread_ts is not None and not letter.private
 
     async def post(self, letter: Letter) -> Posting:
         """Post the letter, unless it is found there."""
         return await post_once(self.chat, letter, channel=letter.row.channel_id, thread_ts=letter.row.thread_ts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whispered:
+    """A message in the channel that only the asker sees, and sees only while there: what others should not read.
+
+    It is shown in a thread only if that has replies: https://docs.slack.dev/reference/methods/chat.postEphemeral
+    """
+
+    chat: Chat
+    name: str = "ephemeral"
+    uses: int = 0
+
+    def takes(self, letter: Letter) -> bool:
+        """Return whether the letter is private and the question was asked in a channel."""
+        return letter.private
+
+    async def post(self, letter: Letter) -> Posting:
+        """Post the letter. Nobody can look it up, so one whose reply was lost is posted again."""
+        row = letter.row
+        thread_ts = None if row.begins_thread else row.thread_ts
+        return await self.chat.whisper(row.channel_id, row.user_id, letter.message, thread_ts=thread_ts)
 
 
 @dataclass(frozen=True, kw_only=True)

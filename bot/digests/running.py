@@ -20,8 +20,9 @@ from bot.digests.runs import COMMAND, Run, read
 from bot.people import Presence
 from bot.storage.digests import Digests
 from bot.storage.patience import Patience
-from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError
+from perplexity.errors import PerplexityError
 from perplexity.news.summary import news_summary
+from perplexity.nothing_found import found_nothing
 
 log = logging.getLogger(__name__)
 
@@ -91,17 +92,10 @@ class Running:
                 work.provider, category=wish.category, topic=wish.topic, since=since, now=now, most=None
             )
         except PerplexityError as error:
-            if not _found_nothing(error):
+            if not found_nothing(error):
                 raise
             return replace(report, cost_usd=error.cost_usd)
         return replace(report, summary=summary, cost_usd=summary.cost_usd)
-
-
-def _found_nothing(error: PerplexityError) -> bool:
-    """Tell whether it is no failure that there is no news: all looked, none of them failed or rests after failures."""
-    if isinstance(error, AllProvidersFailed):
-        return {attempt.error_class for attempt in error.attempts} == {NothingFound.__name__}
-    return isinstance(error, NothingFound)
 
 
 def _failed(run: Run, sentence: str, reference: str) -> OutgoingMessage:

@@ -1,8 +1,9 @@
-"""Clicks in: Try again asks the same question once more, however often it is clicked."""
+"""Clicks in: Try again asks the same question again, Past week for a longer time, however often they are clicked."""
 
 from __future__ import annotations
 
 import logging
+import re
 from typing import Any
 from uuid import UUID
 
@@ -10,6 +11,7 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.blocks.base import OutgoingMessage
 from bot.commands.notices import notice_message
+from bot.errors import UsageError
 from bot.journal import Written
 from bot.listeners.clicks import DATABASE_AWAY, DATABASE_SECONDS, is_askers, response_url, said_in_time, turned_away
 from bot.listeners.messages import THREAD_FULL
@@ -20,6 +22,9 @@ from bot.storage.questions import NewQuestion, QuestionRow
 
 log = logging.getLogger(__name__)
 
+PAST_WEEK = "past_week"
+_ACTIONS = re.compile(rf"retry|{PAST_WEEK}")
+
 UNKNOWN = "I no longer know this question. Please ask it again."
 SOMEBODY_ELSE_S = "Only the person who asked can have this asked again."
 
@@ -27,8 +32,8 @@ SOMEBODY_ELSE_S = "Only the person who asked can have this asked again."
 def register(app: AsyncApp, services: Services) -> None:
     """Listen to the buttons that the app's messages carry."""
 
-    @app.action("retry")
-    async def retry(ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
+    @app.action(_ACTIONS)
+    async def asked_again(ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
         if not await turned_away(body, services) and (problem := await ask_again(body, action, services)):
             message = notice_message(problem) if isinstance(problem, str) else problem
             await said_in_time(services.tell(response_url(body), message))
@@ -45,17 +50,24 @@ async def ask_again(body: dict[str, Any], action: dict[str, Any], services: Serv
     except ValueError:
         return UNKNOWN
     try:
-        return await services.journal.in_time(_ask_again(question_id, body, services), seconds=DATABASE_SECONDS)
+        work = _ask_again(question_id, body, services, wider=action.get("action_id") == PAST_WEEK)
+        return await services.journal.in_time(work, seconds=DATABASE_SECONDS)
     except AWAY:
         return DATABASE_AWAY
 
 
-async def _ask_again(question_id: UUID, body: dict[str, Any], services: Services) -> str | OutgoingMessage | None:
+async def _ask_again(
+    question_id: UUID, body: dict[str, Any], services: Services, *, wider: bool
+) -> str | OutgoingMessage | None:
     earlier = await services.questions.get(question_id)
     if earlier is None or not is_askers(earlier, body):
         log.warning("click.stale", extra={"error": "unknown question" if earlier is None else "not the asker"})
         return UNKNOWN if earlier is None else SOMEBODY_ELSE_S
-    question = _again(earlier, body, services)
+    text = _past_week(earlier, services) if wider else earlier.text
+    if text is None:
+        log.warning("click.stale", extra={"error": "no longer time"})
+        return UNKNOWN
+    question = _again(earlier, body, services, text=text, key="past_week" if wider else "retry")
     written = await services.journal.write(question)
     if written is Written.NEW:
         # Its answer is not wanted any more, if it was under way.
@@ -69,16 +81,27 @@ async def _ask_again(question_id: UUID, body: dict[str, Any], services: Services
     return DATABASE_AWAY if written is Written.NOT else None
 
 
-def _again(earlier: QuestionRow, body: dict[str, Any], services: Services) -> NewQuestion:
-    """Return the same question; in a thread its answer takes the place of the message that was clicked."""
+def _past_week(earlier: QuestionRow, services: Services) -> str | None:
+    """Return the text that asks the same for the past week, None if the command has no such text."""
+    command = next((command for command in services.commands if command.name == earlier.command), None)
+    if command is None or command.past_week is None:
+        return None
+    try:
+        return command.past_week(earlier.text)
+    except UsageError:
+        return None
+
+
+def _again(earlier: QuestionRow, body: dict[str, Any], services: Services, *, text: str, key: str) -> NewQuestion:
+    """Return the question with this text; in a thread its answer takes the place of the message that was clicked."""
     in_thread = earlier.thread_ts is not None
     return NewQuestion(
         id=services.new_id(),
-        delivery_key=f"{earlier.id}:retry",
+        delivery_key=f"{earlier.id}:{key}",
         again=earlier.id,
         surface=earlier.surface if in_thread else "click",
         command=earlier.command,
-        text=earlier.text,
+        text=text,
         team_id=earlier.team_id,
         channel_id=earlier.channel_id,
         user_id=earlier.user_id,

@@ -177,13 +177,17 @@ async def _say_away(asked: Asked, services: Services) -> None:
 
 
 async def _tell_asker(asked: Asked, message: OutgoingMessage, services: Services) -> None:
-    """Tell only the asker: it may name their other questions, and no other bot should read and answer it."""
+    """Tell only the asker: it may name their other questions, and no other bot should read and answer it.
+
+    Slack shows such a message in a thread only if that has replies, so it is shown in the channel otherwise.
+    """
     with suppress(TimeoutError):
         async with asyncio.timeout(SAY_SECONDS):
             if asked.surface == "im":
                 await services.say(asked.channel, asked.thread_ts, message)
             else:
-                await services.whisper(asked.channel, asked.user, asked.thread_ts, message)
+                thread_ts = None if asked.ts == asked.thread_ts else asked.thread_ts
+                await services.whisper(asked.channel, asked.user, thread_ts, message)
 
 
 def _is_again(request: AsyncBoltRequest) -> bool:

@@ -82,7 +82,7 @@ class Services:
     metrics: Metrics
     tell: Callable[[str | None, OutgoingMessage], Awaitable[None]]
     say: Callable[[str, str, OutgoingMessage], Awaitable[None]]
-    whisper: Callable[[str, str, str, OutgoingMessage], Awaitable[None]]
+    whisper: Callable[[str, str, str | None, OutgoingMessage], Awaitable[None]]
     replace: Callable[[str | None, OutgoingMessage], Awaitable[None]]
     end_runs: Callable[[UUID], None]
     watching: Watching

@@ -148,6 +148,12 @@ class QuestionRow:
     received_at: datetime
     received: float
     unconfirmed: int = 0
+    delivery_key: str = ""
+
+    @property
+    def begins_thread(self) -> bool:
+        """Whether the question was asked by a message that was no reply, so its thread had no messages yet."""
+        return bool(self.thread_ts) and self.delivery_key.endswith(f":{self.thread_ts}")
 
     @property
     def reference(self) -> str:
@@ -171,7 +177,7 @@ class QuestionRow:
         values["received"] = now - row["age"]
         messages = row["messages"]
         if messages is not None:
-            values["messages"] = tuple(OutgoingMessage(text=m["text"], blocks=tuple(m["blocks"])) for m in messages)
+            values["messages"] = tuple(_message(m) for m in messages)
         return cls(**values)
 
 
@@ -187,6 +193,16 @@ class Outcome:
     cost_usd: float | None = None
     seconds: float | None = None
     error: str | None = None
+
+
+def _kept(message: OutgoingMessage) -> dict[str, Any]:
+    """Return a message as JSON; only a private one says whether it is."""
+    kept = {"text": message.text, "blocks": list(message.blocks)}
+    return kept | {"private": True} if message.private else kept
+
+
+def _message(kept: Mapping[str, Any]) -> OutgoingMessage:
+    return OutgoingMessage(text=kept["text"], blocks=tuple(kept["blocks"]), private=kept.get("private") is True)
 
 
 def reference(question_id: UUID) -> str:
@@ -286,7 +302,7 @@ class Questions:
     async def keep_messages(self, row: QuestionRow, outcome: Outcome) -> bool:
         """Keep what is to be posted, and its figures."""
         figures = {k: v for k, v in vars(outcome).items() if k not in {"messages", "state"}}
-        messages = Jsonb([{"text": m.text, "blocks": list(m.blocks)} for m in outcome.messages])
+        messages = Jsonb([_kept(message) for message in outcome.messages])
         return await self._changed(queries.KEEP_MESSAGES, row, messages=messages, outcome=outcome.state, **figures)
 
     async def begin_part(self, row: QuestionRow, part: int, *, uses: int, unconfirmed: int = 0) -> bool:

@@ -35,7 +35,7 @@ async def found(arguments: Mapping[str, JSON], chain: Fallback, progress: Progre
         max_tokens_per_page=int(arguments.get("max_tokens_per_page", _TOKENS_PER_PAGE)),
         fast=arguments.get("search_type") == "fast",
     )
-    return pages_text(await chain.search(query), query)
+    return pages_text(await chain.search(query), nothing=nothing_found(query.text, query.filters))
 
 
 def responded(effort: Effort) -> Answering:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from perplexity.citations import without_orphans
-from perplexity.nothing_found import nothing_found
 from perplexity.quoting import harmless, quoted, quoted_address, told
 from perplexity.stand_in import stand_in
-from perplexity.types import Answer, Query, SearchResults, Source
+from perplexity.types import Answer, SearchResults, Source
 
 
-def pages_text(results: SearchResults, query: Query) -> str:
-    """Return who stands in, if anyone does, and the pages, each with its number, title, address, text and date."""
+def pages_text(results: SearchResults, *, nothing: str = "No pages were found.") -> str:
+    """Return who stands in, if anyone does, and the pages, each with its number, title, address, text and date.
+
+    `nothing` stands in for the pages if there are none.
+    """
     pages = [_page(number, source) for number, source in enumerate(results.results, 1)]
-    found = [f"Found {len(pages)} pages:", *pages] if pages else [nothing_found(query.text, query.filters)]
+    found = [f"Found {len(pages)} pages:", *pages] if pages else [nothing]
     return harmless("\n\n".join(filter(None, (stand_in(results), *found, *results.notes))))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from typing import Any
 
 import pytest
@@ -15,7 +16,10 @@ from bot.commands.base import Command, Option
 from bot.commands.options import asks_for_help
 from bot.commands.slash import UMBRELLA, route
 from bot.errors import UsageError
-from perplexity.types import Attempt
+from perplexity.errors import ConnectionFailed
+from perplexity.freshness import as_of
+from perplexity.stand_in import stand_in
+from perplexity.types import Answer, AnswerKind, Attempt, Source
 from tests.docs.pages import PATHS, ROOT, blocks, codes, name
 
 PAGE = ROOT / "docs" / "commands.md"
@@ -87,12 +91,11 @@ def test_there_are_mistakes_and_their_answers() -> None:
     assert len(MISTAKES) == len(arrows) > 5
 
 
-def test_the_grey_lines_are_the_app_s_own() -> None:
-    limited = Attempt(provider="Perplexity", seconds=1, error_class="RateLimitError", summary="is limiting requests")
-    lines = [
-        grey_line("Perplexity", effort="fast", seconds=3.4, cost_usd=0.0014, failed=(), audience=Audience.ASKER),
-        grey_line("DuckDuckGo", seconds=1.2, cost_usd=0.0, failed=(limited,), audience=Audience.ASKER),
-    ]
+def test_the_grey_line_and_the_first_lines_are_the_app_s_own() -> None:
+    grey = grey_line("Perplexity", effort="fast", seconds=3.4, cost_usd=0.0014, audience=Audience.ASKER)
+    away = Attempt(provider="Perplexity", seconds=1, error_class="X", summary=ConnectionFailed.summary)
+    pages = Answer(text="", sources=(), provider="DuckDuckGo", kind=AnswerKind.PASSAGES, failed=(away,))
+    old = as_of("latest", [Source(number=1, title="", url="", date="2026-05-03")], today=date(2026, 11, 22))
 
     shown = {block.text.strip() for block in blocks() if block.page == name(PAGE)}
-    assert {line["elements"][0]["text"] for line in lines} <= shown
+    assert {grey["elements"][0]["text"], stand_in(pages), old} <= shown

@@ -192,8 +192,7 @@ async def test_the_parts_of_a_long_answer_follow_in_the_thread(world: World) -> 
 
 
 async def test_try_again_in_a_thread__the_answer_takes_the_failure_s_place(world: World) -> None:
-    for _ in range(2):
-        world.perplexity.script("/v1/agent", replied({"error": {"type": "x", "message": "no"}}, status=500))
+    world.perplexity.script("/v1/agent", FAILURE)
     world.slack.fail("chat.update", Fault(status=200, body='{"ok": false, "error": "internal_error"}'))
     await world.mentions("why")
     failure = await answer(world, holds="Try again")
@@ -250,13 +249,13 @@ async def test_a_question_that_waited_for_hours_is_answered_in_its_thread(world:
     assert ANSWER in (await answer(world)).words
 
 
-FAILURE = replied({"error": {"type": "x", "message": "no"}}, status=500)
+FAILURE = replied({"error": {"type": "invalid_api_key", "message": "no"}}, status=401)
 
 
 async def test_a_failure_whose_reply_got_lost_never_covers_the_answer_of_try_again(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
-    world.perplexity.script("/v1/agent", FAILURE, FAILURE)
+    world.perplexity.script("/v1/agent", FAILURE)
     world.slack.fail("chat.update", Fault(status=503, accept=True, seconds=2))
     await world.mentions("why")
     failure = await answer(world, holds="Try again")
@@ -269,7 +268,7 @@ async def test_a_failure_whose_reply_got_lost_never_covers_the_answer_of_try_aga
 
 
 async def test_try_again_while_the_first_question_is_not_settled__it_says_no_more(world: World, database: str) -> None:
-    world.perplexity.script("/v1/agent", FAILURE, FAILURE)
+    world.perplexity.script("/v1/agent", FAILURE)
     await world.mentions("why")
     failure = await answer(world, holds="Try again")
     await world.settled(1)

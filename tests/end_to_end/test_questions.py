@@ -235,7 +235,7 @@ async def test_a_direct_message_whose_reply_got_lost_is_not_sent_twice(world: Wo
 
 
 async def test_a_click_while_the_database_hangs_is_told_so_in_time(world: World, database: str) -> None:
-    world.perplexity.script("/v1/agent", *[replied({"error": {"type": "x", "message": "no"}}, status=500)] * 2)
+    world.perplexity.script("/v1/agent", replied({"error": {"type": "invalid_api_key", "message": "no"}}, status=401))
     await world.asks("/ask why")
     (failure,) = await world.slack.wait_for(1)
     ((value,),) = [[e["value"] for e in b["elements"]] for b in failure.payload["blocks"] if b["type"] == "actions"]

@@ -135,8 +135,8 @@ def test_a_recency_counts_before_the_words() -> None:
     assert as_of("the latest today", [page("2026-01-05")], today=TODAY, recency="year") == ""
 
 
-def test_a_page_without_a_date_counts_by_its_update() -> None:
-    assert as_of("latest", [page(None, updated="2026-11-20")], today=TODAY) == ""
+def test_a_page_counts_by_the_date_that_is_shown_with_it() -> None:
+    assert as_of("latest", [page(None, updated="2026-11-20")], today=TODAY) == "Newest source: undated."
     assert as_of("latest", [page("2015-05-03", updated="2026-11-20")], today=TODAY) == "Newest source: 3 May 2015."
 
 

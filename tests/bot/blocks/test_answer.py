@@ -67,7 +67,7 @@ def test_without_markers_all_sources_are_listed() -> None:
     ]
 
 
-def test_the_grey_line_tells_of_removed_references_and_of_providers_before() -> None:
+def test_the_grey_line_tells_of_removed_references_and_the_first_line_of_providers_before() -> None:
     failed = (
         Attempt(provider="Perplexity", seconds=1, error_class="BillingError", summary="is out of credit"),
         Attempt(provider="Brave", seconds=1, error_class="X"),
@@ -75,9 +75,18 @@ def test_the_grey_line_tells_of_removed_references_and_of_providers_before() -> 
     answer = replace(ANSWER, text="Yes [2][9].", provider="xAI", failed=failed, usage=Usage(), effort=None, model="m/n")
 
     assert small(answer, Audience.CHANNEL)[-1] == (
-        "xAI · m/n · 3.4 s · Perplexity is out of credit · Brave failed · 1 reference without a source removed · "
-        "visible to everyone here"
+        "xAI · m/n · 3.4 s · 1 reference without a source removed · visible to everyone here"
     )
+    assert blocks(answer)[0]["elements"][0]["text"] == (
+        ":warning: Perplexity is out of credit and Brave failed; this answer is from xAI."
+    )
+
+
+def test_the_age_of_the_newest_source_stands_above_the_text() -> None:
+    first, second, *_ = blocks(replace(ANSWER, as_of="Newest source: 3 May 2026."))
+
+    assert (first["type"], first["elements"][0]["text"]) == ("context", ":warning: Newest source: 3 May 2026.")
+    assert second["type"] == "markdown"
 
 
 @pytest.mark.parametrize(("reason", "shown"), [("max_output_tokens", " (max_output_tokens)"), ("", ""), ("\x00", "")])
@@ -136,13 +145,13 @@ def test_passages_are_quoted_word_for_word_under_a_plain_notice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("search_only", "notice"), [(False, "No answer model could answer,"), (True, "No answer model is configured,")]
+    ("search_only", "notice"), [(False, "No model wrote this."), (True, "No answer model is configured.")]
 )
 def test_the_notice_says_whether_a_model_was_there(search_only: bool, notice: str) -> None:
     failed = Attempt(provider="P", seconds=1, error_class="X", summary="x", search_only=search_only)
     answer = replace(PASSAGES, failed=(failed,))
 
-    assert notice in small(answer)[0]
+    assert small(answer)[0] == f":warning: P x; these are pages from {answer.provider}, quoted word for word. {notice}"
 
 
 def test_a_passage_longer_than_a_quote_is_split() -> None:

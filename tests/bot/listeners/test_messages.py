@@ -86,7 +86,7 @@ class Away:
             await asyncio.Event().wait()
         self.said.append((channel, thread_ts, message.text))
 
-    async def whisper(self, channel: str, user: str, thread_ts: str, message: OutgoingMessage) -> None:
+    async def whisper(self, channel: str, user: str, thread_ts: str | None, message: OutgoingMessage) -> None:
         raise AssertionError(channel, user, thread_ts, message)
 
     def services(self) -> Services:

@@ -239,8 +239,8 @@ async def test_an_answer_whose_sources_come_last_is_shown_once() -> None:
 
     lines = [line for line in _final(screen.shown).splitlines() if line]
     assert (code, err) == (0, "")
-    assert lines[:4] == ["One [1].", "Two [2].", "Three [1].", "Sources"]
-    assert "OpenRouter served, because PERPLEXITY_API_KEY is not set." in lines
+    first = "PERPLEXITY_API_KEY is not set; this answer is from OpenRouter."
+    assert lines[:5] == [first, "One [1].", "Two [2].", "Three [1].", "Sources"]
 
 
 async def test_passages_are_quoted_and_never_taken_for_markdown(fake: FakePerplexity, settings: dict[str, str]) -> None:

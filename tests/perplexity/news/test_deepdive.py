@@ -19,7 +19,7 @@ from perplexity.deadlines import Deadlines
 from perplexity.errors import AllProvidersFailed, BillingError, InvalidRequest, ServerError, TimedOut, Withdrawn
 from perplexity.fallback import Fallback
 from perplexity.news.deepdive import deepdive
-from perplexity.news.deepdive_report import whole
+from perplexity.news.deepdive_report import sections, whole
 from perplexity.news.deepdive_stages import LEAST_SECONDS, NO_KEY, NO_MODEL, UNSOURCED
 from perplexity.news.deepdive_types import DeepDive, Finding, Run, Stage, Update
 from perplexity.passages import passages_answer
@@ -403,8 +403,11 @@ async def test_a_stand_in_says_why_it_served(bench: Bench) -> None:
     )
 
     found = by_stage(report)
-    assert found[Stage.SITUATION].notes == ("Engine served, because Perplexity is having trouble.",)
-    assert found[Stage.ANALYSIS].notes == ("Writer served, because Perplexity is out of credit.",)
+    assert found[Stage.SITUATION].stand_in == "Perplexity is having trouble; this answer is from Engine."
+    assert found[Stage.ANALYSIS].stand_in == "Perplexity is out of credit; this answer is from Writer."
+    assert sections(report).startswith(
+        "## THE SITUATION\n\n_Perplexity is having trouble; this answer is from Engine._\n\n"
+    )
 
 
 async def test_without_a_service_for_posts_the_section_says_so(bench: Bench) -> None:

@@ -31,9 +31,10 @@ async def test_the_stories_have_their_references_and_who_found_them() -> None:
     told = await create_news_summary_tool(Fallback([dry, found]), now=lambda: 0.0)(category="world", topic="rain")
 
     assert told == (
+        "Perplexity is out of credit; this news is from Brave.\n\n"
         "<result>\n- A page: What it says. [1]\n</result>\n\n"
         "<references>\n- [1] A page (N/A) [https://example.com/1]\n</references>\n\n"
-        "Found by Brave, because Perplexity is out of credit. As of 1970-01-01 00:00 UTC. "
+        "Found by Brave. As of 1970-01-01 00:00 UTC. "
         "The model kept to no form: headlines and sentences are the pages’ own. Only 1 story was found."
     )
     (question,) = found.questions
@@ -61,6 +62,6 @@ async def test_a_failure_is_one_line_in_brackets() -> None:
     assert told == [
         "[news_summary failed: Perplexity could not be reached]",
         "[news_summary failed: no service is configured]",
-        "[news_summary API gave no results: none]",
+        "[news_summary: No world news was found (past day). Try another topic, a longer period or fewer filters.]",
     ]
     assert all(isinstance(text, Failure) for text in told)

@@ -48,7 +48,9 @@ async def test_an_answer_by_another_says_why_it_was_not_the_first() -> None:
 
     told = await create_websearch_tool(Fallback([dry, away, FakeProvider("Brave")]))(query="why")
 
-    assert told.endswith("\n\nAnswered by Brave, because Perplexity is out of credit; OpenRouter could not be reached.")
+    first = "Perplexity is out of credit and OpenRouter could not be reached; this answer is from Brave.\n\n<result>"
+    assert told.startswith(first)
+    assert told.endswith("\n\nAnswered by Brave.")
 
 
 async def test_a_question_has_a_minute_of_which_others_get_their_share() -> None:
@@ -123,7 +125,9 @@ async def test_a_first_choice_that_cannot_is_stood_in_for(services: FakePerplexi
 
     told = await TOOL(query="python threads")
 
-    assert told.endswith("found by DuckDuckGo, because Perplexity is out of credit.")
+    assert told.startswith(
+        "Perplexity is out of credit; these are pages from DuckDuckGo, quoted word for word. No model"
+    )
 
 
 async def test_a_key_that_cannot_be_right_is_told_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
