@@ -85,13 +85,14 @@ class Working:
             log.warning("question.failed", extra=row.ids | {"error": type(error).__name__})
             if await self._still_ours(row):
                 self.end_runs(row.id)
+            sentence, way_on = await computed(self._explained, row, error)
             failed = self._failed(
                 row,
-                self._sentence(row, error),
+                sentence,
                 error=type(error).__name__,
                 seconds=self.clock() - started,
                 tried=tried,
-                way_on=self._way_on(row, error),
+                way_on=way_on,
                 private=is_refusal(error),
             )
             return replace(failed, cost_usd=error.cost_usd)
@@ -99,6 +100,10 @@ class Working:
             log.exception("question.broke", extra=row.ids)
             self.end_runs(row.id)
             return self._failed(row, BROKE, error=type(error).__name__, seconds=self.clock() - started)
+
+    def _explained(self, row: QuestionRow, error: PerplexityError) -> tuple[str, WayOn | None]:
+        """Return the sentence for a failure, and the button below it."""
+        return self._sentence(row, error), self._way_on(row, error)
 
     def _sentence(self, row: QuestionRow, error: PerplexityError) -> str:
         command = self.commands[row.command]

@@ -14,6 +14,7 @@ from perplexity.cli.growing import Growing
 from perplexity.cli.printable import printable
 from perplexity.domains import KeptText, host, keep_answer
 from perplexity.formulas import readable, unfinished
+from perplexity.freshness import wanted_days
 from perplexity.news.deepdive_headings import without_headings
 from perplexity.news.deepdive_inert import inert, inert_line
 from perplexity.news.deepdive_numbering import Numbering
@@ -22,6 +23,7 @@ from perplexity.news.pages import page_of
 from perplexity.news.reading import read as read_news
 from perplexity.news.stories import grouped
 from perplexity.news.wording import Telling
+from perplexity.nothing_found import nothing_found
 from perplexity.passages import passages
 from perplexity.prose import regions
 from perplexity.queries import parse_query
@@ -72,6 +74,11 @@ def seconds(work: Callable[[str], object], text: str) -> float:
         (regions, "", "$1$ "),
         (regions, "", "a $5\n"),
         (regions, "", r"\( "),
+        (wanted_days, "", "current "),
+        (wanted_days, "", "last 3 "),
+        (wanted_days, "", "`"),
+        (wanted_days, "", '"a '),
+        (nothing_found, "", "[1,"),
     ],
 )
 def test_sixteen_times_the_text_takes_well_under_sixteen_squared(
