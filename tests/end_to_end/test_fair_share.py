@@ -53,7 +53,8 @@ async def test_a_sixth_mention_is_told_so_privately(world: World) -> None:
     await world.slack.wait_for(5)
 
     ((_, told),) = [call for call in world.slack.calls if call[0] == "chat.postEphemeral"]
-    assert (told["channel"], told["user"], told["thread_ts"]) == ("C1", "U1", "1795255200.000100")
+    assert (told["channel"], told["user"]) == ("C1", "U1")
+    assert told.get("thread_ts") is None  # Slack would not show it in a thread without replies.
     assert "You have 5 unanswered questions" in told["text"]
 
 

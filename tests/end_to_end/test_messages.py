@@ -151,19 +151,34 @@ async def test_a_message_with_a_file_or_shown_in_the_channel_too_is_answered(wor
         ("", "What would you like to know?"),
         ("  \n ", "What would you like to know?"),
         ("help", "@me --domain docs.python.org how do t-strings work"),
-        ("--recency", "`--recency` needs a value"),
-        ("--recencie week why", "Did you mean `--recency`?"),
-        ("--reasoning", "There is no question behind the options."),
-        ("--mode academic why", "works for searches only"),
     ],
 )
-async def test_what_cannot_be_asked_gets_a_helpful_line_and_costs_nothing(world: World, typed: str, said: str) -> None:
+async def test_what_asks_nothing_gets_a_helpful_line_and_costs_nothing(world: World, typed: str, said: str) -> None:
     await world.mentions(typed)
 
     post = await answer(world, holds=said.replace('"', '\\"'))
 
     assert "--public" not in post.words
     assert "Searching" not in str(world.slack.posts)
+    assert world.perplexity.requests == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("--recency", "`--recency` needs a value"),
+        ("--recencie week why", "Did you mean `--recency`?"),
+        ("--reasoning", "There is no question behind the options."),
+        ("--mode academic why", "works for searches only"),
+    ],
+)
+async def test_what_cannot_be_asked_is_told_to_the_asker_only(world: World, typed: str, said: str) -> None:
+    await world.mentions(typed)
+    (post,) = await world.slack.wait_for(1)
+
+    assert (post.way, post.payload["user"]) == ("chat.postEphemeral", "U1")
+    assert said in post.words
+    assert "--public" not in post.words
     assert world.perplexity.requests == []
 
 
