@@ -10,6 +10,7 @@ from aiohttp import ClientSession
 from perplexity.errors import BillingError
 from perplexity.models import Limits
 from perplexity.providers import duckduckgo
+from perplexity.stand_in import stand_in
 from perplexity.tools import TOOLS, Tool, calls, create_web_search_tool, exports, news_deepdive, news_summary, websearch
 from perplexity.tools.agentic_web_search import LIMITS
 from perplexity.tools.web_search import SECONDS
@@ -86,6 +87,6 @@ def test_the_exports_and_replies_are_those_that_there_are() -> None:
 
 def test_the_line_of_the_chain_reads_as_the_page_says() -> None:
     failed = (Attempt(provider="Perplexity", seconds=1.0, error_class="BillingError", summary=BillingError.summary),)
-    told = websearch.served(Answer(text="x", sources=(), provider="OpenRouter", failed=failed))
+    told = stand_in(Answer(text="x", sources=(), provider="OpenRouter", failed=failed))
 
     assert f"`{told}`" in PAGE.read_text("utf-8")
