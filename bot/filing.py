@@ -23,8 +23,7 @@ from bot.storage.questions import Questions
 from bot.storage.stages import Stages
 from perplexity.computing import computed
 from perplexity.news.deepdive_assembly import assembled
-from perplexity.news.deepdive_inert import inert_line
-from perplexity.news.deepdive_report import whole
+from perplexity.news.deepdive_report import titled, whole
 from perplexity.news.deepdive_types import DeepDive, Finding, Stage
 
 log = logging.getLogger(__name__)
@@ -107,12 +106,12 @@ class Filing:
 
     async def _upload(self, report: DeepDive, *, channel: str) -> None:
         name = re.sub(r"\W+", "-", report.topic.lower()).strip("-")[:60] or "report"
-        content = await computed(lambda: clean(f"# {inert_line(report.topic)}\n\n{whole(report)}"))
+        content = await computed(lambda: clean(whole(report)))
         uploaded = await self.client.files_upload_v2(
             channel=channel,
             content=content,
             filename=f"deep-dive-{name}.md",
-            title=f"Deep dive: {one_line(report.topic)[:100]}",
+            title=titled(one_line(report.topic))[:120],
         )
         if not uploaded.get("ok"):
             raise SlackClientError("the upload was not completed")

@@ -8,7 +8,7 @@ from bot.blocks import assembling
 from bot.blocks.base import Audience, Block, OutgoingMessage
 from bot.blocks.elements import context, markdown, notes, notices, section
 from bot.blocks.escaping import clean, escape, one_line, shorten
-from bot.blocks.grey_line import grey_line
+from bot.blocks.grey_line import grey_line, quote
 from bot.blocks.marks import hold
 from bot.blocks.paging import pages
 from bot.blocks.passages import notice, passage_blocks
@@ -23,8 +23,11 @@ EMPTY = "The answer came back empty."
 UNSOURCED = "This answer has no sources, so nothing in it can be checked here."
 
 
-def answer_messages(answer: Answer, *, audience: Audience) -> tuple[OutgoingMessage, ...]:
-    """Render an answer as one message, or as several numbered ones; sources and the grey line stand in the last."""
+def answer_messages(answer: Answer, *, audience: Audience, asked: str = "") -> tuple[OutgoingMessage, ...]:
+    """Render an answer as one message, or as several numbered ones; the last has the sources and the grey line.
+
+    `asked` is the question, which a private answer quotes.
+    """
     answer = shortened(answer)
     passages = answer.kind is AnswerKind.PASSAGES and bool(answer.passages)
     if passages:
@@ -34,8 +37,9 @@ def answer_messages(answer: Answer, *, audience: Audience) -> tuple[OutgoingMess
         body, tail, orphans = _written(answer)
     remarks = [context(note) for note in _remarks(answer)]
     above = notices([notice(answer) if passages else stand_in(answer), answer.as_of])
-    blocks = [*above, *body, *tail, *remarks, _grey(answer, orphans, audience)]
-    return assembling.messages(blocks, summary=_counted(len(answer.sources), "source"))
+    blocks = [*above, *body, *tail, *remarks, _grey(answer, orphans, audience, asked)]
+    summary = _counted(len(answer.sources), "source")
+    return assembling.messages(blocks, summary=summary, quote=quote(asked, audience))
 
 
 def _written(answer: Answer) -> tuple[list[Block], list[Block], int]:
@@ -54,7 +58,7 @@ def _remarks(answer: Answer) -> Iterator[str]:
     yield from notes(answer.notes)
 
 
-def _grey(answer: Answer, orphans: int, audience: Audience) -> Block:
+def _grey(answer: Answer, orphans: int, audience: Audience, asked: str) -> Block:
     removed = f"{_counted(orphans, 'reference')} without a source removed" if orphans else ""
     return grey_line(
         answer.provider,
@@ -63,6 +67,7 @@ def _grey(answer: Answer, orphans: int, audience: Audience) -> Block:
         cost_usd=charged(answer.usage.cost_usd, answer.failed),
         also=(removed,),
         audience=audience,
+        asked=asked,
     )
 
 

@@ -1,4 +1,4 @@
-"""A deep dive as messages: three sections, how people feel as a chart, one list of sources, how it came about."""
+"""A deep dive as messages: a title, three sections with a chart in the second, one list of sources, how it was made."""
 
 from __future__ import annotations
 
@@ -8,37 +8,41 @@ from dataclasses import replace
 from bot.blocks import assembling
 from bot.blocks.base import Audience, Block, OutgoingMessage
 from bot.blocks.charts import bar_chart
-from bot.blocks.elements import context, markdown, plain_button
-from bot.blocks.escaping import clean, escape
-from bot.blocks.grey_line import dollars, duration, grey_line
+from bot.blocks.elements import context, header, markdown, plain_button
+from bot.blocks.escaping import clean, escape, one_line
+from bot.blocks.grey_line import dollars, duration, grey_line, quote
 from bot.blocks.marks import hold
 from bot.blocks.news import moment
 from bot.blocks.paging import pages
 from bot.blocks.sources import address_of, source_blocks
 from perplexity.citations import Cited, Marker, cite
-from perplexity.news.deepdive_report import sections
+from perplexity.news.deepdive_report import section, titled
 from perplexity.news.deepdive_types import DeepDive, Finding, Stage
 from perplexity.types import Source
 
 
 def deepdive_messages(report: DeepDive, *, audience: Audience, file: str | None = None) -> tuple[OutgoingMessage, ...]:
-    """Render a report as one message, or as several numbered ones; what stands below the text is in the last.
+    """Render a report as one message, or as several numbered ones; the last has what follows the text.
 
     `file` is the id behind the button that sends it as a file; None for no button.
     """
-    text = hold(_cited(sections(report), report.sources))
-    parts = pages(text, [address_of(source) for source in report.sources])
-    blocks = [*map(markdown, parts), *_moods(report), *source_blocks(report.sources, ()), *_others(report)]
+    blocks = [header(one_line(titled(report.topic)))]
+    for finding in report.findings:
+        text = hold(_cited(section(finding), report.sources))
+        blocks += map(markdown, pages(text, [address_of(source) for source in report.sources]))
+        blocks += _moods(finding)
+    blocks += [*source_blocks(report.sources, ()), *_others(report)]
     blocks += [context("\n".join(_course(report))), _grey(report, audience)]
     blocks += [plain_button("Get as a file", action_id="as_file", value=file)] if file else []
     count = len(report.sources)
-    return assembling.messages(blocks, summary=f"{count} source{'' if count == 1 else 's'}")
+    summary = f"{count} source{'' if count == 1 else 's'}"
+    return assembling.messages(blocks, summary=summary, quote=quote(report.topic, audience))
 
 
-def _moods(report: DeepDive) -> Iterator[Block]:
-    """Draw the posts by mood; the text has the same in words, for whoever does not see the chart."""
-    if report.moods is not None:
-        counts = report.moods.counts()
+def _moods(finding: Finding) -> Iterator[Block]:
+    """Draw the posts by mood; the text has the same in words, for people who do not see the chart."""
+    if finding.moods is not None and finding.moods.total:
+        counts = finding.moods.counts()
         names, values = [mood.capitalize() for mood in counts], [float(count) for count in counts.values()]
         yield bar_chart("Posts by mood", categories=names, series={"Posts": values}, y_label="Posts")
 
@@ -76,4 +80,5 @@ def _grey(report: DeepDive, audience: Audience) -> Block:
         cost_usd=report.cost_usd,
         also=(removed,),
         audience=audience,
+        asked=report.topic,
     )

@@ -9,6 +9,7 @@ from bot.blocks.escaping import escape, one_line, shorten
 
 LONGEST_TEXT = 3000
 """Characters that one text object takes."""
+LONGEST_HEADER = 150
 
 
 def mrkdwn(text: str) -> Block:
@@ -19,6 +20,11 @@ def mrkdwn(text: str) -> Block:
 def section(text: str) -> Block:
     """Return a paragraph of mrkdwn, shown in full."""
     return {"type": "section", "text": mrkdwn(text), "expand": True}
+
+
+def header(text: str) -> Block:
+    """Return a title of plain text, which is shown as it is."""
+    return {"type": "header", "text": {"type": "plain_text", "text": shorten(text, LONGEST_HEADER), "emoji": False}}
 
 
 def context(text: str) -> Block:

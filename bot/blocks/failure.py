@@ -26,16 +26,21 @@ def failure_message(
     seconds: float | None = None,
     way_on: WayOn | None = "retry",
     private: bool = False,
+    quote: str = "",
 ) -> OutgoingMessage:
-    """Render a failure. `sentence` is mrkdwn that is not escaped yet; `way_on` is the button, None for no button."""
+    """Render a failure. `sentence` is mrkdwn that is not escaped yet; `way_on` is the button, None for no button.
+
+    `quote` is the question as the footer of a private answer quotes it, empty if others see the failure too.
+    """
     shown = escape(shorten(sentence, 1_000))
     names = list(dict.fromkeys(attempt.provider for attempt in tried))
     tries = f"tried {escape(', '.join(names))}" if names else ""
     took = f"in {_whole(seconds)}" if names and seconds is not None else ""
-    grey = " · ".join(filter(None, (f"Reference {code(reference)}", f"{tries} {took}".strip())))
+    grey = " · ".join(filter(None, (quote, f"Reference {code(reference)}", f"{tries} {took}".strip())))
     buttons = [button(_LABELS[way_on], action_id=way_on, value=question_id)] if way_on else []
     blocks = (section(shown), *buttons, context(grey))
-    return OutgoingMessage(text=f"{shown} Reference {code(reference)}", blocks=blocks, private=private)
+    text = " ".join(filter(None, (shown, quote, f"Reference {code(reference)}")))
+    return OutgoingMessage(text=text, blocks=blocks, private=private)
 
 
 def _whole(seconds: float) -> str:

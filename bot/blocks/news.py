@@ -9,7 +9,7 @@ from bot.blocks import assembling
 from bot.blocks.base import Audience, Block, OutgoingMessage
 from bot.blocks.elements import LONGEST_TEXT, context, link, notes, notices, section
 from bot.blocks.escaping import escape, one_line, shorten
-from bot.blocks.grey_line import grey_line
+from bot.blocks.grey_line import grey_line, quote
 from bot.blocks.results import said
 from bot.blocks.sources import address_of, day, titled
 from perplexity.addresses import site
@@ -24,8 +24,13 @@ _TOPIC = 200
 _MOST_SITES = 5
 
 
-def news_messages(summary: NewsSummary, *, filters: Filters, audience: Audience) -> tuple[OutgoingMessage, ...]:
-    """Render the stories in their order, with the moment of the summary; `filters` are those that held for it."""
+def news_messages(
+    summary: NewsSummary, *, filters: Filters, audience: Audience, asked: str = ""
+) -> tuple[OutgoingMessage, ...]:
+    """Render the stories in their order, with the moment of the summary; `filters` are those that held for it.
+
+    `asked` is what was asked for, which private news quote.
+    """
     entries = [story_block(number, story) for number, story in enumerate(summary.stories, 1)]
     remarks = [context(note) for note in notes(summary.notes)]
     grey = grey_line(
@@ -33,9 +38,10 @@ def news_messages(summary: NewsSummary, *, filters: Filters, audience: Audience)
         seconds=summary.seconds,
         cost_usd=summary.cost_usd,
         audience=audience,
+        asked=asked,
     )
-    above = notices([news_stand_in(summary)])
-    return assembling.messages([*above, _header(summary, filters), *entries, *remarks, grey], summary="")
+    blocks = [*notices([news_stand_in(summary)]), _header(summary, filters), *entries, *remarks, grey]
+    return assembling.messages(blocks, summary="", quote=quote(asked, audience))
 
 
 def story_block(number: int, story: Story) -> Block:
@@ -58,6 +64,12 @@ def moment(at: datetime) -> str:
     return (
         f"<!date^{int(at.timestamp())}^{{date_short_pretty}} at {{time}}|{day(at.date().isoformat())} {at:%H:%M} UTC>"
     )
+
+
+def time_of_day(at: datetime) -> str:
+    """Return a moment's time of day as mrkdwn in the reader's own time zone, in UTC if that cannot be shown."""
+    at = at.astimezone(UTC)
+    return f"<!date^{int(at.timestamp())}^{{time_secs}}|{at:%H:%M:%S} UTC>"
 
 
 def _header(summary: NewsSummary, filters: Filters) -> Block:

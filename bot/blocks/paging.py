@@ -41,6 +41,19 @@ def render(text: str, addresses: Addresses) -> str:
     return "".join(rendered)
 
 
+def rendered_blocks(markdown: str) -> int:
+    """Return the most blocks that Slack makes of a part."""
+    return _block_sums(segments(markdown))[-1]
+
+
+def _block_sums(pieces: Sequence[Segment]) -> list[int]:
+    """Return how many blocks the first n segments come to, for every n from 0."""
+    # Neighbours that flow are one block; what is inside them parts them.
+    flows = [False, *(piece.form in FLOWING for piece in pieces)]
+    runs = (not (before and after) for before, after in pairwise(flows))
+    return list(accumulate((run + 2 * piece.special for run, piece in zip(runs, pieces, strict=True)), initial=0))
+
+
 def _short_tables(segment: Segment, splitter: Splitter) -> Iterator[Segment]:
     table = tidy(segment.text.split("\n")) if segment.form is Form.TABLE else None
     if table is None or not splitter.repeats_header(table):
@@ -74,11 +87,7 @@ class _Plan:
     @classmethod
     def of(cls, pieces: Sequence[Segment], splitter: Splitter) -> _Plan:
         weights = accumulate((splitter.weigh(piece) for piece in pieces), initial=0)
-        # Neighbours that flow are one block; what is inside them parts them.
-        flows = [False, *(piece.form in FLOWING for piece in pieces)]
-        runs = (not (before and after) for before, after in pairwise(flows))
-        blocks = accumulate((run + 2 * piece.special for run, piece in zip(runs, pieces, strict=True)), initial=0)
-        return cls(pieces=pieces, weights=list(weights), blocks=list(blocks), room=splitter.room)
+        return cls(pieces=pieces, weights=list(weights), blocks=_block_sums(pieces), room=splitter.room)
 
     def fits(self, start: int, end: int) -> bool:
         """Tell whether a run of segments fits one part; its first one may begin a block more than the sums know."""

@@ -6,7 +6,7 @@ from bot.blocks import assembling
 from bot.blocks.base import Audience, Block, OutgoingMessage
 from bot.blocks.elements import context, notes, notices, section
 from bot.blocks.escaping import escape, one_line, shorten
-from bot.blocks.grey_line import grey_line
+from bot.blocks.grey_line import grey_line, quote
 from bot.blocks.sources import place_and_day, titled
 from perplexity.costs import charged
 from perplexity.filters import Filters, in_words
@@ -29,8 +29,10 @@ def results_messages(results: SearchResults, *, query: Query, audience: Audience
         seconds=results.seconds,
         cost_usd=charged(results.cost_usd, results.failed),
         audience=audience,
+        asked=query.text,
     )
-    return assembling.messages([*notices([stand_in(results)]), *body, *remarks, grey], summary="")
+    blocks = [*notices([stand_in(results)]), *body, *remarks, grey]
+    return assembling.messages(blocks, summary="", quote=quote(query.text, audience))
 
 
 def _header(found: int, query: Query) -> Block:

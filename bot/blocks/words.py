@@ -29,6 +29,8 @@ def words(block: Block, *, links: bool) -> str:
     match block["type"]:
         case "markdown":
             return _of_markdown(block["text"], links=links)
+        case "header":
+            return escape(block["text"]["text"])
         case "section":
             return _of_mrkdwn(block["text"]["text"], links=links)
         case "context":

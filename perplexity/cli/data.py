@@ -8,6 +8,7 @@ from datetime import date
 
 from perplexity.cli.printable import escaped
 from perplexity.costs import charged
+from perplexity.news.deepdive_report import titled
 from perplexity.news.deepdive_types import DeepDive
 from perplexity.news.summary import NewsSummary
 from perplexity.types import Answer, SearchResults
@@ -18,7 +19,8 @@ def as_json(value: Answer | SearchResults | NewsSummary | DeepDive) -> str:
 
     `cost_usd` is the sum of all charges, including those of failed attempts; null if none is known.
     """
-    told = asdict(value) | {"cost_usd": _charged(value)}
+    title = {"title": titled(value.topic)} if isinstance(value, DeepDive) else {}
+    told = title | asdict(value) | {"cost_usd": _charged(value)}
     return escaped(json.dumps(told, ensure_ascii=False, indent=2, default=_iso)) + "\n"
 
 

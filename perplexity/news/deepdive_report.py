@@ -12,18 +12,42 @@ from perplexity.prose import blocks
 from perplexity.social.pulse import Moods
 from perplexity.types import Source
 
+_JOINER = "\u2060"
+
+
+def titled(topic: str) -> str:
+    """Return the title of a report, as text."""
+    return f"Deep Dive Report: {topic}"
+
+
+def heading(report: DeepDive) -> str:
+    """Return the title as the heading of a document."""
+    title = titled(inert_line(report.topic))
+    # Number signs at the end would be taken for the end of the heading.
+    return f"# {title}{_JOINER if title.endswith('#') else ''}"
+
+
+def section(finding: Finding) -> str:
+    """Return one section under its heading; its markers are numbers of the report's sources."""
+    return "\n\n".join(_section(finding))
+
 
 def sections(report: DeepDive) -> str:
     """Return the three sections under their headings; markers are numbers of the report's sources."""
-    return "\n\n".join(line for finding in report.findings for line in _section(finding))
+    return "\n\n".join(map(section, report.findings))
 
 
 def whole(report: DeepDive) -> str:
-    """Return the report as a document that stands on its own: nothing in it leads anywhere but to its sources."""
+    """Return the report as a document that is complete: its title, and no links but those of its sources."""
     sources = [_listed(source) for source in report.sources]
     quiet = replace(report, findings=tuple(_quiet(finding, report) for finding in report.findings))
     more = [f"({report.others} more were read.)"] if report.others else []
-    parts = [sections(quiet), "\n".join(["Sources:", *sources, *more]) if sources else "", *figures(report)]
+    parts = [
+        heading(report),
+        sections(quiet),
+        "\n".join(["Sources:", *sources, *more]) if sources else "",
+        *figures(report),
+    ]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 

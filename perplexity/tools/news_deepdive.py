@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from perplexity.citations import format_result
 from perplexity.errors import PerplexityError
 from perplexity.news.deepdive import SECONDS as OF_STAGES
-from perplexity.news.deepdive_report import figures, sections
+from perplexity.news.deepdive_report import figures, heading, sections
 from perplexity.news.deepdive_types import DeepDive, NoStore, Stage
 from perplexity.news.diver import Diver
 from perplexity.nothing_found import nothing_found
@@ -46,9 +46,10 @@ def create_news_deepdive_tool(diver: Diver) -> Tool:
 
 
 def as_answer(report: DeepDive) -> Answer:
-    """Return the report as an answer, whose text holds the three sections."""
+    """Return the report as an answer, whose text is the title and the three sections."""
     providers = dict.fromkeys(finding.provider for finding in report.findings if finding.provider)
-    return Answer(text=sections(report), sources=report.sources, provider=", ".join(providers))
+    text = f"{heading(report)}\n\n{sections(report)}"
+    return Answer(text=text, sources=report.sources, provider=", ".join(providers))
 
 
 async def _dive(topic: str) -> str:

@@ -30,6 +30,9 @@ SITUATION = Finding(stage=Stage.SITUATION, text="So it is.[1]", sources=(PAGE,),
 PULSE = Finding(stage=Stage.PULSE, text="Glad.[1]", sources=(POST,), moods=Moods(positive=1), seconds=40.0)
 ANALYSIS = Finding(stage=Stage.ANALYSIS, text="Well.[2]", seconds=5.0, cost_usd=0.1, at="2026-11-21T12:00:00+00:00")
 
+DONE = Update(stage=Stage.SITUATION, started=1.0, finding=SITUATION)
+NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
+
 
 def report(situation: Finding = SITUATION, pulse: Finding = PULSE, analysis: Finding = ANALYSIS) -> DeepDive:
     return assembled("heat pumps", situation, pulse, analysis, persona="Nikki")
@@ -52,11 +55,13 @@ def test_a_short_report_is_one_message_with_the_figures_of_each_stage() -> None:
     (message,) = deepdive_messages(report(), audience=Audience.ASKER)
 
     words = shown(message)
+    assert message.blocks[0]["text"]["text"] == "Deep Dive Report: heat pumps"
+    assert message.text.startswith("Deep Dive Report: heat pumps\n")
     assert "## THE PUBLIC PULSE\n\nGlad.[[2]](https://x.com/ada/status/1)\n\nOf 1 post: 1 positive" in words
     assert "Well.[[2]](https://x.com/ada/status/1)" in words
     assert "THE SITUATION · 30.0 s · $0.50\nTHE PUBLIC PULSE · 40.0 s\nMY ANALYSIS · as Nikki · 5.0 s · $0.10" in words
     assert "As of <!date^1795262400^{date_short_pretty} at {time}|21 Nov 2026 12:00 UTC>" in words
-    assert "Deep dive · 45.0 s · $0.60 · only visible to you" in words
+    assert "“heat pumps” · Deep dive · 45.0 s · $0.60 · only visible to you" in words
     assert refusals((message,)) == []
 
 
@@ -177,17 +182,21 @@ def test_a_text_whose_code_is_closed_stays_as_it_is(text: str) -> None:
 @pytest.mark.parametrize(
     ("stages", "clock", "said"),
     [
-        ([], None, "*THE SITUATION*  researching the facts …\n*THE PUBLIC PULSE*  listening"),
+        ([], 0.0, "*THE SITUATION*  researching the facts …\n*THE PUBLIC PULSE*  listening"),
+        ([], None, "*THE SITUATION*  no result yet\n*THE PUBLIC PULSE*  no result yet"),
         ([], None, "*MY ANALYSIS*  waits for the two above"),
+        ([], None, "“heat pumps” · as of <!date^1795255200^{time_secs}|10:00:00 UTC>\n"),
         ([Update(stage=Stage.SITUATION, started=10.0)], 22.5, "researching the facts … · 12.5 s"),
-        ([Update(stage=Stage.SITUATION, started=10.0)], None, "researching the facts …\n"),
+        ([Update(stage=Stage.SITUATION, started=10.0)], None, "*THE SITUATION*  no result yet\n"),
+        ([DONE, Update(stage=Stage.PULSE, started=1.0, finding=PULSE)], None, "*MY ANALYSIS*  no result yet"),
+        ([DONE, Update(stage=Stage.PULSE, started=1.0, finding=PULSE)], 2.0, "*MY ANALYSIS*  writing …"),
         ([Update(stage=Stage.SITUATION, started=1.0, finding=SITUATION)], 2.0, "done · 30.0 s · $0.50"),
         ([Update(stage=Stage.PULSE, started=1.0, finding=replace(PULSE, missing="No."))], 2.0, "nothing came · 40.0 s"),
         ([Update(stage=Stage.ANALYSIS, started=1.0)], 2.0, "writing … · 1.0 s"),
     ],
 )
 def test_the_progress_says_how_each_stage_stands(stages: list[Update], clock: float | None, said: str) -> None:
-    message = progress_message("heat pumps", {one.stage: one for one in stages}, question="7", clock=clock)
+    message = progress_message("heat pumps", {one.stage: one for one in stages}, question="7", clock=clock, now=NOW)
 
     assert said in shown(message)
     assert refusals((message,)) == []
@@ -195,7 +204,7 @@ def test_the_progress_says_how_each_stage_stands(stages: list[Update], clock: fl
 
 @given(topic=wild)
 def test_whatever_the_topic__slack_takes_the_progress(topic: str) -> None:
-    assert refusals((progress_message(topic, {}, question="7"),)) == []
+    assert refusals((progress_message(topic, {}, question="7", now=NOW),)) == []
 
 
 def test_a_report_is_dated_by_when_it_was_written() -> None:

@@ -43,7 +43,7 @@ def test_results_are_counted_listed_and_signed() -> None:
     assert snippet.endswith("word …")
     assert second["text"]["text"] == "*2.  <https://x.example/|Bare>*\nx.example"
     assert note["elements"][0]["text"] == "A note."
-    assert grey["elements"][0]["text"] == "Perplexity · 0.4 s · $0.005 · only visible to you"
+    assert grey["elements"][0]["text"] == "“free &lt;threading&gt;” · Perplexity · 0.4 s · $0.005 · only visible to you"
     assert message.text.startswith("2 results for free")
 
 

@@ -33,6 +33,7 @@ async def test_the_report_is_written_and_the_progress_told(settings: dict[str, s
 
     assert ended.code == 0
     assert [line for line in written.splitlines() if line.startswith("#")] == [
+        "# Deep Dive Report: heat pumps",
         "## THE SITUATION",
         "## THE PUBLIC PULSE",
         "## MY ANALYSIS",
@@ -48,6 +49,7 @@ async def test_as_json_everything_is_there(settings: dict[str, str]) -> None:
     ended = await run("deepdive", "--json", "heat pumps", settings=settings)
 
     report = json.loads(ended.out)
+    assert report["title"] == "Deep Dive Report: heat pumps"
     assert (ended.code, report["topic"], len(report["findings"]), len(report["sources"])) == (0, "heat pumps", 3, 5)
     assert report["findings"][1]["moods"] == {"positive": 2, "neutral": 0, "negative": 1, "mixed": 0}
 

@@ -16,7 +16,7 @@ from perplexity.types import Source
 from tests.fakes.wild_text import short, wild
 
 URL = "https://a.example/1"
-HEADINGS = [stage.heading for stage in Stage]
+HEADINGS = ["Deep Dive Report: heat pumps", *(stage.heading for stage in Stage)]
 # As a viewer of Markdown files reads it, with HTML, definitions and links.
 VIEWER = MarkdownIt("commonmark", {"html": True}).enable("table")
 

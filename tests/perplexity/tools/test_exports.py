@@ -22,7 +22,10 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "web_search": ({"query": "python"}, "Title: Python\nSnippet: Free threads are here.\nURL: https://python.org/"),
     "websearch": ({"query": "python"}, "<result>\nExample answer"),
     "news_summary": ({"category": "technology", "topic": "python"}, "<result>\n- Example B"),
-    "news_deepdive": ({"topic": "python"}, "<result>\n## THE SITUATION\n\nExample answer"),
+    "news_deepdive": (
+        {"topic": "python"},
+        "<result>\n# Deep Dive Report: python\n\n## THE SITUATION\n\nExample answer",
+    ),
 }
 each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=PROTOCOLS)
 each_tool = pytest.mark.parametrize("tool", TOOLS, ids=[tool.name for tool in TOOLS])
