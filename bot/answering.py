@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 from uuid import UUID, uuid4
 
-from bot.commands.notices import searching_message
 from bot.commands.progress import SILENT, Progress
 from bot.delivery.announcing import Announcing
 from bot.delivery.deliver import Delivery, Superseded
@@ -110,7 +109,7 @@ class Answering:
         outcome = await self.admission.refused(row) or await computed(self.working.noticed, row)
         if outcome is None:
             if row.surface != "slash":  # whose ack said it already
-                row = await self.announcing.announce(row, searching_message(row.command, row.text))
+                row = await self.announcing.announce(row, await computed(self.working.placeholder, row))
             progress = self.showing(row)
             outcome = await self.working.outcome(row, progress)
             row = replace(row, response_uses=row.response_uses + progress.uses)

@@ -18,7 +18,7 @@ from bot.asking import opened_asked
 from bot.attempt_log import AttemptLog
 from bot.background import Background
 from bot.bolt import bolt_app
-from bot.commands import COMMANDS
+from bot.commands import offered
 from bot.delivery.announcing import Announcing
 from bot.delivery.chat import Chat
 from bot.delivery.deliver import Delivery, all_ways
@@ -135,6 +135,7 @@ async def compose(settings: Settings, *, conninfo: str, http: bool, pause: Pause
         digests = DigestRoom.of(
             settings, Digests(pool, jobs.defer), client=client, chat=chat, patience=patience, profiles=profiles
         )
+        commands = offered(agent=settings.agent_lacks is None)
         working = Working(
             questions=questions,
             provider=asked.chain,
@@ -164,14 +165,19 @@ async def compose(settings: Settings, *, conninfo: str, http: bool, pause: Pause
             metrics=metrics,
             admission=admission,
             showing=lambda row: Showing(
-                row=row, questions=questions, chat=chat, response_urls=response_urls, slack_api_url=slack.api_url
+                row=row,
+                questions=questions,
+                chat=chat,
+                response_urls=response_urls,
+                slack_api_url=slack.api_url,
+                stopped=working.stopped,
             ),
         )
         jobs.on_question(answering.run)
         services = Services(
             journal=Journal(questions=received),
             questions=received,
-            commands=COMMANDS,
+            commands=commands,
             metrics=metrics,
             tell=announcing.tell,
             say=announcing.say,

@@ -9,10 +9,10 @@ import json
 
 from bot.commands import COMMANDS
 from bot.commands.slash import UMBRELLA, SlashCommand, slash_commands
+from bot.commands.threads import APP_NAME
 from bot.scopes import SCOPES
 from bot.yaml_text import Plain, comment, dump
 
-NAME = "Web Answers"
 DESCRIPTION = "Answers questions from the live web, with sources"
 EXAMPLE = "https://example.com"
 
@@ -42,7 +42,7 @@ def manifest(*, prefix: str, url: str | None) -> dict[str, Plain]:
     request_url: dict[str, Plain] = {} if url is None else {"request_url": f"{url.rstrip('/')}/slack/events"}
     return {
         "_metadata": {"major_version": 2},
-        "display_information": {"name": NAME, "description": f"{DESCRIPTION}.", "background_color": "#20313b"},
+        "display_information": {"name": APP_NAME, "description": f"{DESCRIPTION}.", "background_color": "#20313b"},
         "features": _features(prefix, url),
         "oauth_config": {"scopes": _scopes()},
         "settings": {
@@ -84,7 +84,7 @@ def _features(prefix: str, url: str | None) -> dict[str, Plain]:
             "messages_tab_enabled": True,
             "messages_tab_read_only_enabled": False,
         },
-        "bot_user": {"display_name": NAME, "always_online": True},
+        "bot_user": {"display_name": APP_NAME, "always_online": True},
         "slash_commands": [_command(command, url) for command in slash_commands(COMMANDS, prefix=prefix)],
     }
 

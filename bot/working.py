@@ -10,10 +10,13 @@ from typing import Any
 from uuid import UUID
 
 from bot.agent import NOBODY, Agent
-from bot.blocks.base import Audience
+from bot.blocks.base import Audience, OutgoingMessage
 from bot.blocks.failure import WayOn, failure_message
+from bot.blocks.grey_line import quote
+from bot.blocks.progress import stopped_message
 from bot.commands.base import Command, Office, Work, never
 from bot.commands.deepdive import Dived
+from bot.commands.notices import placeholder
 from bot.commands.progress import Progress
 from bot.commands.threads import BY_MENTION, DIRECTLY, notice
 from bot.delivery.deliver import Superseded
@@ -69,6 +72,17 @@ class Working:
             return None
         message = notice(row.text, self.commands[row.command], IN_THREADS[row.surface])
         return None if message is None else Outcome(messages=(message,), state="answered")
+
+    def placeholder(self, row: QuestionRow) -> OutgoingMessage:
+        """Return the message that the question's answer replaces. Raises UsageError if the text cannot be parsed."""
+        command = self.commands[row.command]
+        request = command.parse(row.text)
+        public = row.surface not in IN_THREADS and command.audience(request) is Audience.CHANNEL
+        return placeholder(command, request, question=str(row.id), public=public)
+
+    def stopped(self, row: QuestionRow) -> OutgoingMessage:
+        """Return what is shown of a question that its asker stopped."""
+        return stopped_message(self.commands[row.command].asks(row.text), question=str(row.id))
 
     async def outcome(self, row: QuestionRow, progress: Progress) -> Outcome:
         """Return what becomes of a question, a failure too. Raises `Superseded` where another worker holds it."""
@@ -198,6 +212,7 @@ class Working:
         if command.failed is not None:
             message = command.failed(command.parse(row.text), sentence, row.reference)
         else:
+            seen_by = Audience.CHANNEL if row.surface == "mention" and not private else Audience.ASKER
             message = failure_message(
                 sentence,
                 reference=row.reference,
@@ -206,6 +221,7 @@ class Working:
                 seconds=seconds,
                 way_on=way_on,
                 private=private,
+                quote=quote(command.asks(row.text), seen_by),
             )
         return Outcome(messages=(message,), state="failed", seconds=seconds, error=error)
 

@@ -7,13 +7,24 @@ from dataclasses import dataclass, replace
 from bot.blocks.answer import answer_messages
 from bot.blocks.base import Audience, OutgoingMessage
 from bot.commands.base import Command, Option, Work
-from bot.commands.filters import FILTERS, PUBLIC, audience, read_filters, usage_errors
-from bot.commands.hints import quoted
-from bot.commands.options import Grammar, parse_options
+from bot.commands.filters import (
+    AFTER,
+    BEFORE,
+    COUNTRY,
+    DOMAIN,
+    LANG,
+    PUBLIC,
+    RECENCY,
+    audience,
+    read_filters,
+    usage_errors,
+)
+from bot.commands.hints import nearest, quoted
+from bot.commands.options import Arguments, Grammar, parse_options
 from bot.errors import UsageError
 from perplexity.computing import computed
 from perplexity.freshness import with_as_of
-from perplexity.models import resolve
+from perplexity.models import EFFORTS, resolve
 from perplexity.nothing_found import nothing_found
 from perplexity.queries import LONGEST_PROMPT, checked_messages
 from perplexity.types import Answer, Message, Question
@@ -22,10 +33,14 @@ REASONING = Option(name="--reasoning", short="-r", help="Think longer before ans
 MODEL = Option(
     name="--model", value="NAME", help="Who answers: sonar, sonar-pro, …, an effort from fast to xhigh, or vendor/model"
 )
+EFFORT = Option(name="--effort", value="|".join(EFFORTS), help="How long to think; `--model` takes these levels too")
 AGENT = Option(name="--agent", help="Let an agent search step by step, as often as the question takes")
+LANGUAGE = replace(LANG, help="Answer in this language, two letters; pages in every language are searched")
+PLACE = replace(COUNTRY, help="Where you are, two letters, for local answers")
+OWN_FILTERS = (RECENCY, DOMAIN, LANGUAGE, PLACE, AFTER, BEFORE)
 GRAMMAR = Grammar(
     longest=LONGEST_PROMPT,
-    options=(REASONING, MODEL, AGENT, *FILTERS, PUBLIC),
+    options=(REASONING, MODEL, EFFORT, AGENT, *OWN_FILTERS, PUBLIC),
     elsewhere={
         "--mode": "`--mode` works for searches only: an answer always comes from the open web.",
         "--n": "`--n` works for searches only: an answer takes as many sources as it needs.",
@@ -46,10 +61,10 @@ def parse(text: str) -> AskRequest:
     """Read what follows `/ask`. Raises UsageError."""
     arguments = parse_options(text, GRAMMAR)
     if not arguments.text:
-        raise UsageError("There is no question behind the options.")
+        raise UsageError("Add a question after the options.")
     agent, reasoning = AGENT.name in arguments.given, REASONING.name in arguments.given
-    model = arguments.one(MODEL.name)
-    with usage_errors():
+    model, named = _model(arguments)
+    with usage_errors("a question"):
         question = Question(
             messages=checked_messages([Message(role="user", content=arguments.text)]),
             reasoning=reasoning,
@@ -58,10 +73,26 @@ def parse(text: str) -> AskRequest:
         )
         target = resolve(model, reasoning=reasoning)
     if agent and (reasoning or model):
-        raise UsageError(_contradict(AGENT, REASONING if reasoning else MODEL, "the agent has a model of its own"))
+        raise UsageError(_contradict(AGENT, REASONING if reasoning else named, "the agent has a model of its own"))
     if reasoning and not target.slow:
-        raise UsageError(_contradict(REASONING, MODEL, f"{quoted(target.name)} does not reason"))
+        raise UsageError(_contradict(REASONING, named, f"{quoted(target.name)} does not reason"))
     return AskRequest(question=question, public=PUBLIC.name in arguments.given, agent=agent)
+
+
+def _model(arguments: Arguments) -> tuple[str | None, Option]:
+    """Return the model or the effort that was named, and the option that named it. Raises UsageError."""
+    model, effort = arguments.one(MODEL.name), arguments.one(EFFORT.name)
+    if effort is None:
+        return model, MODEL
+    if effort.strip().lower() not in EFFORTS:
+        meant = nearest(effort.strip().lower(), EFFORTS)
+        raise UsageError(
+            f"`{EFFORT.name}` cannot be {quoted(effort)}. {f'Did you mean {meant}? ' if meant else ''}"
+            f"It takes {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}."
+        )
+    if model is not None and model.strip().lower() != effort.strip().lower():
+        raise UsageError(_contradict(MODEL, EFFORT, "both say how long to think"))
+    return effort.strip().lower(), EFFORT
 
 
 def _contradict(one: Option, other: Option, why: str) -> str:
@@ -89,9 +120,14 @@ def who_sees(request: AskRequest) -> Audience:
     return audience(public=request.public)
 
 
-def render(reply: Answer, _: AskRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
+def asked(request: AskRequest) -> str:
+    """Return the question."""
+    return request.question.text
+
+
+def render(reply: Answer, request: AskRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
     """Render the answer."""
-    return answer_messages(reply, audience=seen_by)
+    return answer_messages(reply, audience=seen_by, asked=asked(request))
 
 
 ASK = Command(
@@ -111,4 +147,7 @@ ASK = Command(
     answer=answer,
     render=render,
     nothing_found=nothing,
+    asked=asked,
 )
+WITHOUT_AGENT = ASK.without(AGENT)
+"""The command where no agent is set up: it takes `--agent` and says what is missing, and its help does not list it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 
@@ -12,6 +12,7 @@ from bot.agent import NOBODY, Agent
 from bot.blocks.base import Audience, OutgoingMessage
 from bot.commands.progress import SILENT, Progress
 from bot.digests.base import Watching
+from bot.errors import UsageError
 from bot.figures import ProviderFigures
 from perplexity.news.deepdive_types import NoStore, StageStore
 from perplexity.news.diver import Diver
@@ -90,9 +91,11 @@ class Command(Generic[Request, Reply]):
     not helped with, when nothing follows its name. `summary` is its line in Slack's own list, `usage` what follows the
     name, `examples` are pairs of arguments and what they do. `parse` is pure and raises `UsageError`; the worker calls
     it again. `audience` says who will see the answer to a request behind a slash; `render` is told who sees it where it
-    is shown. `failed` makes the message of a failure, of its sentence and its reference, where the usual one does not
-    fit. `nothing_found` says what was searched when nothing was found; `past_week` returns the text that asks the same
-    for the past week, None if that would find no more.
+    is shown. `asked` returns what a request asks, without its options, for the lines that quote it. `placeholder`
+    renders the message that the answer replaces, from the request, the question's id and whether everyone sees the
+    answer; `failed` renders a failure from the request, a sentence and a reference; None for the usual messages.
+    `nothing_found` says what was searched when nothing was found; `past_week` returns the text that asks the same for
+    the past week, None if that would find no more.
     """
 
     name: str
@@ -106,6 +109,26 @@ class Command(Generic[Request, Reply]):
     audience: Callable[[Request], Audience]
     answer: Callable[[Request, Work], Awaitable[Reply]]
     render: Callable[[Reply, Request, Audience], tuple[OutgoingMessage, ...]]
+    asked: Callable[[Request], str] | None = None
+    placeholder: Callable[[Request, str, bool], OutgoingMessage] | None = None
     failed: Callable[[Request, str, str], OutgoingMessage] | None = None
     nothing_found: Callable[[Request], str] | None = None
     past_week: Callable[[str], str | None] | None = None
+
+    def asks(self, text: str) -> str:
+        """Return what a text asks, without its options; empty if it cannot be parsed or the command quotes nothing."""
+        if self.asked is None:
+            return ""
+        try:
+            return self.asked(self.parse(text))
+        except UsageError:
+            return ""
+
+    def without(self, option: Option) -> Command[Request, Reply]:
+        """Return the command as its help shows it to people who cannot, or need not, use an option."""
+        return replace(
+            self,
+            usage=" ".join(self.usage.replace(f"[{option.name}]", "").split()),
+            options=tuple(one for one in self.options if one is not option),
+            examples=tuple((line, what) for line, what in self.examples if option.name not in line.split()),
+        )

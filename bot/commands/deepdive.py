@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from time import monotonic
 
 from bot.blocks.base import Audience, OutgoingMessage
 from bot.blocks.deepdive import deepdive_messages
-from bot.blocks.progress import progress_message
+from bot.blocks.progress import begun_message, progress_message
 from bot.commands.base import Command, Work
 from bot.commands.filters import PUBLIC, audience, usage_errors
 from bot.commands.options import Grammar, parse_options
@@ -24,6 +26,7 @@ GRAMMAR = Grammar(
         "--recency": "`--recency` works for `/ask`, `/search` and `/news`: a deep dive looks for the latest there is.",
         "--reasoning": "`--reasoning` works for `/ask` only: a deep dive always takes its time.",
         "--model": "`--model` works for `/ask` only: a deep dive has its own models.",
+        "--effort": "`--effort` works for `/ask` only: a deep dive always takes its time.",
     },
 )
 
@@ -41,20 +44,24 @@ class DeepDiveRequest:
 
 @dataclass(kw_only=True)
 class Board:
-    """How each stage stands; `milestones` grows when a message is worth one of the few that a slash command has.
+    """The latest update of each stage; `changed` is set whenever there is a new one, and when the dive is over."""
 
-    For a `public` report the first one is all: the others are kept for its parts.
-    """
-
-    public: bool
     stages: dict[Stage, Update] = field(default_factory=dict)
-    milestones: int = 1
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def note(self, update: Update) -> None:
-        """Take what the dive says."""
+        """Record an update of the dive."""
         self.stages[update.stage] = update
-        if update.stage is Stage.ANALYSIS and update.finding is None and not self.public:
-            self.milestones += 1
+        self.changed.set()
+
+    @property
+    def milestones(self) -> int:
+        """How many messages were worth one of a response_url's few uses so far: the start, and each stage that ended.
+
+        The end of the analysis is not one: the report shows it.
+        """
+        ended = (update.finding is not None for stage, update in self.stages.items() if stage is not Stage.ANALYSIS)
+        return 1 + sum(ended)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +76,8 @@ def parse(text: str) -> DeepDiveRequest:
     """Read what follows `/deepdive`. Raises UsageError."""
     arguments = parse_options(text, GRAMMAR)
     if not arguments.text:
-        raise UsageError("There is no topic behind the options.")
-    with usage_errors():
+        raise UsageError("Add a topic after the options.")
+    with usage_errors("a topic"):
         topic = parse_query(arguments.text)
     return DeepDiveRequest(topic=topic, public=PUBLIC.name in arguments.given)
 
@@ -78,8 +85,9 @@ def parse(text: str) -> DeepDiveRequest:
 async def answer(request: DeepDiveRequest, work: Work) -> Dived:
     """Dive, and show how far it has come. Raises PerplexityError; Withdrawn when it is not wanted any more."""
     diver = work.diver or Diver(facts=work.provider, synthesis=work.provider)
-    board = Board(public=request.public)
+    board = Board()
     diving = asyncio.create_task(diver.dive(request.topic, store=work.stages, on_stage=board.note))
+    diving.add_done_callback(lambda _: board.changed.set())
     try:
         await _watch(diving, board, request, work)
     finally:
@@ -89,16 +97,25 @@ async def answer(request: DeepDiveRequest, work: Work) -> Dived:
 
 
 async def _watch(diving: asyncio.Task[DeepDive], board: Board, request: DeepDiveRequest, work: Work) -> None:
-    """Show every change, until the dive is over. Raises Withdrawn."""
-    shown = 0
+    """Show every change at once, and the seconds at `PACE_SECONDS`, until the dive is over. Raises Withdrawn."""
+    shown = work.progress.shown
     await asyncio.sleep(0)
     while not diving.done():
+        board.changed.clear()
         clock = monotonic() if work.progress.live else None
         reached = board.milestones
-        message = progress_message(request.topic, board.stages, question=str(work.question), clock=clock)
+        message = progress_message(
+            request.topic,
+            board.stages,
+            question=str(work.question),
+            clock=clock,
+            now=datetime.fromtimestamp(work.now(), UTC),
+        )
         if await work.progress.show(message, milestone=reached > shown):
-            shown = reached
-        await asyncio.wait({diving}, timeout=PACE_SECONDS)
+            shown = max(shown, reached)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PACE_SECONDS):
+                await board.changed.wait()
 
 
 def nothing(request: DeepDiveRequest) -> str:
@@ -109,6 +126,16 @@ def nothing(request: DeepDiveRequest) -> str:
 def who_sees(request: DeepDiveRequest) -> Audience:
     """Return who will see the report."""
     return audience(public=request.public)
+
+
+def asked(request: DeepDiveRequest) -> str:
+    """Return the topic."""
+    return request.topic
+
+
+def placeholder(request: DeepDiveRequest, question: str, public: bool) -> OutgoingMessage:
+    """Render what is shown before the dive begins."""
+    return begun_message(request.topic, question=question, public=public)
 
 
 def render(reply: Dived, _: DeepDiveRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
@@ -130,4 +157,6 @@ DEEPDIVE = Command(
     answer=answer,
     render=render,
     nothing_found=nothing,
+    asked=asked,
+    placeholder=placeholder,
 )

@@ -60,16 +60,23 @@ def audience(*, public: bool) -> Audience:
 
 
 @contextmanager
-def usage_errors() -> Iterator[None]:
-    """Turn InvalidRequest, whose fields are named as the options are, into a UsageError for the asker."""
+def usage_errors(text: str) -> Iterator[None]:
+    """Turn InvalidRequest, whose fields are named as the options are, into a UsageError for the asker.
+
+    `text` says what the text after the options is, such as "a question".
+    """
     try:
         yield
     except InvalidRequest as error:
-        raise UsageError(_problem(error)) from None
+        raise UsageError(_problem(error, text)) from None
 
 
-def _problem(error: InvalidRequest) -> str:
+def _problem(error: InvalidRequest, text: str) -> str:
     allowed = re.sub(r"(?:^|(?<=\? ))\w", lambda match: match[0].upper(), error.allowed or str(error))
     if error.field in {"query", "prompt"}:
-        return f"That text cannot be sent: {error.value or 'it is empty'}. {allowed}."
+        length = re.fullmatch(r"(\d+) characters", error.value or "")
+        longest = re.search(r"[\d,]+$", allowed)
+        if length and longest:
+            return f"That’s {int(length[1]):,} characters; {text} takes up to {longest[0]}."
+        return f"That text is empty. Add {text}."
     return f"`--{error.field}` cannot be {quoted(error.value or '')}. {allowed}."

@@ -8,8 +8,13 @@ from difflib import get_close_matches
 
 def quoted(value: str) -> str:
     """Return a value as code in mrkdwn: on one line, at most 40 characters, no backtick of its own."""
+    return f"`{brief(value)}`"
+
+
+def brief(value: str) -> str:
+    """Return a value on one line, at most 40 characters, without backticks."""
     shown = " ".join("".join(c if c.isprintable() else " " for c in value).split()).replace("`", "'")
-    return f"`{shown[:39] + '…' if len(shown) > 40 else shown}`"
+    return shown[:39] + "…" if len(shown) > 40 else shown
 
 
 def nearest(word: str, choices: Iterable[str]) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from bot.blocks.base import Audience, OutgoingMessage
@@ -33,10 +33,14 @@ GRAMMAR = Grammar(
 
 @dataclass(frozen=True, kw_only=True)
 class NewsRequest:
-    """The category, what the news shall be about (empty: anything), and whether everyone in the channel sees it."""
+    """The category, what the news shall be about (empty: anything), and whether everyone in the channel sees it.
+
+    `text` is both as they were typed.
+    """
 
     category: str
     topic: str
+    text: str = field(default="", compare=False)
     filters: Filters
     public: bool
 
@@ -46,10 +50,12 @@ def parse(text: str) -> NewsRequest:
     arguments = parse_options(text, GRAMMAR)
     first, *rest = arguments.text.split(maxsplit=1) or [""]
     named = read_category(first)
-    with usage_errors():
+    with usage_errors("a topic"):
         filters = of_the_day(read_filters(arguments))
         topic = parse_query(rest[0]) if rest else ""
-    return NewsRequest(category=named, topic=topic, filters=filters, public=PUBLIC.name in arguments.given)
+    return NewsRequest(
+        category=named, topic=topic, text=arguments.text, filters=filters, public=PUBLIC.name in arguments.given
+    )
 
 
 async def answer(request: NewsRequest, work: Work) -> NewsSummary:
@@ -106,9 +112,14 @@ def who_sees(request: NewsRequest) -> Audience:
     return audience(public=request.public)
 
 
+def asked(request: NewsRequest) -> str:
+    """Return the category and the topic as they were typed."""
+    return request.text
+
+
 def render(reply: NewsSummary, request: NewsRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
     """Render the news."""
-    return news_messages(reply, filters=request.filters, audience=seen_by)
+    return news_messages(reply, filters=request.filters, audience=seen_by, asked=request.text)
 
 
 NEWS = Command(
@@ -128,4 +139,5 @@ NEWS = Command(
     render=render,
     nothing_found=nothing,
     past_week=past_week,
+    asked=asked,
 )

@@ -14,7 +14,7 @@ from bot.commands.words import plain as as_typed
 from bot.errors import UsageError
 
 _QUESTION = 150
-_AIMS = {"search": "pages for", "ask": "an answer to", "news": "news of", "deepdive": "facts and voices on"}
+_PLACES = {"search": "the web", "ask": "the web", "news": "the news"}
 _MOMENT = "*One moment…*"
 
 
@@ -24,12 +24,23 @@ MOST_LISTED = 10
 TOO_MANY = "You have too many unanswered questions. Ask again when one of them is answered."
 
 
-def searching_message(command: str, text: str) -> OutgoingMessage:
-    """Say that a question was taken; `text` is what followed the command, as Slack sent it."""
-    if command not in _AIMS:
+def placeholder(command: Command[Any, Any], request: Any, *, question: str, public: bool = False) -> OutgoingMessage:
+    """Render the message that the answer to a request replaces; `question` is the question's id.
+
+    A `public` answer to a slash command is posted beside it, so it must stay true in case it cannot be removed.
+    """
+    if command.placeholder is not None:
+        return command.placeholder(request, question, public)
+    if command.asked is None:
         return _of_sections([_MOMENT])
-    question = escape(shorten(one_line(as_typed(text)), _QUESTION))
-    return _of_sections([f"*Searching…*  {_AIMS[command]} “{question}”" if question else "*Searching…*"])
+    return searching_message(command.name, command.asked(request), public=public)
+
+
+def searching_message(command: str, asked: str, *, public: bool = False) -> OutgoingMessage:
+    """Say that the search is on; `asked` is the question without its options."""
+    what = f" for “{escape(shorten(one_line(asked), _QUESTION))}”" if asked.strip() else ""
+    searching = f"Searching {_PLACES.get(command, 'the web')}{what}"
+    return _of_sections([f"{searching} has started. The answer is for everyone here." if public else searching])
 
 
 def notice_message(text: str) -> OutgoingMessage:

@@ -61,7 +61,7 @@ class Arguments:
         """Return an option's value, None where it was not given. Raises UsageError when it was given two."""
         values = dict.fromkeys(self.given.get(name, ()))
         if len(values) > 1:
-            raise UsageError(f"`{name}` stands there twice, with different values.")
+            raise UsageError(f"`{name}` is given twice.")
         return next(iter(values), None)
 
     def many(self, name: str) -> tuple[str, ...]:

@@ -19,6 +19,11 @@ class Progress(Protocol):
         ...
 
     @property
+    def shown(self) -> int:
+        """How many milestones were shown before: by the announcement, or before a restart."""
+        ...
+
+    @property
     def uses(self) -> int:
         """How many uses of the response_url it has taken so far."""
         ...
@@ -35,6 +40,7 @@ class Silent:
     """Shows nothing."""
 
     live = False
+    shown = 0
     uses = 0
 
     async def show(self, message: OutgoingMessage, *, milestone: bool) -> bool:

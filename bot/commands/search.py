@@ -10,8 +10,9 @@ from bot.commands.base import Command, Option, Work
 from bot.commands.filters import FILTERS, MODE, PUBLIC, audience, read_filters, usage_errors
 from bot.commands.options import Grammar, parse_options
 from bot.errors import UsageError
+from perplexity.errors import InvalidRequest
 from perplexity.nothing_found import nothing_found
-from perplexity.queries import checked_query, parse_results
+from perplexity.queries import MOST_RESULTS, checked_query, parse_results
 from perplexity.types import Query, SearchResults
 
 NUMBER = Option(name="--n", short="-n", value="1-20", help="How many pages; 5 unless you say so")
@@ -20,6 +21,7 @@ GRAMMAR = Grammar(
     elsewhere={
         "--reasoning": "`--reasoning` works for answers only: a search lists pages.",
         "--model": "`--model` works for answers only: a search lists pages.",
+        "--effort": "`--effort` works for answers only: a search lists pages.",
     },
 )
 
@@ -36,13 +38,20 @@ def parse(text: str) -> SearchRequest:
     """Read what follows `/search`. Raises UsageError."""
     arguments = parse_options(text, GRAMMAR)
     if not arguments.text:
-        raise UsageError("There is nothing to search for behind the options.")
-    with usage_errors():
+        raise UsageError("Add what to search for after the options.")
+    with usage_errors("a search"):
         filters = read_filters(arguments)
         number = arguments.one(NUMBER.name)
-        count = Query.max_results if number is None else parse_results(number)
+        count = Query.max_results if number is None else _count(number)
         query = checked_query(Query(text=arguments.text, filters=filters, max_results=count))
     return SearchRequest(query=query, public=PUBLIC.name in arguments.given)
+
+
+def _count(number: str) -> int:
+    try:
+        return parse_results(number)
+    except InvalidRequest:
+        raise UsageError(f"`{NUMBER.name}` must be between 1 and {MOST_RESULTS}.") from None
 
 
 async def answer(request: SearchRequest, work: Work) -> SearchResults:
@@ -58,6 +67,11 @@ def nothing(request: SearchRequest) -> str:
 def who_sees(request: SearchRequest) -> Audience:
     """Return who will see the results."""
     return audience(public=request.public)
+
+
+def asked(request: SearchRequest) -> str:
+    """Return the query."""
+    return request.query.text
 
 
 def render(reply: SearchResults, request: SearchRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
@@ -81,4 +95,5 @@ SEARCH = Command(
     answer=answer,
     render=render,
     nothing_found=nothing,
+    asked=asked,
 )

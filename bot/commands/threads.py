@@ -2,29 +2,52 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from bot.blocks.base import OutgoingMessage
+from bot.commands.ask import ASK
 from bot.commands.base import Command
+from bot.commands.deepdive import DEEPDIVE
 from bot.commands.filters import PUBLIC
+from bot.commands.news import NEWS
 from bot.commands.notices import help_message, notice_message, usage_message
 from bot.commands.options import asks_for_help
+from bot.commands.search import SEARCH
 from bot.commands.words import plain
 from bot.errors import UsageError
 
-COMMAND = "ask"
-"""The command that a message asks."""
+APP_NAME = "Web Answers"
+"""The name that the manifest gives the app, by which people mention it."""
 
-BY_NAME = frozenset({"deepdive"})
-"""The commands that a message can ask by their name, which nobody begins a question with."""
+BY_NAME: Mapping[str, Command[Any, Any]] = {one.name: one for one in (SEARCH, ASK, NEWS, DEEPDIVE)}
+"""The commands that a message can begin with."""
 
 
 def routed(text: str) -> tuple[str, str]:
-    """Return the command that a message asks, and the text for it: `deepdive TOPIC` is that, anything else `ask`."""
-    name, _, rest = text.partition(" ")
-    named = name.lower().removeprefix("/")
-    return (named, rest.strip()) if named in BY_NAME and rest.strip() else (COMMAND, text)
+    """Return the command that a message asks, and the text for it.
+
+    A message that begins with the name of a command is that command if the rest can be parsed as its options and text,
+    or asks for its help. Otherwise the whole message is a question. If it is none either, because of its options, it is
+    the named command, which says what is wrong with them.
+    """
+    name, *more = text.split(maxsplit=1) or [""]
+    rest = "".join(more)
+    command = BY_NAME.get(name.lower().removeprefix("/"))
+    if command is None or not rest:
+        return ASK.name, text
+    if asks_for_help(rest) or _parses(command, rest) or not _parses(ASK, text):
+        return command.name, rest
+    return ASK.name, text
+
+
+def _parses(command: Command[Any, Any], text: str) -> bool:
+    try:
+        command.parse(text)
+    except UsageError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,34 +61,26 @@ class Addressed:
         return f"{self.call} {rest}".strip()
 
 
-BY_MENTION = Addressed(call="@me")
+BY_MENTION = Addressed(call=f"@{APP_NAME}")
 DIRECTLY = Addressed(call="")
 
 
 def notice(text: str, command: Command[Any, Any], addressed: Addressed) -> OutgoingMessage | None:
     """Return what to say instead of asking: help, or what is wrong with the options; None when it can be asked."""
-    shown = _without_public(command)
+    # Everyone in the conversation sees the answer anyway.
+    shown = command.without(PUBLIC)
+    slash = addressed.call if command.name == ASK.name else addressed.line(command.name)
     if not plain(text).strip():
         return notice_message(_greeting(addressed))
     if asks_for_help(text):
-        return help_message(shown, slash=addressed.call)
+        return help_message(shown, slash=slash)
     try:
         command.parse(text)
     except UsageError as error:
-        return replace(usage_message(shown, error, slash=addressed.call), private=True)
+        return replace(usage_message(shown, error, slash=slash), private=True)
     return None
 
 
 def _greeting(addressed: Addressed) -> str:
     example, more = addressed.line("what changed in Python 3.14?"), addressed.line("help")
     return f"What would you like to know? Ask me in one message, for example “{example}”. “{more}” shows all options."
-
-
-def _without_public(command: Command[Any, Any]) -> Command[Any, Any]:
-    """Return the command as its help shows it here, where everyone in the conversation sees the answer anyway."""
-    return replace(
-        command,
-        usage=command.usage.replace(f"[{PUBLIC.name}] ", ""),
-        options=tuple(option for option in command.options if option is not PUBLIC),
-        examples=tuple((line, what) for line, what in command.examples if PUBLIC.name not in line),
-    )

@@ -14,7 +14,7 @@ from bot.delivery.deliver import Superseded
 from bot.delivery.posting import CannotLook, Found, Looked, NotThere, Posting, Sent, TryLater
 from bot.delivery.response_url import ResponseUrls, may_use
 from bot.delivery.ways import is_open
-from bot.storage.patience import Patience
+from bot.storage.patience import AWAY, Patience
 from bot.storage.questions import QuestionRow, Questions
 
 ATTEMPTS = 3
@@ -69,9 +69,16 @@ class Announcing:
         await self.chat.whisper(channel, user, gate.seal(message), thread_ts=thread_ts)
 
     async def tidy(self, row: QuestionRow) -> None:
-        """Remove the message whose button was clicked, after the answer went to the channel instead."""
-        if row.response_url is not None and self._response_url_open(replace(row, response_uses=0)):
-            await self.response_urls.delete_original(row.response_url)
+        """Remove the placeholder that only the asker sees, after everyone got the answer; tried once.
+
+        The answer has the first claim on the response_url's uses: if it took all of them, the placeholder stays.
+        """
+        try:
+            current = await self.questions.get(row.id)
+        except AWAY:
+            return
+        if current is not None and current.response_url is not None and self._response_url_open(current):
+            await self.response_urls.delete_original(current.response_url)
 
     async def remove_searching(self, row: QuestionRow) -> None:
         """Remove the message in the thread that said that the search was on, after the asker was told elsewhere."""

@@ -10,7 +10,6 @@ from time import monotonic
 from bot.blocks import gate
 from bot.blocks.base import Audience, OutgoingMessage
 from bot.blocks.plain import plain
-from bot.blocks.progress import stopped_message
 from bot.delivery.chat import Chat
 from bot.delivery.posting import Posting, Refused, Sent, TryLater
 from bot.delivery.response_url import ResponseUrls
@@ -21,19 +20,23 @@ from perplexity.errors import Withdrawn
 
 log = logging.getLogger(__name__)
 
-MOST_USES = 2
-"""Of the five uses of a response_url; the others are the answer's."""
+MOST_USES = 3
+"""Of the five uses of a response_url, an announcement's included; the others are the answer's."""
 
 
 @dataclass(kw_only=True)
 class Showing:
-    """Shows one question's progress, each message tried once. `clock` is monotonic; `uses` counts as it goes."""
+    """Shows one question's progress, each message tried once. `clock` is monotonic; `uses` counts as it goes.
+
+    `stopped` renders that the question was stopped.
+    """
 
     row: QuestionRow
     questions: Questions
     chat: Chat
     response_urls: ResponseUrls
     slack_api_url: str
+    stopped: Callable[[QuestionRow], OutgoingMessage]
     clock: Callable[[], float] = monotonic
     silent_until: float = 0.0
     uses: int = 0
@@ -42,6 +45,11 @@ class Showing:
     def live(self) -> bool:
         """Whether there is a message in a thread, which can be changed as often as Slack allows."""
         return self.row.thread_ts is not None and self.row.message_ts is not None
+
+    @property
+    def shown(self) -> int:
+        """How many milestones were shown before: each took one use of the response_url."""
+        return 0 if self.live else self.row.response_uses
 
     async def show(self, message: OutgoingMessage, *, milestone: bool) -> bool:
         """Show it, and tell whether Slack took it. Raises Withdrawn for a question that is stopped, or another's."""
@@ -99,7 +107,7 @@ class Showing:
     async def _make_way(self, current: QuestionRow) -> None:
         # What came of the question was put into this very message, and we may have been the slower one.
         if current.state == "stopped":
-            await (self._update if self.live else self._post)(stopped_message())
+            await (self._update if self.live else self._post)(self.stopped(current))
         elif self.live and current.messages and current.message_ts == self.row.message_ts:
             answer = gate.seal(current.messages[0])
             if isinstance(await self._update(answer), Refused):

@@ -59,12 +59,8 @@ def is_open(row: QuestionRow, *, uses: int, age: float, slack_api_url: str) -> b
 
 
 def leaves_a_line(row: QuestionRow, audience: Audience) -> bool:
-    """Tell whether a line that only the asker sees must be removed, since the answer goes elsewhere.
-
-    It stands in the place of a clicked message, or tells how far a long answer has come.
-    """
-    told = row.surface == "slash" and row.response_uses > row.part
-    return audience is Audience.CHANNEL and (row.surface == "click" or told)
+    """Return whether a placeholder that only the asker sees is left, since everyone sees the answer."""
+    return audience is Audience.CHANNEL and row.surface in {"slash", "click"}
 
 
 class Way(Protocol):
@@ -100,10 +96,9 @@ class ByResponseUrl:
 
     def takes(self, letter: Letter) -> bool:
         """Return whether the address is Slack's, fresh and not used up, and this part was not sent to it twice."""
-        kept = 1 if leaves_a_line(letter.row, letter.audience) else 0
         if letter.unconfirmed >= MOST_UNCONFIRMED:
             return False
-        return is_open(letter.row, uses=letter.uses + kept, age=letter.age, slack_api_url=self.slack_api_url)
+        return is_open(letter.row, uses=letter.uses, age=letter.age, slack_api_url=self.slack_api_url)
 
     async def post(self, letter: Letter) -> Posting:
         """Post the letter, a private answer's first part in the place of the line that said it was searched for."""

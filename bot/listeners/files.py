@@ -32,7 +32,7 @@ from perplexity.news.deepdive_types import DeepDive
 
 COMING = "The report comes to you as a file, in our direct messages."
 ON_ITS_WAY = "You asked for this file a moment ago. Look for it in our direct messages."
-NOT_SENT = "Slack did not take the file. Whoever runs me can see with `python -m bot doctor` whether I may send files."
+NOT_SENT = "Slack rejected the file. Your admin can run `python -m bot doctor` to check my `files:write` permission."
 UNKNOWN = "I no longer know this report."
 SOMEBODY_ELSE_S = "Only the person who asked can get this report as a file."
 

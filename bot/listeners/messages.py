@@ -21,6 +21,7 @@ from bot.listeners.slash import too_many_open
 from bot.membership import Named
 from bot.storage.patience import AWAY as DATABASE_AWAY
 from bot.storage.questions import NewQuestion
+from perplexity.computing import computed
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +80,7 @@ async def receive(body: dict[str, Any], services: Services, *, again: bool) -> B
     asked = read(body)
     if asked is None:
         return None
-    question = _question(asked, services)
+    question = await _question(asked, services)
     match await _written(question, body, services):
         case Written.NEW:
             services.metrics.received(command=question.command, surface=question.surface)
@@ -154,8 +155,8 @@ def _without_mentions(text: str, own: frozenset[str]) -> tuple[str, bool]:
     return (re.sub(r"^[,:](?=\s)", "", left) if before else left).strip(), bool(before)
 
 
-def _question(asked: Asked, services: Services) -> NewQuestion:
-    command, text = routed(asked.text)
+async def _question(asked: Asked, services: Services) -> NewQuestion:
+    command, text = await computed(routed, asked.text)
     return NewQuestion(
         id=services.new_id(),
         delivery_key=asked.delivery_key,

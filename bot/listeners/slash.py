@@ -10,13 +10,13 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.admission import MEMBERS_ONLY
 from bot.blocks import gate
-from bot.blocks.base import OutgoingMessage
+from bot.blocks.base import Audience, OutgoingMessage
 from bot.commands.base import Command
 from bot.commands.notices import (
     help_message,
     help_overview,
     notice_message,
-    searching_message,
+    placeholder,
     too_many_open_message,
     usage_message,
 )
@@ -61,14 +61,14 @@ async def respond(payload: dict[str, Any], services: Services) -> OutgoingMessag
     if routed.help:
         return help_message(command, slash=routed.slash)
     try:
-        command.parse(routed.rest)
+        request = command.parse(routed.rest)
     except UsageError as error:
         return usage_message(command, error, slash=routed.slash)
-    return await _enqueue(payload, routed, command, services)
+    return await _enqueue(payload, routed, command, request, services)
 
 
 async def _enqueue(
-    payload: dict[str, Any], routed: Routed, command: Command[Any, Any], services: Services
+    payload: dict[str, Any], routed: Routed, command: Command[Any, Any], request: Any, services: Services
 ) -> OutgoingMessage:
     question = _question(payload, routed, command, services)
     written = await services.journal.write(question)
@@ -80,7 +80,8 @@ async def _enqueue(
         services.metrics.received(command=command.name, surface=question.surface)
         extra = {"question": str(question.id), "command": command.name, "chars": len(question.text)}
         log.info("question.received", extra=extra | {"surface": question.surface})
-    return searching_message(command.name, routed.rest)
+    public = command.audience(request) is Audience.CHANNEL
+    return placeholder(command, request, question=str(question.id), public=public)
 
 
 async def too_many_open(question: NewQuestion, services: Services) -> OutgoingMessage:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
+from bot.blocks.base import OutgoingMessage
 from bot.blocks.progress import stopped_message
 from bot.commands.notices import notice_message
 from bot.listeners.clicks import (
@@ -21,6 +22,7 @@ from bot.listeners.clicks import (
 )
 from bot.listeners.services import Services
 from bot.storage.patience import AWAY
+from bot.storage.questions import QuestionRow
 
 log = logging.getLogger(__name__)
 
@@ -37,16 +39,16 @@ def register(app: AsyncApp, services: Services) -> None:
     async def stop(ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
         if not await turned_away(body, services):
             url = response_url(body)
-            problem = await stopped(str(action.get("value", "")), body, services)
-            if problem is None:
-                await said_in_time(services.replace(url, stopped_message()))
+            result = await stopped(str(action.get("value", "")), body, services)
+            if isinstance(result, str):
+                await said_in_time(services.tell(url, notice_message(result)))
             else:
-                await said_in_time(services.tell(url, notice_message(problem)))
+                await said_in_time(services.replace(url, result))
         await ack()
 
 
-async def stopped(value: str, body: dict[str, Any], services: Services) -> str | None:
-    """Close the question as stopped and have its runs ended; return what to say where that cannot be done."""
+async def stopped(value: str, body: dict[str, Any], services: Services) -> OutgoingMessage | str:
+    """Close the question as stopped and cancel its runs; return what replaces its message, or why that failed."""
     try:
         question_id = UUID(value)
     except ValueError:
@@ -57,7 +59,7 @@ async def stopped(value: str, body: dict[str, Any], services: Services) -> str |
         return DATABASE_AWAY
 
 
-async def _stopped(question_id: UUID, body: dict[str, Any], services: Services) -> str | None:
+async def _stopped(question_id: UUID, body: dict[str, Any], services: Services) -> OutgoingMessage | str:
     row = await services.questions.get(question_id)
     if row is None or not is_askers(row, body):
         return UNKNOWN if row is None else SOMEBODY_ELSE_S
@@ -70,4 +72,9 @@ async def _stopped(question_id: UUID, body: dict[str, Any], services: Services) 
     services.end_runs(question_id)
     services.metrics.settled(command=row.command, state="stopped")
     log.info("question.stopped", extra={"question": str(question_id), "command": row.command})
-    return None
+    return stopped_message(_asked(row, services), question=str(question_id))
+
+
+def _asked(row: QuestionRow, services: Services) -> str:
+    command = next((command for command in services.commands if command.name == row.command), None)
+    return command.asks(row.text) if command is not None else ""

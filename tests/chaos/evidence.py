@@ -14,7 +14,7 @@ from tests.fakes.slack import FakeSlack, Post
 ID = re.compile(r"\bzq\d{5}\b")
 """What every question's text holds, and its person, its response_url and its message are called."""
 
-WAITING = ("*Searching…*", "*One moment…*")
+WAITING = ("Searching the ", "*One moment…*")
 AWAY = ("reach my database",)
 
 

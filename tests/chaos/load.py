@@ -147,7 +147,7 @@ def opened() -> ClientSession:
 
 def told_by(text: str) -> Told:
     """Return what the words of a slash command's acknowledgement say."""
-    if "Searching…" in text or "One moment…" in text:
+    if "Searching the " in text or "One moment…" in text:
         return Told.TAKEN
     return Told.MAYBE if " may " in text else Told.REFUSED
 

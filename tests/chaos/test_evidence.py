@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from bot.commands.notices import notice_message, searching_message, too_many_open_message
+from bot.commands.notices import notice_message, placeholder, searching_message, too_many_open_message
+from bot.commands.status import STATUS
 from bot.listeners import messages, slash
 from tests.chaos.evidence import calls, copies, key_of, shows
 from tests.chaos.judge import Shows, Told
@@ -29,7 +30,7 @@ def shown(message: Any) -> dict[str, Any]:
         ({"text": "plain words"}, Shows.ANSWER),
         ({"text": "Sorry", "blocks": [RETRY]}, Shows.FAILURE),
         (shown(searching_message("ask", "why")), Shows.WAITING),
-        (shown(searching_message("pplx", "status")), Shows.WAITING),
+        (shown(placeholder(STATUS, STATUS.parse(""), question="7")), Shows.WAITING),
         (shown(notice_message(messages.AWAY)), Shows.OTHER),
     ],
 )

@@ -92,7 +92,9 @@ def test_there_are_mistakes_and_their_answers() -> None:
 
 
 def test_the_grey_line_and_the_first_lines_are_the_app_s_own() -> None:
-    grey = grey_line("Perplexity", effort="fast", seconds=3.4, cost_usd=0.0014, audience=Audience.ASKER)
+    grey = grey_line(
+        "Perplexity", effort="fast", seconds=3.4, cost_usd=0.0014, audience=Audience.ASKER, asked="why is the sky blue"
+    )
     away = Attempt(provider="Perplexity", seconds=1, error_class="X", summary=ConnectionFailed.summary)
     pages = Answer(text="", sources=(), provider="DuckDuckGo", kind=AnswerKind.PASSAGES, failed=(away,))
     old = as_of("latest", [Source(number=1, title="", url="", date="2026-05-03")], today=date(2026, 11, 22))

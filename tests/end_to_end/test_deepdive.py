@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 from aiohttp import ClientSession
@@ -39,6 +43,12 @@ def is_report(post: Post) -> bool:
     return "## MY ANALYSIS" in post.words
 
 
+def headings(block: dict[str, Any]) -> list[str]:
+    text = str(block["text"]) if block["type"] == "markdown" else ""
+    return [line for line in text.splitlines() if line.startswith("## ")]
+
+
+TITLE = "Deep Dive Report: heat pumps"
 HEADINGS = ["## THE SITUATION", "## THE PUBLIC PULSE", "## MY ANALYSIS"]
 
 
@@ -50,6 +60,11 @@ async def test_a_report_comes_in_three_sections_with_one_list_of_sources_and_a_c
     blocks = report.payload["blocks"]
     text = "\n".join(block["text"] for block in blocks if block["type"] == "markdown")
     assert [line for line in text.splitlines() if line.startswith("#")] == HEADINGS
+    assert blocks[0] == {"type": "header", "text": {"type": "plain_text", "text": TITLE, "emoji": False}}
+    assert report.payload["text"].startswith(TITLE)
+    kinds = [block["type"] for block in blocks]
+    above = [line for block in blocks[: kinds.index("data_visualization")] for line in headings(block)]
+    assert above[-1] == "## THE PUBLIC PULSE"
     (chart,) = [block for block in blocks if block["type"] == "data_visualization"]
     assert [point["value"] for point in chart["chart"]["series"][0]["data"]] == [2, 0, 1, 0]
     assert "Of 3 posts: 2 positive · 0 neutral · 1 negative · 0 mixed" in text
@@ -67,18 +82,79 @@ def stop_button(post: Post) -> str:
     return str(value)
 
 
-async def test_a_slash_command_shows_its_progress_at_most_twice(world: World, posts: FakeGrok) -> None:
+async def test_a_slash_command_shows_its_progress_at_most_three_times(world: World, posts: FakeGrok) -> None:
     posts.hold()
-    await world.asks("/deepdive heat pumps")
-    (first,) = await world.slack.wait_for(1)
+    ack = await world.asks("/deepdive heat pumps")
+    first, *_ = await world.slack.wait_for(1)
     posts.release()
     await world.settled(1)
 
     assert all(stage in first.words for stage in ("THE SITUATION", "THE PUBLIC PULSE", "MY ANALYSIS"))
     assert first.payload["response_type"] == "ephemeral"
-    assert stop_button(first)
-    assert 2 <= len(world.slack.posts) <= 3
+    assert stop_button(first) == stop_button(Post(way="ack", payload=ack))
+    assert 2 <= len(world.slack.posts) <= 4
     assert "Sources" in world.slack.posts[-1].words
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surface:
+    """A place to ask for a deep dive: how it is asked there, and by which way its progress comes."""
+
+    typed: str
+    way: str
+    ticks: bool
+
+    async def ask(self, world: World) -> None:
+        if self.way == "response_url":
+            await world.asks(self.typed)
+        else:
+            await (world.mentions if self.typed.startswith("deepdive") else world.writes)(self.typed.lstrip())
+
+
+SURFACES = {
+    "private": Surface(typed="/deepdive heat pumps", way="response_url", ticks=False),
+    "public": Surface(typed="/deepdive --public heat pumps", way="response_url", ticks=False),
+    "thread": Surface(typed="deepdive heat pumps", way="chat.update", ticks=True),
+    "direct": Surface(typed=" deepdive heat pumps", way="chat.update", ticks=True),
+}
+
+
+def states(post: Post) -> dict[str, str]:
+    """Return what a progress message says of each stage."""
+    text = post.payload["text"]
+    return dict(re.findall(r"\*([A-Z ]+)\*  (.+)", text))
+
+
+@pytest.mark.parametrize("surface", SURFACES.values(), ids=SURFACES)
+async def test_a_stage_that_ended_shows_within_two_seconds_and_none_is_said_to_run_for_long(
+    world: World, posts: FakeGrok, surface: Surface
+) -> None:
+    def shown(stage: str, start: str) -> Post | None:
+        found = (post for post in world.slack.posts if states(post).get(stage, "").startswith(start))
+        return next(found, None)
+
+    posts.hold()
+    await surface.ask(world)
+    await world.slack.wait_until(lambda: shown("THE SITUATION", "done") is not None)
+    facts = shown("THE SITUATION", "done")
+    found = world.perplexity.served[-1].ended
+    world.perplexity.script("/v1/agent", Fault(hang=True))
+    read = time.monotonic()
+    posts.release()
+    await world.slack.wait_until(lambda: shown("THE PUBLIC PULSE", "done") is not None)
+    pulse = shown("THE PUBLIC PULSE", "done")
+
+    assert facts is not None
+    assert pulse is not None
+    assert found is not None
+    assert (facts.at - found < 2, pulse.at - read < 2) == (True, True)
+    assert {facts.way, pulse.way} == {surface.way}
+    if not surface.ticks:
+        told = [post.words for post in world.slack.posts]
+        assert [words for words in told if "listening" in words or "researching" in words or "as of" not in words] == []
+        assert len(told) <= 3
+    await stop(world, stop_button(pulse))
+    await world.settled(1)
 
 
 async def test_in_a_thread_one_message_shows_each_stage_and_becomes_the_report(world: World, posts: FakeGrok) -> None:
@@ -128,11 +204,28 @@ async def test_stop_ends_the_dive_at_the_services_and_closes_the_question(world:
 
     assert world.perplexity.cancelled == ["resp_1"]
     (said,) = said_to_the_click(world)
-    assert (said.payload["replace_original"], "Stopped." in said.words) == (True, True)
+    assert (said.payload["replace_original"], "*Stopped “heat pumps”.*" in said.words) == (True, True)
     assert await stop(world, question) == 200
     assert "was stopped already" in said_to_the_click(world)[-1].words
     assert [request.path for request in world.perplexity.requests].count("/v1/agent") == 1
     assert not any(is_report(post) for post in world.slack.posts)
+
+
+async def test_a_stopped_dive_names_its_topic_and_can_be_started_again(world: World, posts: FakeGrok) -> None:
+    await stop(world, await under_way(world, posts))
+    (said,) = said_to_the_click(world)
+    (again,) = [block["elements"][0] for block in said.payload["blocks"] if block["type"] == "actions"]
+    posts.release()
+    async with await world.person.clicks(again["action_id"], again["value"], token="again") as response:
+        assert response.status == 200
+    await world.slack.wait_until(lambda: is_report(world.slack.posts[-1]))
+
+    assert said.payload["text"] == "*Stopped “heat pumps”.*  I’ve cancelled the research."
+    assert (again["text"]["text"], again["action_id"]) == ("Start again", "retry")
+    begun = next(post for post in world.slack.posts if post.payload.get("token") == "again")
+    assert (begun.payload["replace_original"], bool(stop_button(begun))) == (True, True)
+    assert stop_button(begun) != again["value"]
+    assert world.slack.refusals == []
 
 
 async def test_only_the_asker_can_stop_it(world: World, posts: FakeGrok) -> None:
@@ -239,10 +332,11 @@ async def test_the_report_can_be_had_as_a_file_sent_directly(world: World) -> No
     ((name, text),) = world.slack.files.items()
     sent_to = [payload for method, payload in world.slack.calls if method == "files.completeUploadExternal"]
     assert name == "deep-dive-heat-pumps-more.md"
-    assert text.startswith("# Heat pumps &")
+    assert text.startswith("# Deep Dive Report: Heat pumps &")
     assert [line for line in text.splitlines() if line.startswith("## ")] == HEADINGS
     assert "5. Bob fears the cost\n   https://x.com/i/status/2222" in text
     assert sent_to[0]["channel_id"] == "DU1"
+    assert json.loads(sent_to[0]["files"])[0]["title"] == "Deep Dive Report: Heat pumps & more"
 
 
 async def click_for_file(world: World, value: str) -> str:
@@ -260,7 +354,7 @@ async def test_a_file_that_slack_does_not_take_is_told_and_the_next_report_has_n
     (question,) = file_buttons(world.slack.posts[-1])
     world.slack.scopes.remove("files:write")
     await click_for_file(world, question)
-    await world.slack.wait_until(lambda: "did not take the file" in world.slack.posts[-1].words)
+    await world.slack.wait_until(lambda: "rejected the file" in world.slack.posts[-1].words)
     await world.asks("/deepdive heat pumps again", trigger="t2")
     await world.settled(2)
 
@@ -282,18 +376,16 @@ async def test_everyone_reads_a_public_report_and_nothing_is_left_that_tells_how
 ) -> None:
     posts.hold()
     await world.asks("/deepdive --public heat pumps")
-    (progress,) = await world.slack.wait_for(1)
+    progress, *_ = await world.slack.wait_for(1)
     posts.release()
     await world.settled(1)
 
-    (report,) = world.slack.posts[1:]
+    *shown, report = world.slack.posts
+    assert 1 <= len(shown) <= 3
     assert (progress.payload["response_type"], bool(stop_button(progress))) == ("ephemeral", True)
     assert (report.payload["response_type"], is_report(report)) == ("in_channel", True)
-    assert [bool(body.get("delete_original")) for way, body in world.slack.calls if way == "response_url"] == [
-        False,
-        False,
-        True,
-    ]
+    removed = [bool(body.get("delete_original")) for way, body in world.slack.calls if way == "response_url"]
+    assert removed == [False] * len(world.slack.posts) + [True]
 
 
 async def test_an_admin_sees_that_grok_refuses_its_key(world: World, posts: FakeGrok) -> None:

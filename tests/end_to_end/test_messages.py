@@ -36,7 +36,7 @@ async def test_a_mention__a_line_at_once_in_the_thread_then_the_answer_in_its_pl
     post = await answer(world)
 
     assert (line.way, line.payload["channel"], line.payload["thread_ts"]) == ("chat.postMessage", "C1", TS)
-    assert "Searching…" in line.words
+    assert "Searching the web for " in line.words
     assert post.payload["ts"] == line.payload["ts"]
     assert [block["type"] for block in post.payload["blocks"]] == ["markdown", "context", "context"]
     assert "visible to everyone here" in post.words
@@ -150,7 +150,7 @@ async def test_a_message_with_a_file_or_shown_in_the_channel_too_is_answered(wor
     [
         ("", "What would you like to know?"),
         ("  \n ", "What would you like to know?"),
-        ("help", "@me --domain docs.python.org how do t-strings work"),
+        ("help", "@Web Answers --domain docs.python.org how do t-strings work"),
     ],
 )
 async def test_what_asks_nothing_gets_a_helpful_line_and_costs_nothing(world: World, typed: str, said: str) -> None:
@@ -168,7 +168,7 @@ async def test_what_asks_nothing_gets_a_helpful_line_and_costs_nothing(world: Wo
     [
         ("--recency", "`--recency` needs a value"),
         ("--recencie week why", "Did you mean `--recency`?"),
-        ("--reasoning", "There is no question behind the options."),
+        ("--reasoning", "Add a question after the options."),
         ("--mode academic why", "works for searches only"),
     ],
 )

@@ -36,6 +36,13 @@ def request(text: str, *, public: bool = False, agent: bool = False, **question:
             request("why", agent=True, public=True, filters=Filters(recency="day")),
         ),
         ("--model high why", request("why", model="high")),
+        *(
+            (f"--effort {level} why", request("why", model=level))
+            for level in ("fast", "low", "medium", "high", "xhigh")
+        ),
+        ("why —effort=HIGH", request("why", model="high")),
+        ("--effort high --model High why", request("why", model="high")),
+        ("-r --effort medium why", request("why", model="medium", reasoning=True)),
         ("--model openai/gpt-6-luna -r why", request("why", model="openai/gpt-6-luna", reasoning=True)),
         ("--model sonar-reasoning-pro -r why", request("why", model="sonar-reasoning-pro", reasoning=True)),
         (
@@ -69,8 +76,22 @@ def test_options_become_the_request(typed: str, read: AskRequest) -> None:
             "--agent --model high why",
             "`--agent` and `--model` contradict each other: the agent has a model of its own.",
         ),
-        ("-r", "There is no question behind the options."),
-        ("\u200b", "That text cannot be sent: it is empty. It must hold some text."),
+        (
+            "--effort hihg why",
+            "`--effort` cannot be `hihg`. Did you mean high? It takes fast, low, medium, high or xhigh.",
+        ),
+        ("--effort sonar why", "`--effort` cannot be `sonar`. It takes fast, low, medium, high or xhigh."),
+        ("--effort why not", "`--effort` cannot be `why`."),
+        ("--effort", "`--effort` needs a value: `fast|low|medium|high|xhigh`."),
+        ("--effort high --model sonar why", "`--model` and `--effort` contradict each other"),
+        ("--effort high --effort low why", "`--effort` is given twice."),
+        ("-r --effort low why", "`--reasoning` and `--effort` contradict each other: `low` does not reason."),
+        (
+            "--agent --effort low why",
+            "`--agent` and `--effort` contradict each other: the agent has a model of its own.",
+        ),
+        ("-r", "Add a question after the options."),
+        ("\u200b", "That text is empty. Add a question."),
     ],
 )
 def test_a_wrong_value_is_named_with_what_is_allowed(typed: str, problem: str) -> None:

@@ -34,11 +34,11 @@ def test_a_topic_is_read(text: str, request_: DeepDiveRequest) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("--public", "no topic"),
+        ("--public", "Add a topic"),
         ("--model sonar heat", "own models"),
         ("--recency day heat", "latest"),
         ("--reasoning heat", "takes its time"),
-        ("x" * 4_001, "at most 4,000"),
+        ("x" * 4_001, "up to 4,000"),
     ],
 )
 def test_what_cannot_be_asked_is_explained(text: str, problem: str) -> None:
@@ -57,7 +57,7 @@ def test_what_cannot_be_asked_is_explained(text: str, problem: str) -> None:
         ("deepdive", ("ask", "deepdive")),
         ("deepdiving heat", ("ask", "deepdiving heat")),
         ("what is a deepdive", ("ask", "what is a deepdive")),
-        ("ask why", ("ask", "ask why")),
+        ("ask why", ("ask", "why")),
     ],
 )
 def test_a_message_that_begins_with_its_name_asks_for_one(text: str, command: tuple[str, str]) -> None:
@@ -70,6 +70,7 @@ class Hiccups:
 
     arrives: Sequence[bool]
     live: bool = False
+    shown: int = 0
     uses: int = 0
     milestones: list[bool] = field(default_factory=list)
 

@@ -38,9 +38,9 @@ def test_a_category_a_topic_and_filters_are_read(text: str, category: str, topic
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("--public", "Which category of news? There are world, business, technology, science"),
-        ("technologie", "`technologie` is no category of news. Did you mean technology? There are world, business"),
-        ("open source", "`open` is no category of news. There are world, business"),
+        ("--public", "Which category? Choose from: world, business, technology, science"),
+        ("technologie", "“technologie” isn’t a category. Did you mean technology? Choose from: world, business"),
+        ("open source", "“open” isn’t a category. Choose from: world, business"),
         ("tech --after 2026-01-01", "`--after` is not for news"),
         ("tech --n 3", "`--n` works for searches only"),
         ("tech --recency weak", "`--recency` cannot be `weak`. Did you mean week?"),

@@ -8,9 +8,18 @@ from bot.blocks import gate
 from bot.blocks.answer import answer_messages
 from bot.blocks.base import Audience, OutgoingMessage
 from bot.blocks.failure import failure_message
+from bot.blocks.grey_line import quote
 from bot.blocks.plain import plain
-from bot.commands import COMMANDS
-from bot.commands.notices import help_message, help_overview, notice_message, searching_message, usage_message
+from bot.commands import COMMANDS, offered
+from bot.commands.deepdive import DEEPDIVE
+from bot.commands.notices import (
+    help_message,
+    help_overview,
+    notice_message,
+    placeholder,
+    searching_message,
+    usage_message,
+)
 from bot.errors import UsageError
 from perplexity.types import Answer, AnswerKind, Attempt, Passage, Source
 from tests.fakes.renderer import mentions
@@ -30,6 +39,13 @@ def said(message: OutgoingMessage) -> str:
         for block in message.blocks
         if block["type"] != "actions"
     )
+
+
+def test_a_private_failure_quotes_the_question_first() -> None:
+    message = failure_message("No.", reference="r", question_id="q", quote=quote("why <b>", Audience.ASKER))
+
+    assert said(message).splitlines()[-1] == "“why &lt;b&gt;” · Reference `r`"
+    assert message.text == "No. “why &lt;b&gt;” Reference `r`"
 
 
 def test_a_failure_is_a_sentence_a_way_on_and_a_reference() -> None:
@@ -64,13 +80,33 @@ def test_a_failure_says_what_is_known(seconds: float | None, tried: list[str], g
 @pytest.mark.parametrize(
     ("command", "text", "expected"),
     [
-        ("ask", "why &lt;b&gt; &amp; <!here>?", "*Searching…*  an answer to “why &lt;b&gt; &amp; @\u2060here?”"),
-        ("search", "a\nb", "*Searching…*  pages for “a b”"),
-        ("ask", " ", "*Searching…*"),
+        ("ask", "why &lt;b&gt; &amp; <!here>?", "Searching the web for “why &lt;b&gt; &amp; @\u2060here?”"),
+        ("ask", "--model sonar-reasoning -r why", "Searching the web for “why”"),
+        ("search", "--n 3 a\nb", "Searching the web for “a b”"),
+        ("news", "tech --recency week open  source", "Searching the news for “tech open source”"),
+        ("ask", "--public why", "Searching the web for “why” has started. The answer is for everyone here."),
+        ("status", "", "*One moment…*"),
     ],
 )
-def test_the_ack_names_the_question(command: str, text: str, expected: str) -> None:
-    assert expected == said(searching_message(command, text))
+def test_the_ack_names_the_question_without_its_options(command: str, text: str, expected: str) -> None:
+    found = next(one for one in COMMANDS if one.name == command)
+    request = found.parse(text)
+
+    assert expected == said(
+        placeholder(found, request, question="7", public=found.audience(request) is Audience.CHANNEL)
+    )
+
+
+@pytest.mark.parametrize(("text", "for_everyone"), [("heat & pumps", False), ("--public heat & pumps", True)])
+def test_the_ack_of_a_deep_dive_can_be_stopped_and_says_nothing_that_will_not_be_true(
+    text: str, for_everyone: bool
+) -> None:
+    message = placeholder(DEEPDIVE, DEEPDIVE.parse(text), question="7", public=for_everyone)
+
+    assert said(message).startswith("*Deep dive*  “heat &amp; pumps”\nThe report has three parts")
+    assert ("It is for everyone here." in said(message), "public" in said(message)) == (for_everyone, False)
+    (button,) = message.blocks[1]["elements"]
+    assert (button["action_id"], button["value"]) == ("stop", "7")
 
 
 def test_the_ack_shortens_a_long_question() -> None:
@@ -97,6 +133,15 @@ def test_help_lists_every_option_and_example_as_the_asker_calls_the_command() ->
 
         assert all(f"`{f'{option.name} {option.value}'.strip()}`" in text for option in command.options)
         assert all(f"`/pplx {command.name} {arguments}`" in text for arguments, _ in command.examples)
+
+
+@pytest.mark.parametrize("agent", [True, False])
+def test_help_lists_the_agent_only_where_one_is_set_up(agent: bool) -> None:
+    ask = next(command for command in offered(agent=agent) if command.name == "ask")
+
+    assert ("--agent" in said(help_message(ask, slash="/ask"))) is agent
+    assert ask.parse("--agent why").agent
+    assert all(f"`{option}" in said(help_message(ask, slash="/ask")) for option in ("--lang", "--effort", "--public"))
 
 
 def test_the_overview_lists_the_commands_and_the_nearest_one() -> None:

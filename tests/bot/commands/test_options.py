@@ -138,7 +138,7 @@ def test_an_option_given_twice_with_different_values_is_an_error() -> None:
     with pytest.raises(UsageError) as caught:
         parse("--n 3 x --n 4").one("--n")
 
-    assert caught.value.problem == "`--n` stands there twice, with different values."
+    assert caught.value.problem == "`--n` is given twice."
 
 
 def test_an_option_given_twice_with_one_value_counts_once() -> None:

@@ -51,8 +51,8 @@ def test_options_become_the_request(typed: str, read: SearchRequest) -> None:
 @pytest.mark.parametrize(
     ("typed", "problem"),
     [
-        ("--n 21 x", "`--n` cannot be `21`. It takes a whole number from 1 to 20."),
-        ("--n zero x", "`--n` cannot be `zero`. It takes a whole number from 1 to 20."),
+        ("--n 21 x", "`--n` must be between 1 and 20."),
+        ("--n zero x", "`--n` must be between 1 and 20."),
         (
             "--recency weak x",
             "`--recency` cannot be `weak`. Did you mean week? It takes hour, day, week, month or year.",
@@ -70,14 +70,14 @@ def test_options_become_the_request(typed: str, read: SearchRequest) -> None:
             "`--recency` cannot be `day`. It cannot be combined with after or before.",
         ),
         ("--after 2026-02-02 --before 2026-01-01 x", "`--before` cannot be `2026-01-01`. It must not lie before after"),
-        ("--recency day --recency week x", "`--recency` stands there twice, with different values."),
+        ("--recency day --recency week x", "`--recency` is given twice."),
         ("--reasoning x", "`--reasoning` works for answers only: a search lists pages."),
         ("x —model sonar", "`--model` works for answers only: a search lists pages."),
         ("x --publc", "I don’t know the option `--publc`. Did you mean `--public`?"),
-        ("--n 3", "There is nothing to search for behind the options."),
-        ("", "There is nothing to search for"),
-        ("\u200b", "That text cannot be sent: it is empty. It must hold some text."),
-        ("x" * 4001, "That text cannot be sent: 4001 characters. It takes at most 4,000."),
+        ("--n 3", "Add what to search for after the options."),
+        ("", "Add what to search for"),
+        ("\u200b", "That text is empty. Add a search."),
+        ("x" * 4001, "That’s 4,001 characters; a search takes up to 4,000."),
     ],
 )
 def test_a_wrong_value_is_named_with_what_is_allowed(typed: str, problem: str) -> None:

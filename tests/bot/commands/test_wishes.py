@@ -94,11 +94,11 @@ def test_a_digest_is_read_as(typed: str, category: str, topic: str, days: set[in
         ("tech weekdays at 9am and noon", SEVERAL.format("`9am`, `noon`")),
         (
             "databases 9:00",
-            f"`databases` is no category of news. There are {CATEGORIES}.",
+            f"“databases” isn’t a category. Choose from: {CATEGORIES}.",
         ),
         (
             "weekdays 9:00",
-            f"Which category of news? There are {CATEGORIES}.",
+            f"Which category? Choose from: {CATEGORIES}.",
         ),
         (f"tech {'x' * 5000} daily 9:00", "That topic cannot be used: 5000 characters. It takes at most 4,000."),
         ('tech "\u200b" 9:00', "That topic cannot be used: it is empty. It must hold some text."),

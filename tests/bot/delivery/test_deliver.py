@@ -9,6 +9,7 @@ from typing import Any, cast
 from uuid import UUID
 
 import pytest
+from psycopg import OperationalError
 
 from bot.blocks.base import Audience, OutgoingMessage
 from bot.delivery.announcing import Announcing
@@ -31,6 +32,8 @@ class Ways:
     change: list[Posting] = field(default_factory=list)
     looked: list[Looked] = field(default_factory=list)
     taken: str | None = None
+    row: QuestionRow | None = None
+    away: bool = False
     zombie_at: int | None = None
     happened: list[str] = field(default_factory=list)
     slept: list[float] = field(default_factory=list)
@@ -71,7 +74,9 @@ class Ways:
         return self.looked.pop(0) if self.looked else NotThere()
 
     async def get(self, question_id: UUID) -> QuestionRow:
-        return in_thread(message_ts=self.taken)
+        if self.away:
+            raise OperationalError("away")
+        return self.row or in_thread(message_ts=self.taken)
 
     async def record_message(self, which: QuestionRow, message_ts: str) -> bool:
         self.happened.append(f"record {message_ts}")
@@ -144,15 +149,14 @@ async def test_what_does_not_fit_five_uses_goes_to_the_asker_directly() -> None:
 async def test_the_rest_of_a_public_answer_stays_in_the_channel_where_the_app_is_a_member() -> None:
     ways = Ways()
 
-    assert await deliver(ways, row(messages=tuple(message(n) for n in range(3)), response_uses=3), Audience.CHANNEL)
-    # One use is kept for the removal of what told how far it had come.
+    assert await deliver(ways, row(messages=tuple(message(n) for n in range(3)), response_uses=4), Audience.CHANNEL)
     assert posts(ways) == ["url channel", "direct 1 C1", "direct 2 C1"]
 
 
 async def test_the_rest_of_a_public_answer_goes_to_the_asker_where_the_app_is_no_member() -> None:
     ways = Ways(direct=[WayClosed(error="not_in_channel")])
 
-    assert await deliver(ways, row(messages=(message(0), message(1)), response_uses=3), Audience.CHANNEL)
+    assert await deliver(ways, row(messages=(message(0), message(1)), response_uses=4), Audience.CHANNEL)
     assert posts(ways) == ["url channel", "direct 1 C1", "direct 1 DU1"]
 
 
@@ -487,12 +491,40 @@ async def test_an_old_question_s_answer_is_carried_all_the_same() -> None:
     assert ways.happened == ["begin 0 uses 0", "change C1 1.2"]
 
 
-async def test_after_a_click_one_use_is_kept_for_removing_the_line() -> None:
+async def test_after_a_click_the_answer_has_every_use_that_is_left() -> None:
     ways = Ways()
     parts = tuple(message(n) for n in range(5))
 
     assert await deliver(ways, row(surface="click", response_uses=1, messages=parts), Audience.CHANNEL)
-    assert posts(ways) == [*["url channel"] * 3, "direct 3 C1", "direct 4 C1"]
+    assert posts(ways) == [*["url channel"] * 4, "direct 4 C1"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "happened"),
+    [
+        ({"response_uses": 4}, ["delete"]),
+        ({"response_uses": 5}, []),
+        ({"received": -30 * 60.0}, []),
+        ({"response_url": None}, []),
+        ({"response_url": "https://evil.example/x"}, []),
+    ],
+)
+async def test_a_placeholder_is_removed_if_the_answer_left_a_use_for_it(
+    changes: dict[str, Any], happened: list[str]
+) -> None:
+    ways = Ways(row=row(**changes))
+
+    await ways.announcing().tidy(row(response_uses=0))
+
+    assert ways.happened == happened
+
+
+async def test_with_the_database_away_a_placeholder_stays() -> None:
+    ways = Ways(row=row(), away=True)
+
+    await ways.announcing().tidy(row())
+
+    assert ways.happened == []
 
 
 BUSY: list[Posting] = [TryLater(error="ratelimited", seconds=1)]

@@ -16,6 +16,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.blocks.base import OutgoingMessage
 from bot.blocks.elements import section
+from bot.blocks.progress import stopped_message
 from bot.delivery.chat import Chat
 from bot.delivery.response_url import ResponseUrls
 from bot.delivery.showing import MOST_USES, Showing
@@ -64,6 +65,7 @@ class Stage:
             chat=Chat(client),
             response_urls=ResponseUrls(self.session),
             slack_api_url=self.slack.api_url,
+            stopped=lambda row: stopped_message(row.text, question=str(row.id)),
             clock=lambda: self.now,
         )
 
@@ -96,9 +98,9 @@ async def test_in_a_thread_it_is_one_message_that_is_changed_each_time(stage: St
     assert "@here" not in stage.slack.posts[-1].words
 
 
-async def test_a_response_url_is_used_at_milestones_only_and_at_most_twice(stage: Stage) -> None:
+async def test_a_response_url_is_used_at_milestones_only_and_at_most_three_times(stage: Stage) -> None:
     showing = await stage.showing(in_thread=False)
-    for milestone in (True, False, True, True, False):
+    for milestone in (True, False, True, True, True, False):
         await showing.show(SAID, milestone=milestone)
 
     row = await stage.questions.get(showing.row.id)
@@ -133,9 +135,9 @@ async def test_whoever_shows_something_hears_whether_slack_took_it(
 ) -> None:
     showing = await stage.showing(in_thread=False)
     stage.slack.fail("response_url", fault)
-    told = [await showing.show(SAID, milestone=True) for _ in range(3)]
+    told = [await showing.show(SAID, milestone=True) for _ in range(4)]
 
-    assert (told, stage.ways(), showing.uses) == ([False, True, False], ["response_url"], MOST_USES)
+    assert (told, stage.ways(), showing.uses) == ([False, True, True, False], ["response_url"] * 2, MOST_USES)
     assert [record.message for record in caplog.records] == ["progress.not_shown"]
     assert "Still at it" not in caplog.text
 
@@ -146,10 +148,10 @@ async def test_after_a_restart_what_was_used_stays_used(stage: Stage) -> None:
     row = await claim(stage.questions, first.row.id)
     assert row is not None
     second = stage.of(row)
-    for _ in range(3):
+    for _ in range(4):
         await second.show(SAID, milestone=True)
 
-    assert (stage.ways(), second.uses) == (["response_url"] * MOST_USES, 1)
+    assert (stage.ways(), second.shown, second.uses) == (["response_url"] * MOST_USES, 1, 2)
 
 
 async def test_when_slack_asks_to_wait_nothing_is_shown_until_then(stage: Stage) -> None:
@@ -186,7 +188,7 @@ async def test_a_stopped_question_s_message_says_so_once_its_worker_looks_again(
         await showing.show(SAID, milestone=False)
 
     (message,) = stage.slack.shown.values()
-    assert "Stopped." in message["text"]
+    assert "Stopped “heat pumps”." in message["text"]
 
 
 class SlowQuestions(Questions):
@@ -264,7 +266,7 @@ async def test_behind_a_slash_too_a_progress_that_reaches_slack_second_gives_way
     with pytest.raises(Withdrawn):
         await showing.show(SAID, milestone=True)
     late, last = [post.payload for post in stage.slack.posts]
-    assert (SAID.text[:11] in late["text"], "Stopped." in last["text"]) == (True, True)
+    assert (SAID.text[:11] in late["text"], "Stopped “heat pumps”." in last["text"]) == (True, True)
     assert (last["replace_original"], last["response_type"]) == (True, "ephemeral")
     assert stage.slack.refusals == []
 
@@ -276,4 +278,4 @@ async def test_a_progress_that_overtakes_the_stop_gives_way_to_it(stage: Stage) 
     with pytest.raises(Withdrawn):
         await showing.show(SAID, milestone=False)
     (message,) = stage.slack.shown.values()
-    assert "Stopped." in message["text"]
+    assert "Stopped “heat pumps”." in message["text"]
