@@ -92,9 +92,9 @@ async def compose(settings: Settings, *, conninfo: str, http: bool, pause: Pause
             attempt_log.note(attempt)
 
         slack = slack_of(settings)
-        commands = COMMANDS
+        commands = offered(agent=settings.agent_lacks is None)
         if slack.playground is not None and settings.keyless:
-            commands = with_examples(COMMANDS, prefix=settings.command_prefix, pause=pause)
+            commands = with_examples(commands, prefix=settings.command_prefix, pause=pause)
         session = await stack.enter_async_context(opened_session(slack))
         client = client_of(slack, session)
         asked = await stack.enter_async_context(opened_asked(settings, on_attempt=heard))
@@ -135,7 +135,6 @@ async def compose(settings: Settings, *, conninfo: str, http: bool, pause: Pause
         digests = DigestRoom.of(
             settings, Digests(pool, jobs.defer), client=client, chat=chat, patience=patience, profiles=profiles
         )
-        commands = offered(agent=settings.agent_lacks is None)
         working = Working(
             questions=questions,
             provider=asked.chain,

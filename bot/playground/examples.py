@@ -167,23 +167,28 @@ def _marked(message: OutgoingMessage) -> OutgoingMessage:
 
 @dataclass(frozen=True)
 class _MarkedProgress:
-    """Shows marked messages by `shown`."""
+    """Shows marked messages by `inner`."""
 
-    shown: Progress
+    inner: Progress
 
     @property
     def live(self) -> bool:
         """Whether the message can be changed often."""
-        return self.shown.live
+        return self.inner.live
+
+    @property
+    def shown(self) -> int:
+        """How many milestones were shown before."""
+        return self.inner.shown
 
     @property
     def uses(self) -> int:
         """How many uses of the response_url it has taken so far."""
-        return self.shown.uses
+        return self.inner.uses
 
     async def show(self, message: OutgoingMessage, *, milestone: bool) -> bool:
         """Show it with the mark. Raises Withdrawn."""
-        return await self.shown.show(_marked(message), milestone=milestone)
+        return await self.inner.show(_marked(message), milestone=milestone)
 
 
 @dataclass(frozen=True, kw_only=True)

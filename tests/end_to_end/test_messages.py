@@ -167,6 +167,7 @@ async def test_what_asks_nothing_gets_a_helpful_line_and_costs_nothing(world: Wo
     ("typed", "said"),
     [
         ("--recency", "`--recency` needs a value"),
+        ("search --n 50 rust", "`--n` must be between 1 and 20."),
         ("--recencie week why", "Did you mean `--recency`?"),
         ("--reasoning", "Add a question after the options."),
         ("--mode academic why", "works for searches only"),
