@@ -46,6 +46,12 @@ def site(url: str) -> str:
         return ""
 
 
+def without_secrets(address: str) -> str:
+    """Return an address to be shown in a message: without user name, password, query and fragment."""
+    scheme, slashes, rest = address.strip().rpartition("://")
+    return scheme + slashes + re.split("[?#]", rest.rpartition("@")[2], maxsplit=1)[0]
+
+
 def _place(parts: SplitResult) -> str | None:
     """Return scheme, host and port; None for what is not a plain web address. Raises ValueError for a bad port."""
     host = _ascii_host(parts)

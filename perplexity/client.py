@@ -18,6 +18,7 @@ from perplexity.errors import InvalidRequest, PerplexityError
 from perplexity.filters import Filters, validate
 from perplexity.models import Effort, Limits, Target, check_schema, resolve
 from perplexity.prompts import Options, Prompt, question_of
+from perplexity.proxies import ProxyFor, proxy_for
 from perplexity.queries import checked_messages, checked_query
 from perplexity.retry import Deadline, Retries, RetryPolicy, worth_retrying_unpaid
 from perplexity.runs import Runs
@@ -43,7 +44,8 @@ class PerplexityClient:
 
     `base_url` must be https, except on loopback. A `session` that is handed in is used and not closed. `retry` holds
     for every call, inside the call's own time: `limits`, in seconds, by what is asked. `reasoning_effort` is what
-    `reasoning=True` stands for. With `api="sonar"` answers come from Sonar until the service says that it has retired
+    `reasoning=True` means. `proxy` returns the proxy for an address, by default the one that the environment names;
+    a `session` has its own. With `api="sonar"` answers come from Sonar until the service says that it has retired
     it for this key; from then on, and for background runs always, from the Agent API. `clock` only goes forward, `now`
     gives seconds since 1970. Raises InvalidRequest for a key, an address or an `api` that cannot be right.
     """
@@ -58,12 +60,13 @@ class PerplexityClient:
         retry: RetryPolicy | None = None,
         limits: Limits | None = None,
         reasoning_effort: Effort = "medium",
+        proxy: ProxyFor = proxy_for,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         random: Callable[[], float] = randomness.random,
     ) -> None:
-        self._transport = Transport(api_key, base_url=base_url, session=session)
+        self._transport = Transport(api_key, base_url=base_url, session=session, proxy=proxy)
         self._limits = limits or Limits()
         self._reasoning_effort = reasoning_effort
         self._clock = clock

@@ -9,6 +9,7 @@ would be handed the key.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -18,18 +19,35 @@ from perplexity.errors import ConnectionFailed
 HTTP = ("http", "https")
 """The kinds of proxy that the HTTP library can use."""
 
+ProxyFor = Callable[[str], str | None]
+"""Returns the address of the proxy for an address, such as `proxy_for`. Raises ConnectionFailed."""
+
 
 def proxy_for(url: str) -> str | None:
     """Return the address of the proxy for an address; None if there is none, or its host goes without or is loopback.
 
     Raises ConnectionFailed, which names the variable, for a proxy of a kind that cannot be used.
     """
+    return checked_proxy(*named_proxy(url))
+
+
+def named_proxy(url: str, *, own: tuple[str, str] | None = None, https_by_http: bool = False) -> tuple[str, str]:
+    """Return the variable that names the proxy for an address, and its value as it is; an empty one for no proxy.
+
+    `own` is a program's own variable with its value: it precedes the others, and NO_PROXY does not apply to it. With
+    `https_by_http` an https address without a proxy takes that of HTTP_PROXY.
+    """
     parts = urlsplit(url)
-    if not parts.hostname or is_loopback(parts.hostname) or proxy_bypass(parts.netloc.rpartition("@")[2]):
-        return None
+    if not parts.hostname or is_loopback(parts.hostname):
+        return "", ""
+    if own is not None and own[1].strip():
+        return own
+    if proxy_bypass(parts.netloc.rpartition("@")[2]):
+        return "", ""
     proxies = getproxies()
-    name = parts.scheme if proxies.get(parts.scheme) else "all"
-    return checked_proxy(f"{name.upper()}_PROXY", proxies.get(name))
+    names = [parts.scheme, "all", *(["http"] if https_by_http else [])]
+    name = next((name for name in names if proxies.get(name, "").strip()), "all")
+    return f"{name.upper()}_PROXY", proxies.get(name, "")
 
 
 def is_loopback(host: str) -> bool:

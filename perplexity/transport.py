@@ -14,8 +14,9 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
+from perplexity import __version__
 from perplexity.errors import ConnectionFailed, InvalidRequest, MalformedResponse, PerplexityError
-from perplexity.proxies import proxy_for
+from perplexity.proxies import ProxyFor, proxy_for
 from perplexity.types import JSON
 
 Method = Literal["GET", "POST"]
@@ -23,6 +24,9 @@ Session = aiohttp.ClientSession
 
 MOST_BYTES = 32 * 1024 * 1024
 """The largest body that is read, decompressed; a long answer with its sources has well under one of these 32 MiB."""
+
+USER_AGENT = f"web-answers/{__version__}"
+"""What this project calls itself when it asks a service."""
 
 _LIBRARY_ERRORS = (aiohttp.ClientError, OSError)
 _CONNECT_SECONDS = 5.0
@@ -57,7 +61,8 @@ class Transport:
     """Requests to one service over a pool of connections.
 
     A session that is handed in stays the caller's; without one, the first request opens one, and `close` closes it.
-    `signed` makes the headers that carry the key. No time limits but the one for connecting: the caller has a deadline.
+    `signed` makes the headers that carry the key, `proxy` returns the proxy for the address. No time
+    limits but the one for connecting: the caller has a deadline.
     """
 
     def __init__(
@@ -67,12 +72,14 @@ class Transport:
         base_url: str,
         session: Session | None = None,
         signed: Callable[[str], Mapping[str, str]] = bearer,
+        proxy: ProxyFor = proxy_for,
     ) -> None:
         self._key = checked_key(api_key)
         self._headers = signed(self._key)
         self.base_url: str = checked_base_url(base_url)
         self._given = session
         self._own: Session | None = None
+        self._proxy = proxy
 
     async def request(self, method: Method, path: str, body: JSON = None) -> Reply:
         """Return the whole response. Raises ConnectionFailed, or MalformedResponse for one that is too large."""
@@ -118,16 +125,20 @@ class Transport:
         if self._given is not None:
             return self._given
         if self._own is None:
-            self._own = new_session(self.base_url)
+            self._own = new_session(self.base_url, proxy=self._proxy)
         return self._own
 
 
-def new_session(base_url: str) -> Session:
-    """Return a pool of connections to one address, through the proxy that the environment names for it."""
+def new_session(base_url: str, *, proxy: ProxyFor = proxy_for) -> Session:
+    """Return a pool of connections to one address, through its proxy; by default the one that the environment names.
+
+    Its requests carry a User-Agent of our own.
+    """
     return Session(
         connector=aiohttp.TCPConnector(limit=_POOL, ttl_dns_cache=300),
         cookie_jar=aiohttp.DummyCookieJar(),
-        proxy=proxy_for(base_url),
+        proxy=proxy(base_url),
+        headers={"User-Agent": USER_AGENT},
     )
 
 

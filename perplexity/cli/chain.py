@@ -2,36 +2,55 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
+from perplexity.addresses import without_secrets
 from perplexity.cli.base import Failure, UsageError, World
 from perplexity.cli.lines import unset_variable
+from perplexity.deadlines import Deadlines
 from perplexity.errors import AllProvidersFailed, InvalidRequest
 from perplexity.fallback import Fallback, OnTurn
+from perplexity.models import Limits
 from perplexity.providers import PROVIDERS, configured, opened
 from perplexity.providers.setup import Setup
+from perplexity.proxies import ProxyFor, proxy_for
 from perplexity.tools.access import VARIABLES, setup_from
-
-_SECRET = re.compile(r"[^/@]*@|[?#].*")
 
 
 @asynccontextmanager
-async def chain(world: World, order: Sequence[str] = (), *, on_turn: OnTurn | None = None) -> AsyncIterator[Fallback]:
+async def chain(
+    world: World,
+    order: Sequence[str] = (),
+    *,
+    seconds: float | None = None,
+    proxy: ProxyFor = proxy_for,
+    on_turn: OnTurn | None = None,
+) -> AsyncIterator[Fallback]:
     """Give the chain, in this order or the usual one, and close its connections at the end.
 
+    `seconds` is the time for any one question, None for the usual time; `proxy` returns the proxy for an address;
     `on_turn` is as for `Fallback`.
-    Raises UsageError or InvalidRequest for a variable that cannot be right, and Failure where nobody can be asked.
+    Raises UsageError or InvalidRequest for a variable that cannot be right, and Failure if there is no service to ask.
     """
-    setup = checked_setup(world, order)
+    limits, deadlines = time_limits(seconds)
+    setup = replace(checked_setup(world, order), limits=limits, proxy=proxy)
     async with opened(setup, order=order) as providers:
         try:
-            yield Fallback(providers, on_turn=on_turn)
+            yield Fallback(providers, deadlines=deadlines, on_turn=on_turn)
         except AllProvidersFailed as error:
             if error.attempts:
                 raise
             raise Failure(_nobody(tuple(order) or tuple(PROVIDERS), setup)) from None
+
+
+def time_limits(seconds: float | None) -> tuple[Limits, Deadlines]:
+    """Return the limits of a provider and of the chain: this one for whatever is asked, or the usual ones for None."""
+    if seconds is None:
+        return Limits(), Deadlines()
+    same = {"search": seconds, "answer": seconds, "reasoning": seconds, "deep": seconds}
+    return Limits(**same), Deadlines(**same)
 
 
 def checked_setup(world: World, order: Sequence[str] = ()) -> Setup:
@@ -56,7 +75,7 @@ def _wrong(error: InvalidRequest, name: str, environ: Mapping[str, str]) -> str:
     """Name the variable, and the value of an address but for a password in it; never a key."""
     keys, address = VARIABLES.get(name, ((), ""))
     if error.field == "base_url":
-        return f"{address}: {_SECRET.sub('', environ.get(address, ''))!r} is not allowed; {error.allowed}"
+        return f"{address}: {without_secrets(environ.get(address, ''))!r} is not allowed; {error.allowed}"
     key = next((key for key in keys if environ.get(key, "").strip()), error.field)
     return f"{key}: {error.message.removeprefix(f'{error.field}: ')}"
 

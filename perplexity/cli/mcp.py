@@ -4,74 +4,114 @@ from __future__ import annotations
 
 import argparse
 import os
+from contextlib import AbstractAsyncContextManager
 from functools import partial
-from ipaddress import ip_address
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
+from perplexity.addresses import without_secrets
 from perplexity.cli.base import Command, UsageError, World
 from perplexity.cli.chain import chain, checked_setup
+from perplexity.errors import ConnectionFailed, InvalidRequest
+from perplexity.fallback import Fallback
+from perplexity.providers import openrouter
+from perplexity.providers.setup import Setup
+from perplexity.proxies import HTTP, ProxyFor, checked_proxy, named_proxy
+
+if TYPE_CHECKING:
+    from perplexity.mcp_server.settings import HTTPSettings
 
 PERPLEXITYS = ("perplexity", "openrouter")
 """The tools bear Perplexity's name, so its own models answer: by itself, or through OpenRouter."""
 
+_ADDRESSES = {"perplexity": "https://api.perplexity.ai", "openrouter": openrouter.BASE_URL}
 _STOPPED = "Stopped."
-_LAST_PORT = 65_535
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--transport", choices=("stdio", "http"), default="stdio", help="stdio unless you say so")
     parser.add_argument(
-        "--host", type=_host, default="127.0.0.1", help="where http listens; this machine alone unless you say so"
+        "--host", metavar="HOST", help="where http listens; BIND_ADDRESS or 127.0.0.1 unless you say so"
     )
-    parser.add_argument("--port", type=_port, default=8765, metavar="N", help="8765 unless you say so")
+    parser.add_argument("--port", metavar="N", help="the port of http; PORT or 8765 unless you say so")
 
 
 def run(parsed: argparse.Namespace, world: World) -> None:
-    """Serve until the client or a signal ends it. Raises UsageError, for a key that cannot be right too."""
+    """Serve until the client or a signal ends it. Raises UsageError, also for a variable that cannot be right."""
     if parsed.transport == "stdio" and (closed := sorted(world.closed & {"stdin", "stdout"})):
         told = " and ".join(f"{name} is closed" for name in closed)
         raise UsageError(f"{told}, where the client should be; --transport http needs neither")
-    from perplexity.mcp_server.serving import CannotListen, over_http, over_stdio
+    from perplexity.mcp_server.logs import logged
+    from perplexity.mcp_server.settings import PROXY, http_settings_from, settings_from
 
-    # A key that cannot be right is said before stdin is read: the thread that reads it could not be called off.
-    checked_setup(world, PERPLEXITYS)
-    opening = chain(world, PERPLEXITYS)
+    # What cannot be right is said before stdin is read: the thread that reads it could not be called off.
+    setup = checked_setup(world, PERPLEXITYS)
+    own = (PROXY, world.environ.get(PROXY, ""))
+    _check_proxies(setup, own)
+    # The variables of HTTP mean nothing to stdio: PORT may be another program's.
+    is_http = parsed.transport == "http"
     try:
-        if parsed.transport == "stdio":
-            world.signals.run(over_stdio(opening, stopped=partial(_stopped, world)))
+        settings = settings_from(world.environ)
+        variables = world.environ if is_http else {}
+        http = http_settings_from(variables, host=parsed.host, port=parsed.port)
+    except InvalidRequest as error:
+        raise UsageError(str(error)) from None
+    opening = chain(world, PERPLEXITYS, seconds=settings.seconds, proxy=_proxy(own))
+    with logged(world.stderr, level=settings.log_level):
+        if is_http:
+            _over_http(opening, http, world)
         else:
-            world.signals.run(over_http(opening, host=parsed.host, port=parsed.port, ready=partial(_ready, world)))
+            _over_stdio(opening, world)
+
+
+def _over_stdio(opening: AbstractAsyncContextManager[Fallback], world: World) -> None:
+    from perplexity.mcp_server import over_stdio
+
+    world.signals.run(over_stdio(opening, stopped=partial(_stopped, world)))
+
+
+def _over_http(opening: AbstractAsyncContextManager[Fallback], settings: HTTPSettings, world: World) -> None:
+    from perplexity.mcp_server import over_http
+    from perplexity.mcp_server.serving import CannotListen
+
+    try:
+        world.signals.run(over_http(opening, settings=settings, ready=partial(_ready, world, settings)))
     except CannotListen:
-        raise UsageError(f"{parsed.host} port {parsed.port} cannot be listened on; --port takes another") from None
+        told = f"{settings.host} port {settings.port} cannot be listened on; --port takes another"
+        raise UsageError(told) from None
 
 
-def _ready(world: World, address: str, *, alone: bool) -> None:
+def _proxy(own: tuple[str, str]) -> ProxyFor:
+    """Return what finds the proxy for an address: PERPLEXITY_PROXY, else HTTPS_PROXY or ALL_PROXY, else HTTP_PROXY."""
+    return lambda url: checked_proxy(*named_proxy(url, own=own, https_by_http=True))
+
+
+def _check_proxies(setup: Setup, own: tuple[str, str]) -> None:
+    """Raise UsageError for a proxy that would be used and cannot be."""
+    addresses = [setup.address(name, _ADDRESSES[name]) for name in PERPLEXITYS if name in setup.keys]
+    for variable, value in (own, *(named_proxy(address, own=own, https_by_http=True) for address in addresses)):
+        try:
+            checked_proxy(variable, value)
+        except ConnectionFailed:
+            allowed = f"it takes {' or '.join(f'{kind}://host:port' for kind in HTTP)}"
+            raise UsageError(f"{variable}: {without_secrets(value)!r} is not allowed; {allowed}") from None
+
+
+def _ready(world: World, settings: HTTPSettings, address: str, *, alone: bool) -> None:
+    from perplexity.mcp_server.settings import ANY, is_every_address
+
     world.say(f"Listening on {address}  (Ctrl-C stops)")
     if not alone:
         world.say("Whoever reaches this address can ask at your cost: there is no sign-in.")
+    if is_every_address(settings.host) and not settings.allowed_hosts:
+        world.say("Only requests to localhost are answered: set ALLOWED_HOSTS to the names that clients use.")
+    if ANY in settings.allowed_origins:
+        world.say("ALLOWED_ORIGINS is *: any web page that you open can ask at your cost.")
 
 
 def _stopped(world: World) -> NoReturn:
     world.say(f"\n{_STOPPED}")
     os._exit(world.signals.code)
-
-
-def _host(text: str) -> str:
-    """Return the host, which is the one that requests must name; every address at once has no name."""
-    try:
-        nameless = ip_address(text).is_unspecified
-    except ValueError:
-        nameless = not text.strip()
-    if nameless:
-        raise argparse.ArgumentTypeError(f"{text!r} is not allowed; it takes the one address that clients use")
-    return text
-
-
-def _port(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= _LAST_PORT):
-        raise argparse.ArgumentTypeError(f"{text!r} is not allowed; it takes a port from 1 to {_LAST_PORT}")
-    return int(text)
 
 
 MCP = Command(

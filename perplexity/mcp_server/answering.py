@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 
 from perplexity.computing import computed
 from perplexity.errors import StreamTruncated
@@ -20,6 +21,9 @@ from perplexity.types import JSON, Answer, Done, Event, Message, Query, Question
 
 Answering = Callable[[Mapping[str, JSON], Fallback, Progress], Awaitable[str]]
 """Takes arguments that fit the schema and returns the text. Raises any PerplexityError."""
+
+GO_ON = "Please continue."
+"""The user's turn after an assistant's: the services answer nothing else."""
 
 _RESULTS = 10
 _TOKENS_PER_PAGE = 1024
@@ -44,7 +48,7 @@ def responded(effort: Effort) -> Answering:
     async def answering(arguments: Mapping[str, JSON], chain: Fallback, progress: Progress) -> str:
         messages = [Message(role=told["role"], content=told["content"]) for told in arguments["messages"]]
         question = Question(
-            messages=checked_messages(messages),
+            messages=checked_messages(asking(messages)),
             model=effort,
             filters=_filters(arguments),
             context=arguments.get("search_context_size"),
@@ -62,6 +66,20 @@ def without_result(arguments: Mapping[str, JSON]) -> str:
     """Return what to say when nothing was found for a call with these arguments. Raises InvalidRequest."""
     asked = arguments["query"] if "query" in arguments else arguments["messages"][-1]["content"]
     return nothing_found(asked, _filters(arguments))
+
+
+def asking(messages: Sequence[Message]) -> list[Message]:
+    """Return a conversation that ends with the user's turn, as the services want it; one without messages as it is.
+
+    System messages at its end go before the other messages, and if there are no others the last one is the question.
+    After an assistant's turn the user asks to go on.
+    """
+    end = next((place for place, message in reversed(list(enumerate(messages))) if message.role != "system"), -1)
+    turns, instructions = list(messages[: end + 1]), list(messages[end + 1 :])
+    if not turns:
+        return [*instructions[:-1], *(replace(message, role="user") for message in instructions[-1:])]
+    more = [Message(role="user", content=GO_ON)] if turns[-1].role == "assistant" else []
+    return [*instructions, *turns, *more]
 
 
 async def _watched(events: AsyncIterator[Event], progress: Progress) -> Answer:

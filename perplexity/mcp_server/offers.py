@@ -11,7 +11,7 @@ from perplexity.types import JSON
 
 _MESSAGES: Mapping[str, JSON] = {
     "type": "array",
-    "description": "The conversation so far; its last message is the user's",
+    "description": "The conversation so far; its last message is usually the user's",
     "items": {
         "type": "object",
         "properties": {
@@ -19,6 +19,7 @@ _MESSAGES: Mapping[str, JSON] = {
             "content": {"type": "string", "description": "What was said"},
         },
         "required": ["role", "content"],
+        "additionalProperties": False,
     },
 }
 _FILTERS: Mapping[str, JSON] = {
@@ -59,11 +60,16 @@ _SEARCH: Mapping[str, JSON] = {
 }
 
 
+_RESULTS = "The pages, numbered, each with its title, address, text and date"
+_RESPONSE = "The answer; its numbers such as [1] refer to the list of citations at its end"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Offer:
     """One tool: its `answering` makes the text, which is also the `field` of the structured result.
 
-    Arguments beyond `properties` are ignored, as clients of older versions send some.
+    `returns` describes that field. Arguments beyond `properties` are not announced, but ignored, as clients of older
+    versions send some.
     """
 
     name: str
@@ -72,17 +78,40 @@ class Offer:
     properties: Mapping[str, JSON]
     required: str
     field: str
+    returns: str
     answering: Answering
 
     @property
     def input_schema(self) -> dict[str, JSON]:
         """The JSON Schema of the arguments."""
-        return {"type": "object", "properties": dict(self.properties), "required": [self.required]}
+        return _object(self.properties, required=self.required)
+
+    def known(self, arguments: Mapping[str, JSON]) -> dict[str, JSON]:
+        """Return the arguments without those that the schema does not have, in messages too."""
+        given = {name: value for name, value in arguments.items() if name in self.properties}
+        messages = given.get("messages")
+        if isinstance(messages, list) and "messages" in self.properties:
+            given["messages"] = [_without_strangers(message) for message in messages]
+        return given
 
     @property
     def output_schema(self) -> dict[str, JSON]:
         """The JSON Schema of the structured result."""
-        return {"type": "object", "properties": {self.field: {"type": "string"}}, "required": [self.field]}
+        return _object({self.field: {"type": "string", "description": self.returns}}, required=self.field)
+
+
+def _object(properties: Mapping[str, JSON], *, required: str) -> dict[str, JSON]:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": [required],
+        "additionalProperties": False,
+    }
+
+
+def _without_strangers(message: JSON) -> JSON:
+    known = _MESSAGES["items"]["properties"]
+    return {name: message[name] for name in message if name in known} if isinstance(message, dict) else message
 
 
 OFFERS: tuple[Offer, ...] = (
@@ -96,6 +125,7 @@ OFFERS: tuple[Offer, ...] = (
         properties=_SEARCH,
         required="query",
         field="results",
+        returns=_RESULTS,
         answering=found,
     ),
     Offer(
@@ -108,6 +138,7 @@ OFFERS: tuple[Offer, ...] = (
         properties={"messages": _MESSAGES, **_FILTERS, **_CONTEXT},
         required="messages",
         field="response",
+        returns=_RESPONSE,
         answering=responded("fast"),
     ),
     Offer(
@@ -120,6 +151,7 @@ OFFERS: tuple[Offer, ...] = (
         properties={"messages": _MESSAGES, **_FILTERS, **_CONTEXT},
         required="messages",
         field="response",
+        returns=_RESPONSE,
         answering=responded("medium"),
     ),
     Offer(
@@ -132,6 +164,7 @@ OFFERS: tuple[Offer, ...] = (
         properties={"messages": _MESSAGES},
         required="messages",
         field="response",
+        returns=_RESPONSE,
         answering=responded("high"),
     ),
 )

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from typing import Any
 
 from mcp import MCPError, types
 from mcp.server import Server, ServerRequestContext
 from mcp.server.caching import CacheHint
 
+from perplexity import __version__
 from perplexity.advice import advise
-from perplexity.errors import InvalidRequest, PerplexityError
+from perplexity.errors import AllProvidersFailed, InvalidRequest, PerplexityError, TimedOut
 from perplexity.fallback import Fallback
 from perplexity.mcp_server.answering import without_result
 from perplexity.mcp_server.offers import OFFERS, Offer
 from perplexity.mcp_server.progress import Progress
+from perplexity.mcp_server.settings import TIMEOUT
 from perplexity.nothing_found import found_nothing
 from perplexity.quoting import harmless
 from perplexity.tools.arguments import completed, problems
 from perplexity.types import JSON
 
+log = logging.getLogger(__name__)
+
 NAME = "web-answers"
+
 INSTRUCTIONS = (
     "Web search and answers with sources. perplexity_search lists pages; perplexity_ask answers in seconds; "
     "perplexity_reason thinks a question through; perplexity_research takes minutes and looks much further. "
     "Everything is read-only."
 )
 _HOUR_MS = 3_600_000
+_MORE_TIME = f"{TIMEOUT} sets how many milliseconds a call may take."
 _ARGUMENTS = {
     "prompt": "messages",
     "domain": "search_domain_filter",
@@ -47,10 +55,15 @@ def build(chain: Fallback) -> Server[Any]:
         offer = next((offer for offer in OFFERS if offer.name == params.name), None)
         if offer is None:
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name}")
-        return await _called(offer, params.arguments or {}, chain, context)
+        started = time.monotonic()
+        result = await _called(offer, params.arguments or {}, chain, context)
+        told = {"tool": offer.name, "seconds": round(time.monotonic() - started, 3)}
+        log.log(logging.WARNING if result.is_error else logging.INFO, "call.ended", extra=told)
+        return result
 
     return Server(
         NAME,
+        version=__version__,
         instructions=INSTRUCTIONS,
         on_list_tools=listed,
         on_call_tool=called,
@@ -76,7 +89,7 @@ async def _called(offer: Offer, arguments: dict[str, JSON], chain: Fallback, con
     async def report(progress: float, message: str) -> None:
         await context.session.report_progress(progress, message=harmless(message))
 
-    given = completed(offer.input_schema, arguments)
+    given = completed(offer.input_schema, offer.known(arguments))
     if wrong := problems(offer.input_schema, given):
         return _failed(f"Wrong arguments: {wrong}")
     try:
@@ -84,8 +97,15 @@ async def _called(offer: Offer, arguments: dict[str, JSON], chain: Fallback, con
     except InvalidRequest as error:
         return _failed(_explained(error))
     except PerplexityError as error:
-        return _failed(without_result(given) if found_nothing(error) else advise(error))
+        if found_nothing(error):
+            return _failed(without_result(given))
+        return _failed(f"{advise(error)} {_MORE_TIME}" if _is_late(error) else advise(error))
     return types.CallToolResult(content=[types.TextContent(text=text)], structured_content={offer.field: text})
+
+
+def _is_late(error: PerplexityError) -> bool:
+    failed = error.attempts if isinstance(error, AllProvidersFailed) else ()
+    return isinstance(error, TimedOut) or any(attempt.error_class == TimedOut.__name__ for attempt in failed)
 
 
 def _explained(error: InvalidRequest) -> str:

@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 import uvicorn
 from mcp.server.stdio import stdio_server
-from mcp.server.transport_security import TransportSecuritySettings
+from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
 
 from perplexity.fallback import Fallback
 from perplexity.mcp_server.server import build
+from perplexity.mcp_server.settings import ANY, HTTPSettings, bracketed
 
 if TYPE_CHECKING:
     from socket import socket
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+log = logging.getLogger(__name__)
+
 PATH = "/mcp"
 _OVER_SECONDS = 3
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _HOSTS = (b"host", b"origin")
 _HTTP_PORT = 80
+_LONGEST_HEADER = 200
+_METHODS = ("GET", "POST", "DELETE")
+_SENT = ("Content-Type", "Authorization", "Mcp-Session-Id", "Mcp-Protocol-Version", "Last-Event-ID")
+_READ = ("Mcp-Session-Id", "Mcp-Protocol-Version")
 
 
 class Ready(Protocol):
@@ -50,20 +59,29 @@ async def over_stdio(opening: AbstractAsyncContextManager[Fallback], *, stopped:
             stopped()
 
 
-async def over_http(opening: AbstractAsyncContextManager[Fallback], *, host: str, port: int, ready: Ready) -> None:
+async def over_http(opening: AbstractAsyncContextManager[Fallback], *, settings: HTTPSettings, ready: Ready) -> None:
     """Serve HTTP until a signal ends it; `ready` is told the address once it listens. Raises CannotListen.
 
-    Requests whose Host or Origin is another than this host's are refused: a page in a browser could otherwise reach a
-    server on loopback (https://modelcontextprotocol.io/specification, transports, security).
+    Requests whose Host or Origin is neither this host's nor allowed are refused: a page in a browser could otherwise
+    reach a server on loopback (https://modelcontextprotocol.io/specification, transports, security).
     """
+    host, port = settings.host, settings.port
     # What it would log of a failed start is raised.
     logging.getLogger("uvicorn").addHandler(logging.NullHandler())
     async with opening as chain:
         app = build(chain).streamable_http_app(
-            streamable_http_path=PATH, host=host, transport_security=security(host, port)
+            streamable_http_path=PATH,
+            host=host,
+            # `_guarded` checks every request before it gets there.
+            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
         config = uvicorn.Config(
-            _in_lower_case(app), host=host, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=1
+            _guarded(app, settings),
+            host=host,
+            port=port,
+            log_config=None,
+            access_log=False,
+            timeout_graceful_shutdown=1,
         )
         await _served(_Announced(config, ready))
 
@@ -108,39 +126,64 @@ class _Announced(uvicorn.Server):
             self._ready(f"http://{bracketed(host)}:{self.config.port}{PATH}", alone=is_loopback(host))
 
 
-def bracketed(host: str) -> str:
-    """Return the host as it stands in an address."""
-    return f"[{host}]" if ":" in host else host
-
-
 def is_loopback(host: str) -> bool:
-    """Tell whether only this machine can reach the host."""
+    """Return whether only this machine can reach the host."""
     try:
         return host.lower() == "localhost" or ip_address(host).is_loopback
     except ValueError:
         return False
 
 
-def security(host: str, port: int) -> TransportSecuritySettings:
-    """Return who may be named, in lower case. A client leaves out a port that is HTTP's own, or a proxy's before us."""
+def security(
+    host: str, port: int, *, hosts: Sequence[str] = (), origins: Sequence[str] = ()
+) -> TransportSecuritySettings:
+    """Return the hosts and origins that requests may name, in lower case; `hosts` and `origins` are further ones.
+
+    A client leaves out a port that is HTTP's own, or a proxy's before us.
+    """
     names = dict.fromkeys((*_LOOPBACK, bracketed(host).lower()))
     own = [f"{name}:{port}" for name in names]
+    further = [name for host in hosts for name in ((host,) if _has_port(host) else (host, f"{host}:{port}"))]
     return TransportSecuritySettings(
-        allowed_hosts=[*names, *own],
-        allowed_origins=[f"http://{place}" for place in (*own, *(names if port == _HTTP_PORT else ()))],
+        allowed_hosts=[*names, *own, *further],
+        allowed_origins=[f"http://{place}" for place in (*own, *(names if port == _HTTP_PORT else ()))] + [*origins],
     )
 
 
-def _in_lower_case(app: ASGIApp) -> ASGIApp:
-    """Return the app with the names of hosts in lower case, which the SDK compares letter by letter.
+def _has_port(host: str) -> bool:
+    return ":" in host.rpartition("]")[2]
 
+
+def _guarded(app: ASGIApp, settings: HTTPSettings) -> ASGIApp:
+    """Return the app for requests that name an allowed host and origin; pages of ALLOWED_ORIGINS may read its replies.
+
+    The SDK compares names letter by letter, so they are in lower case from here on:
     https://www.rfc-editor.org/rfc/rfc9110#section-4.2.3
     """
+    origins = settings.allowed_origins
+    check = TransportSecurityMiddleware(
+        security(settings.host, settings.port, hosts=settings.allowed_hosts, origins=origins)
+    )
+    served = _with_cors(app, origins) if origins else app
 
-    async def lowered(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            told = [(name, value.lower() if name in _HOSTS else value) for name, value in scope["headers"]]
-            scope = {**scope, "headers": told}
-        await app(scope, receive, send)
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await app(scope, receive, send)
+            return
+        headers = [(name, value.lower() if name in _HOSTS else value) for name, value in scope["headers"]]
+        scope = {**scope, "headers": headers}
+        named = [h for h in headers if h[0] != b"origin" or h[1] == b"null"] if ANY in origins else headers
+        refused = await check.validate_request(Request({**scope, "headers": named}))
+        if refused is not None:
+            told = {
+                name.decode(): value.decode("latin-1")[:_LONGEST_HEADER] for name, value in headers if name in _HOSTS
+            }
+            log.warning("request.refused", extra={**told, "status": refused.status_code})
+        await (refused or served)(scope, receive, send)
 
-    return lowered
+    return guarded
+
+
+def _with_cors(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
+    """Return the app with what a browser wants to be told: https://fetch.spec.whatwg.org/#http-cors-protocol."""
+    return CORSMiddleware(app, allow_origins=origins, allow_methods=_METHODS, allow_headers=_SENT, expose_headers=_READ)

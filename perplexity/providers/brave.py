@@ -20,6 +20,7 @@ from perplexity.models import Limits
 from perplexity.passages import events, passages_answer
 from perplexity.providers.base import BOTH
 from perplexity.providers.setup import Setup
+from perplexity.proxies import ProxyFor, proxy_for
 from perplexity.queries import LONGEST_QUERY, checked_query
 from perplexity.retry import Deadline, Retries, RetryPolicy, worth_retrying_unpaid
 from perplexity.transport import Session, Transport
@@ -47,7 +48,7 @@ _PASSAGE_PAGES, _NEWS_PAGES = 10, 20
 class Brave:
     """Brave Search as a provider; it answers with passages.
 
-    `session`, `retry`, `limits` and the clocks are as for `PerplexityClient`.
+    `session`, `retry`, `limits`, `proxy` and the clocks are as for `PerplexityClient`.
     """
 
     name = brave.PROVIDER
@@ -62,12 +63,13 @@ class Brave:
         session: Session | None = None,
         retry: RetryPolicy | None = None,
         limits: Limits | None = None,
+        proxy: ProxyFor = proxy_for,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         random: Callable[[], float] = random.random,
     ) -> None:
-        self._transport = Transport(api_key, base_url=base_url, session=session, signed=_signed)
+        self._transport = Transport(api_key, base_url=base_url, session=session, signed=_signed, proxy=proxy)
         retries = Retries(policy=retry or RetryPolicy(), sleep=sleep, random=random)
         self._calls = Calls(transport=self._transport, retries=retries, now=now, dialect=DIALECT)
         self._seconds = (limits or Limits()).search
@@ -137,6 +139,7 @@ def build(setup: Setup) -> Brave | None:
         session=setup.session,
         retry=setup.retry,
         limits=setup.limits,
+        proxy=setup.proxy,
     )
 
 

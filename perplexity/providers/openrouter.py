@@ -32,6 +32,7 @@ from perplexity.filters import validate
 from perplexity.models import Effort, Limits, Target, resolve
 from perplexity.providers import openrouter_models
 from perplexity.providers.setup import Setup
+from perplexity.proxies import ProxyFor, proxy_for
 from perplexity.queries import checked_messages
 from perplexity.retry import Deadline, Retries, RetryPolicy, worth_retrying_unpaid
 from perplexity.runs import Runs
@@ -66,7 +67,7 @@ _UPSTREAM = "Provider returned error"
 class OpenRouter:
     """OpenRouter as a provider; it answers and does not search.
 
-    `reasoning_effort`, `session`, `retry`, `limits` and the clocks are as for `PerplexityClient`.
+    `reasoning_effort`, `session`, `retry`, `limits`, `proxy` and the clocks are as for `PerplexityClient`.
     """
 
     name = "OpenRouter"
@@ -81,12 +82,13 @@ class OpenRouter:
         session: Session | None = None,
         retry: RetryPolicy | None = None,
         limits: Limits | None = None,
+        proxy: ProxyFor = proxy_for,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         random: Callable[[], float] = random.random,
     ) -> None:
-        self._transport = Transport(api_key, base_url=base_url, session=session)
+        self._transport = Transport(api_key, base_url=base_url, session=session, proxy=proxy)
         retries = Retries(policy=retry or RetryPolicy(), sleep=sleep, random=random)
         self._calls = Calls(transport=self._transport, retries=retries, now=now, dialect=DIALECT)
         self._way = Way(
@@ -190,6 +192,7 @@ def build(setup: Setup) -> OpenRouter | None:
         session=setup.session,
         retry=setup.retry,
         limits=setup.limits,
+        proxy=setup.proxy,
     )
 
 

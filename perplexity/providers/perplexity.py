@@ -60,6 +60,7 @@ def build(setup: Setup) -> PerplexityProvider | None:
             session=setup.session,
             retry=setup.retry,
             limits=setup.limits,
+            proxy=setup.proxy,
             reasoning_effort=setup.reasoning_effort,
         )
     )

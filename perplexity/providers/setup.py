@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from perplexity.client import API
 from perplexity.models import Effort, Limits
+from perplexity.proxies import ProxyFor, proxy_for
 from perplexity.retry import RetryPolicy
 from perplexity.transport import Session
 
@@ -26,6 +27,7 @@ class Setup:
     limits: Limits = field(default_factory=Limits)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     session: Session | None = None
+    proxy: ProxyFor = proxy_for
 
     def address(self, name: str, default: str) -> str:
         """Return the address of a provider's service."""

@@ -12,7 +12,9 @@ import pytest
 from mcp import Client, MCPError
 from mcp.types import CallToolResult, TextContent
 
+from perplexity import __version__
 from perplexity.fallback import Fallback
+from perplexity.mcp_server.answering import GO_ON
 from perplexity.mcp_server.server import build
 from perplexity.mcp_server.serving import security
 from perplexity.providers import opened
@@ -24,6 +26,7 @@ from tests.fakes.process import free_port
 from tests.perplexity.mcp.connecting import WAYS, connected, listening
 
 ASKED = {"messages": [{"role": "user", "content": "why"}]}
+QUERY = {"query": "python"}
 ANSWER = (
     "Example answer with a claim.[1] Another claim — ü.[2]\n\n"
     "Citations:\n[1] https://a.example/1\n[2] https://b.example/2"
@@ -86,6 +89,69 @@ async def test_it_offers_what_perplexitys_own_server_offers(fake: FakePerplexity
         assert (hints.idempotent_hint, hints.destructive_hint) == (False, False)
 
 
+async def test_every_schema_describes_its_fields_and_allows_no_others(fake: FakePerplexity) -> None:
+    async with beside(fake) as client:
+        tools = (await client.list_tools()).tools
+
+    objects = [schema for tool in tools for schema in (tool.input_schema, tool.output_schema or {})]
+    objects += [schema["properties"]["messages"]["items"] for schema in objects if "messages" in schema["properties"]]
+    assert len(objects) == 11
+    for schema in objects:
+        assert schema["additionalProperties"] is False
+        assert all(told["description"] for told in schema["properties"].values())
+
+
+SYSTEM = {"role": "system", "content": "what is new"}
+USER = {"role": "user", "content": "why"}
+ASSISTANT = {"role": "assistant", "content": "so"}
+
+
+@pytest.mark.parametrize(
+    ("messages", "sent"),
+    [
+        ([USER, ASSISTANT], [("user", "why"), ("assistant", "so"), ("user", GO_ON)]),
+        ([ASSISTANT], [("assistant", "so"), ("user", GO_ON)]),
+        ([SYSTEM], "what is new"),
+        ([SYSTEM, SYSTEM | {"content": "today"}], [("system", "what is new"), ("user", "today")]),
+        ([USER, SYSTEM], [("system", "what is new"), ("user", "why")]),
+        ([SYSTEM, USER], [("system", "what is new"), ("user", "why")]),
+        (
+            [USER, ASSISTANT, SYSTEM],
+            [("system", "what is new"), ("user", "why"), ("assistant", "so"), ("user", GO_ON)],
+        ),
+    ],
+)
+@pytest.mark.parametrize("tool", ["perplexity_ask", "perplexity_reason", "perplexity_research"])
+async def test_a_conversation_may_end_with_any_role(
+    tool: str, messages: list[dict[str, str]], sent: str | list[tuple[str, str]], fake: FakePerplexity
+) -> None:
+    async with beside(fake) as client:
+        result = await client.call_tool(tool, {"messages": messages})
+
+    asked = fake.requests[0].json["input"]
+    assert not result.is_error
+    assert sent == (asked if isinstance(asked, str) else [(item["role"], item["content"]) for item in asked])
+
+
+@over_every_way
+async def test_the_client_of_the_sdk_lists_and_calls_each_tool(transport: str, mode: str, fake: FakePerplexity) -> None:
+    async with connected(transport, mode, **settings(fake)) as client:
+        assert client.server_info is not None
+        assert (client.server_info.name, client.server_info.version) == ("web-answers", __version__)
+        tools = (await client.list_tools()).tools
+        results = {
+            tool.name: await client.call_tool(
+                tool.name, ASKED if "messages" in tool.input_schema["required"] else QUERY
+            )
+            for tool in tools
+        }
+
+    assert list(results) == ["perplexity_search", "perplexity_ask", "perplexity_reason", "perplexity_research"]
+    for result in results.values():
+        assert not result.is_error
+        assert "https://a.example/1" in text(result)
+
+
 @over_every_way
 async def test_every_tool_answers_and_says_what_it_does(transport: str, mode: str, fake: FakePerplexity) -> None:
     told: list[tuple[float, str | None]] = []
@@ -136,7 +202,12 @@ async def test_parameters_reach_the_service(fake: FakePerplexity) -> None:
         await client.call_tool(
             "perplexity_ask",
             # Clients of older versions send arguments that are gone.
-            {"messages": conversation, "search_context_size": "high", "strip_thinking": True, **filters},
+            {
+                "messages": [message | {"name": "Ada"} for message in conversation],
+                "search_context_size": "high",
+                "strip_thinking": True,
+                **filters,
+            },
         )
 
     search, ask = (request.json for request in fake.requests)

@@ -1,0 +1,182 @@
+"""The variables that the server shares with Perplexity's own one, read and checked. Pure.
+
+https://github.com/perplexityai/modelcontextprotocol#self-hosted-http-mode
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from types import MappingProxyType
+
+from perplexity.errors import InvalidRequest
+
+PROXY = "PERPLEXITY_PROXY"
+TIMEOUT = "PERPLEXITY_TIMEOUT_MS"
+DEFAULT_HOST = "127.0.0.1"
+DEFAULT_PORT = 8765
+LAST_PORT = 65_535
+ANY = "*"
+"""In ALLOWED_ORIGINS: pages of every site may call."""
+
+_LEVEL = "PERPLEXITY_LOG_LEVEL"
+_LEVELS: Mapping[str, int] = MappingProxyType(
+    {"DEBUG": logging.DEBUG, "INFO": logging.INFO, "WARN": logging.WARNING, "ERROR": logging.ERROR}
+)
+_DAY_MS = 86_400_000
+_NAME = re.compile(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*\.?")
+_ORIGIN = re.compile(r"([a-z][a-z0-9+.-]*)://([^/?#@\s]+)")
+_USUAL_PORTS: Mapping[str, str] = MappingProxyType({"http": ":80", "https": ":443"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What holds for both transports: the seconds that a call may take, None for the usual ones, and the log level."""
+
+    seconds: float | None = None
+    log_level: int = logging.ERROR
+
+
+@dataclass(frozen=True, kw_only=True)
+class HTTPSettings:
+    """The address that HTTP listens on, further hosts that requests may name, and the origins of pages that may call.
+
+    `allowed_hosts` are in lower case, with a port or without one; without one they stand for the server's port, too.
+    """
+
+    host: str = DEFAULT_HOST
+    port: int = DEFAULT_PORT
+    allowed_hosts: tuple[str, ...] = ()
+    allowed_origins: tuple[str, ...] = ()
+
+
+def settings_from(environ: Mapping[str, str]) -> Settings:
+    """Return the settings of both transports. Raises InvalidRequest, which names the variable."""
+    return Settings(seconds=_seconds(_value(environ, TIMEOUT)), log_level=_log_level(_value(environ, _LEVEL)))
+
+
+def http_settings_from(environ: Mapping[str, str], *, host: str | None = None, port: str | None = None) -> HTTPSettings:
+    """Return the settings of HTTP; `host` and `port`, as typed, precede the variables.
+
+    Raises InvalidRequest, which names the option or the variable.
+    """
+    hosts = tuple(_hosts(_value(environ, "ALLOWED_HOSTS")))
+    if host is None:
+        host = _host("BIND_ADDRESS", _value(environ, "BIND_ADDRESS") or DEFAULT_HOST)
+    elif is_every_address(_host("--host", host)) and not hosts:
+        allowed = "it takes the one address that clients use; with ALLOWED_HOSTS every address, too"
+        raise InvalidRequest.of("--host", host, allowed)
+    return HTTPSettings(
+        host=host,
+        port=_port("PORT", _value(environ, "PORT") or str(DEFAULT_PORT)) if port is None else _port("--port", port),
+        allowed_hosts=hosts,
+        allowed_origins=tuple(_origins(_value(environ, "ALLOWED_ORIGINS"))),
+    )
+
+
+def bracketed(host: str) -> str:
+    """Return the host as it is written in an address."""
+    return f"[{host}]" if ":" in host else host
+
+
+def is_every_address(host: str) -> bool:
+    """Return whether a host is every address of this machine at once: 0.0.0.0 or ::."""
+    try:
+        return ip_address(host).is_unspecified
+    except ValueError:
+        return False
+
+
+def _value(environ: Mapping[str, str], name: str) -> str:
+    return environ.get(name, "").strip()
+
+
+def _seconds(text: str) -> float | None:
+    if not text:
+        return None
+    milliseconds = _number(text, _DAY_MS)
+    if milliseconds is None:
+        raise InvalidRequest.of(TIMEOUT, text, f"it takes a whole number of milliseconds from 1 to {_DAY_MS}")
+    return milliseconds / 1000
+
+
+def _number(text: str, most: int) -> int | None:
+    """Return the whole number from 1 on that a text writes, None for anything else."""
+    is_number = text.isascii() and text.isdecimal() and len(text) < 10 and 1 <= int(text) <= most
+    return int(text) if is_number else None
+
+
+def _log_level(text: str) -> int:
+    name = text.upper().replace("WARNING", "WARN") or "ERROR"
+    if name not in _LEVELS:
+        raise InvalidRequest.of(_LEVEL, text, f"it takes {', '.join(_LEVELS)}")
+    return _LEVELS[name]
+
+
+def _host(name: str, text: str) -> str:
+    host = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+    if not (_is_address(host) or _NAME.fullmatch(host.lower())):
+        raise InvalidRequest.of(name, text, "it takes one address or host name of this machine")
+    return host
+
+
+def _port(name: str, text: str) -> int:
+    port = _number(text, LAST_PORT)
+    if port is None:
+        raise InvalidRequest.of(name, text, f"it takes a port from 1 to {LAST_PORT}")
+    return port
+
+
+def _hosts(text: str) -> Iterator[str]:
+    for host in _listed(text):
+        checked = host_and_port(host)
+        if checked is None:
+            allowed = "it takes host names or addresses, with a port or without, and commas between them"
+            raise InvalidRequest.of("ALLOWED_HOSTS", host, allowed)
+        yield checked
+
+
+def host_and_port(text: str) -> str | None:
+    """Return a host with or without a port as a Host header has it, in lower case; None for what is neither."""
+    text = text.lower()
+    if _is_address(text):
+        return bracketed(text)
+    name, colon, port = text.rpartition(":") if not text.endswith("]") else (text, "", "")
+    name, port = (name, port) if colon else (text, "")
+    bare = name[1:-1] if name.startswith("[") and name.endswith("]") else name
+    known = _is_address(bare) if bare != name or ":" in bare else bool(_NAME.fullmatch(bare))
+    return text if known and (not colon or _number(port, LAST_PORT)) else None
+
+
+def _origins(text: str) -> Iterator[str]:
+    for origin in _listed(text):
+        checked = _origin(origin.lower())
+        if checked is None:
+            allowed = "it takes origins such as https://app.example.com, null, or * for all, and commas between them"
+            raise InvalidRequest.of("ALLOWED_ORIGINS", origin, allowed)
+        yield checked
+
+
+def _origin(text: str) -> str | None:
+    """Return an origin as a browser writes it, without the usual port of its scheme; None for what is none."""
+    if text in {ANY, "null"}:
+        return text
+    match = _ORIGIN.fullmatch(text)
+    place = host_and_port(match[2]) if match else None
+    if match is None or place is None:
+        return None
+    return f"{match[1]}://{place.removesuffix(_USUAL_PORTS.get(match[1], ''))}"
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _is_address(text: str) -> bool:
+    try:
+        return bool(ip_address(text))
+    except ValueError:
+        return False
