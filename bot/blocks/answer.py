@@ -15,6 +15,7 @@ from bot.blocks.passages import notice, passage_blocks
 from bot.blocks.sources import address_of, source_blocks
 from perplexity.citations import cite
 from perplexity.costs import charged
+from perplexity.footer import counted
 from perplexity.lengths import shortened
 from perplexity.stand_in import stand_in
 from perplexity.types import Answer, AnswerKind
@@ -38,7 +39,7 @@ def answer_messages(answer: Answer, *, audience: Audience, asked: str = "") -> t
     remarks = [context(note) for note in _remarks(answer)]
     above = notices([notice(answer) if passages else stand_in(answer), answer.as_of])
     blocks = [*above, *body, *tail, *remarks, _grey(answer, orphans, audience, asked)]
-    summary = _counted(len(answer.sources), "source")
+    summary = counted(len(answer.sources), "source")
     return assembling.messages(blocks, summary=summary, quote=quote(asked, audience))
 
 
@@ -59,7 +60,7 @@ def _remarks(answer: Answer) -> Iterator[str]:
 
 
 def _grey(answer: Answer, orphans: int, audience: Audience, asked: str) -> Block:
-    removed = f"{_counted(orphans, 'reference')} without a source removed" if orphans else ""
+    removed = f"{counted(orphans, 'reference')} without a source removed" if orphans else ""
     return grey_line(
         answer.provider,
         effort=answer.effort or answer.model,
@@ -69,7 +70,3 @@ def _grey(answer: Answer, orphans: int, audience: Audience, asked: str) -> Block
         audience=audience,
         asked=asked,
     )
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

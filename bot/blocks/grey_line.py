@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from bot.blocks.base import Audience, Block
 from bot.blocks.elements import context
 from bot.blocks.escaping import escape, one_line, shorten
+from perplexity.footer import dollars, duration
+
+__all__ = ["dollars", "duration", "grey_line"]
 
 _LONGEST_ITEM = 200
 _LONGEST_QUOTE = 100
@@ -36,24 +39,3 @@ def quote(asked: str, audience: Audience) -> str:
     """Return a question in quotation marks, shortened, as mrkdwn; empty if others see its answer too."""
     shown = escape(shorten(one_line(asked), _LONGEST_QUOTE))
     return f"“{shown}”" if shown and audience is Audience.ASKER else ""
-
-
-def duration(seconds: float) -> str:
-    """Return seconds as "3.4 s", from 100 on as "2 min 5 s"."""
-    if seconds < 100:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s"
-
-
-def dollars(cost: float | None) -> str:
-    """Return a cost as "$0.0014", "free" where it is nothing, empty where it is unknown."""
-    if cost is None:
-        return ""
-    if cost == 0:
-        return "free"
-    if cost < 0.0001:
-        return "under $0.0001"
-    rounded = f"{cost:.2f}" if cost >= 1 else f"{float(f'{cost:.2g}'):.6f}"
-    whole, part = rounded.split(".")
-    return f"${whole}.{part.rstrip('0').ljust(2, '0')}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
 
 from bot.blocks.base import Block
 from bot.blocks.defusing import defuse
@@ -11,8 +10,10 @@ from bot.blocks.direction import LEFT_TO_RIGHT, runs_right_to_left
 from bot.blocks.elements import context, lines, link
 from bot.blocks.escaping import escape, one_line, shorten
 from perplexity.addresses import linkable, site
-from perplexity.dates import day_in_words
+from perplexity.footer import day
 from perplexity.types import Source
+
+__all__ = ["address_of", "day", "place_and_day", "source_blocks", "titled"]
 
 _TITLE = 120
 _ADDRESS = 200
@@ -53,15 +54,6 @@ def place_and_day(source: Source) -> str:
     """Return site and date as mrkdwn, as far as they are known."""
     known = " · ".join(filter(None, (escape(site(source.url)), day(source.date))))
     return f"{LEFT_TO_RIGHT}{known}" if known and runs_right_to_left(source.title) else known
-
-
-def day(value: str | None) -> str:
-    """Return an ISO date as "7 Oct 2025"; empty for what is none."""
-    try:
-        parsed = date.fromisoformat((value or "").strip()[:10])
-    except ValueError:
-        return ""
-    return day_in_words(parsed)
 
 
 def _beside(source: Source) -> str:
