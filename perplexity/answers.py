@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 
@@ -76,7 +76,7 @@ class Answers:
 
         async def attempt() -> Answer:
             async with aclosing(self._once(question, target, deadline=deadline, readers=readers)) as events:
-                return await anext(event.answer async for event in events if isinstance(event, Done))
+                return await _heard(events, question)
 
         try:
             answer = await self.calls.retries.run(
@@ -124,7 +124,7 @@ class Answers:
     async def _background(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
         """Return the answer of a run in the background. When we are cancelled a resumable one goes on."""
         async with aclosing(self._background_events(question, target, deadline=deadline)) as events:
-            return await anext(event.answer async for event in events if isinstance(event, Done))
+            return await _heard(events, question)
 
     async def _background_events(
         self, question: Question, target: Target, *, deadline: Deadline
@@ -177,6 +177,16 @@ class _Readers:
     def priced(self, answer: Answer) -> Answer:
         """Return the answer of the last one at the price of all."""
         return replace(answer, usage=replace(answer.usage, cost_usd=self.cost_usd))
+
+
+async def _heard(events: AsyncIterator[Event], question: Question) -> Answer:
+    """Return the answer at the end of the events; the question's `on_event` hears the others."""
+    async for event in events:
+        if isinstance(event, Done):
+            return event.answer
+        if question.on_event is not None:
+            question.on_event(event)
+    raise StreamTruncated("the stream ended without its last event")
 
 
 def _told_at_once(answer: Answer) -> list[Event]:

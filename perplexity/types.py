@@ -59,7 +59,8 @@ class Question:
     cancelled at the service; one whose task is cancelled goes on and can be resumed. If the question is not
     `resumable`, its run is cancelled in that case, too, also a quick answer's. `wanted` is awaited before a chain asks
     a second provider; it raises Withdrawn if the answer is no longer wanted, so that no other provider is paid for it.
-    `persist` is as in a `Query`.
+    `persist` is as in a `Query`. `on_event` hears the events of an answer that is not streamed to the caller, as far as
+    its service tells any.
     """
 
     messages: tuple[Message, ...]
@@ -77,6 +78,7 @@ class Question:
     resumable: bool = True
     persist: bool = field(default=False, compare=False)
     on_run: Callable[[str], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
+    on_event: Callable[[Event], None] | None = field(default=None, compare=False, repr=False)
     wanted: Callable[[], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
 
     @property

@@ -6,6 +6,7 @@ import argparse
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 
 from perplexity.citations import format_result
@@ -17,6 +18,7 @@ from perplexity.cli.lines import above, last_line, remarks
 from perplexity.cli.options import add_filters, add_providers, read_filters, read_providers
 from perplexity.cli.plain import answer_text
 from perplexity.cli.printable import on_one_line, printable
+from perplexity.cli.progress import Progress
 from perplexity.cli.schema import hold, read_schema
 from perplexity.cli.words import read_text
 from perplexity.computing import computed
@@ -25,6 +27,9 @@ from perplexity.models import check_schema, resolve
 from perplexity.nothing_found import nothing_found
 from perplexity.queries import checked_messages
 from perplexity.types import Answer, Attempt, Done, Event, Message, Question
+
+BEGINS = "Searching the web"
+"""The first step of every answer."""
 
 _WRITE_JSON = ("perplexity", "openrouter")
 """The providers whose models keep to a schema; a search engine's passages do not."""
@@ -54,7 +59,7 @@ def run(parsed: argparse.Namespace, world: World) -> None:
         _on_screen(question, parsed, world, order)
         return
     with or_say(nothing_found(question.text, question.filters)):
-        answer = world.signals.run(_answered(question, world, order))
+        answer = world.signals.run(_answered(question, world, order, Progress.of(world)))
     if question.schema is not None:
         hold(answer, question.schema)
     missing = unset(world, order)
@@ -83,20 +88,21 @@ def _question(parsed: argparse.Namespace, world: World) -> Question:
         model=parsed.model,
         filters=filters,
         schema=schema,
-        # Nobody knows the run once this process is gone.
+        # No one could resume the run after this process has ended.
         resumable=False,
     )
 
 
-async def _answered(question: Question, world: World, order: tuple[str, ...]) -> Answer:
-    async with chain(world, order) as provider:
-        return await computed(with_as_of, await provider.answer(question), question, now=time.time())
+async def _answered(question: Question, world: World, order: tuple[str, ...], progress: Progress) -> Answer:
+    async with chain(world, order) as provider, progress.running(BEGINS):
+        answer = await provider.answer(replace(question, on_event=progress.hear))
+        return await computed(with_as_of, answer, question, now=time.time())
 
 
 def _on_screen(question: Question, parsed: argparse.Namespace, world: World, order: tuple[str, ...]) -> None:
     from perplexity.cli.screen import Screen
 
-    missing = unset(world, order)
+    missing, progress = unset(world, order), Progress.of(world)
     turn: tuple[str, Sequence[Attempt]] = ("", ())
 
     def on_turn(name: str, failed: Sequence[Attempt]) -> None:
@@ -110,10 +116,11 @@ def _on_screen(question: Question, parsed: argparse.Namespace, world: World, ord
         return above(Answer(text="", sources=(), provider=name, failed=tuple(failed)), unset=missing)
 
     async def followed() -> Answer:
-        async with chain(world, order, on_turn=on_turn) as provider:
+        async with chain(world, order, on_turn=on_turn) as provider, progress.running(BEGINS):
             # Only the whole text says which sources are cited, and the line about their age comes first.
             held = wanted_days(question.text, question.filters.recency) is not None
-            return await screen.follow(_with_as_of(provider.stream(question), question), above=first, hold=held)
+            events = _with_as_of(provider.stream(question), question)
+            return await screen.follow(events, progress, above=first, hold=held)
 
     screen = Screen(world.stdout, color=not parsed.no_color)
     with or_say(nothing_found(question.text, question.filters)):

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from collections.abc import Iterable
 
 from perplexity.citations import format_result
 from perplexity.cli.base import Command, World, or_say
 from perplexity.cli.data import as_json
 from perplexity.cli.forms import Form, add_forms, form_of
 from perplexity.cli.options import add_providers, read_providers
-from perplexity.cli.printable import on_one_line, printable
+from perplexity.cli.printable import printable
+from perplexity.cli.progress import Progress
 from perplexity.cli.words import read_text
+from perplexity.footer import duration
 from perplexity.news.deepdive_report import whole
-from perplexity.news.deepdive_types import DeepDive, NoStore, Stage, Update
+from perplexity.news.deepdive_types import DeepDive, Finding, NoStore, Stage, Update
 from perplexity.nothing_found import nothing_found
 from perplexity.queries import parse_query
 from perplexity.tools.diving import opened_diver
 from perplexity.tools.news_deepdive import as_answer
 
 _DOES = {
-    Stage.SITUATION: "researching the facts …",
-    Stage.PULSE: "listening to what people say …",
-    Stage.ANALYSIS: "writing …",
+    Stage.SITUATION: "researching the facts",
+    Stage.PULSE: "listening to what people say",
+    Stage.ANALYSIS: "writing the analysis",
 }
 
 
@@ -34,7 +37,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(parsed: argparse.Namespace, world: World) -> None:
-    """Dive, say on stderr how far it has come, and write the report. Raises UsageError or PerplexityError."""
+    """Research, show on a terminal how far it has come, and write the report. Raises UsageError or PerplexityError."""
     order = read_providers(parsed)
     topic = parse_query(read_text(parsed.topic, world.stdin, wanted="topic"))
     with or_say(nothing_found(topic)):
@@ -49,19 +52,29 @@ def run(parsed: argparse.Namespace, world: World) -> None:
 
 
 async def _dive(topic: str, world: World, order: tuple[str, ...]) -> DeepDive:
-    def tell(update: Update) -> None:
-        world.say(_line(update))
+    progress, active = Progress.of(world), dict.fromkeys((Stage.SITUATION, Stage.PULSE))
 
-    async with opened_diver(world.environ, order=order) as diver:
-        # Nobody knows the run once this process is gone.
+    def tell(update: Update) -> None:
+        if update.finding is None:
+            active[update.stage] = None
+        else:
+            active.pop(update.stage, None)
+            progress.note(_line(update.stage, update.finding))
+        if active:
+            progress.tell(_doing(active))
+
+    async with opened_diver(world.environ, order=order) as diver, progress.running(_doing(active)):
+        # No one could resume the run after this process has ended.
         return await diver.dive(topic, store=NoStore(), on_stage=tell, resumable=False)
 
 
-def _line(update: Update) -> str:
-    if update.finding is None:
-        return f"{update.stage.heading}: {_DOES[update.stage]}"
-    outcome = on_one_line(update.finding.missing or "done")
-    return f"{update.stage.heading}: {outcome} ({update.finding.seconds:.0f} s)"
+def _doing(stages: Iterable[Stage]) -> str:
+    text = ", ".join(_DOES[stage] for stage in stages)
+    return text[:1].upper() + text[1:]
+
+
+def _line(stage: Stage, finding: Finding) -> str:
+    return f"{stage.heading}: {finding.missing or 'done'} ({duration(finding.seconds)})"
 
 
 def _written(report: DeepDive, form: Form) -> str:

@@ -5,17 +5,22 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NoReturn
 
 from perplexity import __version__
 from perplexity.advice import advise
+from perplexity.cli.agent import AGENT
 from perplexity.cli.ask import ASK
 from perplexity.cli.base import FAILED, PIPE_CLOSED, WELL, WRONG_USE, Command, Failure, UsageError, World
+from perplexity.cli.completion import COMPLETION, SCRIPT
 from perplexity.cli.deepdive import DEEPDIVE
 from perplexity.cli.mcp import MCP
+from perplexity.cli.nearest import about_options, nearest
 from perplexity.cli.news import NEWS
 from perplexity.cli.options import explain_wrong, joined
 from perplexity.cli.printable import on_one_line
@@ -27,9 +32,11 @@ from perplexity.extras import require
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
-COMMANDS: tuple[Command, ...] = (SEARCH, ASK, NEWS, DEEPDIVE, TOOLS_COMMAND, MCP)
+COMMANDS: tuple[Command, ...] = (SEARCH, ASK, NEWS, DEEPDIVE, AGENT, TOOLS_COMMAND, MCP, COMPLETION)
 
-PROGRAM = "pplx" if Path(sys.argv[0]).name == "pplx" else "python -m perplexity"
+PROGRAM = SCRIPT if Path(sys.argv[0]).name == SCRIPT else "python -m perplexity"
+
+_CHOICE = re.compile(r"invalid choice: '([^']*)'")
 
 
 def main(arguments: Sequence[str], world: World) -> int:
@@ -37,7 +44,7 @@ def main(arguments: Sequence[str], world: World) -> int:
     # What a provider logs is for services, whose logs are kept; here it would stand between the lines.
     logging.getLogger("perplexity").addHandler(logging.NullHandler())
     try:
-        parsed = parser().parse_args(joined(arguments))
+        parsed = parser(arguments).parse_args(joined(arguments))
     except OSError as error:
         return _cannot_write(PROGRAM, error, world)
     return _run(parsed.command, parsed, world)
@@ -60,7 +67,13 @@ def _run(command: Command, parsed: argparse.Namespace, world: World) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong on one line, and raises OSError for a help that nobody can read."""
+    """Says what is wrong and what was probably meant on one line; raises OSError for a help that cannot be written.
+
+    `words` are all that was typed, `commands` the parsers of each command.
+    """
+
+    words: Sequence[str] = ()
+    commands: Mapping[str, _Parser] = MappingProxyType({})
 
     def print_help(self, file: SupportsWrite[str] | None = None) -> None:
         # argparse itself passes over the error, and leaves a part to be written when Python ends.
@@ -68,21 +81,42 @@ class _Parser(argparse.ArgumentParser):
         sys.stdout.flush()
 
     def error(self, message: str) -> NoReturn:
-        self.exit(WRONG_USE, f"{self.prog}: {on_one_line(message)}; --help lists what there is\n")
+        """Exit with what is wrong."""
+        told = on_one_line("; ".join(filter(None, (message, self._advice(message)))))
+        end = "" if told.endswith("?") else ";"
+        self.exit(WRONG_USE, f"{self.prog}: {told}{end} --help lists what there is\n")
+
+    @property
+    def options(self) -> list[str]:
+        """The options, in each way in which they may be written."""
+        return [option for action in self._actions for option in action.option_strings]
+
+    def _advice(self, message: str) -> str:
+        if choice := _CHOICE.search(message):
+            near = nearest(choice[1], (str(known) for action in self._actions for known in action.choices or ()))
+            return f"did you mean {near}?" if near else ""
+        place = next((place for place, word in enumerate(self.words) if word in self.commands), len(self.words))
+        chosen = next((self.commands[word] for word in self.words[place : place + 1]), self)
+        others = {name: other.options for name, other in self.commands.items() if other is not chosen}
+        return about_options(self.words[place + 1 :] or self.words, chosen.options, others)
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return what reads the arguments; `command` is the Command they are for."""
+def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """Return what reads the arguments; `command` is the Command they are for. `words` are all that was typed."""
     reading = _Parser(
         prog=PROGRAM, description="Searches the web and answers from it, with sources.", allow_abbrev=False
     )
     reading.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    commands = reading.add_subparsers(metavar="COMMAND", required=True)
+    commands = reading.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+    parsers: dict[str, _Parser] = {}
     for command in COMMANDS:
         described = f"{command.summary[0].upper()}{command.summary[1:]}."
         added = commands.add_parser(command.name, help=command.summary, description=described, allow_abbrev=False)
         command.add(added)
         added.set_defaults(command=command)
+        parsers[command.name] = added
+    for one in (reading, *parsers.values()):
+        one.words, one.commands = joined(words), parsers
     return reading
 
 

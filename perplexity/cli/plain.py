@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from perplexity.citations import cite
-from perplexity.cli.lines import last_line
+from perplexity.cli.lines import heading, last_line
 from perplexity.cli.printable import on_one_line, printable
+from perplexity.footer import counted
 from perplexity.quoting import told
 from perplexity.types import Answer, AnswerKind, SearchResults, Source
 
@@ -15,7 +16,7 @@ def answer_text(answer: Answer, remarks: Sequence[str], above: Sequence[str] = (
     """Return the lines `above`, the answer as Markdown, its sources numbered as its markers are, and who served."""
     text, listed, others = shown(answer)
     sources = [f"{number}. {_titled(source)}" for number, source in enumerate(listed, 1)]
-    more = [f"({others} more were read.)"] if others else []
+    more = [counted(others, "more source")] if others else []
     listing = "\n".join(["Sources:", *sources, *more]) if listed else ""
     parts = [*above, printable(text), listing, *remarks, last_line(answer)]
     return "\n\n".join(filter(None, parts)) + "\n"
@@ -51,5 +52,4 @@ def _page(number: int, source: Source) -> Iterator[str]:
 
 
 def _titled(source: Source) -> str:
-    date = f" ({on_one_line(source.date)})" if source.date else ""
-    return f"{on_one_line(source.title) or 'Untitled'}{date}\n   {on_one_line(source.url)}"
+    return f"{' · '.join(filter(None, heading(source)))}\n   {on_one_line(source.url)}"

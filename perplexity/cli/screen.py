@@ -15,11 +15,13 @@ from rich.text import Text
 
 from perplexity.addresses import linkable
 from perplexity.cli.growing import Growing
-from perplexity.cli.lines import last_line
+from perplexity.cli.lines import heading, last_line
 from perplexity.cli.markdown import markdown
 from perplexity.cli.plain import shown
 from perplexity.cli.printable import on_one_line, printable
+from perplexity.cli.progress import Progress
 from perplexity.errors import StreamTruncated
+from perplexity.footer import counted
 from perplexity.formulas import unfinished
 from perplexity.quoting import quoted
 from perplexity.types import Answer, AnswerKind, Done, Event, SearchQueries, SearchResults, Source, Sources, TextDelta
@@ -38,6 +40,7 @@ class Screen:
     async def follow(
         self,
         events: AsyncGenerator[Event, None],
+        progress: Progress,
         *,
         above: Callable[[Answer | None], Sequence[str]],
         hold: bool = False,
@@ -45,13 +48,21 @@ class Screen:
         """Show an answer's text while it is made and return the answer. Raises any PerplexityError; what came stays.
 
         `above` returns the lines that come first, of the finished answer or, for None, as far as they are known. With
-        `hold` the text is shown when it is finished, because one of these lines may depend on all of it.
+        `hold` the text is shown when it is finished, because one of these lines may depend on all of it. `progress`
+        shows what is done until there is text to show; if it is not shown itself, that is shown here.
         """
         growing = Growing()
+        begins = Text("") if progress.is_shown else _dim("Searching the web …")
+        live = Live(begins, console=self._console, auto_refresh=False, transient=True)
         try:
-            with Live(_dim("Searching the web …"), console=self._console, auto_refresh=False, transient=True) as live:
+            if not progress.is_shown:
+                live.start(refresh=True)
+            try:
                 async with aclosing(events):
-                    answer = await self._watched(events, growing, live, above=None if hold else above)
+                    answer = await self._watched(events, growing, live, progress, above=None if hold else above)
+            finally:
+                progress.stop()
+                live.stop()
         except BaseException:
             self._keep(growing)
             raise
@@ -68,6 +79,10 @@ class Screen:
             self._console.print()
         self._headed += new
 
+    def answer(self, answer: Answer) -> None:
+        """Show the text of an answer that is whole."""
+        self._finish(answer, Growing())
+
     def below(self, answer: Answer, remarks: Sequence[str]) -> None:
         """Show what stands below an answer: its sources, remarks, and who served."""
         _, listed, others = shown(answer)
@@ -76,7 +91,7 @@ class Screen:
         for number, source in enumerate(listed, 1):
             self._source(number, source)
         if others:
-            self._console.print(_dim(f"    {others} more were read."))
+            self._console.print(_dim(f"    {counted(others, 'more source')}"))
         self._end(remarks, last_line(answer), apart=bool(listed))
 
     def results(self, results: SearchResults, remarks: Sequence[str], *, nothing: str = "No pages were found.") -> None:
@@ -95,6 +110,7 @@ class Screen:
         events: AsyncIterator[Event],
         growing: Growing,
         live: Live,
+        progress: Progress,
         *,
         above: Callable[[None], Sequence[str]] | None,
     ) -> Answer:
@@ -102,21 +118,37 @@ class Screen:
         async for event in events:
             if isinstance(event, Done):
                 return event.answer
-            if isinstance(event, SearchQueries):
+            if isinstance(event, SearchQueries) and not progress.is_shown:
                 live.update(_dim(f"Searching for {on_one_line(' · '.join(event.queries))} …"), refresh=True)
-            elif isinstance(event, Sources):
+            if isinstance(event, Sources):
                 growing.sources = event.sources
-            elif isinstance(event, TextDelta):
+            if isinstance(event, TextDelta):
                 growing.add(event.text)
                 if above is None:
-                    live.update(_dim("Writing the answer …"), refresh=True)
+                    self._wait(live, progress, event)
                     continue
+                self._begin(live, progress)
                 # A text in one piece is over before it is drawn: it may be passages, which are no Markdown.
                 next_draw = self._clock() + _REDRAWN_SECONDS if next_draw is None else next_draw
                 if self._clock() >= next_draw:
                     self.head(above(None))
                 next_draw = self._drawn(growing, live, next_draw)
+            elif not live.is_started:
+                progress.hear(event)
         raise StreamTruncated("the stream ended without its last event")
+
+    def _wait(self, live: Live, progress: Progress, event: TextDelta) -> None:
+        """Say that there is text, which is not shown yet."""
+        if progress.is_shown:
+            progress.hear(event)
+        else:
+            live.update(_dim("Writing the answer …"), refresh=True)
+
+    def _begin(self, live: Live, progress: Progress) -> None:
+        """Take the place of the line that said what is being done."""
+        if progress.is_shown and not live.is_started:
+            progress.stop()
+            live.start()
 
     def _drawn(self, growing: Growing, live: Live, due: float) -> float:
         """Draw when it is time, and return when it will be time again."""
@@ -158,9 +190,9 @@ class Screen:
         self._console.print()
 
     def _source(self, number: int, source: Source) -> None:
-        title = on_one_line(source.title) or "Untitled"
-        date = f" ({on_one_line(source.date)})" if source.date else ""
-        self._console.print(Text.assemble((f"{number:>2}. ", "bold cyan"), (title, "bold"), (date, "dim")))
+        title, known = heading(source)
+        beside = f" · {known}" if known else ""
+        self._console.print(Text.assemble((f"{number:>2}. ", "bold cyan"), (title, "bold"), (beside, "dim")))
         address = on_one_line(source.url)
         style = Style(color="blue", link=linkable(source.url))
         self._console.print(Padding(Text(address, style=style, overflow="fold"), (0, 0, 0, 4)))

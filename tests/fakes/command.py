@@ -38,12 +38,13 @@ async def started(
     *arguments: str,
     stdin: int = asyncio.subprocess.DEVNULL,
     stdout: int = asyncio.subprocess.PIPE,
+    stderr: int = asyncio.subprocess.PIPE,
     settings: Mapping[str, str],
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     """Give a process; it is killed at the end unless it has ended."""
     process = await asyncio.create_subprocess_exec(
         *COMMAND, *arguments,
-        env=environment(settings), cwd=ROOT, stdin=stdin, stdout=stdout, stderr=asyncio.subprocess.PIPE,
+        env=environment(settings), cwd=ROOT, stdin=stdin, stdout=stdout, stderr=stderr,
     )  # fmt: skip
     try:
         yield process

@@ -6,7 +6,7 @@ import asyncio
 import os
 import pty
 import termios
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
@@ -42,25 +42,28 @@ class Terminal:
                 await self._changed.wait()
 
     async def ended(self, *, seconds: float = 20) -> tuple[int, str]:
-        """Return the exit code and what stands on stderr."""
-        assert self.process.stderr is not None
+        """Return the exit code and what came through the pipe: stderr, or stdout if stderr is the terminal."""
+        piped = self.process.stderr or self.process.stdout
         async with asyncio.timeout(seconds):
-            err = await self.process.stderr.read()
+            written = await piped.read() if piped is not None else b""
             code = await self.process.wait()
         self.read()
-        return code, err.decode()
+        return code, written.decode()
 
 
 @asynccontextmanager
-async def terminal(*arguments: str, settings: Mapping[str, str]) -> AsyncIterator[Terminal]:
-    """Give a command whose stdout is a terminal of its own; stderr is a pipe, to be told from it."""
+async def terminal(
+    *arguments: str, settings: Mapping[str, str], streams: Collection[str] = ("stdout",)
+) -> AsyncIterator[Terminal]:
+    """Give a command whose `streams` are a terminal of its own; the others are pipes, to be told from it."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (ROWS, COLUMNS))
     os.set_blocking(ours, False)
     loop = asyncio.get_running_loop()
     try:
         settings = {"TERM": "xterm-256color", "COLUMNS": str(COLUMNS), "LINES": str(ROWS), **settings}
-        async with started(*arguments, stdout=theirs, settings=settings) as process:
+        ends = {name: theirs if name in streams else asyncio.subprocess.PIPE for name in ("stdout", "stderr")}
+        async with started(*arguments, **ends, settings=settings) as process:
             screen = Terminal(process=process, descriptor=ours)
             loop.add_reader(ours, screen.read)
             yield screen

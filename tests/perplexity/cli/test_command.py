@@ -22,34 +22,34 @@ ANSWER = """\
 Example answer with a claim.[1] Another claim — ü.[2]
 
 Sources:
-1. Example A (2026-11-01)
+1. Example A · a.example · 1 Nov 2026
    https://a.example/1
-2. Example B
+2. Example B · b.example
    https://b.example/2
 
-Perplexity · openai/gpt-6-luna · 0.0 s · $0.0011
+Perplexity · fast · 0.0 s · $0.0011
 """
 ANSWERED_BY_B = """\
 Example answer with a claim. Another claim — ü.[1]
 
 Sources:
-1. Example B
+1. Example B · b.example
    https://b.example/2
 
 1 source on a.example left out, with 1 reference to it.
 
-Perplexity · openai/gpt-6-luna · 0.0 s · $0.0011
+Perplexity · fast · 0.0 s · $0.0011
 """
 PAGES = """\
-1. Example A (2026-11-01)
+1. Example A · a.example · 1 Nov 2026
    https://a.example/1
    First snippet.
 
-2. Example B
+2. Example B · b.example
    https://b.example/2
    Second — snippet ü.
 
-Perplexity Search · 0.0 s · $0.0050
+Perplexity Search · 0.0 s · $0.005
 """
 RAW = """\
 <result>
@@ -83,7 +83,9 @@ class Case:
         Case(arguments="ask why so", writes=ANSWER, sends={"effort": "fast", "input": "why so"}),
         Case(arguments="ask -", piped="why\nso\n", writes=ANSWER, sends={"input": "why\nso"}),
         Case(arguments="ask", piped="why", writes=ANSWER, sends={"input": "why"}),
-        Case(arguments="ask -r why", writes=ANSWER, sends={"effort": "medium", "stream": True}),
+        Case(
+            arguments="ask -r why", writes=ANSWER.replace("fast", "medium"), sends={"effort": "medium", "stream": True}
+        ),
         Case(arguments="ask --model sonar-pro why", writes=ANSWER, sends={"effort": "fast"}),
         Case(arguments="ask --raw why", writes=RAW, sends={}),
         Case(arguments="search why", writes=PAGES, sends={"query": "why", "max_results": 5}),
@@ -115,7 +117,7 @@ class Case:
         Case(
             arguments="search --domain a.example why",
             writes=PAGES.partition("\n2. ")[0]
-            + "\n1 result outside a.example left out.\n\nPerplexity Search · 0.0 s · $0.0050\n",
+            + "\n1 result outside a.example left out.\n\nPerplexity Search · 0.0 s · $0.005\n",
             sends={"search_domain_filter": ["a.example"]},
         ),
         Case(

@@ -1,9 +1,10 @@
-"""`deepdive` as a process: the report on stdout, how far it has come on stderr."""
+"""`deepdive` as a process: the report on stdout, and on stderr, if it is a terminal, how far it has come."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 import signal
 from collections.abc import AsyncIterator
 
@@ -14,6 +15,7 @@ from tests.fakes.command import run, started
 from tests.fakes.grok import FakeGrok
 from tests.fakes.openrouter import FakeOpenRouter
 from tests.fakes.perplexity import FakePerplexity, Fault
+from tests.fakes.terminal import terminal
 
 
 @pytest.fixture
@@ -27,11 +29,11 @@ def settings(settings: dict[str, str], posts: FakeGrok) -> dict[str, str]:
     return settings | {"XAI_API_KEY": grok.KEY, "XAI_BASE_URL": posts.api_url, "PERSONA_NAME": "Ada"}
 
 
-async def test_the_report_is_written_and_the_progress_told(settings: dict[str, str]) -> None:
+async def test_the_report_is_written(settings: dict[str, str]) -> None:
     ended = await run("deepdive", "heat", "pumps", settings=settings)
-    written, said = ended.out, ended.err
+    written = ended.out
 
-    assert ended.code == 0
+    assert (ended.code, ended.err) == (0, "")
     assert [line for line in written.splitlines() if line.startswith("#")] == [
         "# Deep Dive Report: heat pumps",
         "## THE SITUATION",
@@ -41,8 +43,19 @@ async def test_the_report_is_written_and_the_progress_told(settings: dict[str, s
     assert "Of 3 posts: 2 positive · 0 neutral · 1 negative · 0 mixed" in written
     assert "5. Bob fears the cost\n   https://x.com/i/status/2222" in written
     assert "written as Ada" in written
-    assert "THE SITUATION: researching the facts …" in said
-    assert "MY ANALYSIS: done (" in said
+
+
+async def test_a_terminal_is_shown_how_far_it_has_come(settings: dict[str, str]) -> None:
+    async with terminal("deepdive", "heat", "pumps", settings=settings, streams=["stderr"]) as screen:
+        code, written = await screen.ended()
+
+    assert code == 0
+    assert written.count("## ") == 3
+    assert re.search(r"Researching the facts, listening to what people say … step 1 · 0 s", screen.shown)
+    assert re.search(r"THE SITUATION: done \(\d\.\d s\)\r?\n", screen.shown)
+    assert re.search(r"Writing the analysis … step \d · \d s", screen.shown)
+    assert re.search(r"MY ANALYSIS: done \(\d\.\d s\)\r?\n", screen.shown)
+    assert screen.shown.endswith("\r\x1b[K")
 
 
 async def test_as_json_everything_is_there(settings: dict[str, str]) -> None:

@@ -18,11 +18,11 @@ Volcano erupts in Iceland | 2026-11-21 | Lava flows to the sea. [web:2]
 A story of nobody | 2026-11-21 | It stands on no page. [9]
 """
 PLAIN = """\
-1. Parliament passes the budget (2026-11-20)
+1. Parliament passes the budget · a.example · 20 Nov 2026
    https://a.example/1
    It passed by three votes. (also: b.example)
 
-2. Volcano erupts in Iceland (2026-11-21)
+2. Volcano erupts in Iceland · b.example · 21 Nov 2026
    https://b.example/2
    Lava flows to the sea.
 

@@ -53,7 +53,9 @@ async def test_an_answer_is_shown_as_it_comes_with_its_sources_as_links(
     assert ";https://a.example/1\x1b\\" in screen.shown
     shown = words(screen)
     assert "**" not in shown
-    assert re.search(r"• one • two Sources 1\. Example A https://a\.example/1 Perplexity · \d\.\d s$", shown)
+    assert re.search(
+        r"• one • two Sources 1\. Example A · a\.example https://a\.example/1 Perplexity · fast · \d\.\d s$", shown
+    )
 
 
 async def test_a_link_to_another_domain_is_never_on_the_screen(fake: FakePerplexity, settings: dict[str, str]) -> None:
@@ -119,8 +121,9 @@ async def test_pages_are_listed_with_colours_and_links(settings: dict[str, str])
 
     assert COLOURS.search(screen.shown)
     assert re.search(
-        r"^1\. Example A \(2026-11-01\) https://a\.example/1 First snippet\. "
-        r"2\. Example B https://b\.example/2 Second — snippet ü\. Perplexity Search · \d\.\d s · \$0\.0050$",
+        r"^1\. Example A · a\.example · 1 Nov 2026 https://a\.example/1 First snippet\. "
+        r"2\. Example B · b\.example https://b\.example/2 Second — snippet ü\. "
+        r"Perplexity Search · \d\.\d s · \$0\.005$",
         words(screen),
     )
 

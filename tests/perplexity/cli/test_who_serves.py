@@ -28,7 +28,7 @@ async def test_without_any_key_duckduckgo_serves_and_the_key_to_set_is_named(mon
     assert (answer.code, pages.code, answer.err, pages.err) == (0, 0, "", "")
     assert answer.out.startswith(
         f"{because}, quoted word for word. No answer model is configured.\n\n"
-        "Why 1 is so. [1]\n\nWhy 2 is so. [2]\n\nSources:\n1. Page 1\n   https://example.com/1\n"
+        "Why 1 is so. [1]\n\nWhy 2 is so. [2]\n\nSources:\n1. Page 1 · example.com\n   https://example.com/1\n"
     )
     for written in (answer.out, pages.out):
         assert written.startswith(because)

@@ -1,0 +1,66 @@
+"""The lines below an answer are those of Slack: sources with site and day, and a footer."""
+
+from __future__ import annotations
+
+import pytest
+
+from perplexity.addresses import without_secrets
+from perplexity.cli.lines import UNSOURCED, heading, last_line, remarks
+from perplexity.cli.nearest import about_options, nearest
+from perplexity.types import Answer, Source, Usage
+
+SOURCE = Source(number=1, title="A page", url="https://www.a.example/x", date="2026-05-03")
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        (SOURCE, ("A page", "a.example · 3 May 2026")),
+        (Source(number=1, title=" ", url="https://a.example/x", date="soon"), ("a.example", "a.example")),
+        (Source(number=1, title="", url="nonsense"), ("nonsense", "")),
+        (Source(number=1, title="", url=""), ("Untitled", "")),
+    ],
+)
+def test_a_source_has_its_title_site_and_day(source: Source, shown: tuple[str, str]) -> None:
+    assert heading(source) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds", "cost_usd", "footer"),
+    [
+        ("So.[1]", 3.42, 0.00141, "Perplexity · fast · 3.4 s · $0.0014"),
+        ("So.[1][7]", 125.0, 0.0, "Perplexity · fast · 2 min 5 s · free · 1 reference without a source removed"),
+        ("So.[1][7][8]", 0.04, None, "Perplexity · fast · 0.0 s · 2 references without a source removed"),
+    ],
+)
+def test_the_footer_says_who_how_long_and_for_how_much(
+    text: str, seconds: float, cost_usd: float | None, footer: str
+) -> None:
+    usage = Usage(cost_usd=cost_usd)
+    answer = Answer(
+        text=text, sources=(SOURCE,), provider="Perplexity", effort="fast", model="m", seconds=seconds, usage=usage
+    )
+
+    assert last_line(answer) == footer
+
+
+def test_an_answer_without_sources_says_so() -> None:
+    assert remarks(Answer(text="So.", sources=(), provider="Perplexity")) == [UNSOURCED]
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("http://user:pass/wo@rd@host.example:1/x?key=1#y", "http://host.example:1/x"),
+        ("user:word@host:1", "host:1"),
+        ("https://a.example", "https://a.example"),
+        ("", ""),
+    ],
+)
+def test_an_address_is_shown_without_what_is_secret(address: str, shown: str) -> None:
+    assert without_secrets(address) == shown
+
+
+def test_what_follows_two_dashes_is_no_option() -> None:
+    assert about_options(["--", "--recncy"], ["--recency"], {}) == ""
+    assert nearest("", ["ask"]) is None

@@ -1,0 +1,111 @@
+"""What a terminal's stderr shows while an answer is made; nothing if it is a pipe."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import re
+
+import pytest
+
+from perplexity.cli.progress import Progress
+from perplexity.types import RunStarted, SearchQueries, Source, Sources, TextDelta
+from tests.fakes.command import run
+from tests.fakes.perplexity import FakePerplexity, fixture, sse, streamed
+from tests.fakes.terminal import terminal
+
+RECORDED = fixture("agent.stream.completed.sse")
+CREATED = sse({"type": "response.created", "response": {"id": "resp_1"}})
+
+
+async def test_steps_and_seconds_are_shown_and_cleared() -> None:
+    stream, now, ticked = io.StringIO(), [0.0], asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        now[0] += seconds
+        if now[0] > 12:
+            ticked.set()
+            await asyncio.Event().wait()
+
+    progress = Progress(stream, is_shown=True, clock=lambda: now[0], sleep=sleep)
+    async with progress.running("Searching the web"):
+        progress.hear(RunStarted(id="resp_1"))
+        progress.hear(SearchQueries(queries=("heat\x1b[2J pumps", "prices")))
+        progress.hear(Sources(sources=(Source(number=1, title="A", url="https://a.example/"),)))
+        progress.hear(TextDelta(text="secret"))
+        progress.hear(TextDelta(text="secret"))
+        await asyncio.wait_for(ticked.wait(), 5)
+
+    shown = stream.getvalue().split("\r\x1b[K")
+    assert shown[1:6] == [
+        "Searching the web … step 1 · 0 s",
+        "Researching … step 2 · 0 s",
+        "Searching for heat␛[2J pumps · prices … step 3 · 0 s",
+        "Reading 1 page … step 4 · 0 s",
+        "Writing the answer … step 5 · 0 s",
+    ]
+    assert shown[-2:] == ["Writing the answer … step 5 · 12 s", ""]
+    assert len(asyncio.all_tasks()) == 1
+
+
+async def test_a_long_step_is_cut_to_one_line() -> None:
+    stream = io.StringIO()
+    progress = Progress(stream, is_shown=True)
+    async with progress.running("字" * 500):
+        pass
+
+    (line,) = [text for text in stream.getvalue().split("\r\x1b[K") if text]
+    assert line.endswith("… … step 1 · 0 s")
+    assert line.count("字") in range(20, 32)
+
+
+async def test_what_is_not_shown_writes_nothing() -> None:
+    stream = io.StringIO()
+    progress = Progress(stream, is_shown=False)
+    async with progress.running("Searching the web"):
+        progress.tell("Thinking")
+        progress.note("done")
+
+    assert stream.getvalue() == ""
+
+
+@pytest.mark.parametrize("arguments", [["--model", "high"], ["-r"]])
+async def test_a_terminal_s_stderr_is_shown_what_is_done(arguments: list[str], settings: dict[str, str]) -> None:
+    async with terminal("ask", *arguments, "--json", "why", settings=settings, streams=["stderr"]) as screen:
+        code, written = await screen.ended()
+
+    assert (code, written[0]) == (0, "{")
+    assert "Searching the web … step 1 · 0 s" in screen.shown
+    assert "Reading 2 pages … step" in screen.shown
+    assert screen.shown.endswith("\r\x1b[K")
+
+
+@pytest.mark.parametrize("arguments", [["--model", "high"], ["-r"], []])
+async def test_a_pipe_is_shown_nothing(arguments: list[str], settings: dict[str, str]) -> None:
+    ended = await run("ask", *arguments, "why", settings=settings)
+
+    assert (ended.code, ended.err) == (0, "")
+
+
+async def test_in_one_terminal_the_answer_takes_the_place_of_the_steps(
+    fake: FakePerplexity, settings: dict[str, str]
+) -> None:
+    fake.script("/v1/agent", streamed(*(RECORDED[n : n + 400] for n in range(0, len(RECORDED), 400)), pause=0.02))
+
+    async with terminal("ask", "why", settings=settings, streams=["stdout", "stderr"]) as screen:
+        code, _ = await screen.ended()
+
+    steps, cleared, answer = screen.shown.rpartition("\r\x1b[K")
+    assert (code, cleared) == (0, "\r\x1b[K")
+    assert "Reading 2 pages … step" in steps
+    assert "Example answer with a claim" not in steps
+    assert "Example answer with a claim.[1]" in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", answer)
+    assert "step" not in answer
+
+
+async def test_a_terminal_that_cannot_clear_a_line_is_shown_no_steps(settings: dict[str, str]) -> None:
+    dumb = settings | {"TERM": "dumb"}
+    async with terminal("ask", "--json", "why", settings=dumb, streams=["stderr"]) as screen:
+        code, _ = await screen.ended()
+
+    assert (code, screen.shown) == (0, "")
