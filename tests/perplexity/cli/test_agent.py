@@ -31,8 +31,9 @@ async def test_it_searches_and_answers_with_its_sources(
 ) -> None:
     ended = await run("agent", "--recency", "week", "how", "warm", settings=settings)
 
-    text, sources, footer = ended.out.strip().split("\n\n")
+    as_of, text, sources, footer = ended.out.strip().split("\n\n")
     assert (ended.code, ended.err) == (0, "")
+    assert as_of.startswith("Newest source: 1 Nov 2026")
     assert text == "They are warm [1]."
     assert sources.splitlines()[1:3] == ["1. Example A · a.example · 1 Nov 2026", "   https://a.example/1"]
     assert footer.startswith(f"Agent · {MODEL} · ")
