@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from perplexity.tools.arguments import completed, problems
+from perplexity.tools.signatures import Function, described
 from perplexity.types import JSON
 from perplexity.wire.reading import text
 
@@ -35,6 +37,9 @@ class Tool:
     the JSON Schema of the object that the text holds as JSON; None for a text that is to be read. `refused` writes what
     the model is told about wrong arguments, out of what is wrong and the arguments; by default it is one line in
     square brackets.
+
+    A tool is itself an asynchronous function with a name, a signature, annotations and a docstring, made from
+    `parameters`, for libraries that read these. Calling it never raises TypeError: wrong arguments are explained.
     """
 
     name: str
@@ -43,6 +48,12 @@ class Tool:
     handler: Callable[..., Awaitable[str]]
     output: Mapping[str, JSON] | None = None
     refused: Callable[[str, Mapping[str, JSON]], Failure] | None = None
+
+    def __post_init__(self) -> None:
+        handler, function = self._described(self._handler()), self._described(self._function())
+        # As `functools.update_wrapper` does, which cannot set the attributes of a frozen value.
+        seen = {name: getattr(function, name) for name in ("__name__", "__qualname__", "__doc__", "__annotations__")}
+        vars(self).update({**vars(function), **seen, "__call__": function, "handler": handler})
 
     def spec(self) -> dict[str, JSON]:
         """Return what a model is told: `name`, `description` and `parameters`."""
@@ -57,9 +68,15 @@ class Tool:
             return self.wrong(wrong, given)
         return await self.handler(**given)
 
-    async def __call__(self, **arguments: JSON) -> str:
-        """Do as `run` does, with keywords."""
-        return await self.run(arguments)
+    async def __call__(self, *values: JSON, **arguments: JSON) -> str:
+        """Do as `run` does, with keywords or in the order of the signature."""
+        names = list(inspect.signature(self).parameters)
+        if len(values) > len(names):
+            return self.wrong(f"it takes {len(names)} at most, not {len(values)}", arguments)
+        placed = dict(zip(names, values, strict=False))
+        if twice := [name for name in placed if name in arguments]:
+            return self.wrong(f"{twice[0]} is given twice", arguments)
+        return await self.run({**placed, **arguments})
 
     def wrong(self, wrong: str, arguments: Mapping[str, JSON]) -> Failure:
         """Return what the model is told that called with wrong arguments; `wrong` says what is wrong with them."""
@@ -67,3 +84,23 @@ class Tool:
         if self.refused is not None:
             return self.refused(told, arguments)
         return Failure(f"[{self.name} was called with wrong arguments: {told}]")
+
+    def _function(self) -> Function:
+        async def call(*values: JSON, **arguments: JSON) -> str:
+            return await Tool.__call__(self, *values, **arguments)
+
+        return call
+
+    def _handler(self) -> Function:
+        handle = self.handler
+
+        async def handler(*values: JSON, **arguments: JSON) -> str:
+            names = inspect.signature(self).parameters
+            return await handle(**dict(zip(names, values, strict=False)), **arguments)
+
+        return handler
+
+    def _described(self, function: Function) -> Function:
+        # Python 3.11 has no such mark; a coroutine function is known there by its code.
+        marked: Callable[[Function], Function] = getattr(inspect, "markcoroutinefunction", lambda function: function)
+        return described(marked(function), name=self.name, description=self.description, parameters=self.parameters)

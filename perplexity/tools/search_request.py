@@ -57,7 +57,7 @@ def question(
     query: str,
     *,
     model: str = "sonar",
-    search_domain_filter: Sequence[str] = (),
+    search_domain_filter: Sequence[str] | None = None,
     search_recency_filter: Recency | None = None,
     max_tokens: int = 1000,
     response_format: Mapping[str, JSON] | None = None,
@@ -66,7 +66,7 @@ def question(
     return Question(
         messages=(Message(role="user", content=query),),
         model=model,
-        filters=Filters(domains=tuple(search_domain_filter), recency=search_recency_filter),
+        filters=Filters(domains=tuple(search_domain_filter or ()), recency=search_recency_filter),
         resumable=False,
         # A whole number may be written 1000.0 in JSON.
         max_tokens=int(max_tokens),
