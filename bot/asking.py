@@ -71,4 +71,5 @@ def provider_setup(settings: Settings) -> Setup:
             deep=settings.deep_provider_seconds,
         ),
         retry=retry_policy(settings),
+        open_timeout=settings.open_timeout,
     )

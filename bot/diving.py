@@ -54,4 +54,4 @@ def _grok(settings: Settings) -> Grok | None:
     keys, base_urls = settings.provider_keys, settings.provider_base_urls | {"xai": settings.xai_base_url}
     if settings.xai_api_key is not None:
         keys = keys | {"xai": settings.xai_api_key.get_secret_value()}
-    return grok_for(keys, base_urls, retry=retry_policy(settings))
+    return grok_for(keys, base_urls, retry=retry_policy(settings), open_timeout=settings.open_timeout)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 import traceback
 from typing import IO, Any
+
+from perplexity.wire.writing import encode
 
 FIELDS = frozenset({
     "question", "command", "surface", "state", "attempt", "returns", "part", "parts", "chars", "seconds", "cost_usd",
@@ -36,7 +37,7 @@ class JsonLines(logging.Formatter):
         if record.exc_info and record.exc_info[0] is not None:
             line["exception"] = record.exc_info[0].__qualname__
             line["trace"] = [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_tb(record.exc_info[2])]
-        return json.dumps(line, ensure_ascii=False, default=str)
+        return encode(line, default=str)
 
 
 def configure(level: str, stream: IO[str]) -> None:

@@ -15,6 +15,7 @@ from bot.secret_shapes import checked_secret, one_word
 from perplexity.addresses import site
 from perplexity.errors import InvalidRequest
 from perplexity.providers import checked_order
+from perplexity.transport import OPEN_SECONDS
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 
@@ -88,6 +89,7 @@ class Settings(BaseSettings):
     reasoning_chain_seconds: Seconds = 90
     deep_provider_seconds: Seconds = 600
     deep_chain_seconds: Seconds = 660
+    open_timeout: Seconds = OPEN_SECONDS
 
     retry_attempts: int = Field(default=3, ge=1, le=10)
     retry_base_seconds: Seconds = 0.5

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from perplexity.breaker import BreakerPolicy
-    from perplexity.client import API, PerplexityClient
+    from perplexity.client import PerplexityClient
     from perplexity.deadlines import Deadlines
     from perplexity.errors import (
         AllProvidersFailed,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from perplexity.providers.perplexity import PerplexityProvider
     from perplexity.retry import RetryPolicy
     from perplexity.types import (
+        API,
         Answer,
         AnswerKind,
         Attempt,
@@ -128,7 +129,7 @@ __all__ = [
 
 _NAMES = {
     "perplexity.breaker": "BreakerPolicy",
-    "perplexity.client": "API PerplexityClient",
+    "perplexity.client": "PerplexityClient",
     "perplexity.deadlines": "Deadlines",
     "perplexity.errors": (
         "AllProvidersFailed APIError AuthenticationError BillingError ConnectionFailed EndpointRetired "
@@ -146,8 +147,8 @@ _NAMES = {
     "perplexity.providers.perplexity": "PerplexityProvider",
     "perplexity.retry": "RetryPolicy",
     "perplexity.types": (
-        "Answer AnswerKind Attempt Context Done Event Kind Message Passage Query Question RunStarted SearchQueries "
-        "SearchResults Source Sources TextDelta Usage"
+        "API Answer AnswerKind Attempt Context Done Event Kind Message Passage Query Question RunStarted "
+        "SearchQueries SearchResults Source Sources TextDelta Usage"
     ),
 }
 """The module that each public name comes from."""

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random as randomness
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from types import TracebackType
-from typing import Literal, Self, Unpack, get_args
+from typing import Any, Self, Unpack, get_args
 
 from perplexity.answers import Answers
 from perplexity.calls import Calls
 from perplexity.domains import keep_results
+from perplexity.environment import DEFAULT_BASE_URL, Access
 from perplexity.errors import InvalidRequest, PerplexityError
 from perplexity.filters import Filters, validate
 from perplexity.models import Effort, Limits, Target, check_schema, resolve
@@ -23,17 +25,14 @@ from perplexity.queries import checked_messages, checked_query
 from perplexity.retry import Deadline, Retries, RetryPolicy, worth_retrying_unpaid
 from perplexity.runs import Runs
 from perplexity.succession import Succession
-from perplexity.transport import Session, Transport
-from perplexity.types import Answer, Done, Event, Query, Question, SearchResults
+from perplexity.transport import OPEN_SECONDS, Session, Transport
+from perplexity.types import API, Answer, Done, Event, Query, Question, SearchResults
 from perplexity.ways import Way
 from perplexity.wire import search
 from perplexity.wire.agent import Agent
 from perplexity.wire.base import Wire
 from perplexity.wire.reading import mappings, texts
 from perplexity.wire.sonar import Sonar
-
-API = Literal["agent", "sonar"]
-"""The interfaces to answers: the present one and its predecessor, which Perplexity has retired for new keys."""
 
 _CANCEL_SECONDS = 10.0
 _MODELS_SECONDS = 10.0
@@ -42,12 +41,13 @@ _MODELS_SECONDS = 10.0
 class PerplexityClient:
     """Searches and answers by Perplexity.
 
-    `base_url` must be https, except on loopback. A `session` that is handed in is used and not closed. `retry` holds
-    for every call, inside the call's own time: `limits`, in seconds, by what is asked. `reasoning_effort` is what
-    `reasoning=True` means. `proxy` returns the proxy for an address, by default the one that the environment names;
-    a `session` has its own. With `api="sonar"` answers come from Sonar until the service says that it has retired
-    it for this key; from then on, and for background runs always, from the Agent API. `clock` only goes forward, `now`
-    gives seconds since 1970. Raises InvalidRequest for a key, an address or an `api` that cannot be right.
+    `base_url` must be https, except on loopback. A `session` that is handed in is used and not closed. `open_timeout`
+    is the seconds for opening a connection. `retry` holds for every call, inside the call's own time: `limits`, in
+    seconds, by what is asked. `reasoning_effort` is what `reasoning=True` means. `proxy` returns the proxy for an
+    address, by default the one that the environment names; a `session` has its own. With `api="sonar"` answers come
+    from Sonar until the service says that it has retired it for this key; from then on, and for background runs always,
+    from the Agent API. `clock` only goes forward, `now` gives seconds since 1970. Raises InvalidRequest for a key, an
+    address, an `api` or an `open_timeout` that cannot be right.
     """
 
     def __init__(
@@ -55,8 +55,9 @@ class PerplexityClient:
         api_key: str,
         *,
         api: API = "agent",
-        base_url: str = "https://api.perplexity.ai",
+        base_url: str = DEFAULT_BASE_URL,
         session: Session | None = None,
+        open_timeout: float = OPEN_SECONDS,
         retry: RetryPolicy | None = None,
         limits: Limits | None = None,
         reasoning_effort: Effort = "medium",
@@ -66,7 +67,9 @@ class PerplexityClient:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         random: Callable[[], float] = randomness.random,
     ) -> None:
-        self._transport = Transport(api_key, base_url=base_url, session=session, proxy=proxy)
+        self._transport = Transport(
+            api_key, base_url=base_url, session=session, open_timeout=open_timeout, proxy=proxy
+        )
         self._limits = limits or Limits()
         self._reasoning_effort = reasoning_effort
         self._clock = clock
@@ -75,6 +78,34 @@ class PerplexityClient:
         self._runs = Runs(calls=self._calls, path=Agent.path, sleep=sleep)
         self._ways = Succession(
             [Way(answers=Answers(calls=self._calls, runs=self._runs, wire=wire, clock=clock)) for wire in _wires(api)]
+        )
+
+    @classmethod
+    def from_env(
+        cls,
+        environ: Mapping[str, str] | None = None,
+        *,
+        api_key: str | None = None,
+        api: API | None = None,
+        base_url: str | None = None,
+        open_timeout: float | None = None,
+        **options: Any,
+    ) -> Self:
+        """Return the client that the environment describes; what is handed in takes the place of its variables.
+
+        `PERPLEXITY_API_KEY` (or `PPLX_API_KEY`), `PERPLEXITY_API`, `PERPLEXITY_BASE_URL` and `OPEN_TIMEOUT` are read
+        from `environ`, by default the process's own. The other options are those of the class. Raises MissingKey
+        without a key, InvalidRequest for a value that is not allowed.
+        """
+        access = Access.found(
+            os.environ if environ is None else environ,
+            api_key=api_key,
+            api=api,
+            base_url=base_url,
+            open_timeout=open_timeout,
+        )
+        return cls(
+            access.api_key, api=access.api, base_url=access.base_url, open_timeout=access.open_timeout, **options
         )
 
     def __repr__(self) -> str:
@@ -112,7 +143,7 @@ class PerplexityClient:
                 persist=wanted.persist,
             )
             found = keep_results(search.read(body, fast=wanted.fast), wanted.filters.domains)
-            return replace(found, seconds=self._clock() - started)
+            return replace(found, results=found.results[: wanted.max_results], seconds=self._clock() - started)
 
     async def answer(self, prompt: Prompt, **options: Unpack[Options]) -> Answer:
         """Return one sourced answer. Options take the place of a whole question's own; None changes nothing.

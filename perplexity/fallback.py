@@ -9,6 +9,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import TypeVar
 
+from perplexity.attempts import log_attempt
 from perplexity.breaker import Breaker, BreakerPolicy
 from perplexity.deadlines import Deadlines
 from perplexity.errors import AllProvidersFailed, StreamTruncated, Withdrawn
@@ -32,7 +33,8 @@ class Fallback:
     else is asked. Where a stand-in's service refuses it, or all fail, it is AllProvidersFailed; what a stand-in cannot
     do by its own rules, the next one is asked for. A provider that failed
     `breaker.failures` times in a row is left alone for `breaker.seconds`. `on_attempt` hears of every attempt, the
-    successful one too; `on_turn` hears who is asked for a stream before its first event.
+    successful one too; without it each is a line of the log. `on_turn` hears who is asked for a stream before its first
+    event.
     """
 
     def __init__(
@@ -52,7 +54,7 @@ class Fallback:
         policy = breaker or BreakerPolicy()
         self._breakers = {provider.name: Breaker(policy, clock=clock) for provider in self._providers}
         self._clock = clock
-        self._on_attempt = on_attempt or (lambda attempt: None)
+        self._on_attempt = on_attempt or log_attempt
         self._on_turn = on_turn or (lambda name, failed: None)
 
     @property
@@ -68,7 +70,9 @@ class Fallback:
     async def search(self, query: Query) -> SearchResults:
         """Return the first provider's pages that come. Raises InvalidRequest or AllProvidersFailed."""
         this = self._round("search", query.seconds, self._deadlines.search)
-        return await _first(this, lambda tier: tier.provider.search(_for(tier, query)))
+        found = await _first(this, lambda tier: tier.provider.search(_for(tier, query)))
+        # Whatever a provider returns, nobody gets more than was asked for.
+        return replace(found, results=found.results[: int(query.max_results)])
 
     async def answer(self, question: Question) -> Answer:
         """Return the first answer that comes. Raises InvalidRequest or AllProvidersFailed."""

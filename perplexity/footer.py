@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 
-from perplexity.dates import day_in_words
+from perplexity.dates import MONTHS, day_in_words
+
+_DATE = re.compile(r"(?P<year>\d{4})(?:-(?P<month>\d\d)(?:-(?P<day>\d\d))?)?(?!\d)", re.ASCII)
 
 
 def duration(seconds: float) -> str:
@@ -29,11 +32,17 @@ def dollars(cost: float | None) -> str:
 
 
 def day(value: str | None) -> str:
-    """Return an ISO date as "7 Oct 2025"; an empty text for anything else."""
+    """Return an ISO date as "7 Oct 2025", a part of one as "Oct 2025" or "2025"; an empty text for anything else."""
+    match = _DATE.match((value or "").strip())
+    if match is None:
+        return ""
     try:
-        return day_in_words(date.fromisoformat((value or "").strip()[:10]))
+        parsed = date(int(match["year"]), int(match["month"] or 1), int(match["day"] or 1))
     except ValueError:
         return ""
+    if match["day"]:
+        return day_in_words(parsed)
+    return f"{MONTHS[parsed.month - 1]} {parsed.year}" if match["month"] else match["year"]
 
 
 def counted(number: int, noun: str) -> str:

@@ -5,6 +5,7 @@ https://docs.aiohttp.org/en/stable/client_reference.html
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -28,8 +29,10 @@ MOST_BYTES = 32 * 1024 * 1024
 USER_AGENT = f"web-answers/{__version__}"
 """What this project calls itself when it asks a service."""
 
+OPEN_SECONDS = 5.0
+"""The time for opening one connection, TLS included, unless another is set."""
+
 _LIBRARY_ERRORS = (aiohttp.ClientError, OSError)
-_CONNECT_SECONDS = 5.0
 _POOL = 100
 _CHUNK = 64 * 1024
 
@@ -52,6 +55,14 @@ class OpenReply:
     chunks: AsyncIterator[bytes]
 
 
+def _encoded(body: JSON) -> bytes:
+    """Return the body as JSON. Raises InvalidRequest for a number that JSON does not have, or nesting without end."""
+    try:
+        return json.dumps(body, allow_nan=False).encode()
+    except (ValueError, RecursionError):
+        raise InvalidRequest("the request cannot be written as JSON: NaN, Infinity, or nested too deeply") from None
+
+
 def bearer(key: str) -> Mapping[str, str]:
     """Return the header that most services take a key in (RFC 6750)."""
     return {"Authorization": f"Bearer {key}"}
@@ -61,8 +72,8 @@ class Transport:
     """Requests to one service over a pool of connections.
 
     A session that is handed in stays the caller's; without one, the first request opens one, and `close` closes it.
-    `signed` makes the headers that carry the key, `proxy` returns the proxy for the address. No time
-    limits but the one for connecting: the caller has a deadline.
+    `signed` makes the headers that carry the key, `proxy` returns the proxy for the address. No time limits but
+    `open_timeout`, the seconds for opening a connection: the caller has a deadline.
     """
 
     def __init__(
@@ -73,10 +84,12 @@ class Transport:
         session: Session | None = None,
         signed: Callable[[str], Mapping[str, str]] = bearer,
         proxy: ProxyFor = proxy_for,
+        open_timeout: float = OPEN_SECONDS,
     ) -> None:
         self._key = checked_key(api_key)
         self._headers = signed(self._key)
         self.base_url: str = checked_base_url(base_url)
+        self._open_timeout = checked_open_timeout(open_timeout)
         self._given = session
         self._own: Session | None = None
         self._proxy = proxy
@@ -98,12 +111,15 @@ class Transport:
     ) -> AsyncIterator[OpenReply]:
         """Give the response as soon as its headers are there; its chunks raise as `request` does."""
         headers = {**self._headers, "Accept": accept}
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS)
+        content = None if body is None else _encoded(body)
+        if content is not None:
+            headers["Content-Type"] = "application/json"
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=self._open_timeout)
         sending = self._session().request(
             # A redirect would carry the key to wherever it points.
             method,
             f"{self.base_url}{path}",
-            json=body,
+            data=content,
             headers=headers,
             timeout=timeout,
             allow_redirects=False,
@@ -163,6 +179,13 @@ def checked_base_url(url: str) -> str:
         allowed = "it must be an https address without user name or query; http is for a loopback host only"
         raise InvalidRequest.of("base_url", host, allowed)
     return url.strip().rstrip("/")
+
+
+def checked_open_timeout(seconds: float) -> float:
+    """Return the seconds for opening a connection. Raises InvalidRequest unless they are above 0, at most an hour."""
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds <= 3600:
+        raise InvalidRequest.of("open_timeout", seconds, "it takes a number of seconds above 0, at most 3600")
+    return float(seconds)
 
 
 def _is_loopback(host: str) -> bool:

@@ -14,6 +14,9 @@ Kind = Literal["search", "answer"]
 
 Context = Literal["low", "medium", "high"]
 
+API = Literal["agent", "sonar"]
+"""Perplexity's interfaces to answers: the present one, and its predecessor, which is retired for new keys."""
+
 JSON = Any
 """A decoded JSON value from outside; narrowed by the code that reads it."""
 

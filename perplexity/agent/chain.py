@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from perplexity.agent.web_agent import Toolbox
@@ -15,6 +14,7 @@ from perplexity.quoting import told
 from perplexity.stand_in import stand_in
 from perplexity.tools.base import Failure, Tool
 from perplexity.types import JSON, Message, Query, Question, Source
+from perplexity.wire.writing import encode
 
 SEARCH = "search_pages"
 ASK = "ask_web"
@@ -91,4 +91,4 @@ def _told(*, content: str = "", sources: Iterable[Source], notes: tuple[str, ...
     """Write a result in the form that `findings` reads; markers in `content` are the numbers of the sources."""
     results = [{"id": s.number, "title": s.title, "url": s.url, "snippet": s.snippet, "date": s.date} for s in sources]
     told = {"content": content, "results": results, "notes": notes, "cost_usd": cost_usd}
-    return json.dumps(told, ensure_ascii=False)
+    return encode(told)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from pydantic_ai.exceptions import (
@@ -18,6 +17,7 @@ from pydantic_ai.exceptions import (
 from perplexity.errors import ConnectionFailed, MalformedResponse, PerplexityError, RunFailed, TimedOut
 from perplexity.providers.openrouter import DIALECT
 from perplexity.wire.errors import error_for
+from perplexity.wire.writing import encode
 
 _KINDS: Sequence[tuple[type[Exception], type[PerplexityError], str]] = (
     (ModelTimeoutError, TimedOut, "the model did not answer in time"),
@@ -46,5 +46,5 @@ def explained(error: Exception, *, provider: str, now: float) -> PerplexityError
 def _of_status(error: ModelHTTPError, *, provider: str, now: float) -> PerplexityError:
     """Classify a status as for any other endpoint; OpenRouter's statuses are those of its imitators."""
     told = {"message": error.body} if isinstance(error.body, str) else error.body
-    body = json.dumps({"error": told}, default=str).encode() if told else b""
+    body = encode({"error": told}, default=str).encode(errors="replace") if told else b""
     return error_for(error.status_code, error.headers or {}, body, provider=provider, dialect=DIALECT, now=now)

@@ -6,13 +6,12 @@ holds an address.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from perplexity.types import JSON, Source
-from perplexity.wire.reading import dollars, mappings, text, texts
+from perplexity.wire.reading import dollars, loads, mappings, text, texts
 from perplexity.wire.sources import merge
 
 # At the beginning, behind a line that may say who answered: further down it would be what a page says.
@@ -63,7 +62,7 @@ def _parts(result: str) -> tuple[str, str] | None:
 
 def _decoded(result: str) -> Mapping[str, JSON] | Sequence[JSON] | None:
     try:
-        decoded = json.loads(result)
+        decoded = loads(result)
     except (ValueError, RecursionError):
         return None
     return decoded if isinstance(decoded, (dict, list)) else None

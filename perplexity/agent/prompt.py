@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from datetime import date
 
+from perplexity.tools.duckduckgo import NAME as DUCKDUCKGO
+from perplexity.tools.duckduckgo import SYSTEM_PROMPT_LINE
+
 _OPENING = """\
 You answer questions from the live web, for somebody who reads your answer in a chat. Today is {today}.
 
@@ -45,4 +48,6 @@ def instructions(*, today: date, steps: int, tools: Collection[str]) -> str:
     for names, when in _WHEN.items():
         if offered := [name for name in names if name in tools]:
             lines.append(when.format(tools=" or ".join(offered)))
+    if DUCKDUCKGO in tools:
+        lines.append(SYSTEM_PROMPT_LINE)
     return "\n".join([*lines, _CLOSING.format(steps=steps)])

@@ -24,6 +24,7 @@ from perplexity.agent.notebook import Notebook
 from perplexity.agent.outcome import answered, model_cost, stopped
 from perplexity.agent.prompt import LAST, instructions
 from perplexity.agent.toolset import adapted
+from perplexity.attempts import log_attempt
 from perplexity.computing import computed
 from perplexity.costs import unpriced
 from perplexity.domains import keep_answer
@@ -59,7 +60,8 @@ class WebAgent:
     """Answers with a model that calls tools.
 
     `model` is pydantic-ai's, such as `model_at` makes; it is closed with the agent. `on_attempt` hears how each run
-    ended; its cost is the model's alone. `clock` only goes forward, `now` gives seconds since 1970.
+    ended, whose cost is the model's alone; without it each is a line of the log. `clock` only goes forward, `now` gives
+    seconds since 1970.
     """
 
     name = NAME
@@ -77,7 +79,7 @@ class WebAgent:
         self._model = model
         self._toolbox = toolbox
         self._limits = limits or AgentLimits()
-        self._on_attempt = on_attempt or (lambda attempt: None)
+        self._on_attempt = on_attempt or log_attempt
         self._clock, self._now = clock, now
         self._open = AsyncExitStack()
 

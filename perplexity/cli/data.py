@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from datetime import date
 
@@ -12,6 +11,7 @@ from perplexity.news.deepdive_report import titled
 from perplexity.news.deepdive_types import DeepDive
 from perplexity.news.summary import NewsSummary
 from perplexity.types import Answer, SearchResults
+from perplexity.wire.writing import encode
 
 
 def as_json(value: Answer | SearchResults | NewsSummary | DeepDive) -> str:
@@ -21,7 +21,7 @@ def as_json(value: Answer | SearchResults | NewsSummary | DeepDive) -> str:
     """
     title = {"title": titled(value.topic)} if isinstance(value, DeepDive) else {}
     told = title | asdict(value) | {"cost_usd": _charged(value)}
-    return escaped(json.dumps(told, ensure_ascii=False, indent=2, default=_iso)) + "\n"
+    return escaped(encode(told, indent=2, default=_iso)) + "\n"
 
 
 def _charged(value: Answer | SearchResults | NewsSummary | DeepDive) -> float | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Mapping
 
 from perplexity.cli.base import Command, UsageError, World
@@ -11,6 +10,7 @@ from perplexity.cli.printable import escaped, on_one_line
 from perplexity.tools import TOOLS, Tool
 from perplexity.tools.exports import to_anthropic, to_mcp, to_openai_chat, to_openai_responses
 from perplexity.types import JSON
+from perplexity.wire.writing import encode
 
 FORMATS: Mapping[str, Callable[[Tool], dict[str, JSON]]] = {
     "openai": to_openai_chat,
@@ -34,7 +34,7 @@ def run(parsed: argparse.Namespace, world: World) -> None:
         return
     define = FORMATS[parsed.format] if parsed.format else Tool.spec
     defined = [define(tool) for tool in tools]
-    shown = json.dumps(defined if parsed.tool is None else defined[0], ensure_ascii=False, indent=2)
+    shown = encode(defined if parsed.tool is None else defined[0], indent=2)
     world.stdout.write(escaped(shown) + "\n")
 
 

@@ -12,6 +12,7 @@ from itertools import chain
 from perplexity.news.likeness import other_events, same
 from perplexity.news.wording import Telling
 from perplexity.types import Source
+from perplexity.wire.writing import encode
 
 _MOST_TELLINGS = 4
 
@@ -55,7 +56,7 @@ def fingerprint(story: Story, *, among: Iterable[Story] = ()) -> str:
     `among` are all stories of its answer: by a page that several of them cite, none is known again.
     """
     tellings = _tellings(story, _shared(among))
-    return json.dumps([telling.kept() for telling in tellings], ensure_ascii=False, separators=(",", ":"))
+    return encode([telling.kept() for telling in tellings], separators=(",", ":"))
 
 
 def new_since(stories: Iterable[Story], seen: Iterable[str], *, among: Iterable[Story] = ()) -> tuple[Story, ...]:

@@ -23,7 +23,7 @@ from perplexity.providers.setup import Setup
 from perplexity.proxies import ProxyFor, proxy_for
 from perplexity.queries import LONGEST_QUERY, checked_query
 from perplexity.retry import Deadline, Retries, RetryPolicy, worth_retrying_unpaid
-from perplexity.transport import Session, Transport
+from perplexity.transport import OPEN_SECONDS, Session, Transport
 from perplexity.types import Answer, Event, Query, Question, SearchResults
 from perplexity.wire import brave
 from perplexity.wire.errors import Dialect
@@ -48,7 +48,7 @@ _PASSAGE_PAGES, _NEWS_PAGES = 10, 20
 class Brave:
     """Brave Search as a provider; it answers with passages.
 
-    `session`, `retry`, `limits`, `proxy` and the clocks are as for `PerplexityClient`.
+    `session`, `open_timeout`, `retry`, `limits`, `proxy` and the clocks are as for `PerplexityClient`.
     """
 
     name = brave.PROVIDER
@@ -61,6 +61,7 @@ class Brave:
         *,
         base_url: str = BASE_URL,
         session: Session | None = None,
+        open_timeout: float = OPEN_SECONDS,
         retry: RetryPolicy | None = None,
         limits: Limits | None = None,
         proxy: ProxyFor = proxy_for,
@@ -69,7 +70,9 @@ class Brave:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         random: Callable[[], float] = random.random,
     ) -> None:
-        self._transport = Transport(api_key, base_url=base_url, session=session, signed=_signed, proxy=proxy)
+        self._transport = Transport(
+            api_key, base_url=base_url, session=session, open_timeout=open_timeout, signed=_signed, proxy=proxy
+        )
         retries = Retries(policy=retry or RetryPolicy(), sleep=sleep, random=random)
         self._calls = Calls(transport=self._transport, retries=retries, now=now, dialect=DIALECT)
         self._seconds = (limits or Limits()).search
@@ -137,6 +140,7 @@ def build(setup: Setup) -> Brave | None:
         setup.keys["brave"],
         base_url=setup.address("brave", BASE_URL),
         session=setup.session,
+        open_timeout=setup.open_timeout,
         retry=setup.retry,
         limits=setup.limits,
         proxy=setup.proxy,

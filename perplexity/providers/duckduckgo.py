@@ -120,7 +120,14 @@ class DuckDuckGo:
             with_sites(query.text, query.filters.domains),
             TIMELIMIT[period(query.filters, today=self._today())],
         )
-        return await self._threads.run(lambda: self._find(text, region=code, timelimit=timelimit, page=page))
+
+        def find() -> Page:
+            try:
+                return self._find(text, region=code, timelimit=timelimit, page=page)
+            except BaseException as error:  # noqa: BLE001 - a thread of its own: nothing else can stop it, a panic can
+                raise _own(error) from None
+
+        return await self._threads.run(find)
 
     def _today(self) -> date:
         return datetime.fromtimestamp(self._now(), UTC).date()
@@ -157,10 +164,13 @@ def through_ddgs(query: str, *, region: str, timelimit: str | None, page: int, t
     except DDGSException as error:
         kind = NothingFound if "No results" in str(error) else ConnectionFailed
         raise kind("the search failed", provider=DuckDuckGo.name) from None
-    except RuntimeError:  # the library starts threads of its own, and there may be none left
-        raise ConnectionFailed("the search failed", provider=DuckDuckGo.name) from None
     return results
 
 
-def _own(error: PerplexityError | TimeoutError) -> PerplexityError:
-    return error if isinstance(error, PerplexityError) else TimedOut("DuckDuckGo timed out", provider=DuckDuckGo.name)
+def _own(error: BaseException) -> PerplexityError:
+    """Return the error as one of ours; of any other only the class is told, since its words may quote the query."""
+    if isinstance(error, PerplexityError):
+        return error
+    if isinstance(error, TimeoutError):
+        return TimedOut("DuckDuckGo timed out", provider=DuckDuckGo.name)
+    return ConnectionFailed(f"the search failed ({type(error).__name__})", provider=DuckDuckGo.name)

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
-from perplexity.errors import InvalidRequest
+from perplexity.errors import InvalidRequest, MalformedResponse
 from perplexity.filters import Filters, Recency
 from perplexity.types import Source
 
@@ -32,8 +32,18 @@ Page = Sequence[Mapping[str, Any]]
 
 
 def read(page: Page) -> list[Source]:
-    """Return the entries that lead to a web page; all are numbered 0."""
-    sources = (Source(number=0, title=_text(r, "title"), url=_text(r, "href"), snippet=_text(r, "body")) for r in page)
+    """Return the entries that lead to a web page; all are numbered 0.
+
+    Raises MalformedResponse for a page that is no list; what it holds beside entries is left out.
+    """
+    if not isinstance(page, (list, tuple)):
+        raise MalformedResponse("the page of results is not a list", provider="DuckDuckGo")
+    entries = [entry for entry in page if isinstance(entry, Mapping)]
+    if page and not entries:
+        raise MalformedResponse("the page of results holds no results", provider="DuckDuckGo")
+    sources = (
+        Source(number=0, title=_text(r, "title"), url=_text(r, "href"), snippet=_text(r, "body")) for r in entries
+    )
     return [source for source in sources if _is_web_page(source.url)]
 
 

@@ -36,7 +36,7 @@ from perplexity.proxies import ProxyFor, proxy_for
 from perplexity.queries import checked_messages
 from perplexity.retry import Deadline, Retries, RetryPolicy, worth_retrying_unpaid
 from perplexity.runs import Runs
-from perplexity.transport import Session, Transport
+from perplexity.transport import OPEN_SECONDS, Session, Transport
 from perplexity.types import Answer, Done, Event, Kind, Query, Question, SearchResults
 from perplexity.ways import Way
 from perplexity.wire.errors import Dialect
@@ -67,7 +67,8 @@ _UPSTREAM = "Provider returned error"
 class OpenRouter:
     """OpenRouter as a provider; it answers and does not search.
 
-    `reasoning_effort`, `session`, `retry`, `limits`, `proxy` and the clocks are as for `PerplexityClient`.
+    `reasoning_effort`, `session`, `open_timeout`, `retry`, `limits`, `proxy` and the clocks are as for
+    `PerplexityClient`.
     """
 
     name = "OpenRouter"
@@ -80,6 +81,7 @@ class OpenRouter:
         base_url: str = BASE_URL,
         reasoning_effort: Effort = "medium",
         session: Session | None = None,
+        open_timeout: float = OPEN_SECONDS,
         retry: RetryPolicy | None = None,
         limits: Limits | None = None,
         proxy: ProxyFor = proxy_for,
@@ -88,7 +90,9 @@ class OpenRouter:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         random: Callable[[], float] = random.random,
     ) -> None:
-        self._transport = Transport(api_key, base_url=base_url, session=session, proxy=proxy)
+        self._transport = Transport(
+            api_key, base_url=base_url, session=session, open_timeout=open_timeout, proxy=proxy
+        )
         retries = Retries(policy=retry or RetryPolicy(), sleep=sleep, random=random)
         self._calls = Calls(transport=self._transport, retries=retries, now=now, dialect=DIALECT)
         self._way = Way(
@@ -190,6 +194,7 @@ def build(setup: Setup) -> OpenRouter | None:
         base_url=setup.address("openrouter", BASE_URL),
         reasoning_effort=setup.reasoning_effort,
         session=setup.session,
+        open_timeout=setup.open_timeout,
         retry=setup.retry,
         limits=setup.limits,
         proxy=setup.proxy,

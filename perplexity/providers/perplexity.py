@@ -58,6 +58,7 @@ def build(setup: Setup) -> PerplexityProvider | None:
             api=setup.api,
             base_url=setup.address("perplexity", "https://api.perplexity.ai"),
             session=setup.session,
+            open_timeout=setup.open_timeout,
             retry=setup.retry,
             limits=setup.limits,
             proxy=setup.proxy,

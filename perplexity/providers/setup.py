@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from perplexity.client import API
 from perplexity.models import Effort, Limits
 from perplexity.proxies import ProxyFor, proxy_for
 from perplexity.retry import RetryPolicy
-from perplexity.transport import Session
+from perplexity.transport import OPEN_SECONDS, Session
+from perplexity.types import API
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +28,7 @@ class Setup:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     session: Session | None = None
     proxy: ProxyFor = proxy_for
+    open_timeout: float = OPEN_SECONDS
 
     def address(self, name: str, default: str) -> str:
         """Return the address of a provider's service."""

@@ -18,7 +18,7 @@ from perplexity.social.grok_judgement import judged
 from perplexity.social.grok_told import GrokWire
 from perplexity.social.grok_wire import XAI
 from perplexity.social.pulse import Pulse
-from perplexity.transport import Session, Transport
+from perplexity.transport import OPEN_SECONDS, Session, Transport
 
 
 class Grok:
@@ -36,6 +36,7 @@ class Grok:
         wire: GrokWire | None = None,
         base_url: str | None = None,
         session: Session | None = None,
+        open_timeout: float = OPEN_SECONDS,
         retry: RetryPolicy | None = None,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
@@ -43,7 +44,9 @@ class Grok:
         random: Callable[[], float] = randomness.random,
     ) -> None:
         self._wire: GrokWire = wire or XAI()
-        self._transport = Transport(api_key, base_url=base_url or self._wire.base_url, session=session)
+        self._transport = Transport(
+            api_key, base_url=base_url or self._wire.base_url, session=session, open_timeout=open_timeout
+        )
         retries = Retries(policy=retry or RetryPolicy(), sleep=sleep, random=random)
         self._calls = Calls(transport=self._transport, retries=retries, now=now, dialect=self._wire.dialect)
         self._clock = clock

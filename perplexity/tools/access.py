@@ -1,15 +1,18 @@
-"""The keys and the addresses that a tool uses: those handed in, else those of the environment."""
+"""The services whose keys the environment holds; one whose variable is malformed is left out, and named."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
-from perplexity.errors import MissingKey
+from perplexity.environment import BASE_URL, KEYS, api_of, first, open_timeout_of
+from perplexity.errors import InvalidRequest
+from perplexity.providers import configured
 from perplexity.providers.setup import Setup
+from perplexity.transport import OPEN_SECONDS
 
-KEYS = ("PERPLEXITY_API_KEY", "PPLX_API_KEY")
-BASE_URL = "PERPLEXITY_BASE_URL"
+log = logging.getLogger(__name__)
 
 VARIABLES: Mapping[str, tuple[tuple[str, ...], str]] = {
     "perplexity": (KEYS, BASE_URL),
@@ -19,29 +22,56 @@ VARIABLES: Mapping[str, tuple[tuple[str, ...], str]] = {
 """The variables of each provider's key, the first that is set counts, and of its address."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Access:
-    """A key and the address of the service that takes it."""
-
-    api_key: str = field(repr=False)
-    base_url: str
-
-    @classmethod
-    def found(cls, api_key: str | None, base_url: str | None, environ: Mapping[str, str]) -> Access:
-        """Return what was handed in, or the first that the environment holds. Raises MissingKey without a key."""
-        key = _first(environ, KEYS) if api_key is None else api_key.strip()
-        if not key:
-            raise MissingKey(f"api_key: there is none; set {KEYS[0]} (or {KEYS[1]}), or hand one in", field="api_key")
-        return cls(api_key=key, base_url=base_url or environ.get(BASE_URL) or "https://api.perplexity.ai")
-
-
 def setup_from(environ: Mapping[str, str]) -> Setup:
-    """Return what the providers need whose keys the environment holds."""
+    """Return what the providers need whose keys the environment holds.
+
+    Raises InvalidRequest for a PERPLEXITY_API or an OPEN_TIMEOUT whose value is not allowed.
+    """
+    return replace(_setup(environ), api=api_of(environ), open_timeout=open_timeout_of(environ))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usable:
+    """The setup without the providers whose variables are malformed; `notes` are sentences that name these."""
+
+    setup: Setup
+    notes: tuple[str, ...] = ()
+
+
+def usable_setup(environ: Mapping[str, str]) -> Usable:
+    """Return what is right in the environment, each malformed variable left out, named in a note and in the log."""
+    setup, notes = _setup(environ), []
+    try:
+        setup = replace(setup, open_timeout=open_timeout_of(environ))
+    except InvalidRequest as error:
+        notes.append(f"{error}; {OPEN_SECONDS:g} seconds were taken.")
+    for name, (keys, address) in VARIABLES.items():
+        if name not in setup.keys:
+            continue
+        try:
+            if name == "perplexity":
+                setup = replace(setup, api=api_of(environ))
+            configured(setup, order=[name])
+        except InvalidRequest as error:
+            setup = replace(setup, keys={other: key for other, key in setup.keys.items() if other != name})
+            notes.append(f"{wrong_variable(error, environ, keys=keys, address=address)}; {name} was left out.")
+    for note in notes:
+        log.warning("environment.malformed", extra={"setting": note.partition(":")[0]})
+    return Usable(setup=setup, notes=tuple(notes))
+
+
+def wrong_variable(error: InvalidRequest, environ: Mapping[str, str], *, keys: tuple[str, ...], address: str) -> str:
+    """Return what is wrong with a key or an address, by its variable, and what is allowed; never a value."""
+    if error.field == "base_url":
+        return f"{address}: its value is not allowed; {error.allowed}"
+    if error.field == "api_key":
+        key = next((key for key in keys if environ.get(key, "").strip()), keys[0])
+        return f"{key}: {error.message.removeprefix('api_key: ')}"
+    return str(error)
+
+
+def _setup(environ: Mapping[str, str]) -> Setup:
     return Setup(
-        keys={name: key for name, (keys, _) in VARIABLES.items() if (key := _first(environ, keys))},
-        base_urls={name: url for name, (_, variable) in VARIABLES.items() if (url := environ.get(variable))},
+        keys={name: key for name, (keys, _) in VARIABLES.items() if (key := first(environ, *keys))},
+        base_urls={name: url for name, (_, variable) in VARIABLES.items() if (url := first(environ, variable))},
     )
-
-
-def _first(environ: Mapping[str, str], names: tuple[str, ...]) -> str:
-    return next((key for name in names if (key := environ.get(name, "").strip())), "")

@@ -6,17 +6,19 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 
+from perplexity.attempts import OnAttempt, attempted, log_attempt
 from perplexity.citations import format_result
-from perplexity.client import API, PerplexityClient
+from perplexity.client import PerplexityClient
 from perplexity.errors import PerplexityError
 from perplexity.models import Limits
+from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.retry import RetryPolicy
-from perplexity.tools.access import Access
 from perplexity.tools.base import Tool
 from perplexity.tools.faults import explain
 from perplexity.tools.keyless import keyless
+from perplexity.tools.remarks import remarks
 from perplexity.transport import Session
-from perplexity.types import JSON
+from perplexity.types import API, JSON
 
 NAME = "AgenticWebSearch"
 DESCRIPTION = """\
@@ -46,6 +48,7 @@ PARAMETERS: Mapping[str, JSON] = {
     "required": ["prompt", "reasoning"],
     "additionalProperties": False,
 }
+PROVIDER = PerplexityProvider.name
 LIMITS = Limits(answer=30.0, reasoning=60.0)
 
 
@@ -53,20 +56,23 @@ def create_agentic_web_search_tool(
     session: Session,
     *,
     api_key: str | None = None,
-    api: API = "agent",
+    api: API | None = None,
     base_url: str | None = None,
+    open_timeout: float | None = None,
     environ: Mapping[str, str] = os.environ,
+    on_attempt: OnAttempt = log_attempt,
     clock: Callable[[], float] = time.monotonic,
 ) -> Tool:
     """Return the tool; its handler takes `prompt` and `reasoning` and returns the answer, then its references.
 
-    `api` is the interface that answers. The rest is as for `create_web_search_tool`.
+    `api` is the API that answers, PERPLEXITY_API's unless it is handed in. The rest is as for `create_web_search_tool`.
     """
-    access = Access.found(api_key, base_url, environ)
-    client = PerplexityClient(
-        access.api_key,
+    client = PerplexityClient.from_env(
+        environ,
+        api_key=api_key,
         api=api,
-        base_url=access.base_url,
+        base_url=base_url,
+        open_timeout=open_timeout,
         session=session,
         # Asked once: the model that asks knows best whether to ask again.
         retry=RetryPolicy(attempts=1),
@@ -78,9 +84,11 @@ def create_agentic_web_search_tool(
         try:
             # On leaving, a run that was given up is cancelled at the service, while there is a session to do it by.
             async with client:
-                return format_result(await client.answer(prompt, reasoning=reasoning))
+                with attempted(PROVIDER, "answer", on_attempt=on_attempt, clock=clock) as attempt:
+                    answer = attempt.took(await client.answer(prompt, reasoning=reasoning))
         except PerplexityError as error:
             return explain(NAME, error, seconds=LIMITS.reasoning if reasoning else LIMITS.answer)
+        return "\n\n".join(filter(None, [format_result(answer), " ".join(remarks(answer))]))
 
     return _tool(handler)
 

@@ -89,6 +89,7 @@ def _listed(words: Sequence[str], last: str) -> str:
 
 
 def _shown(value: JSON) -> str:
+    # A part of a sentence, in which NaN is called that.
     return _short(json.dumps(value, ensure_ascii=False))
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import NoReturn
 
+from perplexity.errors import MalformedResponse
 from perplexity.tools.base import Failure, Tool
 from perplexity.types import JSON
-from perplexity.wire.reading import mapping
+from perplexity.wire.reading import decode, mapping
 
 _LONGEST = 80
 
@@ -42,7 +44,12 @@ async def reply_mcp(call: Mapping[str, JSON], tools: Sequence[Tool]) -> dict[str
     failed = isinstance(text, Failure)
     reply = {"content": [{"type": "text", "text": str(text)}], "isError": failed}
     structured = any(tool.name == call.get("name") and tool.output is not None for tool in tools)
-    return {**reply, "structuredContent": json.loads(text)} if structured and not failed else reply
+    if failed or not structured:
+        return reply
+    try:
+        return {**reply, "structuredContent": decode(text)}
+    except MalformedResponse:
+        return {**reply, "isError": True}
 
 
 async def _run(name: JSON, arguments: JSON, tools: Sequence[Tool]) -> str:
@@ -62,9 +69,13 @@ def _read(arguments: JSON) -> JSON:
     if not isinstance(arguments, str):
         return arguments
     try:
-        return json.loads(arguments) if arguments.strip() else {}
+        return json.loads(arguments, parse_constant=_refused) if arguments.strip() else {}
     except (ValueError, RecursionError):
         return None
+
+
+def _refused(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _short(text: str) -> str:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
+from perplexity.attempts import OnAttempt
 from perplexity.errors import NothingFound, PerplexityError
 from perplexity.providers.base import Provider
 from perplexity.providers.duckduckgo import DuckDuckGo
+from perplexity.queries import parse_results
 from perplexity.quoting import quoted, quoted_address
 from perplexity.tools.base import Failure, Tool
+from perplexity.tools.reporting import reported
 from perplexity.types import JSON, Query, SearchResults
+
+log = logging.getLogger(__name__)
 
 NAME = "web_search"
 DESCRIPTION = "Searches the web for information using a query string"
@@ -30,27 +36,42 @@ NONE = (
 )
 
 
-def create_duckduckgo_tool(provider: Provider) -> Tool:
+def create_duckduckgo_tool(
+    provider: Provider, *, max_results: int = MOST_RESULTS, on_attempt: OnAttempt | None = None
+) -> Tool:
     """Return the tool; its handler takes `query` and returns title, snippet and address of each page as text.
 
-    `provider` searches: DuckDuckGo, or what stands in for it.
+    `provider` searches: DuckDuckGo, or what stands in for it. `max_results` is how many pages are returned at most, 1
+    to 20. `on_attempt` hears how each search ended; without it each is a line of the log. A search that
+    fails, in whatever way, is a text that says so and a line of the log. Raises InvalidRequest for another number.
     """
+    searching, most = reported(provider, on_attempt), parse_results(max_results)
 
     async def handler(query: str) -> str:
         try:
-            return _text(await provider.search(Query(text=query, max_results=MOST_RESULTS)))
-        except NothingFound:
+            return _text(await searching.search(Query(text=query, max_results=most)), most) or NONE.format(query)
+        except NothingFound as error:
+            _log(provider, error)
             return NONE.format(query)
         except PerplexityError as error:
+            _log(provider, error)
             return Failure(f"Web search failed: {provider.name} {error.summary}: {error.message}")
+        except Exception as error:  # noqa: BLE001 - whatever breaks, the model is told and can go on
+            _log(provider, error)
+            return Failure(f"Web search failed: {provider.name} failed ({type(error).__name__})")
 
     return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)
 
 
-def _text(found: SearchResults) -> str:
+def _log(provider: Provider, error: Exception) -> None:
+    """Write that a search failed. The error's own words may quote the query, so only its class is written."""
+    log.error("web_search.failed", extra={"provider": provider.name, "error": type(error).__name__})
+
+
+def _text(found: SearchResults, most: int) -> str:
     return "\n\n".join(
         f"Title: {quoted(source.title)}\nSnippet: {quoted(source.snippet)}\nURL: {quoted_address(source.url)}"
-        for source in found.results
+        for source in found.results[:most]
     )
 
 

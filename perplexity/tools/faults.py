@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from perplexity.errors import AllProvidersFailed, PerplexityError, TimedOut
 from perplexity.nothing_found import found_nothing
 from perplexity.stand_in import reasons_of
@@ -19,11 +21,17 @@ def explain(name: str, error: PerplexityError, *, seconds: float) -> Failure:
     return Failure(f"[{name} API {told}]", cost_usd=error.cost_usd)
 
 
-def explain_chain(name: str, error: PerplexityError, *, seconds: float, nothing: str) -> Failure:
-    """Return the failure of a tool over the chain; `nothing` is what it says when nothing was found."""
+def explain_chain(
+    name: str, error: PerplexityError, *, seconds: float, nothing: str, notes: Sequence[str] = ()
+) -> Failure:
+    """Return the failure of a tool over the chain; `nothing` is what it says when nothing was found.
+
+    `notes` are sentences that follow the reasons.
+    """
     if found_nothing(error):
-        return Failure(f"[{name}: {nothing}]", cost_usd=error.cost_usd)
+        return Failure(f"[{' '.join([f'{name}: {nothing}', *notes])}]", cost_usd=error.cost_usd)
     if isinstance(error, AllProvidersFailed):
         why = "; ".join(reasons_of(error.attempts)) or "no service is configured"
-        return Failure(f"[{name} failed: {why}]", cost_usd=error.cost_usd)
+        told = " ".join([f"{name} failed: {why}{'.' if notes else ''}", *notes])
+        return Failure(f"[{told}]", cost_usd=error.cost_usd)
     return explain(name, error, seconds=seconds)

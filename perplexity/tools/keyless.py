@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Mapping
 
+from perplexity.environment import Access
 from perplexity.errors import PerplexityError
-from perplexity.tools.access import Access
 from perplexity.tools.base import Failure, Tool
 from perplexity.transport import checked_base_url, new_session
 from perplexity.types import JSON
@@ -18,7 +18,7 @@ def keyless(
     failed: Callable[[PerplexityError, Mapping[str, JSON]], Failure],
     environ: Mapping[str, str] = os.environ,
 ) -> Callable[..., Awaitable[str]]:
-    """Return the handler of the tool that `create` makes of a session, `api_key` and `base_url`.
+    """Return the handler of the tool that `create` makes of a session and the environment.
 
     Each call reads the environment and has connections of its own, which are closed at its end. `failed` tells the
     model that called with these arguments of a missing key, or of one that cannot be right.
@@ -26,10 +26,9 @@ def keyless(
 
     async def handler(**arguments: JSON) -> str:
         try:
-            access = Access.found(None, None, environ)
-            async with new_session(checked_base_url(access.base_url)) as session:
-                tool = create(session, api_key=access.api_key, base_url=access.base_url)
-                return await tool.handler(**arguments)
+            base_url = checked_base_url(Access.found(environ).base_url)
+            async with new_session(base_url) as session:
+                return await create(session, environ=environ).handler(**arguments)
         except PerplexityError as error:
             return failed(error, arguments)
 

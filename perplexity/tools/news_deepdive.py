@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from perplexity.attempts import OnAttempt
 from perplexity.citations import format_result
 from perplexity.errors import PerplexityError
 from perplexity.news.deepdive import SECONDS as OF_STAGES
@@ -12,8 +13,9 @@ from perplexity.news.deepdive_report import figures, heading, sections
 from perplexity.news.deepdive_types import DeepDive, NoStore, Stage
 from perplexity.news.diver import Diver
 from perplexity.nothing_found import nothing_found
+from perplexity.tools.access import usable_setup
 from perplexity.tools.base import Tool
-from perplexity.tools.diving import opened_diver
+from perplexity.tools.diving import opened_diver, reporting_diver
 from perplexity.tools.faults import explain, explain_chain
 from perplexity.types import JSON, Answer
 
@@ -31,16 +33,24 @@ PARAMETERS: Mapping[str, JSON] = {
 SECONDS = max(OF_STAGES[Stage.SITUATION], OF_STAGES[Stage.PULSE]) + OF_STAGES[Stage.ANALYSIS]
 
 
-def create_news_deepdive_tool(diver: Diver) -> Tool:
-    """Return the tool; its handler takes `topic` and returns the report, its references and its figures."""
+def create_news_deepdive_tool(diver: Diver, *, on_attempt: OnAttempt | None = None) -> Tool:
+    """Return the tool; its handler takes `topic` and returns the report, its references and its figures.
+
+    `on_attempt` hears how each attempt ended; without it each is a line of the log.
+    """
+    return _tool(reporting_diver(diver, on_attempt))
+
+
+def _tool(diver: Diver, notes: Sequence[str] = ()) -> Tool:
+    """Return the tool; `notes` are said in every result."""
 
     async def handler(topic: str) -> str:
         try:
             # Nobody knows the run once this call is over.
             report = await diver.dive(topic, store=NoStore(), on_stage=lambda update: None, resumable=False)
         except PerplexityError as error:
-            return explain_chain(NAME, error, seconds=SECONDS, nothing=nothing_found(topic))
-        return "\n\n".join([format_result(as_answer(report)), *figures(report)])
+            return explain_chain(NAME, error, seconds=SECONDS, nothing=nothing_found(topic), notes=notes)
+        return "\n\n".join([format_result(as_answer(report)), *figures(report), *notes])
 
     return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)
 
@@ -55,8 +65,9 @@ def as_answer(report: DeepDive) -> Answer:
 async def _dive(topic: str) -> str:
     """Ask the services whose keys the environment holds now, and close every connection at the end."""
     try:
-        async with opened_diver(os.environ) as diver:
-            return await create_news_deepdive_tool(diver).handler(topic)
+        usable = usable_setup(os.environ)
+        async with opened_diver(os.environ, setup=usable.setup) as diver:
+            return await _tool(diver, usable.notes).handler(topic)
     except PerplexityError as error:
         return explain(NAME, error, seconds=SECONDS)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
+from perplexity.attempts import OnAttempt
 from perplexity.citations import format_result
 from perplexity.errors import PerplexityError
 from perplexity.filters import Filters
@@ -16,9 +17,10 @@ from perplexity.news.telling import as_answer, made_at, news_stand_in
 from perplexity.nothing_found import no_news_found
 from perplexity.providers import opened
 from perplexity.providers.base import Provider
-from perplexity.tools.access import setup_from
+from perplexity.tools.access import usable_setup
 from perplexity.tools.base import Tool
 from perplexity.tools.faults import explain, explain_chain
+from perplexity.tools.reporting import reported
 from perplexity.tools.websearch import chain
 from perplexity.types import JSON
 
@@ -42,11 +44,19 @@ PARAMETERS: Mapping[str, JSON] = {
 SECONDS = 60.0
 
 
-def create_news_summary_tool(provider: Provider, *, now: Callable[[], float] = time.time) -> Tool:
+def create_news_summary_tool(
+    provider: Provider, *, now: Callable[[], float] = time.time, on_attempt: OnAttempt | None = None
+) -> Tool:
     """Return the tool; its handler takes `category` and `topic` and returns stories, their references and who served.
 
     `provider` answers: a `Fallback`, whose own deadlines hold too, or any single one. `now` gives seconds since 1970.
+    `on_attempt` hears how each attempt ended; without it each is a line of the log.
     """
+    return _tool(reported(provider, on_attempt), now=now)
+
+
+def _tool(provider: Provider, *, now: Callable[[], float] = time.time, notes: Sequence[str] = ()) -> Tool:
+    """Return the tool; `notes` are said in every result."""
 
     async def handler(category: str, topic: str = "") -> str:
         try:
@@ -54,9 +64,10 @@ def create_news_summary_tool(provider: Provider, *, now: Callable[[], float] = t
             summary = await news_summary(provider, category=category, topic=topic, now=moment, seconds=SECONDS)
         except PerplexityError as error:
             nothing = no_news_found(category, topic, of_the_day(Filters()))
-            return explain_chain(NAME, error, seconds=SECONDS, nothing=nothing)
+            return explain_chain(NAME, error, seconds=SECONDS, nothing=nothing, notes=notes)
         served = f"Found by {summary.provider}. As of {made_at(summary)}."
-        parts = (news_stand_in(summary), format_result(as_answer(summary)), " ".join([served, *summary.notes]))
+        below = " ".join([served, *summary.notes, *notes])
+        parts = (news_stand_in(summary), format_result(as_answer(summary)), below)
         return "\n\n".join(filter(None, parts))
 
     return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)
@@ -65,8 +76,9 @@ def create_news_summary_tool(provider: Provider, *, now: Callable[[], float] = t
 async def _news(category: str, topic: str = "") -> str:
     """Ask the services whose keys the environment holds now, and close every connection at the end."""
     try:
-        async with opened(setup_from(os.environ)) as providers:
-            return await create_news_summary_tool(chain(providers)).handler(category, topic)
+        usable = usable_setup(os.environ)
+        async with opened(usable.setup) as providers:
+            return await _tool(chain(providers), notes=usable.notes).handler(category, topic)
     except PerplexityError as error:
         return explain(NAME, error, seconds=SECONDS)
 

@@ -7,22 +7,24 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 
-from perplexity.client import API, PerplexityClient
+from perplexity.attempts import OnAttempt, attempted, log_attempt
+from perplexity.client import PerplexityClient
 from perplexity.errors import InvalidRequest, PerplexityError, RunFailed
-from perplexity.tools.access import Access
+from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.tools.base import Failure, Tool
 from perplexity.tools.keyless import keyless
 from perplexity.tools.schemas import misfit
 from perplexity.tools.search_request import PARAMETERS, question
 from perplexity.tools.search_result import OUTPUT, failure, success
 from perplexity.transport import Session
-from perplexity.types import JSON, Answer
+from perplexity.types import API, JSON, Answer
 
 NAME = "perplexity_search"
 DESCRIPTION = """\
 Search the web using Perplexity AI with automatic citations.
 Provides real-time information with source attribution.
 Use this for research, fact-checking, and finding current information."""
+PROVIDER = PerplexityProvider.name
 _PARAMETERS = {"prompt": "query", "domain": "search_domain_filter", "recency": "search_recency_filter"}
 
 
@@ -30,9 +32,11 @@ def create_perplexity_search_tool(
     session: Session,
     *,
     api_key: str | None = None,
-    api: API = "agent",
+    api: API | None = None,
     base_url: str | None = None,
+    open_timeout: float | None = None,
     environ: Mapping[str, str] = os.environ,
+    on_attempt: OnAttempt = log_attempt,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> Tool:
@@ -41,9 +45,15 @@ def create_perplexity_search_tool(
     Unlike the other tools it tries again, as it is specified to: inside the time of the model, and after `sleep`. The
     rest is as for `create_agentic_web_search_tool`.
     """
-    access = Access.found(api_key, base_url, environ)
-    client = PerplexityClient(
-        access.api_key, api=api, base_url=access.base_url, session=session, clock=clock, sleep=sleep
+    client = PerplexityClient.from_env(
+        environ,
+        api_key=api_key,
+        api=api,
+        base_url=base_url,
+        open_timeout=open_timeout,
+        session=session,
+        clock=clock,
+        sleep=sleep,
     )
 
     async def handler(query: str, **options: JSON) -> str:
@@ -51,10 +61,11 @@ def create_perplexity_search_tool(
             asked = question(query, **options)
             # On leaving, a run that was given up is cancelled at the service, while there is a session to do it by.
             async with client:
-                answer = await client.answer(asked)
-            if asked.schema is not None:
-                _hold(answer, asked.schema)
-            return success(answer, query=query, model=asked.model, as_json=asked.schema is not None)
+                with attempted(PROVIDER, "answer", on_attempt=on_attempt, clock=clock) as attempt:
+                    answer = attempt.took(await client.answer(asked))
+                    if asked.schema is not None:
+                        _hold(answer, asked.schema)
+            return success(answer, asked, query=query)
         except PerplexityError as error:
             return failure(_renamed(error), query=query)
 

@@ -10,6 +10,7 @@ from referencing.exceptions import Unresolvable
 from perplexity.errors import InvalidRequest
 from perplexity.filters import MOST_DOMAINS, RECENCIES, Filters, Recency
 from perplexity.models import SONAR, WITHOUT_SCHEMA
+from perplexity.tools.remarks import DEFAULT
 from perplexity.tools.schemas import check
 from perplexity.types import JSON, Message, Question
 
@@ -22,7 +23,7 @@ PARAMETERS: Mapping[str, JSON] = {
         "model": {
             "type": "string",
             "enum": list(SONAR),
-            "default": "sonar",
+            "default": DEFAULT,
             "description": _MODELS,
         },
         "search_domain_filter": {
@@ -56,7 +57,7 @@ PARAMETERS: Mapping[str, JSON] = {
 def question(
     query: str,
     *,
-    model: str = "sonar",
+    model: str = DEFAULT,
     search_domain_filter: Sequence[str] | None = None,
     search_recency_filter: Recency | None = None,
     max_tokens: int = 1000,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 from perplexity.citations import cite, without_orphans
 from perplexity.errors import AuthenticationError, MissingKey, PerplexityError, RateLimitError
 from perplexity.tools.base import Failure
-from perplexity.types import JSON, Answer, Source
+from perplexity.tools.remarks import remarks
+from perplexity.types import JSON, Answer, Question, Source
 from perplexity.wire.reading import text
+from perplexity.wire.writing import encode
 
 _TEXT: Mapping[str, JSON] = {"type": "string"}
 _PAGE: Mapping[str, JSON] = {
@@ -32,24 +33,27 @@ OUTPUT: Mapping[str, JSON] = {
     },
     "required": ["success", "query"],
 }
-"""A result has `content`, `citations`, `web_results`, `model`, and `notes` if there are any; a failure has `error`, and
-`results` without any."""
+"""A result has `content`, `citations`, `web_results` and `model`, and `notes` if there are any on how it came about.
+
+A failure has `error`, and `results` without any.
+"""
 
 
-def success(answer: Answer, *, query: str, model: str | None, as_json: bool) -> str:
-    """Return an answer: `[n]` in its content is the nth citation. `model` stands in where the service names none.
+def success(answer: Answer, asked: Question, *, query: str) -> str:
+    """Return an answer: `[n]` in its content is the nth citation. The model is the one asked for if none is named.
 
     Content that is JSON stays as it came: what looks like a marker there may be a list.
     """
-    content, sources = (answer.text, answer.sources) if as_json else _numbered(answer)
+    content, sources = _numbered(answer) if asked.schema is None else (answer.text, answer.sources)
+    notes = remarks(answer, asked)
     return _written(
         success=True,
         content=content,
         citations=[source.url for source in sources],
         web_results=[{"title": s.title, "url": s.url, "snippet": s.snippet} for s in sources],
-        model=answer.model or model,
+        model=answer.model or asked.model,
         query=query,
-        **({"notes": list(answer.notes)} if answer.notes else {}),
+        **({"notes": list(notes)} if notes else {}),
     )
 
 
@@ -74,4 +78,4 @@ def _numbered(answer: Answer) -> tuple[str, tuple[Source, ...]]:
 
 
 def _written(**result: JSON) -> str:
-    return text(json.dumps(result, ensure_ascii=False))
+    return text(encode(result))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 
+from perplexity.attempts import OnAttempt, attempted, log_attempt
 from perplexity.calls import Calls
+from perplexity.environment import Access
 from perplexity.errors import PerplexityError
+from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.queries import checked_query
 from perplexity.retry import Deadline, Retries, RetryPolicy
-from perplexity.tools.access import Access
 from perplexity.tools.base import Tool
 from perplexity.tools.faults import explain
 from perplexity.tools.keyless import keyless
@@ -21,6 +23,7 @@ from perplexity.transport import Session, Transport
 from perplexity.types import JSON, Query
 from perplexity.wire import search
 from perplexity.wire.reading import text
+from perplexity.wire.writing import encode
 
 NAME = "WebSearch"
 DESCRIPTION = """\
@@ -37,6 +40,8 @@ PARAMETERS: Mapping[str, JSON] = {
     "additionalProperties": False,
 }
 SECONDS = 10.0
+MOST_RESULTS = 5
+PROVIDER = PerplexityProvider.name
 
 
 def create_web_search_tool(
@@ -44,33 +49,51 @@ def create_web_search_tool(
     *,
     api_key: str | None = None,
     base_url: str | None = None,
+    open_timeout: float | None = None,
     environ: Mapping[str, str] = os.environ,
+    on_attempt: OnAttempt = log_attempt,
     clock: Callable[[], float] = time.monotonic,
 ) -> Tool:
     """Return the tool; its handler takes `query` and returns the `results` of the Search API as JSON text.
 
-    The session stays the caller's. The key is PERPLEXITY_API_KEY's or PPLX_API_KEY's and the address
-    PERPLEXITY_BASE_URL's, unless they are handed in. `clock` only goes forward. Raises MissingKey without a key,
-    InvalidRequest for a key or an address that cannot be right.
+    The session stays the caller's. The key is PERPLEXITY_API_KEY's or PPLX_API_KEY's, the address PERPLEXITY_BASE_URL's
+    and `open_timeout`, the seconds for opening a connection, OPEN_TIMEOUT's, unless they are handed in. `on_attempt`
+    hears how each call ended. `clock` only goes forward. Raises MissingKey without a key, InvalidRequest for a value
+    that cannot be right.
     """
-    calls = _calls(Access.found(api_key, base_url, environ), session)
+    access = Access.found(environ, api_key=api_key, base_url=base_url, open_timeout=open_timeout)
+    calls = _calls(access, session)
 
     async def handler(query: str) -> str:
         try:
-            body = search.build(checked_query(Query(text=query, max_results=5, max_tokens_per_page=1024)))
-            found = await calls.json("POST", search.PATH, body, deadline=Deadline.after(SECONDS, clock))
-            search.read(found)
+            with attempted(PROVIDER, "search", on_attempt=on_attempt, clock=clock) as attempt:
+                wanted = Query(text=query, max_results=MOST_RESULTS, max_tokens_per_page=1024)
+                body = search.build(checked_query(wanted))
+                found = await calls.json("POST", search.PATH, body, deadline=Deadline.after(SECONDS, clock))
+                attempt.took(replace(search.read(found), provider=PROVIDER))
         except PerplexityError as error:
             return explain(NAME, error, seconds=SECONDS)
-        return text(json.dumps(found["results"], ensure_ascii=False))
+        return text(encode(_first(found["results"], MOST_RESULTS)))
 
     return _tool(handler)
+
+
+def _first(results: list[JSON], most: int) -> list[JSON]:
+    """Return at most so many pages of a list, in which a group of pages may stand for one."""
+    kept: list[JSON] = []
+    for result in results:
+        room = most - sum(len(one) if isinstance(one, list) else 1 for one in kept)
+        if room > 0:
+            kept.append(result[:room] if isinstance(result, list) else result)
+    return kept
 
 
 def _calls(access: Access, session: Session) -> Calls:
     """Return calls that are made once: the model that asks knows best whether to ask again."""
     return Calls(
-        transport=Transport(access.api_key, base_url=access.base_url, session=session),
+        transport=Transport(
+            access.api_key, base_url=access.base_url, session=session, open_timeout=access.open_timeout
+        ),
         retries=Retries(policy=RetryPolicy(attempts=1), sleep=asyncio.sleep, random=random.random),
         now=time.time,
     )

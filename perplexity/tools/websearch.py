@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+from perplexity.attempts import OnAttempt
 from perplexity.citations import format_result
 from perplexity.computing import computed
 from perplexity.deadlines import Deadlines
@@ -17,9 +18,11 @@ from perplexity.providers import opened
 from perplexity.providers.base import Provider
 from perplexity.queries import parse_query
 from perplexity.stand_in import stand_in
-from perplexity.tools.access import setup_from
+from perplexity.tools.access import usable_setup
 from perplexity.tools.base import Tool
 from perplexity.tools.faults import explain, explain_chain
+from perplexity.tools.remarks import remarks
+from perplexity.tools.reporting import reported
 from perplexity.types import JSON, Answer, AnswerKind, Message, Question
 
 NAME = "websearch"
@@ -35,11 +38,19 @@ PARAMETERS: Mapping[str, JSON] = {
 SECONDS = 60.0
 
 
-def create_websearch_tool(provider: Provider, *, now: Callable[[], float] = time.time) -> Tool:
+def create_websearch_tool(
+    provider: Provider, *, now: Callable[[], float] = time.time, on_attempt: OnAttempt | None = None
+) -> Tool:
     """Return the tool; its handler takes `query` and returns an answer, its references and who served it.
 
     `provider` answers: a `Fallback`, whose own deadlines hold too, or any single one. `now` gives seconds since 1970.
+    `on_attempt` hears how each attempt ended; without it each is a line of the log.
     """
+    return _tool(reported(provider, on_attempt), now=now)
+
+
+def _tool(provider: Provider, *, now: Callable[[], float] = time.time, notes: Sequence[str] = ()) -> Tool:
+    """Return the tool; `notes` are said in every result."""
 
     async def handler(query: str) -> str:
         try:
@@ -47,9 +58,9 @@ def create_websearch_tool(provider: Provider, *, now: Callable[[], float] = time
             question = Question(messages=(message,), seconds=SECONDS)
             answer = await computed(with_as_of, await provider.answer(question), question, now=now())
         except PerplexityError as error:
-            return explain_chain(NAME, error, seconds=SECONDS, nothing=nothing_found(query))
+            return explain_chain(NAME, error, seconds=SECONDS, nothing=nothing_found(query), notes=notes)
         above = " ".join(filter(None, (stand_in(answer), answer.as_of)))
-        parts = (above, format_result(answer), " ".join([served(answer), *answer.notes]))
+        parts = (above, format_result(answer), " ".join([served(answer), *remarks(answer), *notes]))
         return "\n\n".join(filter(None, parts))
 
     return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)
@@ -63,8 +74,9 @@ def chain(providers: Sequence[Provider]) -> Fallback:
 async def _search(query: str) -> str:
     """Ask the services whose keys the environment holds now, and close every connection at the end."""
     try:
-        async with opened(setup_from(os.environ)) as providers:
-            return await create_websearch_tool(chain(providers)).handler(query)
+        usable = usable_setup(os.environ)
+        async with opened(usable.setup) as providers:
+            return await _tool(chain(providers), notes=usable.notes).handler(query)
     except PerplexityError as error:
         return explain(NAME, error, seconds=SECONDS)
 

@@ -15,6 +15,7 @@ from perplexity.filters import Filters
 from perplexity.sites import with_sites
 from perplexity.types import JSON, Query, SearchResults
 from perplexity.wire.brave_codes import country_code, language, language_code
+from perplexity.wire.dates import iso_date
 from perplexity.wire.reading import mapping, mappings, text, texts
 from perplexity.wire.sources import merge
 
@@ -31,7 +32,6 @@ _FRESHNESS = {"hour": "pd", "day": "pd", "week": "pw", "month": "pm", "year": "p
 _FIRST_DAY = date(1970, 1, 1)
 _TAG = re.compile(r"</?(?:strong|b|em|i)>", re.IGNORECASE)
 _DATA = re.compile(r"\s*(?:\{\s*\"|\[\s*[\[{\"])")
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 def check(filters: Filters) -> None:
@@ -157,13 +157,13 @@ def _page(result: Mapping[str, JSON]) -> dict[str, JSON]:
 
 def _grounded(page: Mapping[str, JSON], sources: Mapping[str, JSON]) -> dict[str, JSON]:
     """Return a page with its passages as the snippet; one that is a table or the like as JSON is no passage."""
-    ages = texts(mapping(sources.get(text(page.get("url")))).get("age"))
+    ages = filter(None, map(iso_date, texts(mapping(sources.get(text(page.get("url")))).get("age"))))
     prose = [snippet for snippet in texts(page.get("snippets")) if not _DATA.match(snippet)]
     return {
         "title": _plain(text(page.get("title"))),
         "url": page.get("url"),
         "snippet": "\n\n".join(map(_plain, prose)),
-        "date": next((age for age in ages if _DAY.match(age)), None),
+        "date": max(ages, key=len, default=None),
     }
 
 

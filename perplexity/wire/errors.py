@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -21,6 +20,7 @@ from perplexity.errors import (
 )
 from perplexity.retry import retry_after
 from perplexity.types import JSON
+from perplexity.wire.reading import loads
 
 LONGEST_MESSAGE = 300
 
@@ -140,7 +140,7 @@ def clean(message: JSON) -> str:
 def _told(body: bytes) -> dict[str, JSON]:
     """Return what the body says of the error; empty where it is not JSON, so not the service's own words."""
     try:
-        decoded = json.loads(body)
+        decoded = loads(body)
     except (ValueError, RecursionError):
         return {}
     if not isinstance(decoded, dict):

@@ -10,10 +10,15 @@ from perplexity.errors import MalformedResponse
 from perplexity.types import JSON
 
 
+def loads(text: bytes | str) -> JSON:
+    """Return the value of a JSON text; NaN and numbers that no float can hold are null. Raises as `json.loads` does."""
+    return json.loads(text, parse_constant=_none, parse_float=_finite)
+
+
 def decode(body: bytes | str) -> dict[str, JSON]:
     """Return the object that a body holds. Raises MalformedResponse for HTML, nothing, or anything else."""
     try:
-        decoded = json.loads(body)
+        decoded = loads(body)
     except (ValueError, RecursionError):
         raise MalformedResponse("the response is not JSON") from None
     if not isinstance(decoded, dict):
@@ -63,3 +68,12 @@ def dollars(value: JSON) -> float | None:
     except OverflowError:  # JSON's whole numbers have no end
         return None
     return amount if isfinite(amount) and amount >= 0 else None
+
+
+def _none(constant: str) -> None:
+    """Return None for NaN, Infinity and -Infinity, which Python reads although JSON does not have them."""
+
+
+def _finite(number: str) -> float | None:
+    read = float(number)
+    return read if isfinite(read) else None

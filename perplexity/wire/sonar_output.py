@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 
 from perplexity.errors import MalformedResponse, PerplexityError, RunFailed
@@ -10,6 +9,7 @@ from perplexity.types import JSON, Answer, Source, Usage
 from perplexity.wire.errors import PERPLEXITY, Dialect, clean, error_for, error_of, status_of
 from perplexity.wire.reading import cost_of, mapping, mappings, text, whole
 from perplexity.wire.sources import merge
+from perplexity.wire.writing import encode
 
 
 def read(body: Mapping[str, JSON], *, provider: str, dialect: Dialect = PERPLEXITY) -> Answer:
@@ -83,7 +83,7 @@ def failure(error: JSON, *, provider: str, dialect: Dialect = PERPLEXITY, usage:
     told = mapping(error)
     code = status_of(told)
     if code is not None:
-        body = json.dumps({"error": error}).encode()
+        body = encode({"error": error}).encode(errors="replace")
         failed = error_for(code, {}, body, provider=provider, dialect=dialect, now=0.0)
     else:
         otherwise = clean(error) or "the answer failed"

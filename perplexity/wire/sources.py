@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 
 from perplexity.types import JSON, Source
+from perplexity.wire.dates import iso_date
 from perplexity.wire.reading import text, whole
 
 _SHORT = 100
 """Pages; no answer of a service has so many."""
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 def merge(results: Iterable[Mapping[str, JSON]]) -> tuple[Source, ...]:
@@ -88,13 +87,7 @@ def _source(entries: Sequence[Mapping[str, JSON]], number: int, aliases: Sequenc
         title=" ".join(first("title").split()) or url,
         url=url,
         snippet=first("snippet"),
-        date=_day(first("date")),
-        last_updated=_day(first("last_updated")),
+        date=iso_date(first("date")),
+        last_updated=iso_date(first("last_updated")),
         aliases=tuple(aliases),
     )
-
-
-def _day(value: JSON) -> str | None:
-    """Return the day that a date or a timestamp begins with."""
-    match = _DAY.match(text(value))
-    return match[0] if match else None

@@ -171,7 +171,7 @@ async def test_a_providers_bug_is_a_failed_attempt_and_its_words_are_not_logged(
         found = await chain.search(QUERY)
 
     assert [(a.error_class, a.summary) for a in found.failed] == [("RunFailed", "could not finish the answer")]
-    assert [(r.message, vars(r)["provider"], vars(r)["error"]) for r in caplog.records] == [
+    assert [(r.message, vars(r)["provider"], vars(r)["error"]) for r in caplog.records if r.levelno > logging.INFO] == [
         ("provider.broke", "One", "KeyError")
     ]
     assert "secret" not in caplog.text

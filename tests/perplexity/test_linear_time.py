@@ -35,6 +35,7 @@ from perplexity.social.grok_told import Told
 from perplexity.thinking import Thinking
 from perplexity.types import JSON, Answer, Done, Source
 from perplexity.wire.agent_stream import AgentStream
+from perplexity.wire.dates import iso_date
 from perplexity.wire.errors import clean
 from perplexity.wire.sonar_stream import SonarStream
 from perplexity.wire.sources import merge
@@ -79,6 +80,8 @@ def seconds(work: Callable[[str], object], text: str) -> float:
         (wanted_days, "", "`"),
         (wanted_days, "", '"a '),
         (nothing_found, "", "[1,"),
+        (iso_date, "2024-01-05", " "),
+        (iso_date, "", "January "),
     ],
 )
 def test_sixteen_times_the_text_takes_well_under_sixteen_squared(

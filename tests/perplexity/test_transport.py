@@ -43,6 +43,16 @@ async def test_a_reply_has_status_headers_and_body(fake: FakePerplexity, transpo
     assert f"Bearer {KEY}" == fake.requests[0].headers["Authorization"]
 
 
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+async def test_a_number_that_json_does_not_have_is_not_sent(
+    fake: FakePerplexity, transport: Transport, number: float
+) -> None:
+    with pytest.raises(InvalidRequest, match="NaN"):
+        await transport.request("POST", "/search", {"query": ["ü", {"n": number}]})
+
+    assert fake.requests == []
+
+
 async def test_a_session_that_is_handed_in_is_used_and_not_closed(fake: FakePerplexity) -> None:
     async with ClientSession(timeout=ClientTimeout(total=0.001), headers={"X-From": "outside"}) as session:
         transport = Transport(KEY, base_url=fake.base_url, session=session)

@@ -177,7 +177,17 @@ def test_durations(seconds: float, shown: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"), [("2025-10-07", "7 Oct 2025"), (None, ""), ("soon", ""), ("2025-13-01", "")]
+    ("value", "shown"),
+    [
+        ("2025-10-07", "7 Oct 2025"),
+        ("2025-10-07T10:00:00Z", "7 Oct 2025"),
+        ("2025-10", "Oct 2025"),
+        ("2025", "2025"),
+        (None, ""),
+        ("soon", ""),
+        ("2025-13-01", ""),
+        ("2025-13", ""),
+    ],
 )
 def test_days(value: str | None, shown: str) -> None:
     assert shown == day(value)

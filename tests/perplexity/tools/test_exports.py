@@ -137,6 +137,7 @@ async def test_an_argument_whose_name_is_no_text_is_a_failure(tool: Tool) -> Non
         ('{"query": ', 'the arguments must be a JSON object, not {"query": '),
         ('["python"]', 'the arguments must be a JSON object, not ["python"]'),
         ("3", "the arguments must be a JSON object, not 3"),
+        ('{"query": NaN}', 'the arguments must be a JSON object, not {"query": NaN}'),
         ("[" * 100_000, "the arguments must be a JSON object, not [[["),
         ("", "query is missing"),
     ],
@@ -154,6 +155,21 @@ async def test_a_structured_result_is_of_its_schema_for_mcp(services: FakePerple
 
     Draft202012Validator(tool.output or {}).validate(reply["structuredContent"])
     assert json.loads(reply["content"][0]["text"]) == reply["structuredContent"]
+
+
+@pytest.mark.parametrize(
+    ("text", "structured"), [('{"n": NaN, "m": 1e999}', {"n": None, "m": None}), ("no JSON", None), ("[1]", None)]
+)
+async def test_a_structured_result_is_json_or_a_failure(text: str, structured: Any) -> None:
+    async def handler(q: str) -> str:
+        return text
+
+    tool = Tool(name="t", description="d", parameters=described(q=Q), output={"type": "object"}, handler=handler)
+
+    reply = await PROTOCOLS["mcp"].reply({"name": "t", "arguments": {"q": "x"}}, [tool])
+
+    assert reply.get("structuredContent") == structured
+    assert reply["isError"] == (structured is None)
 
 
 async def test_a_failure_of_a_structured_tool_is_text_for_mcp() -> None:

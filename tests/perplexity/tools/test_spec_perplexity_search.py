@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession
 
-from perplexity.client import API
 from perplexity.tools import Failure, Tool, create_perplexity_search_tool
 from perplexity.tools.perplexity_search import TOOL
 from perplexity.tools.search_request import SCHEMA_MODELS
+from perplexity.types import API
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, replied
 
 SPECS = Path(__file__).parents[2] / "data" / "specs"

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from perplexity.errors import ConnectionFailed, NothingFound, TimedOut
-from perplexity.tools import Failure, create_duckduckgo_tool
+from perplexity.agent.prompt import instructions
+from perplexity.errors import ConnectionFailed, InvalidRequest, NothingFound, TimedOut
+from perplexity.providers.duckduckgo import DuckDuckGo
+from perplexity.providers.duckduckgo_pages import Page
+from perplexity.tools import Failure, Tool, create_duckduckgo_tool
 from perplexity.tools.duckduckgo import MOST_RESULTS, SYSTEM_PROMPT_LINE, TOOL
 from tests.fakes.duckduckgo import FakeDuckDuckGo
 from tests.fakes.provider import FakeProvider
@@ -68,6 +72,79 @@ async def test_a_proxy_that_the_library_cannot_use_is_named(proxy: str, monkeypa
     assert isinstance(told, Failure)
     assert "DDGS_PROXY: its value is not allowed; it takes http://host:port" in told
     assert "private" not in told
+
+
+class Panic(BaseException):
+    """What a native library raises."""
+
+
+RAISED = [ValueError("x"), OSError("x"), RuntimeError("x"), KeyError("x"), StopIteration(), MemoryError(), Panic("x")]
+JUNK: list[Any] = [None, 3, "page", {}, [None], [3, "x"], object()]
+
+
+def tool_of(find: Any, **more: Any) -> Tool:
+    return create_duckduckgo_tool(DuckDuckGo(find=find), **more)
+
+
+@pytest.mark.parametrize("error", RAISED, ids=repr)
+async def test_whatever_the_library_raises_is_told_and_logged(
+    error: BaseException, caplog: pytest.LogCaptureFixture
+) -> None:
+    def find(query: str, **_: Any) -> Page:
+        raise error
+
+    told = await tool_of(find)(query="secret words")
+
+    assert isinstance(told, Failure)
+    name = type(error).__name__
+    assert told == f"Web search failed: DuckDuckGo could not be reached: the search failed ({name})"
+    assert [(r.message, r.levelname) for r in caplog.records] == [("web_search.failed", "ERROR")]
+    assert "secret" not in caplog.text
+
+
+@pytest.mark.parametrize("junk", JUNK, ids=repr)
+async def test_a_page_that_is_none_is_told_and_logged(junk: Any, caplog: pytest.LogCaptureFixture) -> None:
+    told = await tool_of(lambda query, **_: junk)(query="x")
+
+    assert isinstance(told, Failure)
+    assert told.startswith("Web search failed: DuckDuckGo sent an unreadable answer: the page of results ")
+    assert [r.message for r in caplog.records] == ["web_search.failed"]
+
+
+async def test_entries_that_are_none_are_left_out() -> None:
+    told = await tool_of(lambda query, **_: [None, {"title": 3, "href": "https://a.org/", "body": None}])(query="x")
+
+    assert told == "Title: \nSnippet: \nURL: https://a.org/"
+
+
+@pytest.mark.parametrize("error", [ValueError("x"), TypeError("x")], ids=repr)
+async def test_a_provider_that_breaks_is_told_and_logged(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
+    told = await create_duckduckgo_tool(FakeProvider("Mine", error=error))(query="x")
+
+    assert told == f"Web search failed: Mine failed ({type(error).__name__})"
+    assert [r.message for r in caplog.records] == ["web_search.failed"]
+
+
+@pytest.mark.parametrize(("given", "shown"), [({}, 3), ({"max_results": 1}, 1), ({"max_results": 20}, 12)])
+async def test_the_number_of_results_is_set_where_the_tool_is_made(given: dict[str, int], shown: int) -> None:
+    pages = [{"title": "t", "href": f"https://a.org/{number}", "body": "b"} for number in range(12)]
+
+    told = await tool_of(lambda query, **_: pages, **given)(query="x")
+
+    assert told.count("URL: ") == shown
+
+
+@pytest.mark.parametrize("most", [0, 21, -1, True, 1.5, "x"])
+def test_another_number_of_results_is_refused(most: Any) -> None:
+    with pytest.raises(InvalidRequest):
+        create_duckduckgo_tool(DuckDuckGo(), max_results=most)
+
+
+@pytest.mark.parametrize(("tools", "told"), [(["web_search"], True), (["search_pages", "ask_web"], False)])
+def test_the_project_s_own_agent_is_told_the_line(tools: list[str], told: bool) -> None:
+    prompt = instructions(today=date(2026, 1, 1), steps=6, tools=tools)
+
+    assert (SYSTEM_PROMPT_LINE in prompt.splitlines()) == told
 
 
 async def test_no_results_are_a_clear_line_and_no_failure(point_at: PointAt) -> None:

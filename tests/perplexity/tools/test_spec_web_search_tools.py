@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession
 
-from perplexity.client import API
 from perplexity.errors import MissingKey
 from perplexity.tools import Tool, create_agentic_web_search_tool, create_web_search_tool
+from perplexity.types import API
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, replied
 
 SPEC = (Path(__file__).parents[2] / "data" / "specs" / "web-search-tools.md").read_text("utf-8")

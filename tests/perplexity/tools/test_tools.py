@@ -11,9 +11,9 @@ from aiohttp import ClientSession
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from perplexity.client import API
 from perplexity.errors import InvalidRequest
 from perplexity.tools import TOOLS, Failure, Tool, create_agentic_web_search_tool, create_web_search_tool
+from perplexity.types import API
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, replied, streamed
 
 CHAT, AGENT, SEARCH = "/chat/completions", "/v1/agent", "/search"
@@ -304,13 +304,13 @@ async def test_a_tool_is_called_with_arguments_or_keywords(fake: FakePerplexity,
 
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False),
+    st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False, allow_infinity=False),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )
 
 
-@given(st.lists(json_values, max_size=4))
+@given(st.lists(json_values, max_size=1) | st.lists(json_values.filter(lambda v: not isinstance(v, list)), max_size=5))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_web_search__gives_any_results_as_they_are(
     fake: FakePerplexity, session: ClientSession, results: list[Any]
@@ -320,6 +320,36 @@ async def test_web_search__gives_any_results_as_they_are(
     text = await web(fake, session).handler("x")
 
     assert json.loads(text) == results
+
+
+PAGES = [{"url": f"https://a.example/{number}"} for number in range(9)]
+
+
+@pytest.mark.parametrize(
+    ("results", "kept"),
+    [
+        (PAGES, PAGES[:5]),
+        ([PAGES[:3], PAGES[3:]], [PAGES[:3], PAGES[3:5]]),
+        ([PAGES[:5], PAGES[5:]], [PAGES[:5]]),
+        ([PAGES[0], PAGES[1:]], [PAGES[0], PAGES[1:5]]),
+    ],
+)
+async def test_web_search_gives_five_pages_at_most(
+    fake: FakePerplexity, session: ClientSession, results: list[Any], kept: list[Any]
+) -> None:
+    fake.script(SEARCH, replied({"results": results}))
+
+    assert json.loads(await web(fake, session)(query="x")) == kept
+
+
+async def test_numbers_that_json_does_not_have_leave_as_null(fake: FakePerplexity, session: ClientSession) -> None:
+    body = '{"results": [{"url": "https://a.example/", "score": NaN, "rank": [1e999, -Infinity, 1.5]}]}'
+    fake.script(SEARCH, Fault(chunks=(body.encode(),)))
+
+    text = await web(fake, session)(query="x")
+
+    page = {"url": "https://a.example/", "score": None, "rank": [None, None, 1.5]}
+    assert json.loads(text, parse_constant=pytest.fail) == [page]
 
 
 async def test_neither_key_nor_question_is_logged_or_told(

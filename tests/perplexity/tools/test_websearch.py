@@ -10,7 +10,7 @@ import pytest
 
 from perplexity.errors import BillingError, ConnectionFailed, InvalidRequest
 from perplexity.fallback import Fallback
-from perplexity.tools import Failure, create_websearch_tool
+from perplexity.tools import TOOLS, Failure, create_websearch_tool
 from perplexity.tools.access import setup_from
 from perplexity.tools.websearch import SECONDS, TOOL, chain
 from perplexity.types import Answer, Question
@@ -130,12 +130,71 @@ async def test_a_first_choice_that_cannot_is_stood_in_for(services: FakePerplexi
     )
 
 
-async def test_a_key_that_cannot_be_right_is_told_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BRAVE_API_KEY", "two words")
+MALFORMED = [
+    ("BRAVE_API_KEY", "two words", "BRAVE_API_KEY: it must be ASCII letters, digits and signs without spaces"),
+    (
+        "OPENROUTER_API_KEY",
+        "schlüssel",
+        "OPENROUTER_API_KEY: it must be ASCII letters, digits and signs without spaces",
+    ),
+    ("OPEN_TIMEOUT", "soon", "OPEN_TIMEOUT: 'soon' is not allowed; it takes a number of seconds above 0"),
+]
+
+
+@pytest.mark.usefixtures("services")
+@pytest.mark.parametrize("malformed", MALFORMED, ids=[variable for variable, *_ in MALFORMED])
+@pytest.mark.parametrize("name", ["websearch", "news_summary"])
+async def test_a_malformed_variable_is_named_and_the_others_serve(
+    malformed: tuple[str, str, str], name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    variable, value, said = malformed
+    monkeypatch.setenv(variable, value)
+    (tool,) = [tool for tool in TOOLS if tool.name == name]
+
+    told = await tool(**({"query": "python"} if name == "websearch" else {"category": "technology"}))
+
+    assert not isinstance(told, Failure)
+    assert told.startswith("<result>")
+    assert said in told
+    if variable != "OPEN_TIMEOUT":
+        assert value not in told + caplog.text
+    assert ("environment.malformed", variable) in [(r.message, vars(r).get("setting")) for r in caplog.records]
+
+
+@pytest.mark.usefixtures("services")
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        ("PERPLEXITY_API_KEY", "two words", "PERPLEXITY_API_KEY: it must be ASCII letters"),
+        (
+            "PERPLEXITY_BASE_URL",
+            "http://example.com",
+            "PERPLEXITY_BASE_URL: its value is not allowed; it must be an https",
+        ),
+        ("PERPLEXITY_API", "both", "PERPLEXITY_API: 'both' is not allowed; it takes agent or sonar"),
+    ],
+)
+async def test_perplexity_is_left_out_if_its_own_variable_is_malformed(
+    variable: str, value: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, value)
 
     told = await TOOL(query="python")
 
-    assert told.startswith("[websearch API refused the request: api_key: ")
+    assert "found by DuckDuckGo." in told
+    assert said in told
+    assert told.endswith("; perplexity was left out.")
+
+
+async def test_if_all_fail_the_malformed_one_is_named_too(point_at: PointAt, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BRAVE_API_KEY", "two words")
+    async with FakeDuckDuckGo() as fake:
+        point_at(fake)
+
+    told = await TOOL(query="python")
+
+    assert isinstance(told, Failure)
+    assert told.startswith("[websearch failed: DuckDuckGo could not be reached. BRAVE_API_KEY: it must be ASCII")
     assert "two words" not in told
 
 

@@ -1,0 +1,43 @@
+"""What is written as JSON is JSON: NaN and Infinity are null."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from typing import Any
+
+import pytest
+
+from perplexity.wire.reading import loads
+from perplexity.wire.writing import encode
+
+NAN, INFINITY = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ({"a": 1, "ü": "ü"}, '{"a": 1, "ü": "ü"}'),
+        (NAN, "null"),
+        ({"a": [INFINITY, -INFINITY, (NAN, 1.5)]}, '{"a": [null, null, [null, 1.5]]}'),
+        ({NAN: 1}, '{"null": 1}'),
+    ],
+)
+def test_a_value_is_written(value: Any, written: str) -> None:
+    assert encode(value) == written
+
+
+def test_the_keywords_are_those_of_json() -> None:
+    assert encode([1, NAN], separators=(",", ":")) == "[1,null]"
+    assert encode([date(2024, 1, 5), NAN], indent=1, default=str) == '[\n "2024-01-05",\n null\n]'
+
+
+@pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999"])
+def test_numbers_that_json_does_not_have_are_read_as_null(text: str) -> None:
+    assert loads(f'{{"n": [{text}, 1.5, 2]}}') == {"n": [None, 1.5, 2]}
+
+
+@pytest.mark.parametrize("text", ["", "{", "nan"])
+def test_what_is_not_json_is_still_an_error(text: str) -> None:
+    with pytest.raises(json.JSONDecodeError):
+        loads(text)
