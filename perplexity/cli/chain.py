@@ -55,7 +55,10 @@ def time_limits(seconds: float | None) -> tuple[Limits, Deadlines]:
 
 def checked_setup(world: World, order: Sequence[str] = ()) -> Setup:
     """Return what the providers of the order need. Raises UsageError or InvalidRequest for what cannot be right."""
-    setup = setup_from(world.environ)
+    try:
+        setup = setup_from(world.environ)
+    except InvalidRequest as error:
+        raise UsageError(str(error)) from None
     for name in order or PROVIDERS:
         try:
             configured(setup, order=[name])

@@ -1,11 +1,13 @@
-"""A Perplexity on loopback for what the pages show."""
+"""A Perplexity and a model on loopback for what the pages show."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
+from tests.fakes.model_server import FakeModelServer, Says, Turn, calls
 from tests.fakes.perplexity import FakePerplexity
 
 
@@ -13,3 +15,14 @@ from tests.fakes.perplexity import FakePerplexity
 async def perplexity() -> AsyncIterator[FakePerplexity]:
     async with FakePerplexity() as fake:
         yield fake
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[FakeModelServer]:
+    """Give a model that searches once, and then says what it was told."""
+    async with FakeModelServer(_turn) as fake:
+        yield fake
+
+
+def _turn(messages: list[dict[str, Any]]) -> Turn:
+    return Says(text="Nothing yet.") if len(messages) > 1 else calls("WebSearch", query="new in PostgreSQL 19")

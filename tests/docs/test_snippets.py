@@ -12,6 +12,8 @@ import yaml
 
 from perplexity.client import PerplexityClient
 from tests.docs.pages import Block, blocks
+from tests.fakes.model_server import KEY as MODEL_KEY
+from tests.fakes.model_server import FakeModelServer
 from tests.fakes.perplexity import KEY, FakePerplexity
 
 READERS: dict[str, Callable[[str], object]] = {"json": json.loads, "yaml": yaml.safe_load}
@@ -21,8 +23,12 @@ OUTPUTS = [(block, output) for block, output in pairwise(blocks()) if output.is_
 
 
 @pytest.fixture
-def _service(perplexity: FakePerplexity, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stand in for the service: the snippets name no address, as their readers would not."""
+def _service(perplexity: FakePerplexity, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand in for the services: the snippets name no address, as their readers would not."""
+    monkeypatch.setenv("OPENAI_API_KEY", MODEL_KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", MODEL_KEY)
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", model.base_url.removesuffix("/v1"))
     monkeypatch.setenv("PERPLEXITY_API_KEY", KEY)
     monkeypatch.setenv("PERPLEXITY_BASE_URL", perplexity.base_url)
     defaults = PerplexityClient.__init__.__kwdefaults__

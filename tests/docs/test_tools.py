@@ -79,7 +79,7 @@ def test_the_arguments_are_the_tools_own(tool: Tool) -> None:
 
 
 def test_the_exports_and_replies_are_those_that_there_are() -> None:
-    shown = {cell for row in rows(PAGE, section="With OpenAI, Anthropic or MCP") for cell in row[1:]}
+    shown = {cell for row in rows(PAGE, section="With any protocol") for cell in row[1:]}
 
     written = [f"`{name}(tool)`" for name in vars(exports) if name.startswith("to_")]
     assert shown == {*written, *(f"`{name}(call, tools)`" for name in vars(calls) if name.startswith("reply_"))}

@@ -1,4 +1,7 @@
-"""An endpoint that speaks OpenAI's chat completions, on loopback: a model that says what is written down beforehand."""
+"""An endpoint that speaks OpenAI's chat completions, and Anthropic's messages, on loopback.
+
+Its model says what is written down beforehand.
+"""
 
 from __future__ import annotations
 
@@ -75,6 +78,7 @@ class FakeModelServer:
     async def __aenter__(self) -> Self:
         application = web.Application()
         application.router.add_post("/v1/chat/completions", self._complete)
+        application.router.add_post("/v1/messages", self._message)
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", 0).start()
@@ -110,6 +114,26 @@ class FakeModelServer:
             case _:
                 return web.json_response(self._completion(turn))
 
+    async def _message(self, request: web.Request) -> web.Response:
+        body = await request.json()
+        self.requests.append(body)
+        self.keys.append(request.headers.get("X-Api-Key"))
+        turn = self._turn(body["messages"])
+        assert isinstance(turn, (Calls, Says))
+        number = len(self.requests)
+        return web.json_response(
+            {
+                "id": f"msg_{number}",
+                "type": "message",
+                "role": "assistant",
+                "model": self._model,
+                "content": _parts(turn, number),
+                "stop_reason": "tool_use" if isinstance(turn, Calls) else "end_turn",
+                "stop_sequence": None,
+                "usage": {"input_tokens": 100, "output_tokens": 10},
+            }
+        )
+
     def _turn(self, messages: list[dict[str, Any]]) -> Turn:
         if callable(self._script):
             return self._script(messages)
@@ -140,6 +164,15 @@ def _asking(turn: Calls, number: int) -> dict[str, Any]:
         for place, (name, given) in enumerate(turn.wanted)
     ]
     return {"role": "assistant", "content": None, "tool_calls": asked}
+
+
+def _parts(turn: Calls | Says, number: int) -> list[dict[str, Any]]:
+    if isinstance(turn, Says):
+        return [{"type": "text", "text": turn.text}]
+    return [
+        {"type": "tool_use", "id": f"toolu_{number}_{place}", "name": name, "input": given}
+        for place, (name, given) in enumerate(turn.wanted)
+    ]
 
 
 def _reply(turn: Replies) -> web.Response:

@@ -71,6 +71,16 @@ async def test_search__a_text_is_enough(fake: FakePerplexity, client: Perplexity
     assert results.seconds > 0
 
 
+async def test_search__never_gives_more_results_than_were_asked_for(
+    fake: FakePerplexity, client: PerplexityClient
+) -> None:
+    pages = [{"url": f"https://a.example/{number}"} for number in range(9)]
+    fake.script("/search", replied({"results": pages}), replied({"results": [pages[:4], pages[4:]]}))
+
+    for _ in range(2):
+        assert len((await client.search(Query(text="x", max_results=3))).results) == 3
+
+
 async def test_search__a_query_keeps_its_filters(fake: FakePerplexity, client: PerplexityClient) -> None:
     await client.search(Query(text="x", filters=Filters(country="DE"), max_results=20))
 

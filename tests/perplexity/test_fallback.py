@@ -28,7 +28,18 @@ from perplexity.errors import (
 from perplexity.fallback import Fallback
 from perplexity.models import Effort
 from perplexity.providers.base import Provider
-from perplexity.types import Attempt, Done, Event, Message, Query, Question, RunStarted, Sources, TextDelta
+from perplexity.types import (
+    Attempt,
+    Done,
+    Event,
+    Message,
+    Query,
+    Question,
+    RunStarted,
+    SearchResults,
+    Sources,
+    TextDelta,
+)
 from tests.fakes.provider import SOURCE, FakeProvider, answer_by, results_by
 
 QUERY = Query(text="python")
@@ -175,6 +186,16 @@ async def test_a_providers_bug_is_a_failed_attempt_and_its_words_are_not_logged(
         ("provider.broke", "One", "KeyError")
     ]
     assert "secret" not in caplog.text
+
+
+async def test_nobody_gets_more_results_than_were_asked_for() -> None:
+    class Generous(FakeProvider):
+        async def search(self, query: Query) -> SearchResults:
+            return replace(await super().search(query), results=tuple(replace(SOURCE, number=n) for n in range(1, 9)))
+
+    found = await Fallback([Generous("One")]).search(replace(QUERY, max_results=3))
+
+    assert [source.number for source in found.results] == [1, 2, 3]
 
 
 async def test_cancellation_passes_through() -> None:
