@@ -115,7 +115,7 @@ async def test_a_connection_that_does_not_open_is_given_up_after_the_set_time() 
 def test_the_command_line_names_the_variable_that_is_wrong(world: World) -> None:
     wrong = replace(world, environ={"PERPLEXITY_API": "both"})
 
-    with pytest.raises(UsageError, match="^PERPLEXITY_API: 'both' is not allowed; it takes agent or sonar$"):
+    with pytest.raises(UsageError, match=r"^PERPLEXITY_API: 'both' is not allowed; it takes agent or sonar$"):
         checked_setup(wrong)
 
 
