@@ -164,6 +164,8 @@ def through_ddgs(query: str, *, region: str, timelimit: str | None, page: int, t
     except DDGSException as error:
         kind = NothingFound if "No results" in str(error) else ConnectionFailed
         raise kind("the search failed", provider=DuckDuckGo.name) from None
+    except Exception as error:  # noqa: BLE001 - no thread left for the library's own, a page that it cannot read
+        raise _own(error) from None
     return results
 
 

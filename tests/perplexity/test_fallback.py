@@ -43,7 +43,7 @@ from perplexity.types import (
 from tests.fakes.provider import SOURCE, FakeProvider, answer_by, results_by
 
 QUERY = Query(text="python")
-HASTY = Deadlines(search=0.05, answer=0.05, reserve=0.01, least=0.01)
+HASTY = Deadlines(search=0.4, answer=0.4, reserve=0.2, least=0.01)
 
 
 def question(model: str | None = None, *, reasoning: bool = False, seconds: float | None = None) -> Question:
