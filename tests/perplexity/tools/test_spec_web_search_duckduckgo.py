@@ -79,7 +79,7 @@ class Panic(BaseException):
 
 
 RAISED = [ValueError("x"), OSError("x"), RuntimeError("x"), KeyError("x"), StopIteration(), MemoryError(), Panic("x")]
-JUNK: list[Any] = [None, 3, "page", {}, [None], [3, "x"], object()]
+JUNK: list[Any] = [None, 3, "page", {}, [None], [3, "x"], 1.5]
 
 
 def tool_of(find: Any, **more: Any) -> Tool:
