@@ -67,9 +67,7 @@ class PerplexityClient:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         random: Callable[[], float] = randomness.random,
     ) -> None:
-        self._transport = Transport(
-            api_key, base_url=base_url, session=session, open_timeout=open_timeout, proxy=proxy
-        )
+        self._transport = Transport(api_key, base_url=base_url, session=session, open_timeout=open_timeout, proxy=proxy)
         self._limits = limits or Limits()
         self._reasoning_effort = reasoning_effort
         self._clock = clock

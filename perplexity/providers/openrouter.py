@@ -90,9 +90,7 @@ class OpenRouter:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         random: Callable[[], float] = random.random,
     ) -> None:
-        self._transport = Transport(
-            api_key, base_url=base_url, session=session, open_timeout=open_timeout, proxy=proxy
-        )
+        self._transport = Transport(api_key, base_url=base_url, session=session, open_timeout=open_timeout, proxy=proxy)
         retries = Retries(policy=retry or RetryPolicy(), sleep=sleep, random=random)
         self._calls = Calls(transport=self._transport, retries=retries, now=now, dialect=DIALECT)
         self._way = Way(
