@@ -56,7 +56,7 @@ async def test_its_tools_search_and_ask_the_chain_within_the_question_s_filters(
         calls("ask_web", prompt="Far?", reasoning=True),
         Says(text="So [1]."),
     )
-    filters = Filters(recency="day", domains=("a.com",))
+    filters = Filters(recency="day", domains=("example.com",))
     async with FakeModelServer(script) as server:
         settings = Settings(agent_model=MODEL, agent_base_url=server.base_url, agent_api_key=SecretStr(KEY))
         async with opened_agent(settings, provider=chain, on_attempt=heard.append) as agent:

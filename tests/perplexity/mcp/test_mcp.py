@@ -462,4 +462,7 @@ async def test_a_domain_filter_holds_for_what_comes_back(fake: FakePerplexity) -
     )
     assert "b.example" not in text(found)
     assert text(found).startswith("Found 1 pages:")
-    assert text(none) == "No pages were found.\n\n2 results outside z.example left out, so no result is left."
+    assert text(none) == (
+        "Nothing was found for “why” (only z.example). Try other words or fewer filters.\n\n"
+        "2 results outside z.example left out, so no result is left."
+    )
