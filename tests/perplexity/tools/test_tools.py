@@ -115,7 +115,7 @@ async def test_web_search__has_ten_seconds(
 ) -> None:
     fake.script(SEARCH, Fault(hang=True) if not in_time else replied({"results": []}))
 
-    text = await web(fake, session, clock=Jump(10 - left, readings=1)).handler("x")
+    text = await web(fake, session, clock=Jump(10 - left, readings=2)).handler("x")
 
     assert text == ("[]" if in_time else "[WebSearch API timed out after 10 seconds]")
 
@@ -130,7 +130,7 @@ async def test_agentic_web_search__has_thirty_seconds_or_sixty(
     if not in_time:
         fake.script(CHAT if api == "sonar" else AGENT, Fault(hang=True))
 
-    text = await agentic(fake, session, api=api, clock=Jump(seconds - left, readings=2)).handler("x", reasoning)
+    text = await agentic(fake, session, api=api, clock=Jump(seconds - left, readings=3)).handler("x", reasoning)
 
     assert text.startswith("<result>\n" if in_time else f"[AgenticWebSearch API timed out after {seconds} seconds]")
 
