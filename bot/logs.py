@@ -12,7 +12,7 @@ from perplexity.wire.writing import encode
 FIELDS = frozenset({
     "question", "command", "surface", "state", "attempt", "returns", "part", "parts", "chars", "seconds", "cost_usd",
     "provider", "model", "effort", "error", "status", "method", "path", "count", "version", "route", "reference",
-    "request_id", "port", "setting", "digest", "stage",
+    "request_id", "port", "setting", "digest", "stage", "kind",
 })  # fmt: skip
 """The extra fields that an event may carry. Text of a question or an answer is none of them."""
 
@@ -31,7 +31,8 @@ class JsonLines(logging.Formatter):
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
-            "event": record.msg if ours else "library.message",
+            # What follows the name repeats the fields, for programs without this format.
+            "event": str(record.msg).partition(" ")[0] if ours else "library.message",
         }
         line |= {name: value for name, value in vars(record).items() if name in FIELDS}
         if record.exc_info and record.exc_info[0] is not None:

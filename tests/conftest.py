@@ -20,8 +20,8 @@ from bot.storage.migrations import migrate
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Return how many processes `--numprocesses=auto` means: two for each core, for most of the time is waiting."""
-    return 2 * (os.cpu_count() or 1)
+    """Return how many processes `--numprocesses=auto` means: one more than there are cores, for some tests wait."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.fixture(autouse=True)

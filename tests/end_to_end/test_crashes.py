@@ -20,6 +20,8 @@ from tests.fakes.process import Process
 from tests.fakes.slack import BOT_TOKEN, FakeSlack
 
 QUESTIONS = 50
+MAY_BE_SAVED = "may not have been saved"
+"""What an acknowledgement says if the reply to the write was lost: such a question may be answered."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +86,7 @@ async def test_kill_9_with_questions_waiting__all_are_answered_once_after_a_rest
     workspace.perplexity.hold()
     first = await workspace.start()
     await asyncio.gather(*(workspace.ask(first, n) for n in range(QUESTIONS)))
-    await workspace.perplexity.wait_for(QUESTIONS)
+    await workspace.perplexity.wait_for(QUESTIONS, seconds=60)
     await first.kill()
     workspace.perplexity.release()
 
@@ -99,7 +101,7 @@ async def test_sigterm_with_questions_waiting__all_are_answered_once(workspace: 
     workspace.perplexity.hold()
     first = await workspace.start()
     await asyncio.gather(*(workspace.ask(first, n) for n in range(QUESTIONS)))
-    await workspace.perplexity.wait_for(QUESTIONS)
+    await workspace.perplexity.wait_for(QUESTIONS, seconds=60)
     code = await first.terminate()
     workspace.perplexity.release()
 
@@ -246,7 +248,7 @@ async def test_the_database_is_gone_for_twenty_seconds_under_load__every_ack_is_
     workspace = Workspace(slack=slack, perplexity=perplexity, session=session, database=own_server.conninfo)
     process = await workspace.start()
     kept: set[int] = set()
-    refused: set[int] = set()
+    refused: dict[int, str] = {}
     slowest = 0.0
     loop = asyncio.get_running_loop()
 
@@ -255,7 +257,10 @@ async def test_the_database_is_gone_for_twenty_seconds_under_load__every_ack_is_
         started = loop.time()
         text = await workspace.ask(process, number)
         slowest = max(slowest, loop.time() - started)
-        (kept if "Searching" in text else refused).add(number)
+        if "Searching" in text:
+            kept.add(number)
+        else:
+            refused[number] = text
 
     async with asyncio.TaskGroup() as asking:
         outage = asking.create_task(_outage(own_server, seconds=20))
@@ -267,7 +272,12 @@ async def test_the_database_is_gone_for_twenty_seconds_under_load__every_ack_is_
     await slack.wait_for(len(kept), seconds=60)
     await process.terminate()
 
-    assert workspace.answered() == Counter(f"t{n}" for n in kept)
+    answered = workspace.answered()
+    unsure = {f"t{n}" for n, text in refused.items() if MAY_BE_SAVED in text}
+    assert {trigger: count for trigger, count in answered.items() if trigger not in unsure} == {
+        f"t{n}": 1 for n in kept
+    }
+    assert max(answered.values()) == 1
     assert len(kept) + len(refused) == number
     assert len(refused) > 50
     assert slowest < 3

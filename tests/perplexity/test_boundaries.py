@@ -13,7 +13,8 @@ import perplexity
 ROOT = Path(perplexity.__file__).parent
 MODULES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py"))
 OF_THE_ENVIRONMENT = {"environ", "environb", "getenv", "getenvb", "load_dotenv"}
-MAY_READ_IT = ("tools/", "cli/", "__main__.py")
+MAY_READ_IT = ("tools/", "cli/", "__main__.py", "client.py")
+"""The client reads it for `PerplexityClient.from_env` only."""
 
 
 def names_in(source: str) -> Iterator[str]:
