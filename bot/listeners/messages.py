@@ -88,7 +88,7 @@ async def receive(body: dict[str, Any], services: Services, *, again: bool) -> B
             log.info("question.received", extra=extra | {"surface": question.surface})
         case Written.NOT:
             if not again:
-                await _say_away(asked, services)
+                await _tell_asker(asked, notice_message(AWAY), services)
             return BoltResponse(status=503)
         case Written.TOO_MANY_OPEN:
             await _tell_asker(asked, await too_many_open(question, services), services)
@@ -170,17 +170,11 @@ async def _question(asked: Asked, services: Services) -> NewQuestion:
     )
 
 
-async def _say_away(asked: Asked, services: Services) -> None:
-    """Say it within the three seconds that the event has, or not at all."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(SAY_SECONDS):
-            await services.say(asked.channel, asked.thread_ts, notice_message(AWAY))
-
-
 async def _tell_asker(asked: Asked, message: OutgoingMessage, services: Services) -> None:
-    """Tell only the asker: it may name their other questions, and no other bot should read and answer it.
+    """Tell only the asker, within the three seconds that the event has, or not at all.
 
-    Slack shows such a message in a thread only if that has replies, so it is shown in the channel otherwise.
+    It may name their other questions, and no other bot should read and answer it. Slack shows such a message in a
+    thread only if that has replies, so it is shown in the channel otherwise.
     """
     with suppress(TimeoutError):
         async with asyncio.timeout(SAY_SECONDS):

@@ -73,21 +73,22 @@ async def no_report(question_id: UUID) -> None:
 
 @dataclass
 class Away:
-    """A database that is away, and a thread in which that is said; `hangs` says that it cannot be said either."""
+    """A database that is away, and the asker who is told so; `hangs` says that they cannot be told either."""
 
     hangs: bool = False
-    said: list[tuple[str, str, str]] = field(default_factory=list)
+    said: list[tuple[str, str | None, str]] = field(default_factory=list)
+    whispered: list[tuple[str, str, str | None, str]] = field(default_factory=list)
 
     async def receive(self, _: NewQuestion) -> bool:
         raise OperationalError("away")
 
     async def say(self, channel: str, thread_ts: str, message: OutgoingMessage) -> None:
-        if self.hangs:
-            await asyncio.Event().wait()
         self.said.append((channel, thread_ts, message.text))
 
     async def whisper(self, channel: str, user: str, thread_ts: str | None, message: OutgoingMessage) -> None:
-        raise AssertionError(channel, user, thread_ts, message)
+        if self.hangs:
+            await asyncio.Event().wait()
+        self.whispered.append((channel, user, thread_ts, message.text))
 
     def services(self) -> Services:
         async def tell(url: str | None, message: OutgoingMessage) -> None:
@@ -119,6 +120,16 @@ async def test_what_cannot_be_kept_is_refused_so_that_slack_delivers_it_again__a
     assert first is not None
     assert second is not None
     assert (first.status, second.status) == (503, 503)
+    assert (away.whispered, away.said) == ([("C1", "U1", None, AWAY)], [])
+
+
+async def test_in_a_thread_and_in_a_direct_message_the_asker_is_told_there() -> None:
+    away = Away()
+
+    await receive(envelope("U0APP", thread_ts="1.0"), away.services(), again=False)
+    await receive(envelope("U0APP", type="message", channel_type="im"), away.services(), again=False)
+
+    assert away.whispered == [("C1", "U1", "1.0", AWAY)]
     assert away.said == [("C1", "1.1", AWAY)]
 
 
@@ -143,4 +154,4 @@ async def test_bolt_hands_the_refusal_on(kind: str) -> None:
     first = await app.async_dispatch(AsyncBoltRequest(body=body, mode="socket_mode"))
     again = await app.async_dispatch(AsyncBoltRequest(body=body, mode="socket_mode", headers=headers))
 
-    assert (first.status, again.status, len(away.said)) == (503, 503, 1)
+    assert (first.status, again.status, len(away.whispered)) == (503, 503, 1)
