@@ -82,10 +82,11 @@ def without_orphans(text: str, sources: Sequence[Source]) -> tuple[str, int]:
 def _without_orphans(text: str, known: Known) -> tuple[str, int]:
     removed = 0
     # What is removed may have been all that kept other words from being code or a marker, so it is looked at again.
+    # So are the markers that are moved out of a link.
     for _ in range(_MOST_PASSES):
-        text, count = _remove_orphans(text, known)
+        text, count, again = _remove_orphans(text, known)
         removed += count
-        if not count:
+        if not again:
             break
     return text, removed
 
@@ -99,7 +100,7 @@ def without_strangers(text: str, sources: Sequence[Source]) -> tuple[str, int]:
     for _ in range(_MOST_PASSES):
         found = list(strangers(text, known))
         text = _without(text, found)
-        removed += len(found)
+        removed += sum(reference.stranger for reference in found)
         if not found:
             break
     return text, removed
@@ -143,9 +144,11 @@ def format_result(answer: Answer) -> str:
     return "\n".join(["<result>", text, "</result>", "", "<references>", *listed, "</references>"])
 
 
-def _remove_orphans(text: str, known: Known) -> tuple[str, int]:
+def _remove_orphans(text: str, known: Known) -> tuple[str, int, bool]:
+    """Return the text, how many references were removed, and whether to look again."""
     found = [reference for reference in references(text, known) if reference.orphans or reference.renamed]
-    return _without(text, found), sum(reference.orphans for reference in found)
+    orphans = sum(reference.orphans for reference in found)
+    return _without(text, found), orphans, orphans > 0 or any(reference.moved for reference in found)
 
 
 def _without(text: str, found: Iterable[Reference]) -> str:

@@ -16,10 +16,13 @@ _ADDRESS = (
     r"\([ \t]{{0,8}}<?(?P<{name}>[^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*)>?"
     r"(?:[ \t]{{1,8}}(?:\"[^\"\n]*\"|'[^'\n]*'))?[ \t]{{0,8}}\)"
 )
+_WORDS = r"[^\[\]【】［］\n]*+"
+_MARKER = rf"{OPEN}(?:{NUMBERS}){CLOSE}"
+_MARKERS_INSIDE = re.compile(rf"[ \t]{{0,8}}({_MARKER})")
 _FOUND = re.compile(
     rf"(?:\[\[(?P<double>{NUMBERS})\]\](?:{_ADDRESS.format(name='double_address')})?"
     rf"|{OPEN}(?P<numbers>{NUMBERS}){CLOSE}(?:{_ADDRESS.format(name='address')})?"
-    rf"|\[(?P<label>[^\[\]【】［］\n]+)\]{_ADDRESS.format(name='label_address')}"
+    rf"|\[(?P<label>{_WORDS}(?:(?:{_MARKER}|\[{_WORDS}\]){_WORDS})*+)(?<!\[)\]{_ADDRESS.format(name='label_address')}"
     r"|<?(?P<bare>(?:(?i:https?)://|(?<![\w.])(?i:www)\.)[^\s<>\[\]【】［］()|`\"]+)>?)"
 )
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//|www\.", re.IGNORECASE)
@@ -41,7 +44,8 @@ class Known:
 class Reference:
     """A place in the text that refers to sources: what stays of it as text, and the sources; both may be empty.
 
-    `orphans` counts its numbers of no source; `stranger` is a link or an address of no source.
+    `orphans` counts its numbers of no source; `stranger` is a link or an address of no source; `moved` are markers that
+    were among the words of a link and are after it now.
     """
 
     start: int
@@ -51,6 +55,7 @@ class Reference:
     orphans: int
     renamed: bool = False
     stranger: bool = False
+    moved: bool = False
 
 
 def known_of(sources: Sequence[Source]) -> Known:
@@ -84,7 +89,9 @@ def references(text: str, known: Known) -> Iterator[Reference]:
 def strangers(text: str, known: Known) -> Iterator[Reference]:
     """Yield the links and the addresses of no source, in the order of the text; of a link its words stay."""
     for place in _places(text):
-        if place.numbers is None and known.addresses.get(linkable(place.address) or "") is None and place.elsewhere:
+        if place.inside:
+            yield place.with_markers_behind()
+        elif place.numbers is None and known.addresses.get(linkable(place.address) or "") is None and place.elsewhere:
             yield place.without_address()
 
 
@@ -96,6 +103,9 @@ def foreign(
     `orphans` counts the numbers of dropped sources; the other numbers of a marker, and the words of a link, stay.
     """
     for place in _places(text):
+        if place.inside:
+            yield place.with_markers_behind()
+            continue
         leads_away = place.elsewhere and is_foreign(place.target)
         if place.numbers is None:
             if leads_away:
@@ -115,15 +125,18 @@ def foreign(
 def renamed(text: str, numbers: Mapping[int, int]) -> Iterator[Reference]:
     """Yield the markers that have other numbers by `numbers`, with those as their text."""
     for place in _places(text):
-        named = [number for one in ranges(place.numbers or "") for number in one.numbers]
+        named = [number for one in ranges(place.numbers or "".join(place.inside)) for number in one.numbers]
         if any(numbers.get(number, number) != number for number in named):
             new = written([numbers.get(number, number) for number in named])
-            yield Reference(start=place.start, end=place.end, text=new, sources=(), orphans=0)
+            yield Reference(start=place.start, end=place.end, text=f"{place.link}{new}", sources=(), orphans=0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Place:
-    """A marker, a link or an address in the text: its parts as they are written, empty or None for those it lacks."""
+    """A marker, a link or an address in the text: its parts as they are written, empty or None for those it lacks.
+
+    `inside` are the markers among the words of a link, which are not part of its `label`.
+    """
 
     start: int
     end: int
@@ -131,6 +144,7 @@ class _Place:
     label: str = ""
     image: bool = False
     numbers: str | None = None
+    inside: tuple[str, ...] = ()
     address: str = ""
 
     @property
@@ -142,6 +156,17 @@ class _Place:
     def elsewhere(self) -> bool:
         """Whether the address leads out of the text; one inside the text's own site is no link here."""
         return _ELSEWHERE.match(self.target) is not None
+
+    @property
+    def link(self) -> str:
+        """The link without the markers among its words; empty for a marker, and if it has no other words."""
+        return f"[{self.label}]({self.address})" if self.label else ""
+
+    def with_markers_behind(self) -> Reference:
+        """Return a reference that leaves the link and, after it, the markers among its words: a link has no links."""
+        text = f"{self.link}{''.join(self.inside)}"
+        start = self.start - (self.image and not self.link)
+        return Reference(start=start, end=self.end, text=text, sources=(), orphans=0, renamed=True, moved=True)
 
     def without_address(self) -> Reference:
         """Return a reference that leaves the words of the link, if it has any."""
@@ -167,11 +192,13 @@ def _place(match: re.Match[str]) -> _Place:
                 address=match[address] or "",
             )
     if match["label"]:
+        inside = tuple(_MARKERS_INSIDE.findall(match["label"]))
         return _Place(
             start=match.start(),
             end=match.end(),
             shown=match[0],
-            label=match["label"],
+            label=_MARKERS_INSIDE.sub("", match["label"]).strip() if inside else match["label"],
+            inside=inside,
             image=match.string.endswith("!", 0, match.start()),
             address=match["label_address"],
         )
@@ -181,6 +208,8 @@ def _place(match: re.Match[str]) -> _Place:
 
 
 def _reference(place: _Place, known: Known) -> Reference | None:
+    if place.inside:
+        return place.with_markers_behind()
     source = known.addresses.get(linkable(place.address) or "")
     if place.numbers is not None:
         return _of_numbers(place, place.numbers, source, known)

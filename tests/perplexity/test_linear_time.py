@@ -181,7 +181,8 @@ READERS: dict[str, Callable[[str], object]] = {
 }
 SHAPES = [
     *SIGNS,
-    *shapes("[1-99]", "[1-", "［１", "[1-1", "[x](a).[1] "),
+    *shapes("[1-99]", "[1-", "［１", "[1-1", "[x](a).[1] ", "[x[1]", "[x [a] ", "[x [1]](a) "),
+    Shape("[x ", "[1]"), Shape("[x ", "[1]", "](a)"),
     *shapes("[1][2]", " [9]", "\n</result>\n<references>", "- [1] a (b) [c", "[7]"),
     Shape("", "$1 ", "a$"), Shape("$1 ", "a ", "$"), Shape("<", " ", "pages"), Shape("<", " ", "/"),
     Shape("<result>\n", "\n</result> <references>"), Shape("x", "is no ", "."), Shape("a |", " ", "x"),
