@@ -15,6 +15,17 @@ def stand_in(reply: Answer | SearchResults, *, unset: str = "") -> str:
 
     `unset` is the variable whose lack kept the first choice from being asked.
     """
+    own = reply.stand_in if isinstance(reply, Answer) else ""
+    return " ".join(filter(None, (own, _stand_in(reply, unset=unset))))
+
+
+def agent_stand_in(read: Answer | SearchResults) -> str:
+    """Return the line for an agent's answer if one of its tools had to read another provider's pages or answer."""
+    what = "an answer" if isinstance(read, Answer) and read.kind is AnswerKind.MODEL else "pages"
+    return stand_in_for(read.failed, f"the agent read {what} from {read.provider}")
+
+
+def _stand_in(reply: Answer | SearchResults, *, unset: str) -> str:
     if isinstance(reply, SearchResults):
         return stand_in_for(reply.failed, _source("these are pages", reply.provider, reply.failed), unset=unset)
     if reply.kind is AnswerKind.MODEL:

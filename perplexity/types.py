@@ -170,7 +170,8 @@ class Answer:
     A `MODEL` answer has `text` with markers such as `[1]` or `[web:4]` that refer to `Source.number`; a `PASSAGES`
     answer has `passages` and its `text` holds the same, marked. `incomplete` says why a model stopped early
     (None: it finished). `failed` lists the providers that were tried before this one. `provider` is the display name.
-    `as_of` is the line to be shown first if the question asked for something newer than what the answer cites.
+    `as_of` is the line to be shown first if the question asked for something newer than what the answer cites,
+    `stand_in` the line above it if what the answer was made from is by another provider than the first choice.
     """
 
     text: str
@@ -189,6 +190,7 @@ class Answer:
     notes: tuple[str, ...] = ()
     failed: tuple[Attempt, ...] = ()
     as_of: str = ""
+    stand_in: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

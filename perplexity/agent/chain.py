@@ -11,7 +11,7 @@ from perplexity.filters import Filters
 from perplexity.nothing_found import found_nothing, nothing_found
 from perplexity.providers.base import Provider
 from perplexity.quoting import told
-from perplexity.stand_in import stand_in
+from perplexity.stand_in import agent_stand_in
 from perplexity.tools.base import Failure, Tool
 from perplexity.types import JSON, Message, Query, Question, Source
 from perplexity.wire.writing import encode
@@ -55,8 +55,12 @@ def tools_over(provider: Provider) -> Toolbox:
 def _search(provider: Provider, filters: Filters) -> Tool:
     async def found(query: str) -> str:
         results = await provider.search(Query(text=query, filters=filters))
-        notes = (*filter(None, [stand_in(results)]), *results.notes)
-        return _told(sources=results.results, notes=notes, cost_usd=charged(results.cost_usd, results.failed))
+        return _told(
+            sources=results.results,
+            notes=results.notes,
+            stand_in=agent_stand_in(results),
+            cost_usd=charged(results.cost_usd, results.failed),
+        )
 
     return Tool(name=SEARCH, description=_SEARCHES, parameters=_QUERY, handler=_safe(SEARCH, found, filters))
 
@@ -66,8 +70,13 @@ def _ask(provider: Provider, filters: Filters) -> Tool:
         messages = (Message(role="user", content=prompt),)
         answer = await provider.answer(Question(messages=messages, reasoning=reasoning, filters=filters))
         cost_usd = charged(answer.usage.cost_usd, answer.failed)
-        notes = (*filter(None, [stand_in(answer)]), *answer.notes)
-        return _told(content=told(answer), sources=answer.sources, notes=notes, cost_usd=cost_usd)
+        return _told(
+            content=told(answer),
+            sources=answer.sources,
+            notes=answer.notes,
+            stand_in=agent_stand_in(answer),
+            cost_usd=cost_usd,
+        )
 
     return Tool(name=ASK, description=_ASKS, parameters=_PROMPT, handler=_safe(ASK, answered, filters))
 
@@ -87,8 +96,10 @@ def _safe(name: str, handler: Callable[..., Awaitable[str]], filters: Filters) -
     return safe
 
 
-def _told(*, content: str = "", sources: Iterable[Source], notes: tuple[str, ...], cost_usd: float | None) -> str:
+def _told(
+    *, content: str = "", sources: Iterable[Source], notes: tuple[str, ...], stand_in: str, cost_usd: float | None
+) -> str:
     """Write a result in the form that `findings` reads; markers in `content` are the numbers of the sources."""
     results = [{"id": s.number, "title": s.title, "url": s.url, "snippet": s.snippet, "date": s.date} for s in sources]
-    told = {"content": content, "results": results, "notes": notes, "cost_usd": cost_usd}
+    told = {"content": content, "results": results, "notes": notes, "stand_in": stand_in, "cost_usd": cost_usd}
     return encode(told)

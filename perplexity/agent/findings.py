@@ -28,12 +28,14 @@ _ADDRESS = re.compile(rf"(?:{_LABEL.pattern})<?(?P<url>https?://[^\s<>]+)>?")
 class Finding:
     """A tool's result: markers in `text` refer to the numbers of `sources`, which are the tool's own.
 
-    `notes` are for whoever asked; `cost_usd` is what the call cost, None where the tool does not say.
+    `notes` and the line `stand_in` are for the person who asked; `cost_usd` is what the call cost, None if the tool
+    does not say.
     """
 
     text: str
     sources: tuple[Source, ...] = ()
     notes: tuple[str, ...] = ()
+    stand_in: str = ""
     cost_usd: float | None = None
 
 
@@ -83,6 +85,7 @@ def _of_json(decoded: Mapping[str, JSON] | Sequence[JSON], result: str) -> Findi
         text=content if pages or content else result,
         sources=pages,
         notes=tuple(texts(decoded.get("notes"))),
+        stand_in=text(decoded.get("stand_in")),
         cost_usd=dollars(decoded.get("cost_usd")),
     )
 

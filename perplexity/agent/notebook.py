@@ -1,4 +1,4 @@
-"""What one run found: its pages, each under one number for the whole run, its searches, what they cost and remarked."""
+"""What one run found: its pages, each under one number for the whole run, its searches, their costs and notes."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ class Notebook:
     pages: dict[str, Source] = field(default_factory=dict)
     queries: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    stand_ins: list[str] = field(default_factory=list)
     costs: list[float] = field(default_factory=list)
     calls: int = 0
 
@@ -35,6 +36,8 @@ class Notebook:
         """Take the pages in, and return the finding for the model: its markers are this run's numbers."""
         self.charge(finding.cost_usd)
         self.notes += [note for note in finding.notes if note not in self.notes]
+        if finding.stand_in and finding.stand_in not in self.stand_ins:
+            self.stand_ins.append(finding.stand_in)
         numbered = {source: self._numbered(source) for source in finding.sources if linkable(source.url)}
         # Markers that become shorter make room for a little more of it, but not for twice as much.
         cited = cite(finding.text[: 2 * LONGEST_TEXT], tuple(numbered))

@@ -40,6 +40,7 @@ def answered(text: str, messages: Sequence[ModelMessage], notebook: Notebook, *,
         queries=tuple(notebook.queries),
         incomplete="length" if any(r.finish_reason == "length" for r in _responses(messages)[-1:]) else None,
         usage=_usage(messages, notebook),
+        stand_in=" ".join(notebook.stand_ins),
         notes=tuple(filter(None, (*cut, _label(kept, notebook), *_removed(numbers, addresses), *notebook.notes))),
     )
 
@@ -59,6 +60,7 @@ def stopped(
         model=_model(messages),
         queries=tuple(notebook.queries),
         usage=_usage(messages, notebook),
+        stand_in=" ".join(notebook.stand_ins),
         notes=(*found.notes, *notebook.notes),
     )
 

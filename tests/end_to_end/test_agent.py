@@ -9,7 +9,10 @@ from pydantic import SecretStr
 
 from bot.settings import Settings
 from tests.end_to_end.conftest import World
+from tests.end_to_end.test_honest_answers import NO_CREDIT, first_line
+from tests.fakes import openrouter
 from tests.fakes.model_server import KEY, MODEL, FakeModelServer, Says, calls
+from tests.fakes.openrouter import FakeOpenRouter
 
 
 @pytest.fixture
@@ -24,8 +27,23 @@ async def model() -> AsyncIterator[FakeModelServer]:
 
 
 @pytest.fixture
-def settings(request: pytest.FixtureRequest, settings: Settings, model: FakeModelServer) -> Settings:
-    agent = {"agent_model": MODEL, "agent_base_url": model.base_url, "agent_api_key": SecretStr(KEY)}
+async def other() -> AsyncIterator[FakeOpenRouter]:
+    async with FakeOpenRouter() as fake:
+        yield fake
+
+
+@pytest.fixture
+def settings(
+    request: pytest.FixtureRequest, settings: Settings, model: FakeModelServer, other: FakeOpenRouter
+) -> Settings:
+    agent = {
+        "agent_model": MODEL,
+        "agent_base_url": model.base_url,
+        "agent_api_key": SecretStr(KEY),
+        "openrouter_api_key": SecretStr(openrouter.KEY),
+        "openrouter_base_url": other.base_url,
+        "providers": "perplexity,openrouter",
+    }
     return settings.model_copy(update=agent if getattr(request, "param", True) else {})
 
 
@@ -37,6 +55,16 @@ async def test_the_agent_searches_by_the_chain_and_its_sources_are_shown(world: 
     assert f"Agent · {MODEL} · " in post.words
     assert [request.path for request in world.perplexity.requests] == ["/search", "/v1/agent"]
     assert len(model.requests) == 3
+
+
+async def test_who_stood_in_for_what_its_tools_asked_is_said_first(world: World, model: FakeModelServer) -> None:
+    world.perplexity.script("/v1/agent", NO_CREDIT)
+    await world.asks("/ask --agent why is the sky blue")
+
+    (post,) = await world.slack.wait_for(1)
+    assert first_line(post) == ":warning: Perplexity is out of credit; the agent read an answer from OpenRouter."
+    assert post.words.count("out of credit") == 1
+    assert f"Agent · {MODEL} · " in post.words
 
 
 @pytest.mark.parametrize("settings", [False], indirect=True)
