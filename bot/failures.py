@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from bot.errors import AgentNotSetUp, NoKey
 from perplexity.errors import AllProvidersFailed, InvalidRequest, NothingFound, PerplexityError, TimedOut
-from perplexity.nothing_found import found_nothing
+from perplexity.nothing_found import found_nothing, with_reasons
 
 IN_TIME = "Sorry, no search service answered in time. Your question is kept."
 AT_ALL = "Sorry, no search service could answer this just now. Your question is kept."
@@ -18,7 +16,7 @@ NO_AGENT = "Sorry, there is no agent here yet: please ask the app's admin to set
 def sentence_for(error: PerplexityError, *, nothing: str = NOTHING) -> str:
     """Return what happened as mrkdwn, not escaped yet; `nothing` is what to say if nothing was found."""
     if found_nothing(error):
-        return " ".join([nothing, *_reasons(error)])
+        return with_reasons(nothing, error)
     if isinstance(error, InvalidRequest):
         return _refused(error)
     if isinstance(error, NoKey):
@@ -51,13 +49,6 @@ def _nobody(error: AllProvidersFailed) -> str:
         return IN_TIME
     refused = [one for one in error.attempts if one.error_class == InvalidRequest.__name__ and one.summary]
     return " ".join([AT_ALL, *(f"{one.provider} {one.summary}." for one in refused)])
-
-
-def _reasons(error: PerplexityError) -> Iterator[str]:
-    """Yield what providers say about why they found nothing, such as that all pages were outside the domains."""
-    for attempt in error.attempts if isinstance(error, AllProvidersFailed) else ():
-        if attempt.summary not in (None, NothingFound.summary):
-            yield f"{attempt.provider} {attempt.summary}."
 
 
 def _refused(error: InvalidRequest) -> str:

@@ -120,6 +120,14 @@ def keep_answer(answer: Answer, domains: Sequence[str], *, as_json: bool = False
     return replace(answer, text=text, sources=kept, notes=(*notes, *answer.notes)) if notes else answer
 
 
+def about_domains(notes: Sequence[str], domains: Sequence[str]) -> tuple[str, ...]:
+    """Return the notes that count what was left out for these domains."""
+    if not domains:
+        return ()
+    place = DomainPolicy(domains).place
+    return tuple(note for note in notes if place in note)
+
+
 class KeptText:
     """A streamed text without what is foreign, given as soon as no later piece can change it.
 

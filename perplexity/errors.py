@@ -24,8 +24,8 @@ An error never holds the API key, a request header or the text of a question.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Self
 
 from perplexity import DISTRIBUTION
 from perplexity.costs import charged
@@ -162,6 +162,11 @@ class NothingFound(PerplexityError):
     """A best-effort service gave no results: there are none, or it refuses to search and does not say so."""
 
     summary = "gave no results"
+
+    def because(self, notes: Iterable[str]) -> Self:
+        """Return the error with a provider's notes in its `summary`, such as how many pages were left out."""
+        self.summary = ": ".join(filter(None, (NothingFound.summary, "; ".join(note.rstrip(".") for note in notes))))
+        return self
 
 
 class APIError(PerplexityError):

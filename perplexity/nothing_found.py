@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError
 from perplexity.filters import Filters, in_words
 from perplexity.quoting import quoted
@@ -15,6 +17,11 @@ def found_nothing(error: PerplexityError) -> bool:
     if isinstance(error, AllProvidersFailed):
         return {attempt.error_class for attempt in error.attempts} == {NothingFound.__name__}
     return isinstance(error, NothingFound)
+
+
+def with_reasons(sentence: str, error: PerplexityError) -> str:
+    """Return what is said when nothing was found, with what providers say about why, such as pages left out."""
+    return " ".join([sentence, *_reasons(error)])
 
 
 def nothing_found(text: str, filters: Filters | None = None) -> str:
@@ -41,6 +48,16 @@ def narrowing(filters: Filters) -> str:
     words = ", ".join(in_words(filters))
     words = words if len(words) <= _LONGEST_FILTERS else words[: _LONGEST_FILTERS - 1] + "…"
     return f" ({words})" if words else ""
+
+
+def _reasons(error: PerplexityError) -> Iterator[str]:
+    if isinstance(error, AllProvidersFailed):
+        said = [(attempt.provider, attempt.summary) for attempt in error.attempts]
+    else:
+        said = [(error.provider or "The service", error.summary)]
+    for provider, summary in said:
+        if summary not in (None, NothingFound.summary):
+            yield f"{provider} {summary}."
 
 
 def _advice(narrowed: str, other: str) -> str:

@@ -65,9 +65,7 @@ def passages_answer(results: SearchResults, question: str) -> Answer:
     if not chosen:
         cost_usd = charged(results.cost_usd, results.failed)
         nothing = NothingFound("the results hold no text", provider=results.provider, cost_usd=cost_usd)
-        if results.notes and not results.results:
-            nothing.summary = f"{nothing.summary}: {'; '.join(note.rstrip('.') for note in results.notes)}"
-        raise nothing
+        raise nothing if results.results else nothing.because(results.notes)
     return Answer(
         text="\n\n".join(f"{passage.text} [{passage.source}]" for passage in chosen),
         sources=results.results,

@@ -8,7 +8,7 @@ from perplexity.agent.web_agent import Toolbox
 from perplexity.costs import charged
 from perplexity.errors import PerplexityError
 from perplexity.filters import Filters
-from perplexity.nothing_found import found_nothing, nothing_found
+from perplexity.nothing_found import found_nothing, nothing_found, with_reasons
 from perplexity.providers.base import Provider
 from perplexity.quoting import told
 from perplexity.stand_in import agent_stand_in
@@ -90,7 +90,8 @@ def _safe(name: str, handler: Callable[..., Awaitable[str]], filters: Filters) -
         except PerplexityError as error:
             if found_nothing(error):
                 asked = arguments.get("query") or arguments.get("prompt") or ""
-                return Failure(f"[{name}: {nothing_found(asked, filters)}]", cost_usd=error.cost_usd)
+                nothing = with_reasons(nothing_found(asked, filters), error)
+                return Failure(f"[{name}: {nothing}]", cost_usd=error.cost_usd)
             return Failure(f"[{name} failed: {error.message}]", cost_usd=error.cost_usd)
 
     return safe

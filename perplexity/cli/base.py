@@ -12,7 +12,7 @@ from typing import TextIO
 
 from perplexity.cli.signals import Signals
 from perplexity.errors import PerplexityError
-from perplexity.nothing_found import found_nothing
+from perplexity.nothing_found import found_nothing, with_reasons
 
 WELL, FAILED, WRONG_USE, PIPE_CLOSED = 0, 1, 2, 141
 """The exit codes; the last is what a shell gives a program that SIGPIPE ended. `Signals.code` is for other signals."""
@@ -87,10 +87,10 @@ class Failure(Exception):
 
 @contextmanager
 def or_say(nothing: str) -> Iterator[None]:
-    """Raise Failure with this sentence for an error that only says that nothing was found."""
+    """Raise Failure with this sentence, and the reasons, for an error that only says that nothing was found."""
     try:
         yield
     except PerplexityError as error:
         if not found_nothing(error):
             raise
-        raise Failure(nothing) from None
+        raise Failure(with_reasons(nothing, error)) from None

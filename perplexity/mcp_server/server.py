@@ -18,7 +18,7 @@ from perplexity.mcp_server.answering import without_result
 from perplexity.mcp_server.offers import OFFERS, Offer
 from perplexity.mcp_server.progress import Progress
 from perplexity.mcp_server.settings import TIMEOUT
-from perplexity.nothing_found import found_nothing
+from perplexity.nothing_found import found_nothing, with_reasons
 from perplexity.quoting import harmless
 from perplexity.tools.arguments import completed, problems
 from perplexity.types import JSON
@@ -98,7 +98,7 @@ async def _called(offer: Offer, arguments: dict[str, JSON], chain: Fallback, con
         return _failed(_explained(error))
     except PerplexityError as error:
         if found_nothing(error):
-            return _failed(without_result(given))
+            return _failed(with_reasons(without_result(given), error))
         return _failed(f"{advise(error)} {_MORE_TIME}" if _is_late(error) else advise(error))
     return types.CallToolResult(content=[types.TextContent(text=text)], structured_content={offer.field: text})
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from perplexity.computing import computed
 from perplexity.costs import charged
+from perplexity.domains import about_domains
 from perplexity.errors import NothingFound
 from perplexity.filters import Filters
 from perplexity.lengths import shortened
@@ -26,7 +27,7 @@ _MOST_DAYS = 3
 """For so many days there may be that many stories each; a list is written only so long."""
 
 AS_FOUND = "No model wrote this: headlines and sentences are the pages’ own."
-NO_FORM = "The model kept to no form: headlines and sentences are the pages’ own."
+NO_FORM = "The model’s reply wasn’t a list, so these are the pages’ own headlines."
 """Said where the stories are the pages that were found, by who found them."""
 
 
@@ -87,7 +88,8 @@ async def news_summary(
     found = await computed(read, answer, span=span_of(filters, now=now.astimezone(UTC)))
     stories = (await computed(grouped, found.stories))[:most]
     if not stories:
-        raise NothingFound("no page tells a story of this kind", provider=answer.provider, cost_usd=cost_usd)
+        nothing = NothingFound("no page tells a story of this kind", provider=answer.provider, cost_usd=cost_usd)
+        raise nothing.because((*_left_out(found), *about_domains(answer.notes, filters.domains)))
     few = len(stories) if most is not None and len(stories) < LEAST else 0
     return NewsSummary(
         stories=stories,
@@ -123,14 +125,20 @@ def _remarks(answer: Answer, found: Read, *, few: int) -> Iterator[str]:
     if found.as_found:
         yield AS_FOUND if answer.kind is AnswerKind.PASSAGES else NO_FORM
     if few:
-        yield f"Only {_counted(few)} found."
+        yield f"Only {_counted(few)} {'was' if few == 1 else 'were'} found."
+    yield from _left_out(found)
+
+
+def _left_out(found: Read) -> Iterator[str]:
+    """Yield how many stories were left out, and why."""
     if found.unsourced:
-        yield f"{_counted(found.unsourced)} left out that no page tells."
+        yield f"{_counted(found.unsourced)} left out: no source for {'it' if found.unsourced == 1 else 'them'}."
     if found.unread:
         yield f"{_counted(found.unread)} left out: only the first {MOST_LISTED} are read."
     if found.outdated:
-        yield f"{_counted(found.outdated)} left out whose pages are of another time."
+        its = "its sources are" if found.outdated == 1 else "their sources are"
+        yield f"{_counted(found.outdated)} left out: {its} outside this period."
 
 
 def _counted(number: int) -> str:
-    return f"{number} {'story was' if number == 1 else 'stories were'}"
+    return f"{number} {'story' if number == 1 else 'stories'}"

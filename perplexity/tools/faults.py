@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perplexity.errors import AllProvidersFailed, PerplexityError, TimedOut
-from perplexity.nothing_found import found_nothing
+from perplexity.nothing_found import found_nothing, with_reasons
 from perplexity.stand_in import reasons_of
 from perplexity.tools.base import Failure
 
@@ -29,7 +29,7 @@ def explain_chain(
     `notes` are sentences that follow the reasons.
     """
     if found_nothing(error):
-        return Failure(f"[{' '.join([f'{name}: {nothing}', *notes])}]", cost_usd=error.cost_usd)
+        return Failure(f"[{' '.join([f'{name}: {with_reasons(nothing, error)}', *notes])}]", cost_usd=error.cost_usd)
     if isinstance(error, AllProvidersFailed):
         why = "; ".join(reasons_of(error.attempts)) or "no service is configured"
         told = " ".join([f"{name} failed: {why}{'.' if notes else ''}", *notes])

@@ -103,6 +103,18 @@ async def test_news__tells_no_story_from_elsewhere(world: World) -> None:
     assert "1 source outside a.example left out, with 1 reference to it." in text
 
 
+async def test_news__whose_pages_are_all_from_elsewhere_says_why_there_is_none(world: World) -> None:
+    world.perplexity.script("/v1/agent", replied(answered("1. Foreign | 2026-11-20 | It is so. [1]", "b.example")))
+
+    text = await posted(world, "/news world --domain a.example")
+
+    assert "No world news was found (past day, only a.example)." in text
+    assert (
+        "Perplexity gave no results: 1 source outside a.example left out, with 1 reference to it; no source is left."
+        in text
+    )
+
+
 async def test_markers_of_every_kind_are_read_and_a_link_has_one(world: World) -> None:
     text = "A [1-2]. B ［１］. C [２–９]. D [2024-2026]. E `a[1-2]`. F [Page 2](https://b.example/2).[2]"
     world.perplexity.script("/v1/agent", replied(answered(text, "a.example", "b.example")))

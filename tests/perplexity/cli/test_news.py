@@ -30,7 +30,7 @@ Technology news about open chips, as of NOW UTC.
 
 Only 2 stories were found.
 
-1 story was left out that no page tells.
+1 story left out: no source for it.
 
 Perplexity · 0.0 s · $0.0011
 """

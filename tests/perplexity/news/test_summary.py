@@ -109,7 +109,7 @@ async def test_a_story_of_no_page_is_left_out_and_counted(written: str) -> None:
     summary = await news(Newsroom(f"{lines(5)}\n{written}"))
 
     assert [story.headline for story in summary.stories] == list(HEADLINES[:5])
-    assert summary.notes == ("1 story was left out that no page tells.",)
+    assert summary.notes == ("1 story left out: no source for it.",)
 
 
 async def test_the_day_is_the_pages_own_else_the_models() -> None:
@@ -129,7 +129,7 @@ async def test_a_story_whose_pages_are_all_of_another_time_is_left_out_and_count
     assert [story.headline for story in summary.stories] == list(HEADLINES[1:6])
     assert (summary.stories[0].source, summary.stories[0].others) == (sources[6], (sources[1],))
     assert summary.stories[0].date == date(2026, 11, 20)
-    assert summary.notes == ("1 story was left out whose pages are of another time.",)
+    assert summary.notes == ("1 story left out: its sources are outside this period.",)
 
 
 async def test_a_story_that_several_lines_or_pages_tell_is_one() -> None:

@@ -35,7 +35,7 @@ async def test_the_stories_have_their_references_and_who_found_them() -> None:
         "<result>\n- A page: What it says. [1]\n</result>\n\n"
         "<references>\n- [1] A page (N/A) [https://example.com/1]\n</references>\n\n"
         "Found by Brave. As of 1970-01-01 00:00 UTC. "
-        "The model kept to no form: headlines and sentences are the pages’ own. Only 1 story was found."
+        "The model’s reply wasn’t a list, so these are the pages’ own headlines. Only 1 story was found."
     )
     (question,) = found.questions
     assert "It is 1970-01-01 00:00, UTC." in question.messages[0].content
