@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from perplexity.citations import format_result
 from perplexity.cli.base import Command, World, or_say
+from perplexity.cli.chain import checked_setup
 from perplexity.cli.data import as_json
 from perplexity.cli.forms import Form, add_forms, form_of
 from perplexity.cli.options import add_providers, read_providers
@@ -19,7 +20,7 @@ from perplexity.news.deepdive_report import whole
 from perplexity.news.deepdive_types import DeepDive, Finding, NoStore, Stage, Update
 from perplexity.nothing_found import nothing_found
 from perplexity.queries import parse_query
-from perplexity.tools.diving import opened_diver
+from perplexity.tools.diving import opened_diver, with_xai
 from perplexity.tools.news_deepdive import as_answer
 
 _DOES = {
@@ -63,7 +64,8 @@ async def _dive(topic: str, world: World, order: tuple[str, ...]) -> DeepDive:
         if active:
             progress.tell(_doing(active))
 
-    async with opened_diver(world.environ, order=order) as diver, progress.running(_doing(active)):
+    setup = with_xai(world.environ, checked_setup(world, order))
+    async with opened_diver(world.environ, setup=setup, order=order) as diver, progress.running(_doing(active)):
         # No one could resume the run after this process has ended.
         return await diver.dive(topic, store=NoStore(), on_stage=tell, resumable=False)
 

@@ -40,24 +40,32 @@ class Usable:
 
 def usable_setup(environ: Mapping[str, str]) -> Usable:
     """Return what is right in the environment, each malformed variable left out, named in a note and in the log."""
-    setup, notes = _setup(environ), []
+    usable = Usable(setup=_setup(environ))
     try:
-        setup = replace(setup, open_timeout=open_timeout_of(environ))
+        usable = replace(usable, setup=replace(usable.setup, open_timeout=open_timeout_of(environ)))
     except InvalidRequest as error:
-        notes.append(f"{error}; {OPEN_SECONDS:g} seconds were taken.")
+        usable = _noted(f"{error}; {OPEN_SECONDS:g} seconds were taken.", usable)
     for name, (keys, address) in VARIABLES.items():
-        if name not in setup.keys:
+        if name not in usable.setup.keys:
             continue
         try:
             if name == "perplexity":
-                setup = replace(setup, api=api_of(environ))
-            configured(setup, order=[name])
+                usable = replace(usable, setup=replace(usable.setup, api=api_of(environ)))
+            configured(usable.setup, order=[name])
         except InvalidRequest as error:
-            setup = replace(setup, keys={other: key for other, key in setup.keys.items() if other != name})
-            notes.append(f"{wrong_variable(error, environ, keys=keys, address=address)}; {name} was left out.")
-    for note in notes:
-        log.warning("environment.malformed", extra={"setting": note.partition(":")[0]})
-    return Usable(setup=setup, notes=tuple(notes))
+            usable = without(name, wrong_variable(error, environ, keys=keys, address=address), usable)
+    return usable
+
+
+def without(name: str, why: str, usable: Usable) -> Usable:
+    """Return the setup without the service of that name; `why` names the variable that is malformed."""
+    keys = {other: key for other, key in usable.setup.keys.items() if other != name}
+    return _noted(f"{why}; {name} was left out.", replace(usable, setup=replace(usable.setup, keys=keys)))
+
+
+def _noted(note: str, usable: Usable) -> Usable:
+    log.warning("environment.malformed", extra={"setting": note.partition(":")[0]})
+    return replace(usable, notes=(*usable.notes, note))
 
 
 def wrong_variable(error: InvalidRequest, environ: Mapping[str, str], *, keys: tuple[str, ...], address: str) -> str:

@@ -13,9 +13,8 @@ from perplexity.news.deepdive_report import figures, heading, sections
 from perplexity.news.deepdive_types import DeepDive, NoStore, Stage
 from perplexity.news.diver import Diver
 from perplexity.nothing_found import nothing_found
-from perplexity.tools.access import usable_setup
 from perplexity.tools.base import Tool
-from perplexity.tools.diving import opened_diver, reporting_diver
+from perplexity.tools.diving import opened_diver, reporting_diver, usable_diver_setup
 from perplexity.tools.faults import explain, explain_chain
 from perplexity.types import JSON, Answer
 
@@ -65,7 +64,7 @@ def as_answer(report: DeepDive) -> Answer:
 async def _dive(topic: str) -> str:
     """Ask the services whose keys the environment holds now, and close every connection at the end."""
     try:
-        usable = usable_setup(os.environ)
+        usable = usable_diver_setup(os.environ)
         async with opened_diver(os.environ, setup=usable.setup) as diver:
             return await _tool(diver, usable.notes).handler(topic)
     except PerplexityError as error:

@@ -102,3 +102,19 @@ async def test_ctrl_c_cancels_the_run_at_the_service(fake: FakePerplexity, setti
 
     assert (process.returncode, fake.cancelled) == (130, ["resp_1"])
     assert b"Cancelled" in said
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        ("XAI_API_KEY", "xai-ü", "XAI_API_KEY: it must be ASCII letters, digits and signs without spaces"),
+        ("XAI_BASE_URL", "x.example", "XAI_BASE_URL: its value is not allowed; it must be an https address"),
+        ("PERPLEXITY_API_KEY", "pplx-ü", "PERPLEXITY_API_KEY: it must be ASCII letters, digits and signs"),
+        ("OPEN_TIMEOUT", "soon", "OPEN_TIMEOUT: 'soon' is not allowed"),
+    ],
+)
+async def test_a_malformed_variable_is_named(settings: dict[str, str], variable: str, value: str, said: str) -> None:
+    ended = await run("deepdive", "heat", settings={**settings, variable: value})
+
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(f"python -m perplexity deepdive: {said}")

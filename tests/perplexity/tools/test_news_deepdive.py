@@ -68,3 +68,31 @@ async def test_a_key_that_openrouter_refuses_leaves_the_report_standing(
 
     assert "The public pulse is missing: Grok at OpenRouter does not accept the configured key." in told
     assert "## MY ANALYSIS" in told
+
+
+@pytest.mark.parametrize(
+    "malformed",
+    [
+        ("XAI_API_KEY", "xai-ü", "it must be ASCII letters, digits and signs without spaces"),
+        ("XAI_BASE_URL", "x.example", "its value is not allowed; it must be an https address"),
+    ],
+)
+async def test_a_malformed_variable_of_xai_is_named_and_openrouter_reads_the_posts(
+    router: FakeOpenRouter,
+    xai: FakeGrok,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    malformed: tuple[str, str, str],
+) -> None:
+    variable, value, wrong = malformed
+    for name, key in {"XAI_API_KEY": grok.KEY, "OPENROUTER_API_KEY": openrouter.KEY, variable: value}.items():
+        monkeypatch.setenv(name, key)
+    told = await TOOL(topic="heat pumps")
+
+    assert (len(xai.requests), len(router.requests)) == (0, 1)
+    assert COUNTED in told
+    note = told.split("\n\n")[-1]
+    assert note.startswith(f"{variable}: {wrong}")
+    assert note.endswith("; xai was left out.")
+    assert ("environment.malformed", variable) in [(r.message, vars(r).get("setting")) for r in caplog.records]
+    assert value not in told + caplog.text
