@@ -53,7 +53,12 @@ async def opened_agent(
     # Over a second and 1,000 modules, for those who have an agent.
     from perplexity.agent import AgentLimits, WebAgent, model_at, tools_over
 
-    model = model_at(settings.agent_base_url, name=settings.agent_model, api_key=settings.agent_key)
+    model = model_at(
+        settings.agent_base_url,
+        name=settings.agent_model,
+        api_key=settings.agent_key,
+        open_timeout=settings.open_timeout,
+    )
     limits = AgentLimits(retries=settings.retry_attempts - 1)
     async with WebAgent(model, tools_over(provider), limits=limits, on_attempt=on_attempt) as agent:
         yield agent

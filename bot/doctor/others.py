@@ -37,12 +37,17 @@ async def check(case: Case) -> Sequence[Finding]:
 
 
 async def _openrouter(case: Case) -> AsyncIterator[Finding]:
-    key = case.settings.openrouter_api_key
+    settings = case.settings
+    key = settings.openrouter_api_key
     if key is None:
         return
-    url = case.settings.openrouter_base_url
     try:
-        async with OpenRouter(key.get_secret_value(), base_url=url, retry=RetryPolicy(attempts=1)) as provider:
+        async with OpenRouter(
+            key.get_secret_value(),
+            base_url=settings.openrouter_base_url,
+            open_timeout=settings.open_timeout,
+            retry=RetryPolicy(attempts=1),
+        ) as provider:
             gone = await provider.check_models(seconds=5)
     except PerplexityError as error:
         status = f"status {error.status}" if error.status else type(error).__name__

@@ -19,11 +19,12 @@ _KEYS = (
 
 async def check(case: Case) -> Sequence[Finding]:
     """Ask xAI about the key. Without one there is nothing to say: a deep dive says it then."""
-    key = case.settings.xai_api_key
+    settings = case.settings
+    key = settings.xai_api_key
     if key is None:
         return []
     try:
-        await check_key(key.get_secret_value(), base_url=case.settings.xai_base_url)
+        await check_key(key.get_secret_value(), base_url=settings.xai_base_url, open_timeout=settings.open_timeout)
     except PerplexityError as error:
         return [_explained(error)]
     return [well(ABOUT, "xAI takes the key. Whether there is credit was not tried, since that costs.")]

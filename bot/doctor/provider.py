@@ -17,12 +17,17 @@ _KEYS = "Make a key at https://console.perplexity.ai and set PERPLEXITY_API_KEY.
 
 async def check(case: Case) -> Sequence[Finding]:
     """List the models that the key may use."""
-    key = case.settings.perplexity_api_key
+    settings = case.settings
+    key = settings.perplexity_api_key
     if key is None:
         return [warning(ABOUT, "No key is set: passages that DuckDuckGo finds answer, and no model.", fix=_KEYS)]
-    url = case.settings.perplexity_base_url
     try:
-        async with PerplexityClient(key.get_secret_value(), base_url=url, retry=RetryPolicy(attempts=1)) as client:
+        async with PerplexityClient(
+            key.get_secret_value(),
+            base_url=settings.perplexity_base_url,
+            open_timeout=settings.open_timeout,
+            retry=RetryPolicy(attempts=1),
+        ) as client:
             await client.models()
     except PerplexityError as error:
         return [_explained(error)]

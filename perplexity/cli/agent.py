@@ -21,6 +21,7 @@ from perplexity.cli.printable import on_one_line, printable
 from perplexity.cli.progress import Progress
 from perplexity.cli.words import read_text
 from perplexity.computing import computed
+from perplexity.environment import open_timeout_of
 from perplexity.errors import ConnectionFailed, InvalidRequest
 from perplexity.freshness import with_as_of
 from perplexity.nothing_found import nothing_found
@@ -111,7 +112,9 @@ async def _answered(question: Question, model: Model, order: tuple[str, ...], wo
 
     progress = Progress.of(world)
     try:
-        made = model_at(model.base_url, name=model.name, api_key=model.api_key)
+        made = model_at(
+            model.base_url, name=model.name, api_key=model.api_key, open_timeout=open_timeout_of(world.environ)
+        )
     except ConnectionFailed as error:
         raise UsageError(error.message) from None
     async with AsyncExitStack() as stack:

@@ -18,6 +18,7 @@ from perplexity.errors import ConnectionFailed, InvalidRequest, MissingKey
 from perplexity.tools import TOOLS, create_agentic_web_search_tool
 from perplexity.tools.access import setup_from
 from tests.fakes.perplexity import KEY, FakePerplexity
+from tests.fakes.silent import silent_server
 
 PATHS = {"agent": "/v1/agent", "sonar": "/chat/completions"}
 
@@ -97,13 +98,7 @@ def test_a_client_takes_seconds_above_0(seconds: Any) -> None:
 
 
 async def test_a_connection_that_does_not_open_is_given_up_after_the_set_time() -> None:
-    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # It never answers the client's TLS hello.
-        await reader.read()
-        writer.close()
-
-    async with await asyncio.start_server(silent, "127.0.0.1", 0) as server:
-        url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with silent_server() as url:
         environ = {"PERPLEXITY_API_KEY": KEY, "PERPLEXITY_BASE_URL": url, "OPEN_TIMEOUT": "0.05"}
         async with PerplexityClient.from_env(environ) as client, asyncio.timeout(4):
             with pytest.raises(ConnectionFailed) as caught:

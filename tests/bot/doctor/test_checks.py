@@ -9,13 +9,14 @@ from collections.abc import Awaitable, Callable, Sequence
 import pytest
 from psycopg import OperationalError
 
-from bot.doctor import leaving
+from bot.doctor import leaving, others, posts, provider
 from bot.doctor.database import explained
 from bot.doctor.examining import Case, Check, examine
 from bot.doctor.naming import name_findings
 from bot.doctor.report import Finding, Mark, exit_code, fault, render, skipped, warning, well
 from bot.settings import Settings
 from tests.bot.doctor.broken import CANARY
+from tests.fakes.silent import silent_server
 
 
 def case() -> Case:
@@ -44,6 +45,29 @@ async def test_a_check_that_hangs_or_breaks_hides_no_other() -> None:
         "This check failed by itself (ZeroDivisionError).",
         "Fine.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("check", "key", "address", "said"),
+    [
+        (posts.check, "xai_api_key", "xai_base_url", "xAI cannot be reached."),
+        (provider.check, "perplexity_api_key", "perplexity_base_url", "Perplexity cannot be reached."),
+        (
+            others.check,
+            "openrouter_api_key",
+            "openrouter_base_url",
+            "OpenRouter’s list of models cannot be read (ConnectionFailed).",
+        ),
+    ],
+)
+async def test_a_connection_that_does_not_open_is_given_up_after_the_set_time(
+    check: Callable[[Case], Awaitable[Sequence[Finding]]], key: str, address: str, said: str
+) -> None:
+    async with silent_server() as url, asyncio.timeout(4):
+        settings = Settings.model_validate({key: CANARY, address: url, "open_timeout": 0.05})
+        found = await check(Case(settings=settings, now=time.time))
+
+    assert [finding.text for finding in found] == [said]
 
 
 def test_what_hangs_in_a_thread_is_left_behind() -> None:

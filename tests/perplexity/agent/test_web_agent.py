@@ -35,6 +35,7 @@ from perplexity.filters import Filters
 from perplexity.tools.base import Failure, Tool
 from perplexity.types import Answer, AnswerKind, Attempt, Message, Question, Source
 from tests.fakes.model_server import KEY, MODEL, Calls, FakeModelServer, Hangs, Replies, Resets, Says, Turn, calls
+from tests.fakes.silent import silent_server
 
 LIMITS = AgentLimits(steps=4, calls=8, seconds=20, retries=0)
 QUICK = AgentLimits(steps=4, calls=8, seconds=0.5, retries=0)
@@ -555,6 +556,22 @@ async def test_the_cost_is_unknown_where_the_endpoint_does_not_tell_it() -> None
 async def test_openrouter_s_error_inside_a_200_is_that_error() -> None:
     with pytest.raises(RateLimitError):
         await openrouter(Replies(body={"error": {"message": "slow down", "code": 429}}))
+
+
+async def test_a_connection_to_the_model_that_does_not_open_is_given_up_after_the_set_time() -> None:
+    async with silent_server() as url, asyncio.timeout(4):
+        model = model_at(url, name=MODEL, api_key=KEY, open_timeout=0.05)
+        async with WebAgent(model, lambda _: [SEARCH], limits=LIMITS) as agent:
+            with pytest.raises(PerplexityError) as caught:
+                await agent.answer(asked())
+
+    assert isinstance(caught.value, (ConnectionFailed, TimedOut))
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("nan")])
+def test_the_time_for_opening_a_connection_is_above_0(seconds: float) -> None:
+    with pytest.raises(InvalidRequest, match="open_timeout"):
+        model_at("http://127.0.0.1:9/v1", name=MODEL, api_key=KEY, open_timeout=seconds)
 
 
 def test_openrouter_wants_a_key() -> None:
