@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from bot.doctor import database, installation, lately, naming, others, port, posts, provider, slack, socket
+from bot.doctor import agent, database, installation, lately, naming, others, port, posts, provider, slack, socket
 from bot.doctor.configuration import configuration_findings
 from bot.doctor.examining import Case, Check, examine
 from bot.doctor.report import Finding
@@ -61,6 +61,13 @@ CHECKS = (
         run=posts.check,
         seconds=6,
         late=_NETWORK,
+    ),
+    Check(
+        about=agent.ABOUT,
+        needs=frozenset({"agent_base_url", "agent_api_key", "openrouter_api_key"}),
+        run=agent.check,
+        seconds=1,
+        late="Please report this as a bug.",
     ),
     Check(
         about=lately.ABOUT,

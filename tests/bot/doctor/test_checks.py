@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 from psycopg import OperationalError
 
-from bot.doctor import leaving, others, posts, provider
+from bot.doctor import agent, leaving, others, posts, provider
 from bot.doctor.database import explained
 from bot.doctor.examining import Case, Check, examine
 from bot.doctor.naming import name_findings
@@ -68,6 +69,33 @@ async def test_a_connection_that_does_not_open_is_given_up_after_the_set_time(
         found = await check(Case(settings=settings, now=time.time))
 
     assert [finding.text for finding in found] == [said]
+
+
+@pytest.mark.parametrize(
+    ("given", "mark", "told"),
+    [
+        ({}, None, ""),
+        ({"agent_model": "openai/gpt-6-luna"}, Mark.WARNING, "AGENT_MODEL is set, but AGENT_API_KEY is not"),
+        ({"agent_model": "openai/gpt-6-luna", "openrouter_api_key": CANARY}, Mark.WELL, "openai/gpt-6-luna is set up"),
+        ({"agent_model": "mine", "agent_base_url": "http://127.0.0.1:9/v1"}, Mark.WELL, "mine is set up"),
+    ],
+)
+async def test_what_the_agent_lacks_is_told(given: dict[str, str], mark: Mark | None, told: str) -> None:
+    found = await agent.check(Case(settings=Settings.model_validate(given), now=time.time))
+
+    assert [finding.mark for finding in found] == ([] if mark is None else [mark])
+    assert all(told in finding.text and CANARY not in finding.text for finding in found)
+
+
+async def test_an_agent_whose_extra_is_missing_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pydantic_ai", None)
+    settings = Settings.model_validate({"agent_model": "openai/gpt-6-luna", "agent_api_key": CANARY})
+
+    (finding,) = await agent.check(Case(settings=settings, now=time.time))
+
+    assert finding.mark is Mark.FAULT
+    assert finding.text == "AGENT_MODEL is set, but the extra `agent` is not installed, so the app does not start."
+    assert finding.fix == "Install it (pip install 'web-answers-for-slack[agent]'), or unset AGENT_MODEL."
 
 
 def test_what_hangs_in_a_thread_is_left_behind() -> None:
