@@ -11,7 +11,7 @@ from typing import TypeVar
 from perplexity.errors import AllProvidersFailed, PerplexityError
 from perplexity.types import Answer, Attempt, Kind, SearchResults
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 OnAttempt = Callable[[Attempt], None]
 Reply = TypeVar("Reply", SearchResults, Answer)

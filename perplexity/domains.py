@@ -137,7 +137,7 @@ class KeptText:
     """
 
     def __init__(self, domains: Sequence[str], *, as_json: bool = False) -> None:
-        self.policy = DomainPolicy(domains)
+        self.policy: DomainPolicy = DomainPolicy(domains)
         self._as_json = as_json
         self._sources: tuple[Source, ...] = ()
         self._dropped: frozenset[Source] = frozenset()

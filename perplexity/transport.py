@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Literal
+from typing import Any, Literal, Protocol
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -21,7 +21,6 @@ from perplexity.proxies import ProxyFor, proxy_for
 from perplexity.types import JSON
 
 Method = Literal["GET", "POST"]
-Session = aiohttp.ClientSession
 
 MOST_BYTES = 32 * 1024 * 1024
 """The largest body that is read, decompressed; a long answer with its sources has well under one of these 32 MiB."""
@@ -35,6 +34,18 @@ OPEN_SECONDS = 5.0
 _LIBRARY_ERRORS = (aiohttp.ClientError, OSError)
 _POOL = 100
 _CHUNK = 64 * 1024
+
+
+class Session(Protocol):
+    """What sends requests: an `aiohttp.ClientSession`, as far as it is used here.
+
+    That class is not completely typed (aiohttp 3.14), and neither is a signature that names it.
+    """
+
+    @property
+    def request(self) -> Callable[..., Awaitable[Any]]:
+        """Take a method, an address and options; return what, awaited, is an `aiohttp.ClientResponse`."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +102,7 @@ class Transport:
         self.base_url: str = checked_base_url(base_url)
         self._open_timeout = checked_open_timeout(open_timeout)
         self._given = session
-        self._own: Session | None = None
+        self._own: aiohttp.ClientSession | None = None
         self._proxy = proxy
 
     async def request(self, method: Method, path: str, body: JSON = None) -> Reply:
@@ -145,12 +156,12 @@ class Transport:
         return self._own
 
 
-def new_session(base_url: str, *, proxy: ProxyFor = proxy_for) -> Session:
+def new_session(base_url: str, *, proxy: ProxyFor = proxy_for) -> aiohttp.ClientSession:
     """Return a pool of connections to one address, through its proxy; by default the one that the environment names.
 
     Its requests carry a User-Agent of our own.
     """
-    return Session(
+    return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=_POOL, ttl_dns_cache=300),
         cookie_jar=aiohttp.DummyCookieJar(),
         proxy=proxy(base_url),

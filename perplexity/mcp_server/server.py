@@ -23,7 +23,7 @@ from perplexity.quoting import harmless
 from perplexity.tools.arguments import completed, problems
 from perplexity.types import JSON
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 NAME = "web-answers"
 

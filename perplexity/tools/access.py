@@ -12,7 +12,7 @@ from perplexity.providers import configured
 from perplexity.providers.setup import Setup
 from perplexity.transport import OPEN_SECONDS
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 VARIABLES: Mapping[str, tuple[tuple[str, ...], str]] = {
     "perplexity": (KEYS, BASE_URL),

@@ -15,7 +15,7 @@ from perplexity.tools.base import Failure, Tool
 from perplexity.tools.reporting import reported
 from perplexity.types import JSON, Query, SearchResults
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 NAME = "web_search"
 DESCRIPTION = "Searches the web for information using a query string"

@@ -72,9 +72,11 @@ async def test_a_session_of_its_own_is_shared_and_closed(fake: FakePerplexity, t
         await transport.request("POST", "/search", {"query": "x"})
     first = transport._session()
     await transport.close()
+    second = transport._session()
 
-    assert first.closed
-    assert not transport._session().closed
+    assert isinstance(first, ClientSession)
+    assert isinstance(second, ClientSession)
+    assert (first.closed, second.closed) == (True, False)
 
 
 def endless() -> Fault:
