@@ -31,7 +31,7 @@ NO_ZONE = (
     "delete the digest and set it up again."
 )
 DIRECT = "I can post in a direct message only if it is the one with me."
-INVITE = "In a channel I must be a member: invite me with `/invite` if I am not one yet."
+INVITE = "In a channel, add me first with `/invite` if I’m not a member yet."
 
 
 def watch_message(reply: WatchReply, *, call: str, channel: str) -> OutgoingMessage:
@@ -94,10 +94,10 @@ def _refused(reply: Full | AlreadyRunning | NoSuchDigest | SomebodyElses) -> str
 
 def _added(digest: Digest) -> str:
     silence = digest.wish.silence
-    quiet = f" When nothing is new, it says so ({days_in_words(silence)})." if silence else ""
+    always = f" When nothing is new, I’ll say so ({days_in_words(silence)})." if silence else ""
     return (
-        f"*{named(digest)} is set up.*\nI post it here, {when(digest)}: {next_time(digest)}. "
-        f"It holds only what is new since the one before.{quiet}"
+        f"*{named(digest)} is set up.*\nI’ll post it here {when(digest)}, only when something is new: "
+        f"{next_time(digest)}.{always}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Looks at everything the app needs, and says what is wrong and how to mend it. A new check is a line in `CHECKS`."""
+"""Looks at everything the app needs, and says what is wrong and how to fix it. A new check is a line in `CHECKS`."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from bot.storage.attempts import troubles
 ABOUT = "Lately"
 
 _SAID = {
-    "AuthenticationError": ("refused the key", "Set a new key"),
-    "BillingError": ("was out of credit", "Buy credit"),
+    "AuthenticationError": ("it refused the key", "Set a new key"),
+    "BillingError": ("it was out of credit", "Buy credit"),
 }
 
 
@@ -34,9 +34,9 @@ async def check(case: Case) -> Sequence[Finding]:
 
 
 def _told(provider: str, error: str) -> Finding:
-    said, mend = _SAID.get(error, (f"failed ({error})", "Look after it"))
+    said, fix = _SAID.get(error, (error, "Look after it"))
     return warning(
         ABOUT,
-        f"When it was last asked, {provider} {said}, and others answered in its place, or nobody did.",
-        fix=f"{mend} for {provider}, unless you did so since.",
+        f"{provider}'s last request failed: {said}.",
+        fix=f"{fix} for {provider}, unless you did so since.",
     )

@@ -86,7 +86,7 @@ def _summary(findings: Sequence[Finding]) -> str:
     warnings = sum(finding.mark is Mark.WARNING for finding in findings)
     if faults:
         beside = f" and {_counted(warnings, 'warning')}" if warnings else ""
-        return f"{_counted(faults, 'fault')}{beside}. Mend what is marked, then run `python -m bot doctor` again."
+        return f"{_counted(faults, 'fault')}{beside}. Fix the items above, then run `python -m bot doctor` again."
     if warnings:
         return f"No fault, {_counted(warnings, 'warning')}: the app can run. `python -m bot run` starts it."
     return "All is well. `python -m bot run` starts the app."

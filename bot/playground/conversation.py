@@ -91,7 +91,8 @@ class Conversation:
         message = _message(channel.id, self._timeline.next_ts(), Author.YOU, shown)
         message = self._timeline.put(replace(message, thread_ts=thread_ts))
         if not channel.is_im and shown == text:
-            self._whisper(channel, f"Nobody was asked: mention {MENTION}, or type {_either(self._names)}.", thread_ts)
+            how = f"To ask something, mention {MENTION} or start with {_either(self._names)}."
+            self._whisper(channel, how, thread_ts)
             return
         reported = _MENTIONED.sub(f"<@{BOT_USER_ID}>", text)
         try:

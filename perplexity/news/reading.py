@@ -57,9 +57,9 @@ class Read:
 
 
 def read(answer: Answer, *, span: Span = ALWAYS) -> Read:
-    """Return the stories that a model listed; the pages themselves where no model wrote, or it kept to no form.
+    """Return the stories that a model listed; the pages themselves if no model wrote, or its reply was no list.
 
-    No form is also a list in which no story names its page. Where the model says that there is no news, there is none,
+    A list in which no story names its page is none. Where the model says that there is no news, there is none,
     unless it goes on with stories that do. Fronts tell no story by themselves, and pages that are all dated outside the
     `span` none that was asked for.
     """

@@ -22,7 +22,7 @@ PROVIDERS: Mapping[str, Callable[[Setup], Provider | None]] = {
 def configured(setup: Setup, *, order: Sequence[str] = ()) -> list[Provider]:
     """Return the providers that can be asked, first choice first: those named in `order`, all of them by default.
 
-    Raises InvalidRequest for a name that is none, or stands there twice.
+    Raises InvalidRequest for a name that is not a provider's or is given twice.
     """
     names = checked_order(order) or tuple(PROVIDERS)
     made = (PROVIDERS[name](setup) for name in names)

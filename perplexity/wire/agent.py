@@ -72,9 +72,9 @@ class Agent:
         return False
 
     def notes(self, question: Question) -> tuple[str, ...]:
-        """Return what became of a language filter."""
+        """Return a note on the language of the answer and of its sources, if the question names one."""
         languages = question.filters.languages
-        told = "Perplexity prefers the language {} for its answer, but searches pages in every language."
+        told = "Answered in the language {} if possible; sources may be in any language."
         return (told.format(languages[0]),) if languages else ()
 
     def read(self, body: Mapping[str, JSON]) -> Answer:

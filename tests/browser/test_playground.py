@@ -141,7 +141,7 @@ def test_shift_enter_starts_a_line_and_arrow_up_brings_back_the_last_one(page: P
 @pytest.mark.parametrize(
     ("line", "answer"),
     [
-        ("hello there", "Nobody was asked: mention @Web Answers, or type /search or /ask."),
+        ("hello there", "To ask something, mention @Web Answers or start with /search or /ask."),
         ("/poem", "/poem is not a valid command. Try /search or /ask."),
         ("/ask silent", "/ask failed with the error “dispatch_failed”"),
     ],

@@ -89,8 +89,7 @@ async def test_the_confirmation_is_private_and_names_the_schedule_the_zone_and_t
     (post,) = world.slack.posts
     assert post.payload["response_type"] == "ephemeral"
     assert "Digest 1 (World: europe) is set up." in post.words
-    assert "weekdays at 9:00 (Europe/Berlin): next on " in post.words
-    assert "at 9:00. It holds only what is new" in post.words
+    assert "weekdays at 9:00 (Europe/Berlin), only when something is new: next on " in post.words
     assert "`/pplx watch list`" in post.words
 
 

@@ -127,7 +127,7 @@ async def test_answer__everything_can_be_said_at_once(fake: FakePerplexity, clie
     assert (body["effort"], body["language_preference"]) == ("fast", "de")
     assert [item["content"] for item in body["input"]] == ["short", "why"]
     assert {"type", "json_schema"} == set(body["response_format"])
-    assert "prefers the language de" in answer.notes[0]
+    assert "in the language de if possible" in answer.notes[0]
 
 
 async def test_answer__options_of_none_change_nothing(fake: FakePerplexity, client: PerplexityClient) -> None:

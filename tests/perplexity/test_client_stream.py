@@ -50,7 +50,7 @@ async def test_events_come_in_order_and_done_is_the_last(fake: FakePerplexity, c
     assert isinstance(done, Done)
     assert done.answer.text == "".join(event.text for event in events if isinstance(event, TextDelta))
     assert (done.answer.effort, done.answer.seconds > 0) == ("fast", True)
-    assert "prefers the language de" in done.answer.notes[0]
+    assert "in the language de if possible" in done.answer.notes[0]
     assert fake.requests[0].json["stream"]
 
 

@@ -154,7 +154,7 @@ def test_a_mode_is_refused_with_the_reason(mode: Any) -> None:
 def test_a_language_filter_is_weaker_than_it_sounds_and_that_is_said() -> None:
     (note,) = WIRE.notes(question(filters=Filters(languages=("de", "en"))))
 
-    assert "prefers the language de" in note
+    assert "in the language de if possible" in note
     assert WIRE.notes(question()) == ()
 
 

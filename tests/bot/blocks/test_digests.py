@@ -185,11 +185,11 @@ RAN = replace(DIGEST, number=3, runs=12, cost_usd=0.06, channel_id="C2")
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        (Added(digest=DIGEST), f"is set up.*\\nI post it here, {PLAN}: {NEXT}. It holds only what is new since"),
+        (Added(digest=DIGEST), f"is set up.*\\nI’ll post it here {PLAN}, only when something is new: {NEXT}."),
         (Added(digest=DIGEST, zone_known=False), "I could not find out your time zone, so it goes by UTC. To change"),
         (
             Added(digest=replace(DIGEST, wish=wish(silence=(0, 4)))),
-            "since the one before. When nothing is new, it says so (Monday, Friday).",
+            ". When nothing is new, I’ll say so (Monday, Friday).",
         ),
         (Listed(digests=()), "You have no digests yet."),
         (Listed(digests=(DIGEST, RAN)), f"*2*  Technology: databases\\n{PLAN} · {NEXT} · posted here\\n*3*  "),

@@ -172,7 +172,7 @@ def test_a_terminal_is_shown_signs_and_a_long_line_is_folded() -> None:
     [
         ([well("A", "a")], 0, "All is well."),
         ([warning("A", "a", fix="f")], 0, "No fault, 1 warning: the app can run."),
-        ([fault("A", "a", fix="f")], 1, "1 fault. Mend what is marked"),
+        ([fault("A", "a", fix="f")], 1, "1 fault. Fix the items above"),
         ([fault("A", "a", fix="f")] * 2 + [warning("A", "a", fix="f")] * 2, 1, "2 faults and 2 warnings."),
     ],
 )

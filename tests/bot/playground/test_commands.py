@@ -96,7 +96,7 @@ async def test_an_answer_that_is_faster_than_the_ack_is_not_covered_by_it(site: 
             "hello <there>",
             [
                 ("you", "hello &lt;there&gt;", False),
-                ("slackbot", "Nobody was asked: mention `@Web Answers`, or type `/search` or `/ask`.", True),
+                ("slackbot", "To ask something, mention `@Web Answers` or start with `/search` or `/ask`.", True),
             ],
         ),
         ("/`x`", [("slackbot", "`/'x'` is not a valid command. Try `/search` or `/ask`.", True)]),
