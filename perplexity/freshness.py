@@ -49,7 +49,7 @@ _EDGE = r"(?<![\w:/.@#-])"
 _END = r"(?![\w@/]|[:.-]\w)"
 
 _TODAY = re.compile(
-    rf"{_EDGE}(?:today|tonight|this (?:morning|afternoon|evening)|right now|heute|heutig(?:e|en|er|es|em))"
+    rf"{_EDGE}(?:todays?|tonight|this (?:morning|afternoon|evening)|right now|heute|heutig(?:e|en|er|es|em))"
     rf"(?:['’]s)?{_END}"
 )
 _NOT_TODAY = re.compile(
@@ -68,6 +68,8 @@ _PAST = re.compile(
 _LATEST = re.compile(
     rf"{_EDGE}(?:latest|newest|most recent|up[ -]to[ -]date|currently|at the moment|as of now|"
     rf"neu(?:e)?ste[nrms]?|aktuell(?:e|en|er|es|em|ste|sten|ster|stes)?|aktuelles|derzeit(?:ig(?:e|en|er|es|em))?|"
+    rf"jetzig(?:e|en|er|es|em)|zur zeit(?! (?:von|vom|de[rsn]|eines|einer|seine[rs]?|ihre[rs]?)\b)|"
+    rf"jüngste[nrms]? (?:entwicklung(?:en)?|nachrichten|meldungen|ereignisse|zahlen|studien?)|"
     rf"momentan(?:e|en|er|es|em)?|zurzeit|gegenwärtig(?:e|en|er|es|em)?|in letzter zeit|tagesaktuell(?:e|en|er|es)?)"
     rf"{_END}"
 )
@@ -179,7 +181,10 @@ def _dated(year: int, month: int | None, day: int | None) -> Dated:
 def _readable(question: str) -> str:
     if len(question) > 2 * _LONGEST_QUESTION:
         question = f"{question[:_LONGEST_QUESTION]} {question[-_LONGEST_QUESTION:]}"
-    return " ".join(unicodedata.normalize("NFC", _QUOTED.sub(" ", question)).split()).casefold()
+    unquoted = _QUOTED.sub(" ", question)
+    # A question that is quoted as a whole is still the question.
+    said = unquoted if any(character.isalnum() for character in unquoted) else question
+    return " ".join(unicodedata.normalize("NFC", said).split()).casefold()
 
 
 def _periods(text: str) -> Iterator[int]:
