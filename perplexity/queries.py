@@ -28,9 +28,9 @@ def parse_query(text: str) -> str:
     return _checked("query", _BREAKS.sub(" ", text), LONGEST_QUERY)
 
 
-def parse_results(value: int | str) -> int:
-    """Return how many results are wanted, 1 to 20. Raises InvalidRequest."""
-    return _whole("n", value, MOST_RESULTS)
+def parse_results(value: int | str, *, name: str = "n") -> int:
+    """Return how many results are wanted, 1 to 20. Raises InvalidRequest, which calls the value by this name."""
+    return _whole(name, value, MOST_RESULTS)
 
 
 def checked_query(query: Query) -> Query:

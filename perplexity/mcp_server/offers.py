@@ -12,6 +12,7 @@ from perplexity.types import JSON
 _MESSAGES: Mapping[str, JSON] = {
     "type": "array",
     "description": "The conversation so far; its last message is usually the user's",
+    "minItems": 1,
     "items": {
         "type": "object",
         "properties": {

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from perplexity.errors import InvalidRequest, MalformedResponse
 from perplexity.filters import Filters, Recency
 from perplexity.types import Source
+from perplexity.wire.reading import text
 
 TIMELIMIT: Mapping[Recency | None, str | None] = {
     None: None,
@@ -83,8 +84,7 @@ def _about_dates(filters: Filters, period: Recency | None) -> str:
 
 
 def _text(entry: Mapping[str, Any], key: str) -> str:
-    value = entry.get(key)
-    return " ".join(value.split()) if isinstance(value, str) else ""
+    return " ".join(text(entry.get(key)).split())
 
 
 def _is_web_page(url: str) -> bool:

@@ -45,7 +45,7 @@ def create_duckduckgo_tool(
     to 20. `on_attempt` hears how each search ended; without it each is a line of the log. A search that
     fails, in whatever way, is a text that says so and a line of the log. Raises InvalidRequest for another number.
     """
-    searching, most = reported(provider, on_attempt), parse_results(max_results)
+    searching, most = reported(provider, on_attempt), parse_results(max_results, name="max_results")
 
     async def handler(query: str) -> str:
         try:

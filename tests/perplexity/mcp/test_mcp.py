@@ -264,7 +264,7 @@ async def test_a_missing_key_is_a_result_and_no_crash(transport: str) -> None:
         ("perplexity_search", {"query": "q", "country": "Mars"}, "two-letter country code"),
         ("perplexity_search", {"query": " "}, "query: '' is not allowed; it must hold some text"),
         ("perplexity_search", {"query": None}, "query must be a string, not null"),
-        ("perplexity_ask", {"messages": []}, "messages: '' is not allowed; the last message must be the user's"),
+        ("perplexity_ask", {"messages": []}, "Wrong arguments: messages: [] should be non-empty"),
         ("perplexity_ask", {"messages": [{"role": "robot", "content": "x"}]}, "system, user or assistant"),
         (
             "perplexity_ask",

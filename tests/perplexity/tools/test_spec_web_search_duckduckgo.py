@@ -134,9 +134,17 @@ async def test_the_number_of_results_is_set_where_the_tool_is_made(given: dict[s
     assert told.count("URL: ") == shown
 
 
+async def test_what_utf_8_cannot_hold_is_replaced() -> None:
+    page = [{"title": "a\ud800", "href": "https://a.example/", "body": "b\udfff\0"}]
+
+    told = await tool_of(lambda query, **_: page)(query="x")
+
+    assert told.encode() == b"Title: a?\nSnippet: b?\nURL: https://a.example/"
+
+
 @pytest.mark.parametrize("most", [0, 21, -1, True, 1.5, "x"])
 def test_another_number_of_results_is_refused(most: Any) -> None:
-    with pytest.raises(InvalidRequest):
+    with pytest.raises(InvalidRequest, match=r"^max_results: "):
         create_duckduckgo_tool(DuckDuckGo(), max_results=most)
 
 
