@@ -15,6 +15,7 @@ from perplexity.cli.chain import chain, unset
 from perplexity.cli.data import as_json
 from perplexity.cli.forms import Form, add_forms, form_of
 from perplexity.cli.lines import above, last_line, remarks
+from perplexity.cli.nearest import nearest
 from perplexity.cli.options import add_filters, add_providers, read_filters, read_providers
 from perplexity.cli.plain import answer_text
 from perplexity.cli.printable import on_one_line, printable
@@ -22,8 +23,9 @@ from perplexity.cli.progress import Progress
 from perplexity.cli.schema import hold, read_schema
 from perplexity.cli.words import read_text
 from perplexity.computing import computed
+from perplexity.errors import InvalidRequest
 from perplexity.freshness import wanted_days, with_as_of
-from perplexity.models import check_schema, resolve
+from perplexity.models import EFFORTS, check_schema, resolve
 from perplexity.nothing_found import nothing_found
 from perplexity.queries import checked_messages
 from perplexity.types import Answer, Attempt, Done, Event, Message, Question
@@ -44,6 +46,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", metavar="NAME", help="sonar, sonar-pro, …, an effort from fast to xhigh, vendor/model"
     )
+    parser.add_argument("--effort", metavar="|".join(EFFORTS), help="how long to think; --model takes these levels too")
     parser.add_argument("--schema", metavar="FILE", help="answer with JSON, and nothing else, of this JSON Schema")
     add_filters(parser)
     add_providers(parser)
@@ -73,8 +76,23 @@ def run(parsed: argparse.Namespace, world: World) -> None:
         world.stdout.write(_FORMS[form](answer, said, first))
 
 
+def _model(model: str | None, effort: str | None) -> str | None:
+    """Return the model or the effort that was typed. Raises InvalidRequest."""
+    if effort is None:
+        return model
+    level = effort.strip().lower()
+    if level not in EFFORTS:
+        near = nearest(level, EFFORTS)
+        hint = f"did you mean {near}? " if near else ""
+        raise InvalidRequest.of("effort", effort, f"{hint}it takes {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}")
+    if model is not None and model.strip().lower() != level:
+        raise InvalidRequest.of("effort", effort, "it cannot be combined with --model, which takes these levels too")
+    return level
+
+
 def _question(parsed: argparse.Namespace, world: World) -> Question:
-    target = resolve(parsed.model, reasoning=parsed.reasoning)
+    model = _model(parsed.model, parsed.effort)
+    target = resolve(model, reasoning=parsed.reasoning)
     schema = None if parsed.schema is None else read_schema(Path(parsed.schema))
     if schema is not None:
         check_schema(target)
@@ -85,7 +103,7 @@ def _question(parsed: argparse.Namespace, world: World) -> Question:
     return Question(
         messages=checked_messages([Message(role="user", content=text)]),
         reasoning=parsed.reasoning,
-        model=parsed.model,
+        model=model,
         filters=filters,
         schema=schema,
         # No one could resume the run after this process has ended.

@@ -20,6 +20,7 @@ _VALUES: Mapping[str, Sequence[str]] = {
     "recency": RECENCIES,
     "mode": MODES,
     "model": (*SONAR, *EFFORTS),
+    "effort": EFFORTS,
     "providers": tuple(PROVIDERS),
     "category": tuple(CATEGORIES),
     "tool": tuple(tool.name for tool in TOOLS),

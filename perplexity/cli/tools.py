@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 
 from perplexity.cli.base import Command, UsageError, World
 from perplexity.cli.printable import escaped, on_one_line
@@ -41,7 +42,9 @@ def run(parsed: argparse.Namespace, world: World) -> None:
 def _named(name: str) -> Tool:
     known = {tool.name: tool for tool in TOOLS}
     if name not in known:
-        raise UsageError(f"there is no tool {name!r}; there are {', '.join(known)}")
+        near = get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise UsageError(f"there is no tool {name!r}; {hint}there are {', '.join(known)}")
     return known[name]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from difflib import get_close_matches
 
 from perplexity.errors import InvalidRequest
 from perplexity.providers import brave, duckduckgo, openrouter, perplexity
@@ -45,5 +46,7 @@ def checked_order(names: Sequence[str]) -> tuple[str, ...]:
     checked = tuple(name.strip().lower() for name in names if name.strip())
     for name in checked:
         if name not in PROVIDERS or checked.count(name) > 1:
-            raise InvalidRequest.of("providers", name, f"it takes each of {', '.join(PROVIDERS)} at most once")
+            near = [] if name in PROVIDERS else get_close_matches(name, PROVIDERS, n=1)
+            hint = f"did you mean {near[0]}? " if near else ""
+            raise InvalidRequest.of("providers", name, f"{hint}it takes each of {', '.join(PROVIDERS)} at most once")
     return checked

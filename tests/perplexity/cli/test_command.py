@@ -181,6 +181,18 @@ async def test_json_is_one_object_with_everything(fake: FakePerplexity, settings
         (["ask", "--country", "Mars", "q"], "--country: 'Mars' is not allowed"),
         (["ask", "--before", "2026-13-01", "q"], "--before: '2026-13-01' is not allowed"),
         (["ask", "--model", "sonar-prp", "q"], "did you mean sonar-pro?"),
+        (
+            ["ask", "--effort", "hihg", "q"],
+            "--effort: 'hihg' is not allowed; did you mean high? it takes fast, low, medium",
+        ),
+        (
+            ["ask", "--effort", "sonar", "q"],
+            "--effort: 'sonar' is not allowed; it takes fast, low, medium, high or xhigh",
+        ),
+        (
+            ["ask", "--effort", "low", "--model", "high", "q"],
+            "--effort: 'low' is not allowed; it cannot be combined with",
+        ),
         (["ask", "-r", "--model", "sonar", "q"], "--reasoning and --model contradict each other"),
         (["ask", "--providers", "bing", "q"], "--providers: 'bing' is not allowed"),
         (["ask", "--schema", "/nowhere.json", "q"], "--schema: /nowhere.json cannot be read"),

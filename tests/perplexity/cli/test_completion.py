@@ -143,6 +143,9 @@ async def test_the_version_is_printed() -> None:
         (["ask", "--port", "1", "why"], "--port goes with mcp"),
         (["tools", "--format", "opnai"], "did you mean openai?"),
         (["mcp", "--transport", "htpp"], "did you mean http?"),
+        (["tools", "WebSerch"], "there is no tool 'WebSerch'; did you mean WebSearch? there are WebSearch, "),
+        (["search", "--effort", "high", "why"], "--effort goes with ask"),
+        (["search", "--providers", "brav", "why"], "--providers: 'brav' is not allowed; did you mean brave? it takes"),
     ],
 )
 async def test_what_was_probably_meant_is_named(arguments: list[str], told: str) -> None:
@@ -153,7 +156,8 @@ async def test_what_was_probably_meant_is_named(arguments: list[str], told: str)
 
 
 @pytest.mark.parametrize(
-    "arguments", [["weather"], ["ask", "--zzzzzz", "why"], ["x" * 100_000], ["ask", "--" + "x" * 9999]]
+    "arguments",
+    [["weather"], ["ask", "--zzzzzz", "why"], ["x" * 100_000], ["ask", "--" + "x" * 9999]],
 )
 async def test_nothing_is_guessed_for_what_is_like_nothing(arguments: list[str]) -> None:
     ended = await here(*arguments)

@@ -69,7 +69,7 @@ async def test_what_is_not_shown_writes_nothing() -> None:
     assert stream.getvalue() == ""
 
 
-@pytest.mark.parametrize("arguments", [["--model", "high"], ["-r"]])
+@pytest.mark.parametrize("arguments", [["--model", "high"], ["--effort", " High"], ["-r"]])
 async def test_a_terminal_s_stderr_is_shown_what_is_done(arguments: list[str], settings: dict[str, str]) -> None:
     async with terminal("ask", *arguments, "--json", "why", settings=settings, streams=["stderr"]) as screen:
         code, written = await screen.ended()
