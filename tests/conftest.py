@@ -19,6 +19,7 @@ from bot.storage.embedded import embedded_server
 from bot.storage.migrations import migrate
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Return how many processes `--numprocesses=auto` means: one more than there are cores, for some tests wait."""
     return (os.cpu_count() or 1) + 1
