@@ -18,7 +18,7 @@ from bot.playground.workspace import GENERAL
 from tests.browser.conftest import newcomer
 from tests.browser.page import Page
 from tests.fakes.playground_app import BOT_TOKEN, Site
-from tests.fakes.process import free_port
+from tests.fakes.ports import free_port
 
 pytestmark = pytest.mark.browser
 

@@ -16,7 +16,8 @@ from selenium.webdriver.remote.webdriver import WebDriver
 
 from tests.browser.page import Page
 from tests.fakes.perplexity import FakePerplexity
-from tests.fakes.process import Process, free_port
+from tests.fakes.ports import free_port
+from tests.fakes.process import Process
 
 pytestmark = pytest.mark.browser
 

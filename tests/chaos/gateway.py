@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.chaos.ports import lasting_port
+from tests.fakes.ports import free_port
 
 
 class Gateway:
@@ -21,7 +21,7 @@ class Gateway:
         self._listening: asyncio.Server | None = None
         self._open: set[asyncio.StreamWriter] = set()
         self._pumps: set[asyncio.Task[None]] = set()
-        self.port = lasting_port()
+        self.port = free_port()
 
     async def __aenter__(self) -> Self:
         await self.accept()

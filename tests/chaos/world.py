@@ -14,11 +14,11 @@ from tests.chaos.evidence import key_of
 from tests.chaos.gateway import Gateway
 from tests.chaos.judge import Blow
 from tests.chaos.load import Load, opened
-from tests.chaos.ports import lasting_port
 from tests.chaos.postgres import Postgres
 from tests.fakes.brave import FakeBrave
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import SIGNING_SECRET
+from tests.fakes.ports import free_port
 from tests.fakes.process import Process
 from tests.fakes.slack import BOT_TOKEN, FakeSlack
 
@@ -36,7 +36,7 @@ class Member:
     name: str
     arguments: tuple[str, ...]
     settings: dict[str, str]
-    port: int = field(default_factory=lasting_port)
+    port: int = field(default_factory=free_port)
     process: Process | None = None
     past: list[Process] = field(default_factory=list)
     blows: list[Blow] = field(default_factory=list)

@@ -17,7 +17,7 @@ from perplexity.tools.web_search import SECONDS
 from perplexity.types import Answer, Attempt
 from tests.docs.pages import ROOT, rows
 from tests.fakes.perplexity import KEY, FakePerplexity
-from tests.fakes.process import free_port
+from tests.fakes.ports import free_port
 
 PAGE = ROOT / "docs" / "tools.md"
 TOLD = {happened: text.strip("`") for happened, text in rows(PAGE, section="When something fails")}

@@ -15,7 +15,7 @@ from bot.app import compose
 from bot.settings import Settings
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import SIGNING_SECRET, Person
-from tests.fakes.process import free_port
+from tests.fakes.ports import free_port
 from tests.fakes.slack import BOT_TOKEN, FakeSlack
 
 KEY = "pplx-test-key"

@@ -16,7 +16,7 @@ from tests.bot.playground.visitor import Visitor
 from tests.fakes.newcomer import Pauses, started
 from tests.fakes.perplexity import KEY, FakePerplexity
 from tests.fakes.person import SIGNING_SECRET, Person
-from tests.fakes.process import free_port
+from tests.fakes.ports import free_port
 from tests.fakes.slack import BOT_TOKEN, FakeSlack
 
 LINES = ("/ask why is the sky blue", "/deepdive how Twitter became X", "/ask compare the planets in a table")

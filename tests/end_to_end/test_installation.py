@@ -18,7 +18,7 @@ from bot.settings import Settings
 from tests.end_to_end.conftest import World
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import BOT_USER, Person
-from tests.fakes.process import free_port
+from tests.fakes.ports import free_port
 from tests.fakes.slack import FakeSlack, Post
 
 UNINSTALLED = {"type": "app_uninstalled"}

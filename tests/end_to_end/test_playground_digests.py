@@ -16,7 +16,7 @@ from bot.settings import Settings
 from tests.bot.playground.visitor import Visitor
 from tests.fakes.newsroom import BUDGET, told
 from tests.fakes.perplexity import KEY, FakePerplexity
-from tests.fakes.process import free_port
+from tests.fakes.ports import free_port
 
 
 @pytest.fixture

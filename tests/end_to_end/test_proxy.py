@@ -24,7 +24,7 @@ from tests.end_to_end.test_playground_digests import shown
 from tests.end_to_end.test_socket_mode import Workspace, started
 from tests.fakes.model_server import MODEL, FakeModelServer, Says
 from tests.fakes.perplexity import FakePerplexity
-from tests.fakes.process import free_port
+from tests.fakes.ports import free_port
 from tests.fakes.proxy import VARIABLES, FakeProxy
 from tests.fakes.slack import APP_TOKEN, BOT_TOKEN, FakeSlack
 from tests.fakes.slack_socket import FakeSlackSocket

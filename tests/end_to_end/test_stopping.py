@@ -22,7 +22,8 @@ from bot.storage.embedded import embedded_server
 from tests.end_to_end.conftest import KEY
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import SIGNING_SECRET, Person
-from tests.fakes.process import KEPT, Process, free_port
+from tests.fakes.ports import free_port
+from tests.fakes.process import KEPT, Process
 from tests.fakes.slack import BOT_TOKEN, FakeSlack
 
 MOMENTS = (0.05, 0.6, 1.2, 2.0)
@@ -141,10 +142,7 @@ async def test_sigterm_at_any_moment_leaves_no_server_and_the_next_start_works(
 async def test_every_command_stops_cleanly(start: Starter, command: str, number: signal.Signals) -> None:
     slack = {} if command == "migrate" else {"SLACK_BOT_TOKEN": BOT_TOKEN, "SLACK_SIGNING_SECRET": SIGNING_SECRET}
     process = start(command, SLACK_API_URL="http://127.0.0.1:9/api/", **slack)
-    if command == "migrate":
-        await asyncio.sleep(1)
-    else:
-        await start.prints("Listening" if command == "run" else "Working")
+    await start.prints({"run": "Listening", "worker": "Working", "migrate": "Database"}[command])
     process.signal(number, group=True)
 
     assert await process.ended() == 0, start.printed()

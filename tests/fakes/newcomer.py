@@ -10,7 +10,7 @@ from typing import Any
 
 from bot.app import compose
 from bot.settings import Settings
-from tests.fakes.process import free_port
+from tests.fakes.ports import free_port
 
 
 @dataclass

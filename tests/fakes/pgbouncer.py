@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from tests.fakes.process import free_port
+from tests.fakes.ports import free_port
 
 PROGRAM = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
 

@@ -14,7 +14,7 @@ from perplexity.errors import ConnectionFailed, InvalidRequest, MalformedRespons
 from perplexity.proxies import check_proxies, proxy_for
 from perplexity.transport import MOST_BYTES, Transport, checked_base_url, checked_key
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, replied
-from tests.fakes.process import free_port
+from tests.fakes.ports import free_port
 from tests.fakes.proxy import VARIABLES, FakeProxy
 
 MIB = 1024 * 1024

@@ -16,7 +16,7 @@ from tests.fakes import grok
 from tests.fakes.grok import FakeGrok
 from tests.fakes.perplexity import KEY, FakePerplexity
 from tests.fakes.perplexity import Fault as PerplexityFault
-from tests.fakes.process import free_port
+from tests.fakes.ports import free_port
 from tests.fakes.service import replied
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
 

@@ -20,7 +20,7 @@ from bot.web.metrics import Metrics
 from bot.web.server import Server
 from tests.fakes.half_sent import BODY, HEAD, Peer, peers
 from tests.fakes.person import SIGNING_SECRET, signed
-from tests.fakes.process import free_port
+from tests.fakes.ports import free_port
 
 MOST_SECONDS = 0.25
 HEALTHZ = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"

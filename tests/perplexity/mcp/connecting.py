@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from mcp import Client, StdioServerParameters
 
 from tests.fakes.command import COMMAND, ROOT, environment, started
-from tests.fakes.process import free_port
+from tests.fakes.ports import free_port
 
 WAYS = [(transport, mode) for transport in ("stdio", "http") for mode in ("auto", "legacy")]
 """Each transport, in the protocol's present form and in the one with a handshake, which most clients speak."""

@@ -20,7 +20,7 @@ from perplexity.proxies import named_proxy
 from perplexity.transport import USER_AGENT
 from tests.fakes.command import run, started
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault
-from tests.fakes.process import free_port
+from tests.fakes.ports import free_port
 from tests.fakes.proxy import FakeProxy
 from tests.perplexity.mcp.connecting import connected
 

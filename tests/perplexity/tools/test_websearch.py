@@ -16,7 +16,7 @@ from perplexity.tools.websearch import SECONDS, TOOL, chain
 from perplexity.types import Answer, Question
 from tests.fakes.duckduckgo import FakeDuckDuckGo
 from tests.fakes.perplexity import KEY, FakePerplexity, replied
-from tests.fakes.process import free_port
+from tests.fakes.ports import free_port
 from tests.fakes.provider import FakeProvider
 from tests.perplexity.tools.conftest import HITS, PointAt
 

@@ -1,4 +1,4 @@
-"""Ports that stay free while the server that listens on them is down."""
+"""Ports that nothing else takes, also while the server that listens on them is down."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _start = FIRST + os.getpid() * 97 % (LAST - FIRST)
 _candidates = cycle([*range(_start, LAST), *range(FIRST, _start)])
 
 
-def lasting_port() -> int:
-    """Return a port that nobody listens on, and that this program has not named before."""
+def free_port() -> int:
+    """Return a port that is free and that this program has not returned before."""
     port: int = next(port for port in _candidates if _is_free(port))
     return port
 
