@@ -97,7 +97,9 @@ def _actions(message: dict[str, Any]) -> set[str]:
 
 
 def _last_changes(posts: Iterable[Post]) -> dict[tuple[str, str], float]:
-    return {(post.payload["channel"], post.payload["ts"]): post.at for post in posts if "channel" in post.payload}
+    """Return when each message of a conversation was last changed; what only the asker sees is no part of it."""
+    lasting = (post for post in posts if {"channel", "ts"} <= post.payload.keys())
+    return {(post.payload["channel"], post.payload["ts"]): post.at for post in lasting}
 
 
 def _person_of(channel: str) -> str | None:

@@ -52,6 +52,7 @@ def test_messages_belong_to_who_asked_by_url_by_thread_and_by_person() -> None:
         message = ANSWER | {"channel": channel, "ts": ts, "thread_ts": thread}
         slack.posts.append(Post(way="chat.postMessage", payload=message, at=float(ts)))
         slack.shown[channel, ts] = message
+    slack.posts.append(Post(way="chat.postEphemeral", payload={"channel": "C1", "user": "U1", "text": "only you"}))
 
     found = list(copies(slack, {"1.5": "zq00002"}))
 
