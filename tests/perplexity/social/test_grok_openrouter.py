@@ -190,7 +190,7 @@ async def test_each_failure_is_told_and_paid_once(
     fake.script(PATH, fault)
 
     with pytest.raises(kind) as raised:
-        await feel(fake, seconds=0.5)
+        await feel(fake, seconds=2)
 
     assert (raised.value.provider, len(fake.requests)) == ("Grok at OpenRouter", 1)
     assert KEY not in str(raised.value)
