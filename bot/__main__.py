@@ -1,4 +1,12 @@
-"""The app's command line: `python -m bot run | worker | migrate | doctor | manifest`, or `web-answers`."""
+"""The app's command line: `python -m bot run | worker | migrate | doctor | manifest`, or `web-answers`.
+
+The SDK (`perplexityai` on PyPI) and this project write into one folder when both are installed in one environment: the
+later `__init__.py` replaces the earlier one, and the SDK's folder `types` hides our `types.py`.
+
+Imports nothing heavy, so that the handlers are installed before anything starts that would have to be stopped.
+
+Both are here and not in `perplexity`, which another package may have replaced: that is checked before it is imported.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +14,139 @@ import argparse
 import asyncio
 import errno
 import os
+import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from bot.import_check import wrong_package
-from bot.stop_signals import Stopped, StopSignals
+from threading import Timer, current_thread, main_thread
+from types import FrameType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from bot.settings import Settings
+
+OURS = Path(__file__).parent.parent / "perplexity"
+"""The package that was installed with this one."""
+
+DISTRIBUTION = "web-answers-for-slack"
+_WRONG = (
+    "`import perplexity` finds {found}, because another package, such as Perplexity's SDK (perplexityai), has the same "
+    f"import name: install {DISTRIBUTION} in a virtual environment of its own."
+)
+
+
+def wrong_package() -> str | None:
+    """Return a sentence that says what is wrong and how to fix it, or None if `perplexity` is ours. Imports nothing."""
+    found = find_spec("perplexity")
+    if found is None or found.origin is None:
+        return _WRONG.format(found="no complete package")
+    if _is_ours(Path(found.origin)) and not _is_shared(Path(found.origin).parent):
+        return None
+    return _WRONG.format(found=f"a package that is not, or not only, {DISTRIBUTION}'s (in {Path(found.origin).parent})")
+
+
+def _is_ours(start: Path) -> bool:
+    """Return whether this `__init__.py`, compiled or not, is in the package next to this one and names this project."""
+    return start.parent.resolve() == OURS.resolve() and DISTRIBUTION.encode() in start.read_bytes()
+
+
+def _is_shared(folder: Path) -> bool:
+    """Return whether the SDK is installed into the same folder, or anything hides one of our modules."""
+    hidden = any(module.with_suffix("").is_dir() for module in folder.glob("*.py"))
+    return hidden or any(folder.parent.glob("perplexityai-*.dist-info"))
+
+
+T = TypeVar("T")
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+LONGEST_STOP_SECONDS = 25.0
+"""Hosts kill a process thirty seconds after they asked it to stop. Even a process that hangs exits before that."""
+
+STOPPED_AT_ONCE = 130
+STOPPED_LATE = 1
+
+
+class Stopped(Exception):
+    """The process was asked to stop before it did what it was started for."""
+
+
+class StopSignals:
+    """Handles stop signals. `seconds` is the longest time that a gentle stop may take."""
+
+    def __init__(self, *, seconds: float = LONGEST_STOP_SECONDS) -> None:
+        self._seconds = seconds
+        self._requested = False
+        self._wake: Callable[[], None] | None = None
+        self._at_once: list[Callable[[], None]] = []
+
+    @contextmanager
+    def handled(self) -> Iterator[None]:
+        """Handle the signals inside the block, then restore their handlers. Only the main thread takes signals."""
+        if current_thread() is not main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self._on_signal) for number in SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def requested(self) -> bool:
+        """Return whether a signal has come."""
+        return self._requested
+
+    def at_once(self, abandon: Callable[[], None]) -> None:
+        """Register a callback for a forced exit, which runs no other cleanup. It must not wait."""
+        self._at_once.append(abandon)
+
+    def event(self) -> asyncio.Event:
+        """Return an event of the running loop that is set once a signal has come."""
+        loop, event = asyncio.get_running_loop(), asyncio.Event()
+
+        def wake() -> None:
+            with suppress(RuntimeError):  # that loop has ended
+                loop.call_soon_threadsafe(event.set)
+
+        self._wake = wake
+        if self._requested:
+            event.set()
+        return event
+
+    async def unless_stopped(self, work: Coroutine[Any, Any, T]) -> T:
+        """Return what the work returns. Raises `Stopped` when a signal comes first; the work is cancelled then."""
+        working = asyncio.ensure_future(work)
+        stopping = asyncio.ensure_future(self.event().wait())
+        await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if working.done():
+            return working.result()
+        working.cancel()
+        await asyncio.wait({working})
+        raise Stopped
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self._requested:
+            self._end(STOPPED_AT_ONCE)
+        self._requested = True
+        # Not through `sys.stdout`: the signal may have interrupted a write to it.
+        with suppress(OSError):
+            os.write(1, b"\nStopping  (repeat the signal to stop at once; no question is lost)\n")
+        late = Timer(self._seconds, self._end, args=[STOPPED_LATE])
+        late.daemon = True
+        late.start()
+        if self._wake is not None:
+            self._wake()
+
+    def _end(self, code: int) -> None:
+        for abandon in self._at_once:
+            with suppress(Exception):
+                abandon()
+        os._exit(code)
+
 
 NEWER = (
     "Database  newer than this version of the app, which can still run with it. Commands that it does not know "
@@ -58,10 +187,10 @@ def _installed_outcome(parsed: argparse.Namespace, stop: StopSignals) -> int:
     from psycopg import OperationalError
     from psycopg.errors import LockNotAvailable
 
-    from bot.environment import SettingsError
     from bot.errors import SocketRefused
+    from bot.settings import SettingsError
+    from bot.storage.database import DatabaseNewer, MigrationRefused
     from bot.storage.embedded import NoEmbeddedServer
-    from bot.storage.migrations import DatabaseNewer, MigrationRefused
 
     try:
         return _doctor() if parsed.command == "doctor" else _commanded(parsed, stop)
@@ -85,7 +214,7 @@ def _installed_outcome(parsed: argparse.Namespace, stop: StopSignals) -> int:
 
 
 def _parser(program: str) -> argparse.ArgumentParser:
-    from perplexity import __version__
+    from perplexity.version import __version__
 
     parser = argparse.ArgumentParser(prog=program, description="Answers questions in Slack from the live web.")
     parser.set_defaults(program=program)
@@ -103,7 +232,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
 
 
 def _https(url: str) -> str:
-    from bot.addresses import is_safe
+    from bot.settings import is_safe
 
     if not (url.startswith("https://") and is_safe(url)):
         raise argparse.ArgumentTypeError("must be an https address, such as https://answers.example.com")
@@ -112,7 +241,7 @@ def _https(url: str) -> str:
 
 def _commanded(parsed: argparse.Namespace, stop: StopSignals) -> int:
     from bot import logs
-    from bot.environment import load
+    from bot.settings import load
 
     settings = load()
     logs.configure(settings.log_level, sys.stderr)
@@ -121,16 +250,16 @@ def _commanded(parsed: argparse.Namespace, stop: StopSignals) -> int:
 
 def _doctor() -> int:
     from bot import logs
-    from bot.doctor import diagnose, leaving, report
-    from bot.environment import read
+    from bot.doctor import checks, diagnose
+    from bot.settings import read
 
     logs.configure("ERROR", sys.stderr)
     settings, faults = read()
-    findings = leaving.run(diagnose(settings, faults, now=time.time))
+    findings = checks.run(diagnose(settings, faults, now=time.time))
     # https://no-color.org, which asks for the environment and for nothing else
     signs = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    sys.stdout.write(report.render(findings, signs=signs))
-    return report.exit_code(findings)
+    sys.stdout.write(checks.render(findings, signs=signs))
+    return checks.exit_code(findings)
 
 
 def _manifest(settings: Settings, parsed: argparse.Namespace) -> int:
@@ -144,9 +273,9 @@ def _manifest(settings: Settings, parsed: argparse.Namespace) -> int:
 
 
 def _run(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) -> int:
-    from bot.environment import SettingsError
     from bot.errors import CannotListen
-    from bot.storage.migrations import database_is_newer, migrate
+    from bot.settings import SettingsError
+    from bot.storage.database import database_is_newer, migrate
     from perplexity.errors import ConnectionFailed
 
     if parsed.command == "worker" and not settings.slack_configured:
@@ -252,3 +381,18 @@ def _fail(text: str, *, code: int) -> int:
 
 if __name__ == "__main__":
     sys.exit(main())
+
+
+def web_answers() -> int:
+    """Run the app's command line, as `python -m bot` does."""
+    return main(program="web-answers")
+
+
+def pplx() -> int:
+    """Run the command line of the library, as `python -m perplexity` does."""
+    if (fault := wrong_package()) is not None:
+        sys.stderr.write(f"pplx: {fault}\n")
+        return 1
+    from perplexity.__main__ import run
+
+    return run()

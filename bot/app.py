@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -10,46 +11,87 @@ from functools import partial
 
 from aiohttp import web
 from slack_bolt.async_app import AsyncApp
+from slack_bolt.authorization import AuthorizeResult
+from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.admins import Admins
-from bot.admission import Admission
-from bot.answering import Answering
-from bot.asking import opened_asked
-from bot.attempt_log import AttemptLog
-from bot.background import Background
-from bot.bolt import bolt_app
 from bot.commands import offered
-from bot.delivery.announcing import Announcing
-from bot.delivery.chat import Chat
-from bot.delivery.deliver import Delivery, all_ways
-from bot.delivery.response_url import ResponseUrls
-from bot.delivery.showing import Showing
-from bot.digests.room import DigestRoom
-from bot.filing import Filing
-from bot.installation import Installation, token_hash
-from bot.jobs import STALLED_AFTER_SECONDS, Jobs
-from bot.journal import ACK_SECONDS, Journal
-from bot.listeners.services import Services
-from bot.office import WorkspaceOffice
+from bot.delivery.delivery import Delivery, all_ways
+from bot.delivery.progress import Showing
+from bot.delivery.status_message import Announcing
+from bot.digests.service import DigestRoom
+from bot.listeners import actions, installation, messages, slash
+from bot.listeners.admission import Admission
+from bot.listeners.installation import Installation, token_hash
+from bot.listeners.intake import ACK_SECONDS, Journal, Services
 from bot.playground.examples import Pause, with_examples
+from bot.playground.server import Playground
 from bot.process import App
-from bot.profiles import Profiles
+from bot.services import WorkspaceOffice, opened_asked, slack_of
 from bot.settings import Settings
-from bot.socket_mode import SocketMode
-from bot.stopping import Stopping
-from bot.storage.attempts import Attempts
+from bot.slack.connection import Slack, SocketMode, client_of, opened_session
+from bot.slack.messages import Chat
+from bot.slack.response_url import ResponseUrls
+from bot.slack.users import Admins, Profiles
+from bot.storage.attempts import AttemptLog, Attempts
+from bot.storage.database import Patience
 from bot.storage.digests import Digests
-from bot.storage.patience import Patience
+from bot.storage.installation import Workspaces
 from bot.storage.questions import Questions, Share, connection_pool
 from bot.storage.stages import RUN_SECONDS, Stages, StagesOf
-from bot.storage.workspaces import Workspaces
-from bot.web import health
-from bot.web.guard import Guard
+from bot.web import server
 from bot.web.metrics import Metrics
 from bot.web.server import Server
-from bot.working import Working
-from bot.workspace import Slack, client_of, opened_session, slack_of
-from perplexity.types import Attempt
+from bot.web.signature import Guard
+from bot.worker.background import Background, Stopping
+from bot.worker.queue import STALLED_AFTER_SECONDS, Jobs
+from bot.worker.report_files import Filing
+from bot.worker.worker import Answering, Working
+from perplexity.attempts import Attempt
+
+SURFACES = (
+    installation.register,
+    slash.register,
+    messages.register,
+    actions.register_retry,
+    actions.register_stop,
+    actions.register_digest_buttons,
+    actions.register_report_files,
+)
+"""The listeners in order: the check of the installation first, then the surfaces on which people ask.
+
+A new surface is a function in `bot/listeners`, and a line here.
+"""
+
+
+def bolt_app(slack: Slack, client: AsyncWebClient, services: Services) -> AsyncApp:
+    """Build the Bolt app with every surface's listeners.
+
+    Bolt must not verify (the guard did), must not ask Slack who it is within a person's three seconds (hence
+    `authorize`), and must run a listener before it acknowledges (`process_before_response`).
+    """
+
+    async def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
+        return AuthorizeResult(enterprise_id=enterprise_id, team_id=team_id, bot_token=slack.bot_token)
+
+    app = AsyncApp(
+        client=client,
+        signing_secret=slack.signing_secret,
+        authorize=authorize,
+        process_before_response=True,
+        request_verification_enabled=False,
+        logger=_bolt_logger(),
+    )
+    for register in SURFACES:
+        register(app, services)
+    return app
+
+
+def _bolt_logger() -> logging.Logger:
+    """Return a logger for Bolt that stays silent below ERROR: its warnings quote requests."""
+    logger = logging.getLogger("slack_bolt")
+    logger.setLevel(logging.ERROR)
+    return logger
+
 
 WORK_CONNECTIONS = 4
 ACK_CONNECTIONS = 3
@@ -91,9 +133,9 @@ async def compose(settings: Settings, *, conninfo: str, http: bool, pause: Pause
             metrics.attempted(attempt)
             attempt_log.note(attempt)
 
-        slack = slack_of(settings)
+        slack, playground = slack_of(settings)
         commands = offered(agent=settings.agent_lacks is None)
-        if slack.playground is not None and settings.keyless:
+        if playground is not None and settings.keyless:
             commands = with_examples(commands, prefix=settings.command_prefix, pause=pause)
         session = await stack.enter_async_context(opened_session(slack))
         client = client_of(slack, session)
@@ -202,11 +244,12 @@ async def compose(settings: Settings, *, conninfo: str, http: bool, pause: Pause
                 slack,
                 app,
                 services,
+                playground=playground,
                 questions=Questions(apart, jobs.defer),
                 attempts=Attempts(apart),
             )
         yield App(
-            slack=slack,
+            playground=playground,
             providers=asked.providers,
             questions=questions,
             jobs=jobs,
@@ -219,15 +262,22 @@ async def compose(settings: Settings, *, conninfo: str, http: bool, pause: Pause
 
 
 def _server(
-    settings: Settings, slack: Slack, app: AsyncApp, services: Services, *, questions: Questions, attempts: Attempts
+    settings: Settings,
+    slack: Slack,
+    app: AsyncApp,
+    services: Services,
+    *,
+    playground: Playground | None,
+    questions: Questions,
+    attempts: Attempts,
 ) -> Server:
     async def workers_alive() -> int:
         return await questions.workers_alive(seconds=STALLED_AFTER_SECONDS)
 
-    routes = health.routes(workers_alive=workers_alive, troubles=attempts.troubles, metrics=services.metrics)
+    routes = server.routes(workers_alive=workers_alive, troubles=attempts.troubles, metrics=services.metrics)
     if slack.signing_secret is not None:
         guard = Guard(app, signing_secret=slack.signing_secret, metrics=services.metrics)
         routes.append(web.post("/slack/events", guard.handle))
-    if slack.playground is not None:
-        routes += slack.playground.routes()
+    if playground is not None:
+        routes += playground.routes()
     return Server(routes, host=settings.bind_host, port=settings.port)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from perplexity.errors import AllProvidersFailed, PerplexityError
 
 if TYPE_CHECKING:
-    from perplexity.types import Attempt
+    from perplexity.attempts import Attempt
 
 
 class UsageError(Exception):

@@ -7,7 +7,7 @@ import time
 import traceback
 from typing import IO, Any
 
-from perplexity.wire.writing import encode
+from perplexity.wire.json import encode
 
 FIELDS = frozenset({
     "question", "command", "surface", "state", "attempt", "returns", "part", "parts", "chars", "seconds", "cost_usd",

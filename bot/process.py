@@ -8,16 +8,16 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bot.attempt_log import AttemptLog
-from bot.digests.tick import Ticker
+from bot.digests.scheduler import Ticker
 from bot.errors import CannotListen
-from bot.installation import Installation
-from bot.jobs import Jobs
-from bot.model_check import check_models
-from bot.socket_mode import SocketMode
+from bot.listeners.installation import Installation
+from bot.playground.server import Playground
+from bot.services import check_models
+from bot.slack.connection import SocketMode
+from bot.storage.attempts import AttemptLog
 from bot.storage.questions import Questions
 from bot.web.server import Server
-from bot.workspace import Slack
+from bot.worker.queue import Jobs
 from perplexity.providers.base import Provider
 
 log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ CLOSE_SECONDS = 1.5
 class App:
     """Everything that runs in one process, put together but not started."""
 
-    slack: Slack
+    playground: Playground | None
     providers: Sequence[Provider]
     questions: Questions
     jobs: Jobs
@@ -94,14 +94,14 @@ class App:
         """Finish work and close. Each step has a limit, so that all together stay below the time that hosts allow."""
         # The playground is its own Slack: it must go on listening for the answers that are still on their way.
         closing = asyncio.create_task(_within(CLOSE_SECONDS, self.socket.close())) if self.socket is not None else None
-        if self.server is not None and self.slack.playground is None:
+        if self.server is not None and self.playground is None:
             await self.server.stop_accepting()
         if sweep is not None:
             await asyncio.gather(_ended(sweep), _within(DRAIN_SECONDS + HAND_BACK_SECONDS, _cancelled(*worker)))
         if closing is not None:
             await closing
-        if self.slack.playground is not None:
-            await self.slack.playground.close()
+        if self.playground is not None:
+            await self.playground.close()
         if self.server is not None:
             await _within(CLOSE_SECONDS, self.server.stop())
 

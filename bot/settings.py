@@ -1,21 +1,83 @@
-"""Every setting, with what it takes. `bot/environment.py` reads them."""
+"""Every setting, with what it takes. `bot/settings.py` reads them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Set
+from ipaddress import ip_address
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
-from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_validator, model_validator
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from bot.addresses import is_safe
-from bot.secret_shapes import checked_secret, one_word
-from perplexity.addresses import site
 from perplexity.errors import InvalidRequest
 from perplexity.providers import checked_order
 from perplexity.transport import OPEN_SECONDS
+from perplexity.urls import site
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host name or address can only mean this machine."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def is_safe(url: str) -> bool:
+    """Tell whether an address is https to anywhere, or http to this machine; and nothing but an address."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:  # a bracket that is not closed, a port that is none
+        return False
+    plain = parts.username is None and not parts.query and not parts.fragment and port != 0
+    return bool(host) and plain and (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host)))
+
+
+STARTS = {"SLACK_BOT_TOKEN": "xoxb-", "SLACK_APP_TOKEN": "xapp-", "PERPLEXITY_API_KEY": "pplx-"}
+"""How the values of a variable begin: https://docs.slack.dev/authentication/tokens"""
+
+FOUND = {
+    "SLACK_BOT_TOKEN": "the bot token starts with xoxb- and stands under OAuth & Permissions",
+    "SLACK_APP_TOKEN": "the app-level token starts with xapp- and stands under Basic Information, App-Level Tokens",
+    "SLACK_SIGNING_SECRET": "the signing secret stands under Basic Information, App Credentials",
+    "PERPLEXITY_API_KEY": "a key starts with pplx-",
+}
+"""Where the right value is, on the app's pages at https://api.slack.com/apps."""
+
+_MUST = frozenset({"SLACK_BOT_TOKEN", "SLACK_APP_TOKEN"})
+"""The variables whose values always begin so; other services that speak like Perplexity have other keys."""
+
+_USER_TOKEN = "xoxp-"  # noqa: S105 - how one begins
+
+
+def one_word(value: str) -> str:
+    """Return the value without the spaces around a copied one. Raises ValueError, which never holds it."""
+    value = value.strip()
+    if not all("!" <= sign <= "~" for sign in value):
+        raise ValueError("must be one word of ASCII letters, digits and signs, without spaces")
+    return value
+
+
+def checked_secret(variable: str, value: str) -> str:
+    """Return the value without the spaces around a copied one. Raises ValueError, which never holds it."""
+    value = one_word(value)
+    if belongs := next((name for name, start in STARTS.items() if value.startswith(start)), None):
+        if belongs != variable:
+            raise ValueError(f"this looks like the value of {belongs}; {FOUND[variable]}")
+    elif value.startswith(_USER_TOKEN):
+        raise ValueError(f"this looks like a user token, which the app does not use; {FOUND[variable]}")
+    elif variable in _MUST:
+        raise ValueError(f"must start with {STARTS[variable]}; {FOUND[variable]}")
+    return value
+
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 
@@ -244,3 +306,70 @@ class Settings(BaseSettings):
         """The address to listen on: every interface where Slack sends requests, otherwise loopback; or HOST."""
         everywhere = self.slack_configured and self.slack_signing_secret is not None
         return self.host or ("0.0.0.0" if everywhere else "127.0.0.1")  # noqa: S104 - a dyno's router needs it
+
+
+_WORDS = (("Input should be", "must be"), ("a valid integer", "a whole number"), ("a valid number", "a number"))
+"""What the library says, and how it is said here."""
+
+
+class SettingsError(Exception):
+    """The environment cannot be used; the message names every variable that is wrong and what it takes."""
+
+
+def load() -> Settings:
+    """Read the environment; raises `SettingsError` that lists every fault at once, and never shows a secret."""
+    settings, faults = read()
+    if faults:
+        raise SettingsError("\n".join(faults.values()))
+    return settings
+
+
+def read() -> tuple[Settings, Mapping[str, str]]:
+    """Read what can be used of the environment; a wrong value gives way to its default.
+
+    The faults are sentences by the names of their fields, such as `port`; a whole file's is under its name, `.env`.
+    """
+    try:
+        settings, wrong = Settings(), {}
+    except ValidationError as error:
+        wrong = {_field(fault): _explain(fault) for fault in error.errors()}
+        settings = Settings(**{name: Settings.model_fields[name].get_default() for name in wrong})
+    except (OSError, UnicodeDecodeError) as error:
+        why = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
+        return Settings.model_construct(), {".env": f".env cannot be read: {why}"}
+    return settings, wrong | dict(_missing(settings, wrong.keys()))
+
+
+def _missing(settings: Settings, wrong: Set[str]) -> Iterator[tuple[str, str]]:
+    """Say what a workspace lacks, unless it is there and wrong."""
+    slack = {
+        name
+        for name in ("slack_bot_token", "slack_signing_secret", "slack_app_token")
+        if name in wrong or getattr(settings, name) is not None
+    }
+    none = "or none of them to try the app on the local page"
+    if slack and "slack_bot_token" not in slack:
+        there = " and ".join(sorted(name.upper() for name in slack))
+        yield "slack_bot_token", f"SLACK_BOT_TOKEN is missing; set it beside {there} to serve Slack, {none}"
+    if slack == {"slack_bot_token"}:
+        yield (
+            "slack_signing_secret",
+            (
+                "SLACK_SIGNING_SECRET is missing; set both SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET to serve Slack (in "
+                f"development SLACK_APP_TOKEN does instead), {none}"
+            ),
+        )
+
+
+def _field(fault: ErrorDetails) -> str:
+    return str(fault["loc"][0]).lower()
+
+
+def _explain(fault: ErrorDetails) -> str:
+    field = Settings.model_fields[_field(fault)]
+    secret = "SecretStr" in str(field.annotation) or "@" in str(fault["input"])
+    shown = "" if secret else f" cannot be {fault['input']!r}"
+    allowed = str(fault["msg"]).removeprefix("Value error, ").partition(", unable to parse")[0]
+    for theirs, ours in _WORDS:
+        allowed = allowed.replace(theirs, ours)
+    return f"{_field(fault).upper()}{shown}: {allowed}"

@@ -1,22 +1,19 @@
-"""Web search and sourced answers for any program; knows nothing of Slack.
+"""Web search and sourced answers for any program, the library of web-answers-for-slack; knows nothing of Slack.
 
 The names below are imported when they are first used (https://peps.python.org/pep-0562/): importing the package alone
-imports nothing else, not even `typing`. The tools for agents are in `perplexity.tools`, the agent is in
+imports only its version, not even `typing`. The tools for agents are in `perplexity.tools`, the agent is in
 `perplexity.agent`.
 """
 
-__version__ = "0.1.0"
-
-DISTRIBUTION = "web-answers-for-slack"
-"""What pip calls this project; `bot.import_check` knows the package by it."""
+from perplexity.version import __version__
 
 TYPE_CHECKING = False
 """Always true for type checkers, which know the name."""
 
 if TYPE_CHECKING:
-    from perplexity.breaker import BreakerPolicy
-    from perplexity.client import PerplexityClient
-    from perplexity.deadlines import Deadlines
+    from perplexity.attempts import Attempt, Kind
+    from perplexity.circuit_breaker import BreakerPolicy
+    from perplexity.client import Options, PerplexityClient, Prompt
     from perplexity.errors import (
         AllProvidersFailed,
         APIError,
@@ -39,8 +36,7 @@ if TYPE_CHECKING:
     )
     from perplexity.fallback import Fallback
     from perplexity.filters import Filters, Mode, Recency
-    from perplexity.models import Effort, Limits
-    from perplexity.prompts import Options, Prompt
+    from perplexity.models import Deadlines, Effort, Limits
     from perplexity.providers.base import Provider
     from perplexity.providers.brave import Brave
     from perplexity.providers.duckduckgo import DuckDuckGo
@@ -51,11 +47,9 @@ if TYPE_CHECKING:
         API,
         Answer,
         AnswerKind,
-        Attempt,
         Context,
         Done,
         Event,
-        Kind,
         Message,
         Passage,
         Query,
@@ -128,9 +122,8 @@ __all__ = [
 ]
 
 _NAMES = {
-    "perplexity.breaker": "BreakerPolicy",
-    "perplexity.client": "PerplexityClient",
-    "perplexity.deadlines": "Deadlines",
+    "perplexity.attempts": "Attempt Kind",
+    "perplexity.circuit_breaker": "BreakerPolicy",
     "perplexity.errors": (
         "AllProvidersFailed APIError AuthenticationError BillingError ConnectionFailed EndpointRetired "
         "InvalidRequest MalformedResponse MissingExtra MissingKey NothingFound PerplexityError RateLimitError "
@@ -138,8 +131,8 @@ _NAMES = {
     ),
     "perplexity.fallback": "Fallback",
     "perplexity.filters": "Filters Mode Recency",
-    "perplexity.models": "Effort Limits",
-    "perplexity.prompts": "Options Prompt",
+    "perplexity.models": "Deadlines Effort Limits",
+    "perplexity.client": "Options PerplexityClient Prompt",
     "perplexity.providers.base": "Provider",
     "perplexity.providers.brave": "Brave",
     "perplexity.providers.duckduckgo": "DuckDuckGo",
@@ -147,7 +140,7 @@ _NAMES = {
     "perplexity.providers.perplexity": "PerplexityProvider",
     "perplexity.retry": "RetryPolicy",
     "perplexity.types": (
-        "API Answer AnswerKind Attempt Context Done Event Kind Message Passage Query Question RunStarted "
+        "API Answer AnswerKind Context Done Event Message Passage Query Question RunStarted "
         "SearchQueries SearchResults Source Sources TextDelta Usage"
     ),
 }

@@ -1,79 +1,52 @@
-"""Reports of what each provider did: for a hook that is handed in, or as a line of the log."""
+"""Adds up what all services charged for one question. Pure.
+
+Some services say what they charge and others do not, so a sum is one of those that are known.
+"""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from math import fsum
+from typing import Literal
 
-from perplexity.errors import AllProvidersFailed, PerplexityError
-from perplexity.types import Answer, Attempt, Kind, SearchResults
-
-log: logging.Logger = logging.getLogger(__name__)
-
-OnAttempt = Callable[[Attempt], None]
-Reply = TypeVar("Reply", SearchResults, Answer)
+Kind = Literal["search", "answer"]
+"""What can be asked for: ranked pages, or an answer."""
 
 
-def log_attempt(attempt: Attempt) -> None:
-    """Write one line about the attempt: the hook of whoever hands in none."""
-    error, cost = attempt.error_class or "none", "unknown" if attempt.cost_usd is None else f"{attempt.cost_usd:g}"
-    log.info(
-        "provider.attempted provider=%s kind=%s seconds=%.3f error=%s cost_usd=%s",
-        *(attempt.provider, attempt.kind, attempt.seconds, error, cost),
-        extra={
-            "provider": attempt.provider,
-            "kind": attempt.kind,
-            "seconds": attempt.seconds,
-            "error": attempt.error_class,
-            "cost_usd": attempt.cost_usd,
-        },
-    )
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """What one provider did: `error_class` and `summary` are None when it answered.
 
-
-@dataclass(kw_only=True)
-class Taken:
-    """What is known of a reply: who gave it, who failed before, and its price; nothing until `took` is called."""
+    `kind` is what was asked for; `cost_usd` what it cost, None where the provider does not say. One that was
+    left alone, since it had failed again and again, has the error class `Resting` and took no time. A provider that is
+    `search_only` has no model that could write an answer.
+    """
 
     provider: str
-    failed: tuple[Attempt, ...] = ()
+    seconds: float
+    kind: Kind = "answer"
+    error_class: str | None = None
+    summary: str | None = None
     cost_usd: float | None = None
-
-    def took(self, reply: Reply) -> Reply:
-        """Take the reply down, and return it."""
-        self.provider, self.failed = reply.provider, reply.failed
-        self.cost_usd = reply.usage.cost_usd if isinstance(reply, Answer) else reply.cost_usd
-        return reply
+    search_only: bool = False
 
 
-@contextmanager
-def attempted(provider: str, kind: Kind, *, on_attempt: OnAttempt, clock: Callable[[], float]) -> Iterator[Taken]:
-    """Report how the block ended: each attempt before, if there were any, and the last one.
+_DECIMALS = 12
+"""Of a sum: services count in ten, and what a float adds behind them is on no invoice."""
 
-    A block that is cancelled reports nothing.
-    """
-    started, taken = clock(), Taken(provider=provider)
-    try:
-        yield taken
-    except AllProvidersFailed as error:
-        for attempt in error.attempts:
-            on_attempt(attempt)
-        raise
-    except Exception as error:
-        ours = error if isinstance(error, PerplexityError) else None
-        on_attempt(
-            Attempt(
-                provider=provider,
-                kind=kind,
-                seconds=clock() - started,
-                error_class=type(error).__name__,
-                summary=(ours or PerplexityError).summary,
-                cost_usd=taken.cost_usd if ours is None or ours.cost_usd is None else ours.cost_usd,
-            )
-        )
-        raise
-    last = Attempt(provider=taken.provider, kind=kind, seconds=clock() - started, cost_usd=taken.cost_usd)
-    for attempt in (*taken.failed, last):
-        on_attempt(attempt)
+
+def total(costs: Iterable[float | None]) -> float | None:
+    """Return the sum of those that are known, None if none is."""
+    known = [cost for cost in costs if cost is not None]
+    return (known[0] if len(known) == 1 else round(fsum(known), _DECIMALS)) if known else None
+
+
+def charged(own: float | None, failed: Iterable[Attempt]) -> float | None:
+    """Return the sum of all charges for a reply: its provider's `own`, and those of attempts that `failed` before."""
+    return total([own, *(attempt.cost_usd for attempt in failed)])
+
+
+def unpriced(failed: Iterable[Attempt]) -> tuple[Attempt, ...]:
+    """Return the attempts without their prices, to stand beside a sum that holds them already."""
+    return tuple(replace(attempt, cost_usd=None) for attempt in failed)

@@ -3,36 +3,181 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import random as randomness
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Any, Self, Unpack, get_args
+from typing import Any, Self, TypedDict, Unpack, get_args
 
-from perplexity.answers import Answers
-from perplexity.calls import Calls
+from perplexity.api import Calls
+from perplexity.completions import Answers, Way
 from perplexity.domains import keep_results
-from perplexity.environment import DEFAULT_BASE_URL, Access
-from perplexity.errors import InvalidRequest, PerplexityError
+from perplexity.errors import EndpointRetired, InvalidRequest, MissingKey, PerplexityError
 from perplexity.filters import Filters, validate
 from perplexity.models import Effort, Limits, Target, check_schema, resolve
-from perplexity.prompts import Options, Prompt, question_of
-from perplexity.proxies import ProxyFor, proxy_for
-from perplexity.queries import checked_messages, checked_query
 from perplexity.retry import Deadline, Retries, RetryPolicy, worth_retrying_unpaid
 from perplexity.runs import Runs
-from perplexity.succession import Succession
-from perplexity.transport import OPEN_SECONDS, Session, Transport
-from perplexity.types import API, Answer, Done, Event, Query, Question, SearchResults
-from perplexity.ways import Way
+from perplexity.transport import OPEN_SECONDS, ProxyFor, Session, Transport, checked_open_timeout, proxy_for
+from perplexity.types import API, JSON, Answer, Done, Event, Message, Query, Question, SearchResults
+from perplexity.validation import checked_messages, checked_query
 from perplexity.wire import search
 from perplexity.wire.agent import Agent
 from perplexity.wire.base import Wire
-from perplexity.wire.reading import mappings, texts
+from perplexity.wire.json import mappings, texts
 from perplexity.wire.sonar import Sonar
+
+log = logging.getLogger(__name__)
+
+
+KEYS = ("PERPLEXITY_API_KEY", "PPLX_API_KEY")
+BASE_URL = "PERPLEXITY_BASE_URL"
+API_VARIABLE = "PERPLEXITY_API"
+OPEN_TIMEOUT = "OPEN_TIMEOUT"
+
+DEFAULT_BASE_URL = "https://api.perplexity.ai"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """A key, the address of the service that takes it, which of its APIs answers, and the seconds for connecting."""
+
+    api_key: str = field(repr=False)
+    base_url: str
+    api: API
+    open_timeout: float
+
+    @classmethod
+    def found(
+        cls,
+        environ: Mapping[str, str],
+        *,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        api: API | None = None,
+        open_timeout: float | None = None,
+    ) -> Access:
+        """Return what was handed in, and for what was not what the environment holds, or the default.
+
+        Raises MissingKey without a key, InvalidRequest for a variable whose value is not allowed.
+        """
+        key = first(environ, *KEYS) if api_key is None else api_key.strip()
+        if not key:
+            raise MissingKey(f"api_key: there is none; set {KEYS[0]} (or {KEYS[1]}), or hand one in", field="api_key")
+        return cls(
+            api_key=key,
+            base_url=base_url or first(environ, BASE_URL) or DEFAULT_BASE_URL,
+            api=api or api_of(environ),
+            open_timeout=open_timeout_of(environ) if open_timeout is None else open_timeout,
+        )
+
+
+def api_of(environ: Mapping[str, str]) -> API:
+    """Return the API that PERPLEXITY_API names, `agent` if it is not set. Raises InvalidRequest."""
+    named = first(environ, API_VARIABLE) or "agent"
+    for api in get_args(API):
+        if api == named:
+            return api  # type: ignore[no-any-return]
+    raise InvalidRequest.of(API_VARIABLE, named, "it takes agent or sonar")
+
+
+def open_timeout_of(environ: Mapping[str, str]) -> float:
+    """Return the seconds that OPEN_TIMEOUT names, the default if it is not set. Raises InvalidRequest."""
+    named = first(environ, OPEN_TIMEOUT)
+    if not named:
+        return OPEN_SECONDS
+    try:
+        return checked_open_timeout(float(named))
+    except (ValueError, InvalidRequest):
+        raise InvalidRequest.of(OPEN_TIMEOUT, named, "it takes a number of seconds above 0, at most 3600") from None
+
+
+def first(environ: Mapping[str, str], *names: str) -> str:
+    """Return the value of the first variable that is set; one that is empty or blank counts as unset."""
+    return next((value for name in names if (value := environ.get(name, "").strip())), "")
+
+
+Prompt = str | Sequence[Message] | Question
+"""What is asked: a text, a conversation that ends with the user's turn, or a whole question."""
+
+
+class Options(TypedDict, total=False):
+    """What may be said beside the prompt; each is a field of `Question` and described there."""
+
+    reasoning: bool
+    model: str | None
+    filters: Filters | None
+    schema: Mapping[str, JSON] | None
+    tools: tuple[Mapping[str, JSON], ...]
+    seconds: float | None
+    run_id: str | None
+    on_run: Callable[[str], Awaitable[None]] | None
+
+
+def question_of(prompt: Prompt, options: Options) -> Question:
+    """Return the whole question. Options take the place of its own; None changes nothing."""
+    if isinstance(prompt, Question):
+        question = prompt
+    else:
+        messages = (Message(role="user", content=prompt),) if isinstance(prompt, str) else tuple(prompt)
+        question = Question(messages=messages)
+    said: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    return replace(question, **said)
+
+
+class Succession:
+    """Ways to an answer, each the successor of the one before it. The last one is where runs can be resumed."""
+
+    def __init__(self, ways: Sequence[Way]) -> None:
+        self._ways = list(ways)
+
+    async def answer(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
+        """Return the answer, of the successor where a way turns out to be closed. Raises any PerplexityError."""
+        while True:
+            way = self._current(question)
+            try:
+                return await way.answer(question, target, deadline=deadline)
+            except EndpointRetired as error:
+                self._leave(way, error)
+
+    async def stream(self, question: Question, target: Target, *, deadline: Deadline) -> AsyncGenerator[Event, None]:
+        """Yield the events, of the successor where a way turns out to be closed before it gave any."""
+        handed_on = False
+        while True:
+            way = self._current(question)
+            try:
+                async with aclosing(way.stream(question, target, deadline=deadline)) as events:
+                    async for event in events:
+                        handed_on = True
+                        yield event
+                return
+            except EndpointRetired as error:
+                if handed_on:
+                    raise
+                self._leave(way, error)
+
+    async def finish(self) -> None:
+        """Wait for what abandoned questions left to do."""
+        for way in self._ways:
+            await way.answers.finish()
+
+    def _current(self, question: Question) -> Way:
+        return self._ways[-1 if question.run_id is not None else 0]
+
+    def _leave(self, way: Way, error: EndpointRetired) -> None:
+        """Go on to the successor, for good. Raises the error where there is none.
+
+        Of many questions that hear of it at once the first one says so in the log; the others find it done.
+        """
+        if way is self._ways[-1]:
+            raise error
+        if way is self._ways[0]:
+            del self._ways[0]
+            log.warning("answers.endpoint_retired", extra={"path": way.path})
+
 
 _CANCEL_SECONDS = 10.0
 _MODELS_SECONDS = 10.0

@@ -27,11 +27,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Self
 
-from perplexity import DISTRIBUTION
-from perplexity.costs import charged
+from perplexity.attempts import charged
+from perplexity.version import DISTRIBUTION
 
 if TYPE_CHECKING:
-    from perplexity.types import Attempt
+    from perplexity.attempts import Attempt
 
 
 class PerplexityError(Exception):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from perplexity.latex import unicode_text
-from perplexity.prose import DISPLAYED, OPENER, Kind, Region, blocks, looks_like_maths, regions
+from perplexity.markdown import DISPLAYED, OPENER, Kind, Region, blocks, looks_like_maths, regions
 
 _JOINER = "\u2060"
 _LINE_END = re.compile(r"\r\n?|\n")

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 
 from perplexity.citations import cite
-from perplexity.dates import MONTHS, day_in_words
 from perplexity.filters import Recency
+from perplexity.formatting import MONTHS, day_in_words
 from perplexity.types import Answer, AnswerKind, Question, Source
 
 DAYS: dict[Recency, int] = {"hour": 1, "day": 1, "week": 7, "month": 31, "year": 366}

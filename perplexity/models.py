@@ -102,3 +102,22 @@ def check_schema(target: Target) -> None:
 def _allowed(name: str) -> str:
     near = get_close_matches(name.removeprefix("perplexity-"), [*SONAR, *EFFORTS], n=1, cutoff=0.65)
     return f"did you mean {near[0]}? {ALLOWED}" if near else ALLOWED
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deadlines(Limits):
+    """Seconds for the whole chain, by what is asked; a provider keeps `reserve` free for each one behind it.
+
+    `least` is what a provider is given all the same while there is time.
+    """
+
+    search: float = 20.0
+    answer: float = 45.0
+    reasoning: float = 90.0
+    deep: float = 660.0
+    reserve: float = 8.0
+    least: float = 2.0
+
+    def share(self, left: float, *, behind: int) -> float:
+        """Return the seconds that a provider with `behind` others behind it may use of those that are left."""
+        return max(left - self.reserve * behind, min(left, self.least))

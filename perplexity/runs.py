@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from perplexity.calls import Calls
+from perplexity.api import Calls
 from perplexity.errors import APIError, MalformedResponse, PerplexityError, RunFailed, TimedOut
 from perplexity.retry import Deadline, surely_not_begun, worth_retrying
 from perplexity.types import JSON
-from perplexity.wire.reading import text
+from perplexity.wire.json import text
 
 _LONGEST_PAUSE_SECONDS = 5.0
 _LAST_POLL_SECONDS = 2.0

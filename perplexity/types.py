@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
+from perplexity.attempts import Attempt
 from perplexity.filters import Filters
-
-Kind = Literal["search", "answer"]
-"""What can be asked for: ranked pages, or an answer."""
 
 Context = Literal["low", "medium", "high"]
 
@@ -116,24 +114,6 @@ class Usage:
     reasoning_tokens: int | None = None
     searches: int | None = None
     cost_usd: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Attempt:
-    """What one provider did: `error_class` and `summary` are None when it answered.
-
-    `kind` is what was asked for; `cost_usd` what it cost, None where the provider does not say. One that was
-    left alone, since it had failed again and again, has the error class `Resting` and took no time. A provider that is
-    `search_only` has no model that could write an answer.
-    """
-
-    provider: str
-    seconds: float
-    kind: Kind = "answer"
-    error_class: str | None = None
-    summary: str | None = None
-    cost_usd: float | None = None
-    search_only: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

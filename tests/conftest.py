@@ -15,8 +15,8 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from bot.storage.database import migrate
 from bot.storage.embedded import embedded_server
-from bot.storage.migrations import migrate
 
 
 @pytest.hookimpl(optionalhook=True)

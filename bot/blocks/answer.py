@@ -2,23 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from bot.blocks import assembling
-from bot.blocks.base import Audience, Block, OutgoingMessage
-from bot.blocks.elements import context, markdown, notes, notices, section
+from bot.blocks import messages
+from bot.blocks.elements import LONGEST_TEXT, context, markdown, notes, notices, section
 from bot.blocks.escaping import clean, escape, one_line, shorten
-from bot.blocks.grey_line import grey_line, quote
-from bot.blocks.marks import hold
-from bot.blocks.paging import pages
-from bot.blocks.passages import notice, passage_blocks
+from bot.blocks.footer import grey_line, quote
+from bot.blocks.markdown.placeholders import hold
+from bot.blocks.markdown.render import pages
 from bot.blocks.sources import address_of, source_blocks
+from bot.model.message import Audience, Block, OutgoingMessage
+from perplexity.attempts import charged
 from perplexity.citations import cite
-from perplexity.costs import charged
-from perplexity.footer import counted
-from perplexity.lengths import shortened
-from perplexity.stand_in import stand_in
-from perplexity.types import Answer, AnswerKind
+from perplexity.formatting import counted
+from perplexity.notes import NO_MODEL, stand_in
+from perplexity.types import Answer, AnswerKind, Passage, Source
+from perplexity.validation import shortened
+
+_WHAT = "so these are the passages that fit best, word for word."
+
+
+def passage_blocks(answer: Answer) -> tuple[list[Block], list[Block]]:
+    """Return quotes, and the sources. Sources are numbered by first use."""
+    used = _used(answer.passages, answer.sources)
+    numbers = {source.number: place for place, source in enumerate(used, 1)}
+    quotes = [
+        _quote(text, numbers.get(passage.source), used)
+        for passage in answer.passages
+        for text in _texts(clean(passage.text))
+    ]
+    others = [source for source in answer.sources if source.number not in numbers]
+    return quotes, source_blocks(used, others)
+
+
+def notice(answer: Answer) -> str:
+    """Return why there are only passages: no answer model is configured, or those that are did not answer."""
+    return stand_in(answer) or f"{NO_MODEL.removesuffix('.')}, {_WHAT}"
+
+
+def _used(passages: Sequence[Passage], sources: Sequence[Source]) -> list[Source]:
+    by_number = {source.number: source for source in reversed(sources)}
+    first_use = dict.fromkeys(passage.source for passage in passages)
+    return [by_number[number] for number in first_use if number in by_number]
+
+
+def _texts(text: str) -> Iterator[str]:
+    yield from (text[start : start + LONGEST_TEXT] for start in range(0, len(text), LONGEST_TEXT))
+
+
+def _quote(text: str, number: int | None, used: Sequence[Source]) -> Block:
+    elements: list[Block] = [{"type": "text", "text": f"{text} "}]
+    if number is not None:
+        label, address = f"[{number}]", address_of(used[number - 1])
+        reference = {"type": "link", "url": address} if address else {"type": "text"}
+        elements.append(reference | {"text": label})
+    return {"type": "rich_text", "elements": [{"type": "rich_text_quote", "elements": elements}]}
+
 
 EMPTY = "The answer came back empty."
 UNSOURCED = "This answer has no sources, so nothing in it can be checked here."
@@ -40,7 +79,7 @@ def answer_messages(answer: Answer, *, audience: Audience, asked: str = "") -> t
     above = notices([notice(answer) if passages else stand_in(answer), answer.as_of])
     blocks = [*above, *body, *tail, *remarks, _grey(answer, orphans, audience, asked)]
     summary = counted(len(answer.sources), "source")
-    return assembling.messages(blocks, summary=summary, quote=quote(asked, audience))
+    return messages.messages(blocks, summary=summary, quote=quote(asked, audience))
 
 
 def _written(answer: Answer) -> tuple[list[Block], list[Block], int]:

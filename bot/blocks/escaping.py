@@ -6,6 +6,9 @@ The rules are Slack's: https://docs.slack.dev/messaging/formatting-message-text#
 from __future__ import annotations
 
 import re
+from typing import Any
+
+from bot.model.message import Block, OutgoingMessage
 
 JOINER = "\u2060"
 """WORD JOINER: takes no room, cannot be seen, and keeps two characters from being read as one sign."""
@@ -57,3 +60,66 @@ def shorten(text: str, limit: int) -> str:
 def code(text: str) -> str:
     """Return text as inline code of mrkdwn, which knows no way to write a backtick inside."""
     return f"`{escape(one_line(text)).replace('`', 'ˋ')}`"
+
+
+# Our own moments; the form without a link, so that nobody else's can be more than a date.
+_DATE = re.compile(r"(<!date\^\d{1,12}\^[^<>|^]*\|[^<>|]*>)")
+_LIVE = frozenset({"mrkdwn", "markdown"})
+"""Types whose text Slack reads for mentions; plain_text and rich_text are shown as they are."""
+
+
+def seal(message: OutgoingMessage) -> OutgoingMessage:
+    """Return the message with every mention broken and no character that JSON or Slack refuses. Idempotent."""
+    return OutgoingMessage(
+        text=_unmentioning(message.text) or "…",
+        blocks=tuple(_sealed_block(block) for block in message.blocks),
+        private=message.private,
+    )
+
+
+def _unmentioning(text: str) -> str:
+    pieces = _DATE.split(clean(text))
+    return "".join(piece if place % 2 else break_mentions(piece) for place, piece in enumerate(pieces))
+
+
+def _sealed_block(block: Block) -> Block:
+    return {name: _sealed(value, live=block.get("type") in _LIVE) for name, value in block.items()}
+
+
+def _sealed(value: Any, *, live: bool) -> Any:
+    match value:
+        case str():
+            return _unmentioning(value) if live else clean(value)
+        case dict():
+            return _sealed_block(value)
+        case list() | tuple():
+            return [_sealed(item, live=live) for item in value]
+    return value
+
+
+# https://docs.slack.dev/messaging/formatting-message-text#retrieving-messages
+_LINK = re.compile(r"<((?:https?|mailto|tel|ftp):[^<>|\s]+)(?:\|([^<>\n]*))?>")
+_MENTION = re.compile(
+    r"<(?:([@#])([A-Z][A-Z0-9]+)|!(here|channel|everyone|(?:subteam|date)\^[^<>|]*))(?:\|([^<>\n]*))?>"
+)
+_NO_BREAK = str.maketrans(dict.fromkeys("\u00a0\u2007\u202f", " "))
+
+
+def plain(text: str) -> str:
+    """Return the text as it was typed: links, mentions and entities unwrapped once, no-break spaces made plain."""
+    text = _LINK.sub(lambda m: _linked(m[1], m[2] or ""), text)
+    text = _MENTION.sub(lambda m: _mentioned(m[1] or "@", m[2] or m[3], m[4] or ""), text)
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&").translate(_NO_BREAK)
+
+
+def _linked(address: str, label: str) -> str:
+    """Return what a wrapped link stood for: clients make links of `a.com` and of `a@b.com` too."""
+    if not label or label == address:
+        return address
+    return label if address.rstrip("/").endswith(label.rstrip("/")) else f"{label} ({address})"
+
+
+def _mentioned(kind: str, id: str, label: str) -> str:
+    if id.startswith("date^") or label.startswith(("@", "#")):
+        return label
+    return f"{kind}{label or id}"

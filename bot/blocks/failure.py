@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from bot.blocks.base import OutgoingMessage
 from bot.blocks.elements import button, context, section
 from bot.blocks.escaping import code, escape, shorten
-from bot.blocks.grey_line import duration
-from perplexity.types import Attempt
+from bot.blocks.footer import duration
+from bot.model.message import OutgoingMessage
+from perplexity.attempts import Attempt
 
 WayOn = Literal["retry", "past_week"]
 """The action of the button below a failure."""

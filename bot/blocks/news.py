@@ -5,19 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from bot.blocks import assembling
-from bot.blocks.base import Audience, Block, OutgoingMessage
+from bot.blocks import messages
 from bot.blocks.elements import LONGEST_TEXT, context, link, notes, notices, section
 from bot.blocks.escaping import escape, one_line, shorten
-from bot.blocks.grey_line import grey_line, quote
-from bot.blocks.results import said
-from bot.blocks.sources import address_of, day, titled
-from perplexity.addresses import site
+from bot.blocks.footer import grey_line, quote
+from bot.blocks.sources import address_of, day, said, titled
+from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.filters import Filters
 from perplexity.news.stories import Story
-from perplexity.news.summary import NewsSummary
-from perplexity.news.telling import news_stand_in
+from perplexity.news.summary import NewsSummary, news_stand_in
 from perplexity.types import Source
+from perplexity.urls import site
 
 _SENTENCE = 350
 _TOPIC = 200
@@ -41,7 +39,7 @@ def news_messages(
         asked=asked,
     )
     blocks = [*notices([news_stand_in(summary)]), _header(summary, filters), *entries, *remarks, grey]
-    return assembling.messages(blocks, summary="", quote=quote(asked, audience))
+    return messages.messages(blocks, summary="", quote=quote(asked, audience))
 
 
 def story_block(number: int, story: Story) -> Block:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bot.blocks.base import Audience, Block, OutgoingMessage
-from bot.blocks.charts import bar_chart
-from bot.blocks.elements import context, markdown, section
+from bot.blocks.elements import bar_chart, context, markdown, section
 from bot.blocks.escaping import escape
-from bot.blocks.grey_line import dollars, duration
-from bot.figures import ProviderFigures
+from bot.blocks.footer import dollars, duration
+from bot.model.message import Audience, Block, OutgoingMessage
+from bot.model.provider_stats import ProviderFigures
 
 TROUBLES = {
     "AuthenticationError": "does not accept the configured key",

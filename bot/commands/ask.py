@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from bot.blocks.answer import answer_messages
-from bot.blocks.base import Audience, OutgoingMessage
 from bot.commands.base import Command, Option, Work
 from bot.commands.filters import (
     AFTER,
@@ -19,15 +18,15 @@ from bot.commands.filters import (
     read_filters,
     usage_errors,
 )
-from bot.commands.hints import nearest, quoted
-from bot.commands.options import Arguments, Grammar, parse_options
+from bot.commands.parsing import Arguments, Grammar, nearest, parse_options, quoted
 from bot.errors import UsageError
-from perplexity.computing import computed
+from bot.model.message import Audience, OutgoingMessage
 from perplexity.freshness import with_as_of
 from perplexity.models import EFFORTS, resolve
-from perplexity.nothing_found import nothing_found
-from perplexity.queries import LONGEST_PROMPT, checked_messages
+from perplexity.notes import nothing_found
+from perplexity.threads import computed
 from perplexity.types import Answer, Message, Question
+from perplexity.validation import LONGEST_PROMPT, checked_messages
 
 REASONING = Option(name="--reasoning", short="-r", help="Think longer before answering")
 MODEL = Option(

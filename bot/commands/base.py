@@ -2,21 +2,91 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 
-from bot.agent import NOBODY, Agent
-from bot.blocks.base import Audience, OutgoingMessage
-from bot.commands.progress import SILENT, Progress
-from bot.digests.base import Watching
-from bot.errors import UsageError
-from bot.figures import ProviderFigures
-from perplexity.news.deepdive_types import NoStore, StageStore
-from perplexity.news.diver import Diver
+from bot.errors import AgentNotSetUp, UsageError
+from bot.model.digest import Watching
+from bot.model.message import Audience, OutgoingMessage
+from bot.model.provider_stats import ProviderFigures
+from perplexity.deepdive.pipeline import Diver
+from perplexity.deepdive.types import NoStore, StageStore
 from perplexity.providers.base import Provider
+from perplexity.types import Answer, Question
+
+log = logging.getLogger(__name__)
+
+
+class Agent(Protocol):
+    """A model that searches step by step before it answers."""
+
+    async def answer(self, question: Question) -> Answer:
+        """Return one sourced answer. Raises a PerplexityError, and nothing else, when it fails."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nobody:
+    """In place of an agent that is not set up; `missing` is the setting's name."""
+
+    missing: str = "AGENT_MODEL"
+
+    async def answer(self, question: Question) -> Answer:
+        """Tell the log what is missing; raise AgentNotSetUp."""
+        log.warning("agent.not_set_up", extra={"setting": self.missing})
+        raise AgentNotSetUp(f"{self.missing} is not set")
+
+
+NOBODY = Nobody()
+
+
+class Progress(Protocol):
+    """The one message that says how far a question has come, until its answer takes its place.
+
+    A `live` message can be changed every few seconds; any other only at milestones, which are few.
+    """
+
+    @property
+    def live(self) -> bool:
+        """Whether the message can be changed often."""
+        ...
+
+    @property
+    def shown(self) -> int:
+        """How many milestones were shown before: by the announcement, or before a restart."""
+        ...
+
+    @property
+    def uses(self) -> int:
+        """How many uses of the response_url it has taken so far."""
+        ...
+
+    async def show(self, message: OutgoingMessage, *, milestone: bool) -> bool:
+        """Show how far it has come, and tell whether that arrived: a milestone that did not can be shown once more.
+
+        Raises Withdrawn when the question is not wanted any more, or another worker's.
+        """
+        ...
+
+
+class Silent:
+    """Shows nothing."""
+
+    live = False
+    shown = 0
+    uses = 0
+
+    async def show(self, message: OutgoingMessage, *, milestone: bool) -> bool:
+        """Show nothing."""
+        return True
+
+
+SILENT = Silent()
+
 
 Request = TypeVar("Request")
 Reply = TypeVar("Reply")

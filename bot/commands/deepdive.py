@@ -8,17 +8,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import monotonic
 
-from bot.blocks.base import Audience, OutgoingMessage
-from bot.blocks.deepdive import deepdive_messages
-from bot.blocks.progress import begun_message, progress_message
+from bot.blocks.deepdive import begun_message, deepdive_messages, progress_message
 from bot.commands.base import Command, Work
 from bot.commands.filters import PUBLIC, audience, usage_errors
-from bot.commands.options import Grammar, parse_options
+from bot.commands.parsing import Grammar, parse_options
 from bot.errors import UsageError
-from perplexity.news.deepdive_types import DeepDive, Stage, Update
-from perplexity.news.diver import Diver
-from perplexity.nothing_found import nothing_found
-from perplexity.queries import parse_query
+from bot.model.message import Audience, OutgoingMessage
+from perplexity.deepdive.pipeline import Diver
+from perplexity.deepdive.types import DeepDive, Stage, Update
+from perplexity.notes import nothing_found
+from perplexity.validation import parse_query
 
 GRAMMAR = Grammar(
     options=(PUBLIC,),

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bot.blocks.base import Audience
 from bot.commands.base import Option
-from bot.commands.hints import quoted
-from bot.commands.options import Arguments
+from bot.commands.parsing import Arguments, brief, quoted
 from bot.errors import UsageError
+from bot.model.message import Audience
 from perplexity.errors import InvalidRequest
 from perplexity.filters import (
     Filters,
@@ -22,6 +21,23 @@ from perplexity.filters import (
     parse_recency,
     validate,
 )
+from perplexity.news.summary import CATEGORIES, parse_category
+
+*_FIRST, _LAST = CATEGORIES
+_LISTED = f"Choose from: {', '.join(_FIRST)} and {_LAST}."
+
+
+def read_category(word: str) -> str:
+    """Return the category that a word means. Raises UsageError, also for no word at all."""
+    if not word:
+        raise UsageError(f"Which category? {_LISTED}")
+    try:
+        return parse_category(word)
+    except InvalidRequest as error:
+        meant, asked, _ = (error.allowed or "").partition("? ")
+        hint = f"D{meant[1:]}? " if asked else ""
+        raise UsageError(f"“{brief(word)}” isn’t a category. {hint}{_LISTED}") from None
+
 
 RECENCY = Option(name="--recency", value="hour|day|week|month|year", help="Only pages as new as this")
 DOMAIN = Option(

@@ -6,18 +6,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from bot.blocks.base import Audience, OutgoingMessage
 from bot.blocks.escaping import escape
 from bot.blocks.news import news_messages
 from bot.commands.base import Command, Work
-from bot.commands.categories import read_category
-from bot.commands.filters import COUNTRY, DOMAIN, LANG, PUBLIC, RECENCY, audience, read_filters, usage_errors
-from bot.commands.options import Grammar, parse_options
+from bot.commands.filters import (
+    COUNTRY,
+    DOMAIN,
+    LANG,
+    PUBLIC,
+    RECENCY,
+    audience,
+    read_category,
+    read_filters,
+    usage_errors,
+)
+from bot.commands.parsing import Grammar, parse_options
 from bot.errors import UsageError
+from bot.model.message import Audience, OutgoingMessage
 from perplexity.filters import Filters
 from perplexity.news.summary import NewsSummary, news_summary, of_the_day
-from perplexity.nothing_found import no_news_found
-from perplexity.queries import parse_query
+from perplexity.notes import no_news_found
+from perplexity.validation import parse_query
 
 _DAYS = "`{}` is not for news: `--recency` says how new the stories must be."
 GRAMMAR = Grammar(

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bot.blocks.base import Audience, OutgoingMessage
-from bot.blocks.results import results_messages
+from bot.blocks.sources import results_messages
 from bot.commands.base import Command, Option, Work
 from bot.commands.filters import FILTERS, MODE, PUBLIC, audience, read_filters, usage_errors
-from bot.commands.options import Grammar, parse_options
+from bot.commands.parsing import Grammar, parse_options
 from bot.errors import UsageError
+from bot.model.message import Audience, OutgoingMessage
 from perplexity.errors import InvalidRequest
-from perplexity.nothing_found import nothing_found
-from perplexity.queries import MOST_RESULTS, checked_query, parse_results
+from perplexity.notes import nothing_found
 from perplexity.types import Query, SearchResults
+from perplexity.validation import MOST_RESULTS, checked_query, parse_results
 
 NUMBER = Option(name="--n", short="-n", value="1-20", help="How many pages; 5 unless you say so")
 GRAMMAR = Grammar(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bot.blocks.base import Audience, OutgoingMessage
 from bot.blocks.status import status_message
 from bot.commands.base import Command, Work
-from bot.commands.notices import notice_message
+from bot.commands.help import notice_message
 from bot.errors import UsageError
-from bot.figures import ProviderFigures
+from bot.model.message import Audience, OutgoingMessage
+from bot.model.provider_stats import ProviderFigures
 
 FOR_ADMINS = "Only admins of this workspace can see how the search services are doing."
 

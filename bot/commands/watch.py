@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bot.blocks.base import Audience, OutgoingMessage
-from bot.blocks.watching import watch_message
+from bot.blocks.digests import watch_message
 from bot.commands.base import Command, Option, Work
-from bot.commands.hints import quoted
-from bot.commands.options import Grammar, parse_options
-from bot.commands.wishes import read_wish
-from bot.digests.base import EXAMPLE, Owner, Verb, WatchReply, Wish
+from bot.commands.parsing import Grammar, parse_options, quoted
+from bot.commands.watch_syntax import read_wish
 from bot.errors import UsageError
+from bot.model.digest import EXAMPLE, Owner, Verb, WatchReply, Wish
+from bot.model.message import Audience, OutgoingMessage
 
 ALWAYS = Option(
     name="--always",

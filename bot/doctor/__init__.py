@@ -4,86 +4,89 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from bot.doctor import agent, database, installation, lately, naming, others, port, posts, provider, slack, socket
-from bot.doctor.configuration import configuration_findings
-from bot.doctor.examining import Case, Check, examine
-from bot.doctor.report import Finding
+from bot.doctor import (
+    database,
+    local,
+    providers,
+    slack,
+)
+from bot.doctor.checks import Case, Check, Finding, configuration_findings, examine
 from bot.settings import Settings
 
 _NETWORK = "Check the network, and a proxy or firewall between here and there."
 
 CHECKS = (
     Check(
-        about=naming.ABOUT,
+        about=local.COMMAND_NAMES,
         needs=frozenset({"command_prefix"}),
-        run=naming.check,
+        run=local.check_command_names,
         seconds=1,
         late="Please report this as a bug.",
     ),
     Check(
-        about=database.ABOUT,
+        about=database.DATABASE,
         needs=frozenset({"database_url"}),
-        run=database.check,
+        run=database.check_database,
         seconds=5,
         late=f"{_NETWORK} Is the host in DATABASE_URL right?",
     ),
     Check(
-        about=slack.ABOUT,
+        about=slack.SLACK,
         needs=frozenset({"slack_bot_token", "slack_api_url"}),
-        run=slack.check,
+        run=slack.check_slack,
         seconds=6,
         late=_NETWORK,
     ),
     Check(
-        about=socket.ABOUT,
+        about=slack.SOCKET_MODE,
         needs=frozenset({"slack_app_token", "slack_api_url"}),
-        run=socket.check,
+        run=slack.check_socket_mode,
         seconds=6,
         late=_NETWORK,
     ),
     Check(
-        about=provider.ABOUT,
+        about=providers.PERPLEXITY,
         needs=frozenset({"perplexity_api_key", "perplexity_base_url"}),
-        run=provider.check,
+        run=providers.check_perplexity,
         seconds=6,
         late=_NETWORK,
     ),
     Check(
-        about=others.ABOUT,
+        about=providers.FALLBACK,
         needs=frozenset({"openrouter_base_url", "brave_base_url"}),
-        run=others.check,
+        run=providers.check_fallback,
         seconds=6,
         late=_NETWORK,
     ),
     Check(
-        about=posts.ABOUT,
+        about=providers.X_POSTS,
         needs=frozenset({"xai_api_key", "xai_base_url"}),
-        run=posts.check,
+        run=providers.check_x_posts,
         seconds=6,
         late=_NETWORK,
     ),
     Check(
-        about=agent.ABOUT,
+        about=providers.AGENT,
         needs=frozenset({"agent_base_url", "agent_api_key", "openrouter_api_key"}),
-        run=agent.check,
+        run=providers.check_agent,
         seconds=1,
         late="Please report this as a bug.",
     ),
     Check(
-        about=lately.ABOUT,
+        about=database.RECENT_ERRORS,
         needs=frozenset(),
-        run=lately.check,
+        run=database.check_recent_errors,
         seconds=5,
         late=f"{_NETWORK} Is the host in DATABASE_URL right?",
     ),
     Check(
-        about=installation.ABOUT,
+        about=slack.INSTALLATION,
         needs=frozenset(),
-        run=installation.check,
+        run=slack.check_installation,
         seconds=5,
         late=f"{_NETWORK} Is the host in DATABASE_URL right?",
     ),
-    Check(about=port.ABOUT, needs=frozenset({"port"}), run=port.check, seconds=3, late="Check HOST."),
+    Check(about=local.PORT, needs=frozenset({"port"}), run=local.check_port, seconds=3, late="Check HOST."),
 )
 """In the order of the report; they run side by side."""
 

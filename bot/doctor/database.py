@@ -2,17 +2,45 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from psycopg import AsyncConnection, Error, OperationalError
+from psycopg.errors import UndefinedTable
+from psycopg.rows import dict_row
 
-from bot.doctor.embedded import embedded_findings
-from bot.doctor.examining import Case
-from bot.doctor.report import Finding, fault, warning, well
-from bot.storage.migrations import applied, known, newer
-from bot.storage.pooler import is_pooled
+from bot.doctor.checks import Case, Finding, fault, warning, well
+from bot.settings import Settings
+from bot.storage.attempts import troubles
+from bot.storage.database import applied, is_pooled, known, newer
+from bot.storage.embedded import NoEmbeddedServer, require
 
-ABOUT = "Database"
+EMBEDDED = "Database"
+
+
+def embedded_findings(settings: Settings) -> Sequence[Finding]:
+    """Look at the server's package and its folder."""
+    try:
+        require(dyno=settings.dyno)
+    except NoEmbeddedServer as error:
+        text, _, fix = str(error).partition(". ")
+        return [fault(EMBEDDED, f"{text}.", fix=fix)]
+    folder = Path(settings.data_dir).absolute()
+    if not _is_writable_folder(folder):
+        text = f"DATA_DIR is {settings.data_dir}, which cannot be written to."
+        return [fault(EMBEDDED, text, fix="Set DATA_DIR to a folder that can, or DATABASE_URL to a Postgres server.")]
+    return [well(EMBEDDED, f"An embedded Postgres in {settings.data_dir}; it starts with the app.")]
+
+
+def _is_writable_folder(folder: Path) -> bool:
+    """Tell whether the folder, or the nearest one above it that is there, is one and takes files."""
+    while not folder.exists():
+        folder = folder.parent
+    return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
+
+
+DATABASE = "Database"
 OLDEST = 13
 """The oldest Postgres that the job engine supports: https://procrastinate.readthedocs.io"""
 
@@ -45,7 +73,7 @@ The message itself is not shown: libpq quotes what it cannot read.
 """
 
 
-async def check(case: Case) -> Sequence[Finding]:
+async def check_database(case: Case) -> Sequence[Finding]:
     """Connect, and look without changing anything."""
     url = case.settings.database_url
     if url is None:
@@ -63,16 +91,16 @@ def explained(error: OperationalError) -> Finding:
     said = str(error).lower()
     for sign, (text, fix) in _REASONS:
         if sign in said:
-            return fault(ABOUT, text, fix=fix)
+            return fault(DATABASE, text, fix=fix)
     text = f"It cannot be reached ({type(error).__name__})."
-    return fault(ABOUT, text, fix="Check DATABASE_URL, and whether this machine may connect to that host and port.")
+    return fault(DATABASE, text, fix="Check DATABASE_URL, and whether this machine may connect to that host and port.")
 
 
 def _version(connection: AsyncConnection) -> Finding:
     version = connection.info.server_version // 10_000
     if version < OLDEST:
-        return fault(ABOUT, f"This is Postgres {version}.", fix=f"Use Postgres {OLDEST} or newer.")
-    return well(ABOUT, f"Postgres {version} at DATABASE_URL answers.")
+        return fault(DATABASE, f"This is Postgres {version}.", fix=f"Use Postgres {OLDEST} or newer.")
+    return well(DATABASE, f"Postgres {version} at DATABASE_URL answers.")
 
 
 async def _pooler(connection: AsyncConnection) -> list[Finding]:
@@ -82,7 +110,7 @@ async def _pooler(connection: AsyncConnection) -> list[Finding]:
         "A pooler such as PgBouncer is between the app and the server. The app polls for new questions every half "
         "second instead of listening. You need to do nothing."
     )
-    return [well(ABOUT, text)]
+    return [well(DATABASE, text)]
 
 
 async def _schema(connection: AsyncConnection) -> list[Finding]:
@@ -94,17 +122,18 @@ async def _schema(connection: AsyncConnection) -> list[Finding]:
         text = "A newer version of the app has been at work in this database."
         if (await newer(connection))[1]:
             text += " This one can run with it; commands that it does not know stay in the queue for a newer version."
-            findings.append(warning(ABOUT, text, fix="Run that version, or a newer one."))
+            findings.append(warning(DATABASE, text, fix="Run that version, or a newer one."))
         else:
             text += " This one cannot run with it."
-            findings.append(fault(ABOUT, text, fix="Run that version, or a newer one."))
+            findings.append(fault(DATABASE, text, fix="Run that version, or a newer one."))
     elif missing:
         text = "1 migration is missing." if len(missing) == 1 else f"{len(missing)} migrations are missing."
-        findings.append(warning(ABOUT, text, fix="`python -m bot migrate` applies them; so does `python -m bot run`."))
-    return [*findings, await _writable(connection)]
+        fix = "`python -m bot migrate` applies them; so does `python -m bot run`."
+        findings.append(warning(DATABASE, text, fix=fix))
+    return [*findings, await _check_writable(connection)]
 
 
-async def _writable(connection: AsyncConnection) -> Finding:
+async def _check_writable(connection: AsyncConnection) -> Finding:
     """Make a table and take it back: a replica and a reader's role refuse it."""
     try:
         await connection.execute("CREATE TABLE doctor_was_here (nothing int)")
@@ -112,5 +141,35 @@ async def _writable(connection: AsyncConnection) -> Finding:
     except Error as error:
         reason = type(error).__name__
         text = f"It cannot be written to ({reason})."
-        return fault(ABOUT, text, fix="Use the primary server, and a user who may create tables in this database.")
-    return well(ABOUT, "It can be written to.")
+        return fault(DATABASE, text, fix="Use the primary server, and a user who may create tables in this database.")
+    return well(DATABASE, "It can be written to.")
+
+
+RECENT_ERRORS = "Lately"
+
+_SAID = {
+    "AuthenticationError": ("it refused the key", "Set a new key"),
+    "BillingError": ("it was out of credit", "Buy credit"),
+}
+
+
+async def check_recent_errors(case: Case) -> Sequence[Finding]:
+    """Read what the app wrote down in the last day; nothing where it cannot be read, which the database check tells."""
+    if case.settings.database_url is None or "database_url" in case.wrong:
+        return []
+    conninfo = case.settings.database_url.get_secret_value()
+    try:
+        async with await AsyncConnection.connect(conninfo, row_factory=dict_row, prepare_threshold=None) as connection:
+            found = await troubles(connection)
+    except (OperationalError, UndefinedTable):
+        return []
+    return [_told(provider, error) for provider, error in sorted(found.items())]
+
+
+def _told(provider: str, error: str) -> Finding:
+    said, fix = _SAID.get(error, (error, "Look after it"))
+    return warning(
+        RECENT_ERRORS,
+        f"{provider}'s last request failed: {said}.",
+        fix=f"{fix} for {provider}, unless you did so since.",
+    )

@@ -1,27 +1,85 @@
 """Slack: the bot token, its scopes, the signing secret, and by the way the clock.
 
+https://docs.slack.dev/authentication/verifying-requests-from-slack
+
+No Slack method tells a bot token which events the app is subscribed to; the database has those that came.
+
 https://docs.slack.dev/reference/methods/auth.test
+
+https://docs.slack.dev/reference/methods/apps.connections.open
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from email.utils import parsedate_to_datetime
 
+from psycopg import AsyncConnection, OperationalError
+from psycopg.errors import UndefinedTable
+from psycopg.rows import dict_row
 from pydantic import SecretStr
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.delivery.chat import FAILURES
-from bot.delivery.posting import error_name
-from bot.doctor.clock import clock_findings
-from bot.doctor.examining import Case
-from bot.doctor.report import Finding, fault, warning, well
-from bot.scopes import HISTORIES, SCOPES, Scope
-from bot.workspace import web_client
+from bot.doctor.checks import Case, Finding, fault, warning, well
+from bot.listeners.installation import token_hash
+from bot.slack.connection import web_client
+from bot.slack.messages import FAILURES, error_name
+from bot.slack.scopes import HISTORIES, SCOPES, Scope
+from bot.storage.installation import REVOKED, UNINSTALLED, closed_state
 from perplexity.errors import ConnectionFailed
 
-ABOUT = "Slack"
+CLOCK = "Clock"
+
+WARN_SKEW = 60
+FAULT_SKEW = 240
+"""Seconds; at 300 every request is refused."""
+
+
+def clock_findings(headers: Mapping[str, str], *, now: float) -> Iterator[Finding]:
+    """Compare `now`, in seconds since 1970, with the `Date` of an answer that just came. Pure."""
+    try:
+        skew = now - parsedate_to_datetime(headers.get("Date", "")).timestamp()
+    except ValueError:
+        return
+    # The header counts whole seconds.
+    where = "ahead of" if skew > 0 else "behind"
+    text = f"This machine's clock is about {round(abs(skew), -1):.0f} seconds {where} Slack's."
+    if abs(skew) > FAULT_SKEW:
+        fix = "Set the clock (NTP): at 300 seconds every request of Slack's is refused as too old."
+        yield fault(CLOCK, text, fix=fix)
+    elif abs(skew) > WARN_SKEW:
+        yield warning(CLOCK, text, fix="Set the clock (NTP) before it drifts further.")
+    else:
+        yield well(CLOCK, "It agrees with Slack's.")
+
+
+INSTALLATION = "Workspace"
+
+_SAID = {
+    UNINSTALLED: "The app was uninstalled. It answers no questions; all questions, answers and digests are deleted.",
+    REVOKED: "SLACK_BOT_TOKEN was revoked. The app answers no questions, and digests are paused.",
+}
+
+
+async def check_installation(case: Case) -> Sequence[Finding]:
+    """Read the app's record; return nothing if it cannot be read, which the database check reports."""
+    url, token = case.settings.database_url, case.settings.slack_bot_token
+    if url is None or token is None or {"database_url", "slack_bot_token"} & case.wrong:
+        return []
+    try:
+        async with await AsyncConnection.connect(url.get_secret_value(), row_factory=dict_row) as connection:
+            state = await closed_state(connection, token_hash(token.get_secret_value()))
+    except (OperationalError, UndefinedTable):
+        return []
+    if state is None:
+        return []
+    fix = "Install the app again, set SLACK_BOT_TOKEN to the new token, then restart the app."
+    return [fault(INSTALLATION, _SAID[state], fix=fix)]
+
+
+SLACK = "Slack"
 
 AWAY = (*FAILURES, ConnectionFailed)
 """Errors of a missing connection, or of a proxy that cannot be used."""
@@ -39,11 +97,11 @@ _MEANINGS = {
 }
 
 
-async def check(case: Case) -> Sequence[Finding]:
+async def check_slack(case: Case) -> Sequence[Finding]:
     """Ask Slack who the token is."""
     token = case.settings.slack_bot_token
     if token is None:
-        return [well(ABOUT, "No bot token is set: the app serves its local page instead of a workspace.")]
+        return [well(SLACK, "No bot token is set: the app serves its local page instead of a workspace.")]
     secret = list(_signing_secret(case.settings.slack_signing_secret))
     try:
         response = await client(case, token).auth_test()
@@ -51,10 +109,10 @@ async def check(case: Case) -> Sequence[Finding]:
         headers = getattr(error.response, "headers", {})
         return [_refused(error), *secret, *clock_findings(headers, now=case.now())]
     except NOT_SLACK:
-        return [not_slack(ABOUT), *secret]
+        return [not_slack(SLACK), *secret]
     except AWAY as error:
-        return [unreachable(ABOUT, error), *secret]
-    who = well(ABOUT, f"The token is @{response.get('user')}'s in the workspace {response.get('team')}.")
+        return [unreachable(SLACK, error), *secret]
+    who = well(SLACK, f"The token is @{response.get('user')}'s in the workspace {response.get('team')}.")
     return [who, *_scopes(response.headers), *secret, *clock_findings(response.headers, now=case.now())]
 
 
@@ -86,10 +144,10 @@ def said(error: SlackApiError) -> str:
 def _refused(error: SlackApiError) -> Finding:
     name = said(error)
     if name.startswith("status"):
-        return not_slack(ABOUT)
+        return not_slack(SLACK)
     if name == "ratelimited":
-        return warning(ABOUT, "Slack wants fewer calls just now (ratelimited).", fix="Try again in a minute.")
-    return fault(ABOUT, _MEANINGS.get(name, f"Slack refuses SLACK_BOT_TOKEN ({name})."), fix=_REINSTALL)
+        return warning(SLACK, "Slack wants fewer calls just now (ratelimited).", fix="Try again in a minute.")
+    return fault(SLACK, _MEANINGS.get(name, f"Slack refuses SLACK_BOT_TOKEN ({name})."), fix=_REINSTALL)
 
 
 def _scopes(headers: Mapping[str, str]) -> Iterator[Finding]:
@@ -97,7 +155,7 @@ def _scopes(headers: Mapping[str, str]) -> Iterator[Finding]:
     told = next((value for name, value in headers.items() if name.lower() == "x-oauth-scopes"), None)
     if told is None:
         yield warning(
-            ABOUT, "Slack did not tell the token's scopes.", fix="Compare OAuth & Permissions with manifest.yml."
+            SLACK, "Slack did not tell the token's scopes.", fix="Compare OAuth & Permissions with manifest.yml."
         )
         return
     has = {scope.strip() for scope in told.split(",")} - {""}
@@ -105,19 +163,19 @@ def _scopes(headers: Mapping[str, str]) -> Iterator[Finding]:
     missing = [scope for scope in absent if not scope.optional]
     if missing:
         yield fault(
-            ABOUT,
+            SLACK,
             f"Scopes are missing. {_losses(missing)}",
             fix="Add them under OAuth & Permissions, then reinstall the app.",
         )
     if unused := sorted(has - {scope.name for scope in SCOPES} - set(HISTORIES)):
         text = f"The token may do more than the app needs: {', '.join(unused)}."
         yield warning(
-            ABOUT, text, fix="Remove these scopes under OAuth & Permissions, unless you added them on purpose."
+            SLACK, text, fix="Remove these scopes under OAuth & Permissions, unless you added them on purpose."
         )
     if not missing:
-        yield well(ABOUT, "The token has every scope that the app needs.")
+        yield well(SLACK, "The token has every scope that the app needs.")
     if declined := [scope for scope in absent if scope.optional]:
-        yield well(ABOUT, f"Not given, as these are optional: {_losses(declined)}")
+        yield well(SLACK, f"Not given, as these are optional: {_losses(declined)}")
 
 
 def _losses(scopes: Sequence[Scope]) -> str:
@@ -128,4 +186,29 @@ def _signing_secret(secret: SecretStr | None) -> Iterator[Finding]:
     """Look at the secret's shape; whether it is the right one shows with the first request."""
     if secret is not None and not re.fullmatch(r"[0-9a-f]{32}", secret.get_secret_value()):
         text = "SLACK_SIGNING_SECRET does not look like one: Slack's have 32 digits from 0-9 and a-f."
-        yield warning(ABOUT, text, fix="Copy it once more from Basic Information, App Credentials.")
+        yield warning(SLACK, text, fix="Copy it once more from Basic Information, App Credentials.")
+
+
+SOCKET_MODE = "Socket Mode"
+
+FIX = (
+    "Under Basic Information, App-Level Tokens, make a token with the scope connections:write, and turn Socket Mode "
+    "on; or unset SLACK_APP_TOKEN and set SLACK_SIGNING_SECRET."
+)
+
+
+async def check_socket_mode(case: Case) -> Sequence[Finding]:
+    """Ask for an address to connect to, and do not connect."""
+    token = case.settings.slack_app_token
+    if token is None:
+        return []
+    try:
+        await client(case, token).apps_connections_open(app_token=token.get_secret_value())
+    except SlackApiError as error:
+        return [fault(SOCKET_MODE, f"Slack refuses SLACK_APP_TOKEN ({said(error)}).", fix=FIX)]
+    except NOT_SLACK:
+        return [not_slack(SOCKET_MODE)]
+    except AWAY as error:
+        return [unreachable(SOCKET_MODE, error)]
+    text = "Slack opens connections for SLACK_APP_TOKEN. It is for development, not for production."
+    return [well(SOCKET_MODE, text)]

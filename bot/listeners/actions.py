@@ -2,34 +2,204 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
+from collections.abc import Awaitable, Sequence
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
-from bot.blocks.base import OutgoingMessage
-from bot.commands.notices import notice_message
+from bot.blocks.deepdive import stopped_message
+from bot.blocks.digests import PREFIX, watch_message
+from bot.commands.base import Command
+from bot.commands.help import notice_message
 from bot.errors import UsageError
-from bot.journal import Written
-from bot.listeners.clicks import DATABASE_AWAY, DATABASE_SECONDS, is_askers, response_url, said_in_time, turned_away
+from bot.listeners.admission import MEMBERS_ONLY
+from bot.listeners.intake import Journal, Services, Written
 from bot.listeners.messages import THREAD_FULL
-from bot.listeners.services import Services
 from bot.listeners.slash import too_many_open
-from bot.storage.patience import AWAY
+from bot.model.digest import NoSuchDigest, Verb, Watching, WatchReply
+from bot.model.membership import clicked_in
+from bot.model.message import Audience, OutgoingMessage
+from bot.storage.database import AWAY
 from bot.storage.questions import NewQuestion, QuestionRow
+from perplexity.deepdive.types import DeepDive
 
 log = logging.getLogger(__name__)
+
+
+DATABASE_AWAY = "I can’t reach my database just now. Please click again in a minute."
+
+TELL_SECONDS = 0.5
+
+DATABASE_SECONDS = 1.6
+"""How long a click waits for the database: with `TELL_SECONDS` it is acknowledged within 2.5 of Slack's 3 seconds."""
+
+
+def clicker(body: dict[str, Any]) -> str:
+    """Return the id of who clicked."""
+    return _id(body, "user")
+
+
+def channel_of(body: dict[str, Any]) -> str:
+    """Return the id of the channel that was clicked in."""
+    return _id(body, "channel")
+
+
+def response_url(body: dict[str, Any]) -> str | None:
+    """Return the address at which the click can be answered."""
+    return str(body.get("response_url") or "") or None
+
+
+def is_askers(row: QuestionRow, body: dict[str, Any]) -> bool:
+    """Return whether the asker clicked, in the same workspace."""
+    return row.user_id == clicker(body) and row.team_id in clicked_in(body)
+
+
+async def turned_away(body: dict[str, Any], services: Services) -> bool:
+    """Return whether the clicker is known to be an outsider, and tell them if so."""
+    outsider = services.knows_outsider(body, clicker(body))
+    if outsider:
+        await said_in_time(services.tell(response_url(body), notice_message(MEMBERS_ONLY)))
+    return outsider
+
+
+async def said_in_time(saying: Awaitable[None]) -> None:
+    """Say something within the three seconds that the click's acknowledgement has, or not at all."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(TELL_SECONDS):
+            await saying
+
+
+def _id(body: dict[str, Any], name: str) -> str:
+    value = body.get(name)
+    return str(value.get("id", "")) if isinstance(value, dict) else ""
+
+
+COMING = "The report comes to you as a file, in our direct messages."
+ON_ITS_WAY = "You asked for this file a moment ago. Look for it in our direct messages."
+NOT_SENT = "Slack rejected the file. Your admin can run `python -m bot doctor` to check my `files:write` permission."
+UNKNOWN_REPORT = "I no longer know this report."
+NOT_YOUR_REPORT = "Only the person who asked can get this report as a file."
+
+
+def register_report_files(app: AsyncApp, services: Services) -> None:
+    """Listen to the button below a report."""
+
+    @app.action("as_file")
+    async def as_file(ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
+        if not await turned_away(body, services):
+            await _answer(str(action.get("value", "")), body, services)
+        await ack()
+
+
+async def _answer(value: str, body: dict[str, Any], services: Services) -> None:
+    url, user = response_url(body), clicker(body)
+    report = await wanted(value, body, services)
+    if isinstance(report, str):
+        await said_in_time(services.tell(url, notice_message(report)))
+        return
+
+    async def failed(sentence: str) -> None:
+        with suppress(*AWAY):
+            await services.forget_file(UUID(value), user)
+        await services.tell(url, notice_message(sentence))
+
+    await said_in_time(services.tell(url, notice_message(COMING)))
+    services.send_file(report, user, sorry=lambda: failed(NOT_SENT), refused=lambda: failed(MEMBERS_ONLY))
+
+
+async def wanted(value: str, body: dict[str, Any], services: Services) -> DeepDive | str:
+    """Return the report of a button, or what to say if the clicker cannot have it."""
+    try:
+        question_id = UUID(value)
+    except ValueError:
+        return UNKNOWN_REPORT
+    try:
+        return await services.journal.in_time(_wanted(question_id, body, services), seconds=DATABASE_SECONDS)
+    except AWAY:
+        return DATABASE_AWAY
+
+
+async def _wanted(question_id: UUID, body: dict[str, Any], services: Services) -> DeepDive | str:
+    row = await services.questions.get(question_id)
+    if row is None:
+        return UNKNOWN_REPORT
+    if not may_have(row, body, services.commands):
+        return NOT_YOUR_REPORT
+    report = await services.report_of(question_id)
+    if report is None:
+        return UNKNOWN_REPORT
+    return report if await services.want_file(question_id, clicker(body)) else ON_ITS_WAY
+
+
+def may_have(row: QuestionRow, body: dict[str, Any], commands: Sequence[Command[Any, Any]]) -> bool:
+    """Return whether the clicker may have the report of a question as a file.
+
+    The asker may, and so may everyone who clicks in a conversation where all can read it.
+    """
+    here = row.team_id in clicked_in(body) and row.channel_id == channel_of(body)
+    return is_askers(row, body) or (here and _read_by_all(row, commands))
+
+
+def _read_by_all(row: QuestionRow, commands: Sequence[Command[Any, Any]]) -> bool:
+    if row.surface not in {"slash", "click"}:
+        return row.surface == "mention"
+    command = next((one for one in commands if one.name == row.command), None)
+    try:
+        return command is not None and command.audience(command.parse(row.text)) is Audience.CHANNEL
+    except UsageError:
+        return False
+
+
+_ACTION = re.compile(rf"{PREFIX}(?:{'|'.join(Verb)})")
+
+
+def register_digest_buttons(app: AsyncApp, services: Services) -> None:
+    """Listen to the buttons that a digest carries."""
+
+    @app.action(_ACTION)
+    async def clicked(ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
+        if not await turned_away(body, services):
+            message = await pressed(body, action, journal=services.journal, watching=services.watching)
+            await said_in_time(services.tell(response_url(body), message))
+        await ack()
+
+
+async def pressed(
+    body: dict[str, Any], action: dict[str, Any], *, journal: Journal, watching: Watching
+) -> OutgoingMessage:
+    """Do what the button is for, and return what to say about it."""
+    try:
+        reply = await journal.in_time(_press(body, action, watching), seconds=DATABASE_SECONDS)
+    except AWAY:
+        return notice_message(DATABASE_AWAY)
+    return watch_message(reply, call=watching.call, channel=channel_of(body))
+
+
+async def _press(body: dict[str, Any], action: dict[str, Any], watching: Watching) -> WatchReply:
+    try:
+        digest_id = UUID(str(action.get("value", "")))
+    except ValueError:
+        return NoSuchDigest()
+    verb = Verb(str(action.get("action_id", "")).removeprefix(PREFIX))
+    by = str(action.get("action_ts", ""))
+    reply = await watching.press(verb, digest_id, user_id=clicker(body), teams=clicked_in(body), by=by)
+    log.info("digest.clicked", extra={"digest": str(digest_id), "state": type(reply).__name__})
+    return reply
+
 
 PAST_WEEK = "past_week"
 _ACTIONS = re.compile(rf"retry|{PAST_WEEK}")
 
-UNKNOWN = "I no longer know this question. Please ask it again."
-SOMEBODY_ELSE_S = "Only the person who asked can have this asked again."
+UNKNOWN_QUESTION = "I no longer know this question. Please ask it again."
+NOT_YOURS_TO_RETRY = "Only the person who asked can have this asked again."
 
 
-def register(app: AsyncApp, services: Services) -> None:
+def register_retry(app: AsyncApp, services: Services) -> None:
     """Listen to the buttons that the app's messages carry."""
 
     @app.action(_ACTIONS)
@@ -48,7 +218,7 @@ async def ask_again(body: dict[str, Any], action: dict[str, Any], services: Serv
     try:
         question_id = UUID(str(action.get("value", "")))
     except ValueError:
-        return UNKNOWN
+        return UNKNOWN_QUESTION
     try:
         work = _ask_again(question_id, body, services, wider=action.get("action_id") == PAST_WEEK)
         return await services.journal.in_time(work, seconds=DATABASE_SECONDS)
@@ -62,11 +232,11 @@ async def _ask_again(
     earlier = await services.questions.get(question_id)
     if earlier is None or not is_askers(earlier, body):
         log.warning("click.stale", extra={"error": "unknown question" if earlier is None else "not the asker"})
-        return UNKNOWN if earlier is None else SOMEBODY_ELSE_S
+        return UNKNOWN_QUESTION if earlier is None else NOT_YOURS_TO_RETRY
     text = _past_week(earlier, services) if wider else earlier.text
     if text is None:
         log.warning("click.stale", extra={"error": "no longer time"})
-        return UNKNOWN
+        return UNKNOWN_QUESTION
     question = _again(earlier, body, services, text=text, key="past_week" if wider else "retry")
     written = await services.journal.write(question)
     if written is Written.NEW:
@@ -117,3 +287,57 @@ def _clicked(body: dict[str, Any], channel: str) -> str | None:
     if not isinstance(container, dict) or container.get("channel_id") != channel:
         return None
     return str(container.get("message_ts") or "") or None
+
+
+UNKNOWN_STOPPED_QUESTION = "I no longer know this question."
+NOT_YOURS_TO_STOP = "Only the person who asked can stop this."
+STOPPED = "This was stopped already."
+OVER = "There is nothing to stop any more: the answer is on its way, or was given up."
+
+
+def register_stop(app: AsyncApp, services: Services) -> None:
+    """Listen to the button that stands below what is under way."""
+
+    @app.action("stop")
+    async def stop(ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
+        if not await turned_away(body, services):
+            url = response_url(body)
+            result = await stopped(str(action.get("value", "")), body, services)
+            if isinstance(result, str):
+                await said_in_time(services.tell(url, notice_message(result)))
+            else:
+                await said_in_time(services.replace(url, result))
+        await ack()
+
+
+async def stopped(value: str, body: dict[str, Any], services: Services) -> OutgoingMessage | str:
+    """Close the question as stopped and cancel its runs; return what replaces its message, or why that failed."""
+    try:
+        question_id = UUID(value)
+    except ValueError:
+        return UNKNOWN_STOPPED_QUESTION
+    try:
+        return await services.journal.in_time(_stopped(question_id, body, services), seconds=DATABASE_SECONDS)
+    except AWAY:
+        return DATABASE_AWAY
+
+
+async def _stopped(question_id: UUID, body: dict[str, Any], services: Services) -> OutgoingMessage | str:
+    row = await services.questions.get(question_id)
+    if row is None or not is_askers(row, body):
+        return UNKNOWN_STOPPED_QUESTION if row is None else NOT_YOURS_TO_STOP
+    if not await services.questions.stop(question_id, user_id=clicker(body)):
+        if row.state != "stopped":
+            return OVER
+        # The reply to the stop that did it may have been lost, and with it the end of the runs.
+        services.end_runs(question_id)
+        return STOPPED
+    services.end_runs(question_id)
+    services.metrics.settled(command=row.command, state="stopped")
+    log.info("question.stopped", extra={"question": str(question_id), "command": row.command})
+    return stopped_message(_asked(row, services), question=str(question_id))
+
+
+def _asked(row: QuestionRow, services: Services) -> str:
+    command = next((command for command in services.commands if command.name == row.command), None)
+    return command.asks(row.text) if command is not None else ""

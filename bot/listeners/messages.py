@@ -12,16 +12,15 @@ from typing import Any, Literal
 from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
-from bot.blocks.base import OutgoingMessage
-from bot.commands.notices import notice_message
-from bot.commands.threads import routed
-from bot.journal import Written
-from bot.listeners.services import Services
+from bot.commands.help import notice_message
+from bot.commands.routing import routed
+from bot.listeners.intake import Services, Written
 from bot.listeners.slash import too_many_open
-from bot.membership import Named
-from bot.storage.patience import AWAY as DATABASE_AWAY
+from bot.model.membership import Named
+from bot.model.message import OutgoingMessage
+from bot.storage.database import AWAY as DATABASE_AWAY
 from bot.storage.questions import NewQuestion
-from perplexity.computing import computed
+from perplexity.threads import computed
 
 log = logging.getLogger(__name__)
 

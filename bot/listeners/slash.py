@@ -8,11 +8,9 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
-from bot.admission import MEMBERS_ONLY
-from bot.blocks import gate
-from bot.blocks.base import Audience, OutgoingMessage
+from bot.blocks import escaping
 from bot.commands.base import Command
-from bot.commands.notices import (
+from bot.commands.help import (
     help_message,
     help_overview,
     notice_message,
@@ -20,10 +18,11 @@ from bot.commands.notices import (
     too_many_open_message,
     usage_message,
 )
-from bot.commands.slash import Routed, route
+from bot.commands.routing import Routed, route
 from bot.errors import UsageError
-from bot.journal import Written
-from bot.listeners.services import Services
+from bot.listeners.admission import MEMBERS_ONLY
+from bot.listeners.intake import Services, Written
+from bot.model.message import Audience, OutgoingMessage
 from bot.storage.questions import NewQuestion
 
 log = logging.getLogger(__name__)
@@ -40,7 +39,7 @@ def register(app: AsyncApp, services: Services) -> None:
 
     @app.command(ANY_COMMAND)
     async def slash(ack: AsyncAck, command: dict[str, Any]) -> None:
-        message = gate.seal(await respond(command, services))
+        message = escaping.seal(await respond(command, services))
         await ack(
             text=message.text,
             blocks=list(message.blocks),

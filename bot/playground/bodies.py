@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from aiohttp import web
 from aiohttp.http import HttpProcessingError
 
-from bot.blocks.base import Block
+from bot.model.message import Block
 
 MOST_BYTES = 256 * 1024
 """The largest body; the app's longest message has less than half of these 256 KiB."""

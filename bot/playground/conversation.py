@@ -8,14 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bot.blocks.base import Block
-from bot.commands.slash import SlashCommand
-from bot.playground import payloads, tickets
+from bot.commands.routing import SlashCommand
+from bot.model.message import Block
+from bot.playground import events, web_api
 from bot.playground.bodies import BadInput, blocks_of, text_of, ts_of
-from bot.playground.payloads import Click
-from bot.playground.sender import AckError, Sender
-from bot.playground.tickets import Ticket
+from bot.playground.events import AckError, Click, Sender
 from bot.playground.timeline import Author, Message, Timeline
+from bot.playground.web_api import Ticket
 from bot.playground.workspace import APP_NAME, BOT_USER_ID, Channel
 
 MENTION = f"`@{APP_NAME}`"
@@ -45,7 +44,7 @@ class Conversation:
         self._response_base = response_base
         self._secret = secret
         self._clock = clock
-        self._uses = tickets.Uses(clock=clock)
+        self._uses = web_api.Uses(clock=clock)
         self._lines: dict[str, str] = {}
 
     async def say(self, line: str, *, channel: Channel, thread_ts: str | None = None) -> None:
@@ -64,7 +63,7 @@ class Conversation:
         """Send a click to the app."""
         message = click.message
         ticket = self._ticket(channel, original=message.ts, private=message.private)
-        form = payloads.click_form(
+        form = events.click_form(
             click, channel=channel, trigger_id=ticket.trigger, response_url=self._response_url(ticket)
         )
         try:
@@ -77,7 +76,7 @@ class Conversation:
 
         Raises `ClosedError`, with Slack's error name, if the address is closed, and BadInput if it is not a message.
         """
-        ticket = tickets.decode(token, secret=self._secret)
+        ticket = web_api.decode(token, secret=self._secret)
         read_message(payload)
         self._uses.take(ticket)
         if payload.get("delete_original"):
@@ -96,14 +95,14 @@ class Conversation:
             return
         reported = _MENTIONED.sub(f"<@{BOT_USER_ID}>", text)
         try:
-            await self._sender.report(payloads.message_event(message, text=reported, direct=channel.is_im))
+            await self._sender.report(events.message_event(message, text=reported, direct=channel.is_im))
         except AckError as error:
             self._whisper(channel, f"{APP_NAME} did not take this message: “{error}”", thread_ts)
 
     async def _command(self, name: str, text: str, *, channel: Channel) -> None:
         ticket = self._ticket(channel, original=self._timeline.next_ts(), private=True)
         self._remember(ticket, _escaped(f"{name} {text}".strip()))
-        form = payloads.command_form(
+        form = events.command_form(
             command=name,
             text=text,
             channel=channel,
@@ -141,7 +140,7 @@ class Conversation:
         return Ticket(channel=channel.id, original=original, trigger=trigger, issued=now, private=private)
 
     def _response_url(self, ticket: Ticket) -> str:
-        return self._response_base + tickets.encode(ticket, secret=self._secret)
+        return self._response_base + web_api.encode(ticket, secret=self._secret)
 
     def _remember(self, ticket: Ticket, line: str) -> None:
         self._lines[ticket.trigger] = line

@@ -16,23 +16,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bot.blocks.base import Audience, OutgoingMessage
 from bot.blocks.elements import context
-from bot.commands.base import Command, Work, never
-from bot.commands.progress import Progress
+from bot.commands.base import Command, Progress, Work, never
 from bot.errors import NoKey
-from perplexity.computing import computed
+from bot.model.message import Audience, OutgoingMessage
+from perplexity.attempts import Kind
+from perplexity.deepdive.pipeline import Diver
+from perplexity.deepdive.types import Persona
 from perplexity.errors import AllProvidersFailed, ConnectionFailed, NothingFound, StreamTruncated, TimedOut
+from perplexity.fallback import RESTING
 from perplexity.models import Effort
-from perplexity.news.deepdive_types import Persona
-from perplexity.news.diver import Diver
-from perplexity.rounds import RESTING
-from perplexity.social.grok_judgement import judged
-from perplexity.social.grok_wire import XAI
-from perplexity.social.pulse import Pulse
-from perplexity.types import JSON, Answer, Done, Event, Kind, Query, Question, SearchResults
-from perplexity.wire.agent import Agent
-from perplexity.wire.agent_output import PROVIDER
+from perplexity.threads import computed
+from perplexity.types import JSON, Answer, Done, Event, Query, Question, SearchResults
+from perplexity.wire.agent import PROVIDER, Agent
+from perplexity.x_posts.parsing import judged
+from perplexity.x_posts.types import Pulse
+from perplexity.x_posts.xai import XAI
 
 MARK = "Recorded example, not a live answer"
 

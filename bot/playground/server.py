@@ -1,27 +1,89 @@
-"""The playground's routes: the page and its stream, the Web API and the response_urls, behind one door."""
+"""The playground's routes: the page and its stream, the Web API and the response_urls, behind one door.
+
+https://owasp.org/www-community/attacks/CSRF and https://en.wikipedia.org/wiki/DNS_rebinding
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import asdict, dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 
 from aiohttp import web
+from multidict import CIMultiDictProxy
 
-from bot.commands.slash import SlashCommand
-from bot.playground import bodies, doors, live, payloads, tickets, workspace
+from bot.commands.routing import SlashCommand
+from bot.playground import bodies, events, timeline, web_api, workspace
 from bot.playground.conversation import Conversation
-from bot.playground.payloads import Click
-from bot.playground.sender import Sender
-from bot.playground.signing import FORM, JSON
+from bot.playground.events import FORM, JSON, Click, Sender
 from bot.playground.timeline import Author, Message, Timeline
 from bot.playground.web_api import WebApi
 from bot.playground.workspace import Channel
+
+CONTENT_SECURITY_POLICY = (
+    "default-src 'self'; img-src 'self' data:; object-src 'none'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+SAFE_HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+_PORTS = {"http": 80, "https": 443}
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a Host header names this machine by loopback; a rebound name never does."""
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+        return name == "localhost" or name.endswith(".localhost") or ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def is_same_origin(headers: CIMultiDictProxy[str], *, scheme: str) -> bool:
+    """Return whether a request comes from the page itself, according to headers that no script can change.
+
+    Whole origins are compared: scheme, host and port. `scheme` is that of the request.
+    https://html.spec.whatwg.org/multipage/browsers.html#same-origin
+    """
+    hosts, origins = headers.getall("Host", []), headers.getall("Origin", [])
+    if headers.getall("Sec-Fetch-Site", ["same-origin"]) != ["same-origin"] or (len(hosts), len(origins)) != (1, 1):
+        return False
+    own = _origin(f"{scheme}://{hosts[0]}")
+    return own is not None and _origin(origins[0]) == own
+
+
+def is_from_browser(headers: Mapping[str, str]) -> bool:
+    """Return whether a browser sent a request for a page; a program such as the app sends none of these headers."""
+    return "Origin" in headers or any(name.lower().startswith("sec-fetch-") for name in headers)
+
+
+def may_follow(headers: CIMultiDictProxy[str]) -> bool:
+    """Return whether the stream may be read: by the page itself, or by a program that is not a browser."""
+    return headers.getall("Sec-Fetch-Site", ["none"]) in (["none"], ["same-origin"])
+
+
+def _origin(text: str) -> tuple[str, str, int] | None:
+    """Read an origin; None for `null` and for an address with more than scheme, host and port."""
+    try:
+        parts = urlsplit(text)
+        port = parts.port or _PORTS.get(parts.scheme)
+    except ValueError:
+        return None
+    if not parts.hostname or port is None or text != f"{parts.scheme}://{parts.netloc}" or "@" in parts.netloc:
+        return None
+    return parts.scheme, parts.hostname, port
+
 
 STATIC = Path(__file__).parent / "static"
 PREFIX = "/playground"
@@ -104,7 +166,7 @@ class Playground:
 
     def _guarded(self, handler: Handler) -> Handler:
         async def guarded(request: web.Request) -> web.StreamResponse:
-            if not (self._allow_any_host or doors.is_loopback(request.headers.get("Host", ""))):
+            if not (self._allow_any_host or is_loopback(request.headers.get("Host", ""))):
                 return web.Response(status=403, text="The playground is served on loopback names only.")
             return await handler(request)
 
@@ -131,7 +193,7 @@ class Playground:
         """Wrap a handler for programs, which send no Origin; refuse pages from other sites."""
 
         async def from_app(request: web.Request) -> web.StreamResponse:
-            if doors.is_from_browser(request.headers) and not self._is_same_origin(request):
+            if is_from_browser(request.headers) and not self._is_same_origin(request):
                 return web.Response(status=403, text=ONLY_THE_PAGE)
             return await handler(request)
 
@@ -139,22 +201,22 @@ class Playground:
 
     def _is_same_origin(self, request: web.Request) -> bool:
         forwarded = request.headers.get("X-Forwarded-Proto") if self._allow_any_host else None
-        return doors.is_same_origin(request.headers, scheme=forwarded or request.scheme)
+        return is_same_origin(request.headers, scheme=forwarded or request.scheme)
 
     async def _home(self, _: web.Request) -> web.StreamResponse:
         return web.Response(status=302, headers={"Location": PREFIX})
 
     async def _page(self, _: web.Request) -> web.StreamResponse:
-        return web.FileResponse(STATIC / "index.html", headers={**doors.SAFE_HEADERS, "Cache-Control": "no-cache"})
+        return web.FileResponse(STATIC / "index.html", headers={**SAFE_HEADERS, "Cache-Control": "no-cache"})
 
     async def _static(self, request: web.Request) -> web.StreamResponse:
         path = self._files.get(request.match_info["name"])
         if path is None:
             return web.Response(status=404)
-        return web.FileResponse(path, headers={**doors.SAFE_HEADERS, "Cache-Control": "no-cache"})
+        return web.FileResponse(path, headers={**SAFE_HEADERS, "Cache-Control": "no-cache"})
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
-        if not doors.may_follow(request.headers):
+        if not may_follow(request.headers):
             return web.Response(status=403, text=ONLY_THE_PAGE)
         # This notices a closed page at once; the stream notices it only when it writes again.
         if sum(not transport.is_closing() for transport in self._following) >= MOST_STREAMS:
@@ -169,7 +231,7 @@ class Playground:
 
     async def _follow(self, request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
-        frames = live.stream(
+        frames = timeline.stream(
             self._timeline,
             last_event_id=request.headers.get("Last-Event-ID", ""),
             hello=self._hello(),
@@ -205,7 +267,7 @@ class Playground:
         shown = _as_the_page_shows(body, channel)
         message = self._timeline.find(channel.id, shown.ts) or shown
         block_id, action_id = bodies.text_of(body, "block_id"), bodies.text_of(body, "action_id")
-        element = payloads.find_element(message.blocks, block_id=block_id, action_id=action_id)
+        element = events.find_element(message.blocks, block_id=block_id, action_id=action_id)
         if element is None:
             return web.Response(status=409, text="That button is gone.")
         click = Click(message=message, block_id=block_id, element=element, action_ts=self._timeline.next_ts())
@@ -228,7 +290,7 @@ class Playground:
             self._conversation.respond(request.match_info["token"], payload)
         except bodies.BadInput:
             return web.Response(status=400, text="invalid_payload")
-        except tickets.ClosedError as closed:
+        except web_api.ClosedError as closed:
             return web.Response(status=404, text=str(closed))
         return web.Response(text="ok")
 

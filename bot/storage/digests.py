@@ -2,21 +2,220 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum
 from typing import Any, LiteralString
 from uuid import UUID
 
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
-from bot.digests.base import Digest, Full, Owner, State, Wish
-from bot.digests.schedule import Schedule
-from bot.storage import digest_queries as sql
+from bot.model.digest import Digest, Full, Owner, Schedule, State, Wish
 from bot.storage import queries
 from bot.storage.questions import Defer, NewQuestion, Pool, storable
-from bot.storage.seen_stories import SeenStories
+
+_FIGURES = """
+    SELECT d.*, coalesce(f.runs, 0) AS runs, f.cost_usd, coalesce(f.unpriced, 0) AS unpriced
+    FROM digests d
+    LEFT JOIN LATERAL (
+        SELECT count(*) AS runs, sum(q.cost_usd) AS cost_usd, count(*) FILTER (
+            WHERE q.cost_usd IS NULL AND q.state NOT IN ('received', 'working', 'delivering')) AS unpriced
+        FROM digest_runs r JOIN questions q ON q.id = r.question_id
+        WHERE r.digest_id = d.id AND r.slot > %(now)s - interval '30 days') f ON true
+"""
+
+ALONE = "SELECT pg_advisory_xact_lock(hashtext('digests'), hashtext(%(team_id)s))"
+"""Let one process at a time add digests of a workspace, so that the limits hold."""
+
+COUNTS = """
+    SELECT count(*) FILTER (WHERE user_id = %(user_id)s) AS of_owner,
+        count(*) FILTER (WHERE channel_id = %(channel_id)s) AS in_channel,
+        count(*) FILTER (WHERE user_id = %(user_id)s AND channel_id = %(channel_id)s) AS of_owner_in_channel
+    FROM digests WHERE team_id = %(team_id)s
+"""
+"""Count the digests of a person, of a channel, and of the person in the channel."""
+
+ADD = """
+    INSERT INTO digests
+        (id, team_id, user_id, number, channel_id, category, topic, days, at, zone, silence, next_at)
+    SELECT %(id)s, %(team_id)s, %(user_id)s, min(n), %(channel_id)s, %(category)s, %(topic)s, %(days)s, %(at)s,
+        %(zone)s, %(silence)s, %(next_at)s
+    FROM generate_series(1, %(most)s) n
+    WHERE NOT EXISTS (
+        SELECT 1 FROM digests WHERE team_id = %(team_id)s AND user_id = %(user_id)s AND number = n)
+"""
+"""Keep a new digest under the owner's lowest free number."""
+
+GET = f"{_FIGURES} WHERE d.id = %(id)s"
+"""Read one digest."""
+
+OF_OWNER = f"{_FIGURES} WHERE d.team_id = %(team_id)s AND d.user_id = %(user_id)s ORDER BY d.number"
+"""Read what somebody has."""
+
+LOCK = "SELECT id, state FROM digests WHERE id = %(id)s FOR UPDATE"
+"""Hold a digest until the end of the transaction."""
+
+SET_STATE = "UPDATE digests SET state = %(state)s, next_at = %(next_at)s WHERE id = %(id)s RETURNING id"
+"""Pause, resume or stop a digest."""
+
+STOP = "UPDATE digests SET state = 'stopped', next_at = NULL WHERE id = %(id)s AND state = 'active' RETURNING id"
+"""Stop a digest; no row comes back when it does not run anyway."""
+
+DELETE = "DELETE FROM digests WHERE id = %(id)s RETURNING id"
+"""Forget a digest; the questions of its runs stay, with what they cost."""
+
+DUE = """
+    SELECT *, 0 AS runs, NULL AS cost_usd, 0 AS unpriced FROM digests
+    WHERE state = 'active' AND next_at <= %(now)s
+    ORDER BY next_at
+    LIMIT 1
+    FOR UPDATE SKIP LOCKED
+"""
+"""Hold a digest that is due and that no other process holds."""
+
+ASTRAY = f"""
+    {_FIGURES}
+    WHERE d.state = 'active' AND d.next_at > %(now)s + (9 - cardinality(d.days)) * interval '1 day'
+    ORDER BY d.next_at DESC
+    LIMIT 1
+    FOR UPDATE OF d SKIP LOCKED
+"""
+"""Hold a digest that is due later than its days of the week allow, with a day to spare for changes of the clocks."""
+
+ADVANCE = "UPDATE digests SET next_at = %(next_at)s WHERE id = %(id)s"
+"""Say when a digest is due again."""
+
+RUN = """
+    INSERT INTO digest_runs (digest_id, slot, question_id) VALUES (%(id)s, %(slot)s, %(question_id)s)
+    ON CONFLICT (digest_id, slot) DO NOTHING
+    RETURNING question_id
+"""
+"""Note a run; no row comes back when the slot had its run."""
+
+RUNNING = """
+    SELECT 1 FROM digest_runs r JOIN questions q ON q.id = r.question_id
+    WHERE r.digest_id = %(id)s AND q.state IN ('received', 'working', 'delivering')
+    LIMIT 1
+"""
+"""Whether a digest is being made."""
+
+ASKED = "SELECT 1 FROM questions WHERE delivery_key = %(delivery_key)s"
+"""Whether a run was asked for already, by whoever was interrupted before that could be said."""
+
+WAITING = """
+    SELECT 1 FROM digest_runs r JOIN questions q ON q.id = r.question_id
+    WHERE r.digest_id = %(id)s AND q.state = 'received'
+    LIMIT 1
+"""
+"""Whether a run of a digest still waits for a worker."""
+
+SEEN = """
+    SELECT s.fingerprint, s.at, s.place FROM digest_seen s
+    LEFT JOIN questions q ON q.id = s.question_id
+    WHERE s.digest_id = %(id)s AND s.question_id <> %(question_id)s AND s.place > %(place)s
+      AND s.at > %(now)s - %(days)s * interval '1 day'
+      AND (q.state IS NULL OR q.state NOT IN ('failed', 'expired'))
+    ORDER BY s.at DESC
+    LIMIT %(most)s
+"""
+"""What other runs posted since the table was read up to a place, the latest first."""
+
+LOOKED = "UPDATE digest_runs SET looked = true WHERE digest_id = %(id)s AND question_id = %(question_id)s"
+"""Note that a run has looked for news, and that what it found was told or is known."""
+
+LAST_LOOK = """
+    SELECT max(r.slot) AS slot FROM digest_runs r JOIN questions q ON q.id = r.question_id
+    WHERE r.digest_id = %(id)s AND r.question_id <> %(question_id)s AND r.looked AND r.slot <= %(now)s
+      AND q.state = 'answered'
+"""
+"""For which moment a digest last looked; one that is still to come is a mistake of some computer's clock."""
+
+UNSEE = """
+    DELETE FROM digest_seen
+    WHERE digest_id = %(id)s
+      AND (question_id = %(question_id)s OR at <= %(now)s - %(days)s * interval '1 day')
+"""
+"""Forget what this run noted before it was interrupted, and what is too old."""
+
+SEE = """
+    INSERT INTO digest_seen (digest_id, question_id, fingerprint, at)
+    SELECT %(id)s, %(question_id)s, unnest(%(fingerprints)s::text[]), %(now)s
+"""
+"""Note what this run posts."""
+
+
+SEEN_DAYS = 30
+MOST_SEEN = 500
+"""Of so many stories it is remembered that they were posted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What other runs of a digest have posted, the latest first; `at` is when they last did, None where nothing is.
+
+    `place` is how far the table was read.
+    """
+
+    fingerprints: Sequence[str] = ()
+    at: datetime | None = None
+    place: int = 0
+
+
+class Noted(Enum):
+    """What became of the wish to note what a run posts."""
+
+    DONE = "done"
+    OUTDATED = "outdated"
+    """Another run has posted something meanwhile, which the stories are to be compared with first."""
+    UNWANTED = "unwanted"
+    """The digest is deleted, paused or stopped."""
+
+
+class SeenStories:
+    """The table's operations, each one short transaction that may be done again after a failure."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def by_others(self, id: UUID, *, question_id: UUID, now: datetime, place: int = 0) -> Seen:
+        """Read what other runs of a digest than this question's have posted since the table was read up to a place."""
+        values = {"id": id, "question_id": question_id, "now": now, "days": SEEN_DAYS, "place": place}
+        async with self._pool.connection() as connection:
+            rows = await (await connection.execute(SEEN, values | {"most": MOST_SEEN})).fetchall()
+        return Seen(
+            fingerprints=[row["fingerprint"] for row in rows],
+            at=rows[0]["at"] if rows else None,
+            place=max((row["place"] for row in rows), default=place),
+        )
+
+    async def note(
+        self, id: UUID, fingerprints: Sequence[str], *, question_id: UUID, now: datetime, place: int, asked: bool
+    ) -> Noted:
+        """Note which stories a run posts, and that it has looked; `place` is how far the table was read for that.
+
+        Two runs of one digest do so one after the other. A run that is interrupted may do it again. Nothing is noted
+        for a digest that is deleted meanwhile, or that is paused or stopped, unless the run was `asked` for.
+        """
+        values = {"id": id, "question_id": question_id, "now": now, "days": SEEN_DAYS, "place": place, "most": 1}
+        async with self._pool.connection() as connection:
+            digest = await (await connection.execute(LOCK, values)).fetchone()
+            await connection.execute(UNSEE, values)
+            if digest is None or not (asked or digest["state"] == State.ACTIVE):
+                return Noted.UNWANTED
+            if await (await connection.execute(SEEN, values)).fetchone():
+                return Noted.OUTDATED
+            await connection.execute(SEE, values | {"fingerprints": list(map(storable, fingerprints))})
+            await connection.execute(LOOKED, values)
+        return Noted.DONE
+
+    async def last_look(self, id: UUID, *, question_id: UUID, now: datetime) -> datetime | None:
+        """Return for which moment up to now another run than this question's last looked for news; None: none did."""
+        values = {"id": id, "question_id": question_id, "now": now}
+        async with self._pool.connection() as connection:
+            row = await (await connection.execute(LAST_LOOK, values)).fetchone()
+        return row["slot"] if row else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,46 +272,46 @@ class Digests:
         """Keep a new digest, unless a limit is reached; the same `id` once more changes nothing."""
         values = vars(owner) | {"id": id, "channel_id": channel_id, "next_at": next_at, "most": limits.per_user}
         async with self._pool.connection() as connection:
-            await connection.execute(sql.ALONE, values)
-            if await _one(connection, sql.LOCK, values):
+            await connection.execute(ALONE, values)
+            if await _one(connection, LOCK, values):
                 return None
-            counts = await _one(connection, sql.COUNTS, values) or {}
+            counts = await _one(connection, COUNTS, values) or {}
             if full := limits.reached(**counts, direct=channel_id.startswith("D")):
                 return full
-            await connection.execute(sql.ADD, values | _columns(wish))
+            await connection.execute(ADD, values | _columns(wish))
         return None
 
     async def get(self, id: UUID, *, now: datetime) -> Digest | None:
         """Read a digest; None when there is none any more."""
         async with self._pool.connection() as connection:
-            row = await _one(connection, sql.GET, {"id": id, "now": now})
+            row = await _one(connection, GET, {"id": id, "now": now})
         return _digest(row) if row else None
 
     async def of_owner(self, owner: Owner, *, now: datetime) -> tuple[Digest, ...]:
         """Read what somebody has, by number."""
         async with self._pool.connection() as connection:
-            rows = await (await connection.execute(sql.OF_OWNER, vars(owner) | {"now": now})).fetchall()
+            rows = await (await connection.execute(OF_OWNER, vars(owner) | {"now": now})).fetchall()
         return tuple(map(_digest, rows))
 
     async def set_state(self, id: UUID, state: State, *, next_at: datetime | None) -> None:
         """Pause a digest, or let it run from `next_at` on."""
-        await self._execute(sql.SET_STATE, {"id": id, "state": state, "next_at": next_at})
+        await self._execute(SET_STATE, {"id": id, "state": state, "next_at": next_at})
 
     async def stop(self, id: UUID, notice: NewQuestion) -> bool:
         """Stop a digest, and ask the question that says why, in one transaction; False when it does not run anyway."""
         async with self._pool.connection() as connection:
-            stopped = await _one(connection, sql.STOP, {"id": id}) is not None
+            stopped = await _one(connection, STOP, {"id": id}) is not None
             await self._ask(connection, notice)
         return stopped
 
     async def delete(self, id: UUID) -> None:
         """Forget a digest."""
-        await self._execute(sql.DELETE, {"id": id})
+        await self._execute(DELETE, {"id": id})
 
     async def end(self, id: UUID, notice: NewQuestion) -> bool:
         """Forget a digest, and ask the question that says why, in one transaction; False when there is none."""
         async with self._pool.connection() as connection:
-            ended = await _one(connection, sql.DELETE, {"id": id}) is not None
+            ended = await _one(connection, DELETE, {"id": id}) is not None
             if ended:
                 await self._ask(connection, notice)
         return ended
@@ -124,13 +323,13 @@ class Digests:
         all that came due since. Returns the digest's id.
         """
         async with self._pool.connection() as connection:
-            row = await _one(connection, sql.DUE, {"now": now})
+            row = await _one(connection, DUE, {"now": now})
             if row is None:
                 return None
             planned = plan(_digest(row))
-            if await _one(connection, sql.WAITING, {"id": row["id"]}) is None:
+            if await _one(connection, WAITING, {"id": row["id"]}) is None:
                 await self._begin(connection, row["id"], planned.slot, planned.question)
-            await connection.execute(sql.ADVANCE, {"id": row["id"], "next_at": planned.next_at})
+            await connection.execute(ADVANCE, {"id": row["id"], "next_at": planned.next_at})
         return UUID(str(row["id"]))
 
     async def set_right(self, next_at: Callable[[Digest], datetime], *, now: datetime) -> UUID | None:
@@ -139,26 +338,26 @@ class Digests:
         Returns the digest's id, None when there is none.
         """
         async with self._pool.connection() as connection:
-            row = await _one(connection, sql.ASTRAY, {"now": now})
+            row = await _one(connection, ASTRAY, {"now": now})
             if row is None:
                 return None
-            await connection.execute(sql.ADVANCE, {"id": row["id"], "next_at": next_at(_digest(row))})
+            await connection.execute(ADVANCE, {"id": row["id"], "next_at": next_at(_digest(row))})
         return UUID(str(row["id"]))
 
     async def run_now(self, id: UUID, question: NewQuestion, *, now: datetime) -> bool:
         """Begin a run that its owner asked for, or has so already; False while another one goes on."""
         async with self._pool.connection() as connection:
-            there = await _one(connection, sql.LOCK, {"id": id}) is not None
-            if there and await _one(connection, sql.ASKED, vars(question)):
+            there = await _one(connection, LOCK, {"id": id}) is not None
+            if there and await _one(connection, ASKED, vars(question)):
                 return True
-            running = await _one(connection, sql.RUNNING, {"id": id}) is not None
+            running = await _one(connection, RUNNING, {"id": id}) is not None
             return there and not running and await self._begin(connection, id, now, question)
 
     async def _begin(
         self, connection: AsyncConnection[DictRow], id: UUID, slot: datetime, question: NewQuestion
     ) -> bool:
         values = {"id": id, "slot": slot, "question_id": question.id}
-        return await _one(connection, sql.RUN, values) is not None and await self._ask(connection, question)
+        return await _one(connection, RUN, values) is not None and await self._ask(connection, question)
 
     async def _ask(self, connection: AsyncConnection[DictRow], question: NewQuestion) -> bool:
         received = vars(question) | {"text": storable(question.text), "waiting": False}

@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
-from perplexity import DISTRIBUTION
+from perplexity.version import DISTRIBUTION
 
 if TYPE_CHECKING:
     from bot.storage.postmaster import Postmaster

@@ -16,9 +16,9 @@ from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
 
-from bot.blocks.base import OutgoingMessage
+from bot.model.message import OutgoingMessage
 from bot.storage import queries
-from bot.storage.pooler import is_pooled
+from bot.storage.database import is_pooled
 
 
 class Pool(AsyncConnectionPool[AsyncConnection[DictRow]]):

@@ -10,10 +10,10 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from bot.storage.patience import AWAY, Patience
+from bot.storage.database import AWAY, Patience
 from bot.storage.questions import Pool, QuestionRow
+from perplexity.deepdive.types import Run
 from perplexity.errors import Withdrawn
-from perplexity.news.deepdive_types import Run
 from perplexity.types import JSON
 
 log = logging.getLogger(__name__)

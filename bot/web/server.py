@@ -1,15 +1,102 @@
-"""The HTTP server: how connections are accepted and how long they are kept, and how it stops."""
+"""The HTTP server: how connections are accepted and how long they are kept, and how it stops.
+
+Anyone may ask, as often as they like, so the database is asked once for all who ask within a moment.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from aiohttp import web
 
+from bot.storage.database import AWAY
 from bot.web.connections import REQUEST_SECONDS, Connections, most_connections
-from bot.web.guard import MAX_BODY_BYTES
+from bot.web.metrics import Metrics
+from bot.web.signature import MAX_BODY_BYTES
+
+Check = Callable[[], Awaitable[int]]
+"""Counts the workers that are alive. Raises database errors."""
+
+Troubles = Callable[[], Awaitable[dict[str, str]]]
+"""Returns the providers for which an admin must do something, and what they last failed with."""
+
+REMEMBERED_SECONDS = 2.0
+"""How long a result is cached."""
+
+LOOK_SECONDS = 2.0
+"""How long the database may take to answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Health:
+    """How many workers are alive, and which providers need an admin, with their failures."""
+
+    workers: int
+    troubles: dict[str, str]
+
+
+class Look:
+    """Checks the database; one result serves all requests while the check runs and for a moment after it.
+
+    `now` is a monotonic clock in seconds.
+    """
+
+    def __init__(self, *, workers_alive: Check, troubles: Troubles, now: Callable[[], float] = time.monotonic) -> None:
+        self._workers_alive = workers_alive
+        self._troubles = troubles
+        self._now = now
+        self._task: asyncio.Task[Health | None] | None = None
+        self._ended = 0.0
+
+    async def __call__(self) -> Health | None:
+        """Return the state of the database, None if it cannot be reached. Raises its other errors."""
+        task = self._task
+        if task is None or (task.done() and self._now() - self._ended >= REMEMBERED_SECONDS):
+            task = self._task = asyncio.create_task(self._look())
+        # If one caller is cancelled, the others still get the result.
+        return await asyncio.shield(task)
+
+    async def _look(self) -> Health | None:
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                return Health(workers=await self._workers_alive(), troubles=await self._troubles())
+        except (*AWAY, TimeoutError):
+            return None
+        finally:
+            self._ended = self._now()
+
+
+def routes(
+    *, workers_alive: Check, troubles: Troubles, metrics: Metrics, now: Callable[[], float] = time.monotonic
+) -> list[web.RouteDef]:
+    """Return the three routes.
+
+    A provider that refuses its key does not make the app unready, since another answers; it is named anyway.
+    """
+    look = Look(workers_alive=workers_alive, troubles=troubles, now=now)
+
+    async def healthz(request: web.Request) -> web.Response:
+        return web.json_response({"ok": True})
+
+    async def readyz(request: web.Request) -> web.Response:
+        health = await look()
+        if health is None:
+            return web.json_response({"database": False, "worker": False, "providers": {}}, status=503)
+        checks = {"database": True, "worker": health.workers > 0, "providers": health.troubles}
+        return web.json_response(checks, status=200 if checks["worker"] else 503)
+
+    async def metrics_page(request: web.Request) -> web.Response:
+        # While the database is unavailable, the page shows the last result.
+        if (health := await look()) is not None:
+            metrics.needing(health.troubles)
+        return web.Response(body=metrics.page(), headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
+
+    return [web.get("/healthz", healthz), web.get("/readyz", readyz), web.get("/metrics", metrics_page)]
+
 
 KEEPALIVE_SECONDS = 95.0
 """Heroku's router keeps idle connections for 90 s and cannot repeat a POST that meets a closing one."""

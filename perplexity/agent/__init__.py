@@ -7,8 +7,13 @@ from perplexity.extras import require
 
 require("agent")
 
-from perplexity.agent.chain import tools_over  # noqa: E402 - it imports what the extra brings
-from perplexity.agent.endpoint import model_at  # noqa: E402
-from perplexity.agent.web_agent import NAME, AgentLimits, Toolbox, WebAgent  # noqa: E402
+from perplexity.agent.agent import (  # noqa: E402
+    NAME,
+    AgentLimits,
+    Toolbox,
+    WebAgent,
+    model_at,
+)
+from perplexity.agent.tools import tools_over  # noqa: E402 - it imports what the extra brings
 
 __all__ = ["NAME", "AgentLimits", "Toolbox", "WebAgent", "model_at", "tools_over"]

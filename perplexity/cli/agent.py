@@ -8,28 +8,32 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 
-from perplexity.addresses import site, without_secrets
 from perplexity.citations import format_result
 from perplexity.cli.base import Command, Failure, UsageError, World, or_say
-from perplexity.cli.chain import chain
-from perplexity.cli.data import as_json
-from perplexity.cli.forms import Form, add_forms, form_of
-from perplexity.cli.lines import above, remarks
-from perplexity.cli.options import add_filters, add_providers, read_filters, read_providers
-from perplexity.cli.plain import answer_text
-from perplexity.cli.printable import on_one_line, printable
+from perplexity.cli.options import (
+    Form,
+    add_filters,
+    add_forms,
+    add_providers,
+    form_of,
+    read_filters,
+    read_providers,
+    read_text,
+)
+from perplexity.cli.output import above, answer_text, as_json, on_one_line, printable, remarks
 from perplexity.cli.progress import Progress
-from perplexity.cli.words import read_text
-from perplexity.computing import computed
-from perplexity.environment import open_timeout_of
+from perplexity.cli.providers import chain
+from perplexity.client import open_timeout_of
 from perplexity.errors import ConnectionFailed, InvalidRequest
 from perplexity.freshness import with_as_of
-from perplexity.nothing_found import nothing_found
+from perplexity.notes import nothing_found
 from perplexity.providers.openrouter import BASE_URL as OPENROUTER
-from perplexity.queries import checked_messages
+from perplexity.threads import computed
 from perplexity.tools import Tool
 from perplexity.transport import checked_base_url, checked_key
 from perplexity.types import JSON, Answer, Message, Question
+from perplexity.urls import site, without_secrets
+from perplexity.validation import checked_messages
 
 _THINKS = "Thinking"
 _DOES: Mapping[str, str] = {"search_pages": "Searching for", "ask_web": "Asking"}
@@ -65,7 +69,7 @@ def run(parsed: argparse.Namespace, world: World) -> None:
         answer = world.signals.run(_answered(question, model, order, world))
     form, first, said = form_of(parsed, world), above(answer), remarks(answer)
     if form is Form.SCREEN:
-        from perplexity.cli.screen import Screen
+        from perplexity.cli.live import Screen
 
         screen = Screen(world.stdout, color=not parsed.no_color)
         screen.head(first)

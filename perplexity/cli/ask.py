@@ -1,34 +1,75 @@
-"""`ask`: an answer from the web, with its sources."""
+"""`ask`: an answer from the web, with its sources.
+
+https://json-schema.org/draft/2020-12
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
+from jsonschema import SchemaError
+from referencing.exceptions import Unresolvable
+
+from perplexity.attempts import Attempt
 from perplexity.citations import format_result
-from perplexity.cli.base import Command, UsageError, World, or_say
-from perplexity.cli.chain import chain, unset
-from perplexity.cli.data import as_json
-from perplexity.cli.forms import Form, add_forms, form_of
-from perplexity.cli.lines import above, last_line, remarks
-from perplexity.cli.nearest import nearest
-from perplexity.cli.options import add_filters, add_providers, read_filters, read_providers
-from perplexity.cli.plain import answer_text
-from perplexity.cli.printable import on_one_line, printable
+from perplexity.cli.base import Command, Failure, UsageError, World, or_say
+from perplexity.cli.options import (
+    Form,
+    add_filters,
+    add_forms,
+    add_providers,
+    form_of,
+    nearest,
+    read_filters,
+    read_providers,
+    read_text,
+)
+from perplexity.cli.output import above, answer_text, as_json, last_line, on_one_line, printable, remarks
 from perplexity.cli.progress import Progress
-from perplexity.cli.schema import hold, read_schema
-from perplexity.cli.words import read_text
-from perplexity.computing import computed
+from perplexity.cli.providers import chain, unset
 from perplexity.errors import InvalidRequest
 from perplexity.freshness import wanted_days, with_as_of
 from perplexity.models import EFFORTS, check_schema, resolve
-from perplexity.nothing_found import nothing_found
-from perplexity.queries import checked_messages
-from perplexity.types import Answer, Attempt, Done, Event, Message, Question
+from perplexity.notes import nothing_found
+from perplexity.threads import computed
+from perplexity.tools.schemas import check, misfit
+from perplexity.types import JSON, Answer, Done, Event, Message, Question
+from perplexity.validation import checked_messages
+
+
+def read_schema(path: Path) -> dict[str, JSON]:
+    """Return the schema. Raises UsageError where the file holds none, or one that refers to what is not in it."""
+    try:
+        schema = json.loads(path.read_bytes())
+        check(schema)
+    except OSError as error:
+        raise UsageError(f"--schema: {path} cannot be read ({error.strerror})") from None
+    except ValueError:
+        raise UsageError(f"--schema: {path} is not JSON") from None
+    except RecursionError:
+        raise UsageError(f"--schema: {path} is nested too deeply") from None
+    except SchemaError as error:
+        raise UsageError(f"--schema: {path} is no JSON Schema: {error.message}") from None
+    except Unresolvable as error:
+        raise UsageError(f"--schema: {path} refers to {error.ref!r}, which it does not hold") from None
+    if not isinstance(schema, dict):
+        raise UsageError(f"--schema: {path} holds no JSON object; a JSON Schema is one")
+    return schema
+
+
+def hold(answer: Answer, schema: Mapping[str, JSON]) -> None:
+    """Raise Failure unless the answer is JSON of this schema."""
+    if answer.incomplete:
+        raise Failure(f"the JSON broke off ({answer.incomplete}); ask for less, or try again")
+    if wrong := misfit(answer.text, schema):
+        raise Failure(f"{wrong}; try again, or with another --model")
+
 
 BEGINS = "Searching the web"
 """The first step of every answer."""
@@ -118,7 +159,7 @@ async def _answered(question: Question, world: World, order: tuple[str, ...], pr
 
 
 def _on_screen(question: Question, parsed: argparse.Namespace, world: World, order: tuple[str, ...]) -> None:
-    from perplexity.cli.screen import Screen
+    from perplexity.cli.live import Screen
 
     missing, progress = unset(world, order), Progress.of(world)
     turn: tuple[str, Sequence[Attempt]] = ("", ())

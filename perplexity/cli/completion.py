@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from perplexity.cli.base import Command, World
 from perplexity.filters import MODES, RECENCIES
 from perplexity.models import EFFORTS, SONAR
-from perplexity.news.categories import CATEGORIES
+from perplexity.news.summary import CATEGORIES
 from perplexity.providers import PROVIDERS
 from perplexity.tools import TOOLS
 
@@ -73,12 +74,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", choices=SHELLS, help="the shell that reads the script")
 
 
-def run(parsed: argparse.Namespace, world: World) -> None:
+def run(parsed: argparse.Namespace, world: World, *, commands: Callable[[], Sequence[Command]]) -> None:
     """Write the script."""
-    # All commands are known only there, this one among them.
-    from perplexity.cli.main import COMMANDS
-
-    world.stdout.write(SHELLS[parsed.shell]([described(command) for command in COMMANDS]))
+    world.stdout.write(SHELLS[parsed.shell]([described(command) for command in commands()]))
 
 
 def described(command: Command) -> Described:
@@ -269,6 +267,13 @@ def _single(text: str) -> str:
 
 SHELLS: Mapping[str, Callable[[Sequence[Described]], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}
 
-COMPLETION = Command(
-    name="completion", summary="write the completions for bash, zsh or fish", add=add, run=run, extras=()
-)
+
+def completion_command(commands: Callable[[], Sequence[Command]]) -> Command:
+    """Return the command; `commands` returns all commands, this one among them."""
+    return Command(
+        name="completion",
+        summary="write the completions for bash, zsh or fish",
+        add=add,
+        run=partial(run, commands=commands),
+        extras=(),
+    )

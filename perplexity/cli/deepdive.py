@@ -8,20 +8,16 @@ from collections.abc import Iterable
 
 from perplexity.citations import format_result
 from perplexity.cli.base import Command, World, or_say
-from perplexity.cli.chain import checked_setup
-from perplexity.cli.data import as_json
-from perplexity.cli.forms import Form, add_forms, form_of
-from perplexity.cli.options import add_providers, read_providers
-from perplexity.cli.printable import printable
+from perplexity.cli.options import Form, add_forms, add_providers, form_of, read_providers, read_text
+from perplexity.cli.output import as_json, printable
 from perplexity.cli.progress import Progress
-from perplexity.cli.words import read_text
-from perplexity.footer import duration
-from perplexity.news.deepdive_report import whole
-from perplexity.news.deepdive_types import DeepDive, Finding, NoStore, Stage, Update
-from perplexity.nothing_found import nothing_found
-from perplexity.queries import parse_query
-from perplexity.tools.diving import opened_diver, with_xai
-from perplexity.tools.news_deepdive import as_answer
+from perplexity.cli.providers import checked_setup
+from perplexity.deepdive.report import whole
+from perplexity.deepdive.types import DeepDive, Finding, NoStore, Stage, Update
+from perplexity.formatting import duration
+from perplexity.notes import nothing_found
+from perplexity.tools.news_deepdive import as_answer, opened_diver, with_xai
+from perplexity.validation import parse_query
 
 _DOES = {
     Stage.SITUATION: "researching the facts",
@@ -45,7 +41,7 @@ def run(parsed: argparse.Namespace, world: World) -> None:
         report = asyncio.run(_dive(topic, world, order))
     form = form_of(parsed, world)
     if form is Form.SCREEN:
-        from perplexity.cli.screen import Screen
+        from perplexity.cli.live import Screen
 
         Screen(world.stdout, color=not parsed.no_color).page(whole(report))
     else:

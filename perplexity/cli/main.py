@@ -12,27 +12,35 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NoReturn
 
-from perplexity import __version__
-from perplexity.advice import advise
 from perplexity.cli.agent import AGENT
 from perplexity.cli.ask import ASK
 from perplexity.cli.base import FAILED, PIPE_CLOSED, WELL, WRONG_USE, Command, Failure, UsageError, World
-from perplexity.cli.completion import COMPLETION, SCRIPT
+from perplexity.cli.completion import SCRIPT, completion_command
 from perplexity.cli.deepdive import DEEPDIVE
 from perplexity.cli.mcp import MCP
-from perplexity.cli.nearest import about_options, nearest
 from perplexity.cli.news import NEWS
-from perplexity.cli.options import explain_wrong, joined
-from perplexity.cli.printable import on_one_line
+from perplexity.cli.options import about_options, explain_wrong, joined, nearest
+from perplexity.cli.output import on_one_line
 from perplexity.cli.search import SEARCH
 from perplexity.cli.tools import TOOLS_COMMAND
 from perplexity.errors import InvalidRequest, MissingExtra, PerplexityError
 from perplexity.extras import require
+from perplexity.tools.environment import advise
+from perplexity.version import __version__
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
-COMMANDS: tuple[Command, ...] = (SEARCH, ASK, NEWS, DEEPDIVE, AGENT, TOOLS_COMMAND, MCP, COMPLETION)
+COMMANDS: tuple[Command, ...] = (
+    SEARCH,
+    ASK,
+    NEWS,
+    DEEPDIVE,
+    AGENT,
+    TOOLS_COMMAND,
+    MCP,
+    completion_command(lambda: COMMANDS),
+)
 
 PROGRAM = SCRIPT if Path(sys.argv[0]).name == SCRIPT else "python -m perplexity"
 

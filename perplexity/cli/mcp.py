@@ -8,14 +8,14 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
-from perplexity.addresses import without_secrets
 from perplexity.cli.base import Command, UsageError, World
-from perplexity.cli.chain import chain, checked_setup
+from perplexity.cli.providers import chain, checked_setup
 from perplexity.errors import ConnectionFailed, InvalidRequest
 from perplexity.fallback import Fallback
 from perplexity.providers import openrouter
-from perplexity.providers.setup import Setup
-from perplexity.proxies import HTTP, ProxyFor, checked_proxy, named_proxy
+from perplexity.providers.base import Setup
+from perplexity.transport import HTTP, ProxyFor, checked_proxy, named_proxy
+from perplexity.urls import without_secrets
 
 if TYPE_CHECKING:
     from perplexity.mcp_server.settings import HTTPSettings
@@ -41,7 +41,7 @@ def run(parsed: argparse.Namespace, world: World) -> None:
     if parsed.transport == "stdio" and (closed := sorted(world.closed & {"stdin", "stdout"})):
         told = " and ".join(f"{name} is closed" for name in closed)
         raise UsageError(f"{told}, where the client should be; --transport http needs neither")
-    from perplexity.mcp_server.logs import logged
+    from perplexity.mcp_server.server import logged
     from perplexity.mcp_server.settings import PROXY, http_settings_from, settings_from
 
     # What cannot be right is said before stdin is read: the thread that reads it could not be called off.
@@ -72,7 +72,7 @@ def _over_stdio(opening: AbstractAsyncContextManager[Fallback], world: World) ->
 
 def _over_http(opening: AbstractAsyncContextManager[Fallback], settings: HTTPSettings, world: World) -> None:
     from perplexity.mcp_server import over_http
-    from perplexity.mcp_server.serving import CannotListen
+    from perplexity.mcp_server.server import CannotListen
 
     try:
         world.signals.run(over_http(opening, settings=settings, ready=partial(_ready, world, settings)))

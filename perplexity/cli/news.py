@@ -6,22 +6,26 @@ import argparse
 import asyncio
 from datetime import UTC, datetime
 
+from perplexity.attempts import unpriced
 from perplexity.citations import format_result
 from perplexity.cli.base import Command, World, or_say
-from perplexity.cli.chain import chain, unset
-from perplexity.cli.data import as_json
-from perplexity.cli.forms import Form, add_forms, form_of
-from perplexity.cli.lines import remarks
-from perplexity.cli.options import add_filters, add_providers, read_filters, read_providers
-from perplexity.cli.plain import results_text
-from perplexity.cli.printable import on_one_line, printable
-from perplexity.costs import unpriced
+from perplexity.cli.options import Form, add_filters, add_forms, add_providers, form_of, read_filters, read_providers
+from perplexity.cli.output import as_json, on_one_line, printable, remarks, results_text
+from perplexity.cli.providers import chain, unset
 from perplexity.filters import Filters
-from perplexity.news.categories import CATEGORIES, category
 from perplexity.news.stories import Story
-from perplexity.news.summary import NewsSummary, news_summary, of_the_day
-from perplexity.news.telling import also, as_answer, made_at, news_stand_in
-from perplexity.nothing_found import no_news_found
+from perplexity.news.summary import (
+    CATEGORIES,
+    NewsSummary,
+    also,
+    as_answer,
+    made_at,
+    news_stand_in,
+    news_summary,
+    of_the_day,
+    parse_category,
+)
+from perplexity.notes import no_news_found
 from perplexity.types import SearchResults, Source
 
 
@@ -38,7 +42,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(parsed: argparse.Namespace, world: World) -> None:
     """Find the news and write the stories. Raises UsageError or PerplexityError."""
-    filters, order, kind = read_filters(parsed), read_providers(parsed), category(parsed.category)
+    filters, order, kind = read_filters(parsed), read_providers(parsed), parse_category(parsed.category)
     topic = " ".join(parsed.topic)
     with or_say(no_news_found(kind, topic, of_the_day(filters))):
         summary = asyncio.run(_found(kind, topic, filters, world=world, order=order))
@@ -47,7 +51,7 @@ def run(parsed: argparse.Namespace, world: World) -> None:
     said = [_headed(summary), *remarks(results, unset=missing)]
     form = form_of(parsed, world)
     if form is Form.SCREEN:
-        from perplexity.cli.screen import Screen
+        from perplexity.cli.live import Screen
 
         screen = Screen(world.stdout, color=not parsed.no_color)
         screen.head(first)

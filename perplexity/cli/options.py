@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from enum import StrEnum
+from itertools import takewhile
+from typing import TextIO
 
+from perplexity.cli.base import UsageError, World
 from perplexity.errors import InvalidRequest
 from perplexity.filters import (
     Filters,
@@ -17,6 +23,63 @@ from perplexity.filters import (
     validate,
 )
 from perplexity.providers import PROVIDERS, checked_order
+
+
+class Form(StrEnum):
+    """For eyes, for pipes, for programs, for models."""
+
+    SCREEN = "screen"
+    PLAIN = "plain"
+    JSON = "json"
+    RAW = "raw"
+
+
+def add_forms(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that choose a form."""
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--json", action="store_true", help="one JSON object with everything that is known")
+    forms.add_argument("--raw", action="store_true", help="<result> and <references>, as the tools give it to models")
+    parser.add_argument("--no-color", action="store_true", help="without colours, as with NO_COLOR")
+
+
+def form_of(parsed: argparse.Namespace, world: World) -> Form:
+    """Return the form that was asked for; otherwise a terminal is for eyes and anything else a pipe."""
+    if parsed.json or parsed.raw:
+        return Form.JSON if parsed.json else Form.RAW
+    return Form.SCREEN if world.stdout.isatty() else Form.PLAIN
+
+
+_ALIKE = 0.6
+_LONGEST = 40
+"""Of a word that is compared; comparing takes time in proportion to the square of the length."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word that is most like this one, or that begins with it; None if none is."""
+    candidates = sorted(known)
+    begun = [candidate for candidate in candidates if len(word) > 1 and candidate.startswith(word)]
+    if begun:
+        return begun[0]
+    near = get_close_matches(word.lower(), candidates, n=1, cutoff=_ALIKE) if len(word) <= _LONGEST else []
+    return near[0] if near else None
+
+
+def about_options(words: Iterable[str], known: Iterable[str], others: Mapping[str, Iterable[str]]) -> str:
+    """Return a sentence on the first of the words that is an option and not known; an empty text if there is none.
+
+    `others` are the options of each other command.
+    """
+    options = set(known)
+    for word in takewhile(lambda word: word != "--", words):
+        option = word.split("=", 1)[0]
+        if not option.startswith("-") or option == "-" or option in options:
+            continue
+        if commands := [command for command, has in others.items() if option in has]:
+            return f"{option} goes with {' and '.join(commands)}"
+        near = nearest(option, [known for known in options if known.startswith("--")])
+        return f"did you mean {near}?" if near else ""
+    return ""
+
 
 _MAY_BEGIN_WITH_A_DASH = ("--domain",)
 _PROVIDERS = ",".join(PROVIDERS)
@@ -95,3 +158,29 @@ def explain_wrong(error: InvalidRequest) -> str:
 def _listed(values: Sequence[str]) -> list[str]:
     # A value without any part, such as of a variable that is not set, is wrong and not nothing.
     return [part for value in values for part in [part for part in value.split(",") if part.strip()] or [value]]
+
+
+STDIN = "-"
+
+_HALVES = re.compile("[\ud800-\udfff]")
+"""What Python makes of bytes in an argument that are not UTF-8: https://peps.python.org/pep-0383/."""
+
+
+def read_text(words: Sequence[str], stdin: TextIO, *, wanted: str) -> str:
+    """Return the words with a space between, or all of stdin for a `-`, or for no words where stdin is no terminal.
+
+    `wanted` names the text. Raises UsageError where there is none.
+    """
+    text = _HALVES.sub("\ufffd", " ".join(words))
+    if text == STDIN or (not text and not stdin.isatty()):
+        text = _all_of(stdin)
+    if not text.strip():
+        raise UsageError(f"there is no {wanted}; write it behind the options, or pipe it in")
+    return text
+
+
+def _all_of(stdin: TextIO) -> str:
+    try:
+        return stdin.buffer.read().decode("utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(f"stdin cannot be read ({error.strerror})") from None

@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager, suppress
 from typing import TextIO
 
 from perplexity.cli.base import World
-from perplexity.cli.printable import on_one_line
-from perplexity.footer import counted
+from perplexity.cli.output import on_one_line
+from perplexity.formatting import counted
 from perplexity.types import Event, RunStarted, SearchQueries, Sources, TextDelta
 
 _CLEAR = "\r\x1b[K"

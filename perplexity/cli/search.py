@@ -6,18 +6,23 @@ import argparse
 
 from perplexity.citations import format_result
 from perplexity.cli.base import Command, World, or_say
-from perplexity.cli.chain import chain, unset
-from perplexity.cli.data import as_json
-from perplexity.cli.forms import Form, add_forms, form_of
-from perplexity.cli.lines import above, remarks
-from perplexity.cli.options import add_filters, add_mode, add_providers, read_filters, read_providers
-from perplexity.cli.plain import results_text
-from perplexity.cli.printable import on_one_line, printable
-from perplexity.cli.words import read_text
-from perplexity.nothing_found import nothing_found
-from perplexity.queries import checked_query, parse_results
-from perplexity.quoting import quoted
+from perplexity.cli.options import (
+    Form,
+    add_filters,
+    add_forms,
+    add_mode,
+    add_providers,
+    form_of,
+    read_filters,
+    read_providers,
+    read_text,
+)
+from perplexity.cli.output import above, as_json, on_one_line, printable, remarks, results_text
+from perplexity.cli.providers import chain, unset
+from perplexity.notes import nothing_found
+from perplexity.sanitize import quoted
 from perplexity.types import Answer, Query, SearchResults
+from perplexity.validation import checked_query, parse_results
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +49,7 @@ def run(parsed: argparse.Namespace, world: World) -> None:
     first, said = above(results, unset=missing), remarks(results, unset=missing)
     form = form_of(parsed, world)
     if form is Form.SCREEN:
-        from perplexity.cli.screen import Screen
+        from perplexity.cli.live import Screen
 
         screen = Screen(world.stdout, color=not parsed.no_color)
         screen.head(first)

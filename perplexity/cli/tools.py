@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 
 from perplexity.cli.base import Command, UsageError, World
-from perplexity.cli.printable import escaped, on_one_line
+from perplexity.cli.output import escaped, on_one_line
 from perplexity.tools import TOOLS, Tool
-from perplexity.tools.exports import to_anthropic, to_mcp, to_openai_chat, to_openai_responses
+from perplexity.tools.formats import to_anthropic, to_mcp, to_openai_chat, to_openai_responses
 from perplexity.types import JSON
-from perplexity.wire.writing import encode
+from perplexity.wire.json import encode
 
 FORMATS: Mapping[str, Callable[[Tool], dict[str, JSON]]] = {
     "openai": to_openai_chat,

@@ -1,18 +1,258 @@
-"""Stories: which of them are one, told by several sites, and which are new. Pure."""
+"""Stories: which of them are one, told by several sites, and which are new. Pure.
+
+The thresholds were found with tests/data/stories/tuning.jsonl and are measured by
+tests/perplexity/news/test_story_corpus.py.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from itertools import chain
+from functools import cached_property
+from itertools import chain, takewhile
 
-from perplexity.news.likeness import other_events, same
-from perplexity.news.wording import Telling
+from perplexity.news.headlines import (
+    BEGINNING,
+    LONGEST,
+    NAME,
+    NUMBER,
+    Words,
+    fold,
+    matched,
+    states,
+    weight,
+    without_site,
+    words_of,
+)
+from perplexity.news.pages import is_front, page_of
 from perplexity.types import Source
-from perplexity.wire.writing import encode
+from perplexity.urls import site
+from perplexity.wire.json import encode
+
+PAST = re.compile(r"\b(?:after|following|despite|nach|apres|après|tras|dopo|após)\b", re.IGNORECASE)
+"""Words behind which a headline tells what has happened before."""
+
+_NAMED = re.compile(r"(?P<start>^[\W_]*|[.!?…:][\W_]+)?\b(?P<word>[A-ZÀ-ÖØ-Þ][\w&]*)[ \u00a0]\d+\b(?![.,]\d)")
+"""A word with a capital and a number: a name, unless the word has its capital from the start of a sentence."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Telling:
+    """A story in one site's words."""
+
+    headline: str
+    sentence: str
+    date: date | None
+    url: str
+
+    @cached_property
+    def title(self) -> str:
+        """The headline without the site's name."""
+        return without_site(self.headline, self.url)
+
+    @cached_property
+    def folded(self) -> str:
+        """The title as it is compared with another."""
+        return fold(self.title)
+
+    @cached_property
+    def words(self) -> Words:
+        """The words of the headline."""
+        return words_of(self.title)
+
+    @cached_property
+    def context(self) -> Words:
+        """The words of the headline and the sentence together."""
+        return words_of(f"{self.title} . {self.sentence}"[:LONGEST])
+
+    @cached_property
+    def figures(self) -> frozenset[str]:
+        """The numbers that the sentence adds to those of the headline, without those in names such as "S&P 500"."""
+        told = _NAMED.sub(lambda found: " " if self._is_name(found) else found[0], self.sentence)
+        return words_of(told).numbers - self.words.numbers
+
+    def _is_name(self, found: re.Match[str]) -> bool:
+        """Tell a name with a number, such as "S&P 500", from how many there are: "Some 200" at a sentence's start."""
+        word = found["word"]
+        if found["start"] is None or any(map(str.isupper, word[1:])):
+            return True
+        return not words_of(word).stems.isdisjoint(self.words.stems - self.words.plain)
+
+    @cached_property
+    def beginnings(self) -> frozenset[str]:
+        """What the headline shares at least one of with another that shares a word or a number with it."""
+        return frozenset(stem[:BEGINNING] for stem in self.words.stems) | self.words.numbers
+
+    @cached_property
+    def crowded(self) -> int:
+        """How many words of the headline, at most, have one beginning."""
+        return max(Counter(stem[:BEGINNING] for stem in self.words.stems).values(), default=1)
+
+    @cached_property
+    def weight(self) -> float:
+        """What the headline weighs, with no other names than its own."""
+        return weight(self.words, self.words.names)
+
+    @cached_property
+    def states(self) -> dict[int, int]:
+        """How far the story has come; what the headline calls the past is not looked at."""
+        return states(fold(word) for word in re.findall(r"[^\W\d_]+", PAST.split(self.title, maxsplit=1)[0]))
+
+    @cached_property
+    def address(self) -> str:
+        """The page, without what a link adds to it, as far as `kept` keeps it."""
+        return page_of(self.url[:LONGEST])
+
+    @cached_property
+    def is_front(self) -> bool:
+        """Whether the page is the front of a site or of a section."""
+        return is_front(self.title, self.address)
+
+    @property
+    def front(self) -> tuple[str, str, str]:
+        """What tells one day of a section's front from another, as far as `kept` keeps it."""
+        headline, sentence, _, url = self.kept()
+        return headline, sentence, url
+
+    def kept(self) -> list[str]:
+        """Return it as JSON takes it."""
+        day = self.date.isoformat() if self.date else ""
+        return [self.headline[:LONGEST], self.sentence[:LONGEST], day, self.url[:LONGEST]]
+
+    @classmethod
+    def of_kept(cls, kept: Sequence[str]) -> Telling:
+        """Return what `kept` gave."""
+        headline, sentence, day, url = kept
+        return cls(headline=headline, sentence=sentence, date=date.fromisoformat(day) if day else None, url=url)
+
+
+_LIKELY, _SURELY, _NEARLY_ALL = 0.55, 0.7, 0.88
+"""How much of the headlines must be shared, by how likely it is beforehand that they tell the same."""
+_NEAR_DAYS, _FAR_DAYS = 2, 14
+
+
+def same(one: Telling, other: Telling) -> bool:
+    """Tell whether both tell the same story, and neither more than the other.
+
+    What stands on a section's front is another story every day under one title: only the very same text is the same.
+    """
+    alike = one.folded == other.folded
+    if not alike and _unlike(one, other):
+        return False
+    if one.is_front or other.is_front:
+        return one.front == other.front
+    return alike or (_shared_words(one.words, other.words) >= _wanted(one, other) and not _differ(one, other))
+
+
+def other_events(one: Telling, other: Telling, *, at_once: bool) -> bool:
+    """Tell whether two stories at two addresses are of two events, however alike their headlines are.
+
+    Headlines such as "Jackpot grows again" come back: with other figures on another day, or weeks later. A site tells
+    of one event once, and other sites on that day or the next. Stories that were found `at_once` are of one time, so
+    that two sites tell of one event there though nobody says on which days.
+    """
+    days = abs((one.date - other.date).days) if one.date and other.date else None
+    if days is not None and days > _FAR_DAYS:
+        return True
+    if not (one.figures and other.figures) or one.figures & other.figures:
+        return False
+    alone = site(one.url) == site(other.url)
+    return (alone or not at_once) if days is None else days > (0 if alone else 1)
+
+
+def _unlike(one: Telling, other: Telling) -> bool:
+    """Tell, quickly, whether so few words have a beginning in common that whatever else they are is not enough."""
+    if one.beginnings.isdisjoint(other.beginnings):
+        return True
+    common = len(one.beginnings & other.beginnings)
+    return _share(NAME * common * one.crowded, one.weight, other.weight) < _LIKELY
+
+
+def _differ(one: Telling, other: Telling) -> bool:
+    return (
+        _swapped(one.title, other.title)
+        or _other_numbers(one, other)
+        or _other_names(one, other)
+        or _moved_on(one, other)
+    )
+
+
+def _wanted(one: Telling, other: Telling) -> float:
+    """Return how much must be shared.
+
+    Sites tell of one event on one day or the next, and each site once, at one address; what comes later, or at another
+    address of the same site, is about something that has happened since. Names alone are a subject and no event.
+    """
+    days = abs((one.date - other.date).days) if one.date and other.date else 0
+    if one.address == other.address:
+        return _LIKELY
+    if days > _NEAR_DAYS or site(one.url) == site(other.url):
+        return _NEARLY_ALL
+    only_names = not matched(one.words.stems, other.words.stems) - one.words.names
+    return _SURELY if only_names or days == _NEAR_DAYS else _LIKELY
+
+
+def _other_numbers(one: Telling, other: Telling) -> bool:
+    mine, theirs = one.words.numbers, other.words.numbers
+    apart = bool(mine and theirs) and not mine & theirs
+    return apart or bool(mine - other.context.numbers and theirs - one.context.numbers)
+
+
+def _other_names(one: Telling, other: Telling) -> bool:
+    """Tell whether each headline names somebody or some place that the other story does not know."""
+    return bool(_own_names(one, other) and _own_names(other, one))
+
+
+def _own_names(one: Telling, other: Telling) -> frozenset[str]:
+    names = one.words.names - one.context.plain - other.context.plain
+    return names - matched(names, other.context.stems)
+
+
+def _swapped(one: str, other: str) -> bool:
+    """Tell whether the headlines differ in one word only, of a script without capitals, as by another place's name."""
+    start = _alike_for(one, other)
+    end = _alike_for(one[start:][::-1], other[start:][::-1])
+    mine, theirs = one[start : len(one) - end].strip(), other[start : len(other) - end].strip()
+    words = mine.isalpha() and theirs.isalpha() and mine.upper() == mine.lower() and theirs.upper() == theirs.lower()
+    return words and not set(mine) & set(theirs) and start + end >= max(len(mine), len(theirs))
+
+
+def _alike_for(one: str, other: str) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _moved_on(one: Telling, other: Telling) -> bool:
+    mine, theirs = one.states, other.states
+    apart = any(theirs.get(course, state) != state for course, state in mine.items())
+    return apart or _looks_back(one, other) or _looks_back(other, one)
+
+
+def _looks_back(one: Telling, other: Telling) -> bool:
+    """Tell whether one calls the past what the other tells as news, and has news of its own."""
+    if len(parts := PAST.split(one.title, maxsplit=1)) < 2 or PAST.search(other.title):
+        return False
+    news, past = (words_of(part).stems for part in parts)
+    told = other.words.stems
+    return len(matched(told, past)) > len(matched(told, news)) and len(news - matched(news, told)) > 1
+
+
+def _shared_words(one: Words, other: Words) -> float:
+    """Return how much is shared, from 0 to 1."""
+    names = one.names | other.names
+    common = sum(NAME if stem in names else 1.0 for stem in matched(one.stems, other.stems))
+    common += NUMBER * len(one.numbers & other.numbers)
+    return _share(common, weight(one, names), weight(other, names))
+
+
+def _share(common: float, mine: float, theirs: float) -> float:
+    """Return the mean of the share of the shorter and the share of both."""
+    least = min(mine, theirs)
+    return (min(common / least, 1.0) + 2 * common / (mine + theirs)) / 2 if least else 0.0
+
 
 _MOST_TELLINGS = 4
 

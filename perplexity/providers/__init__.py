@@ -8,8 +8,7 @@ from difflib import get_close_matches
 
 from perplexity.errors import InvalidRequest
 from perplexity.providers import brave, duckduckgo, openrouter, perplexity
-from perplexity.providers.base import Provider
-from perplexity.providers.setup import Setup
+from perplexity.providers.base import Provider, Setup
 
 PROVIDERS: Mapping[str, Callable[[Setup], Provider | None]] = {
     "perplexity": perplexity.build,

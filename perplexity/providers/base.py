@@ -2,10 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import Protocol
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
 
-from perplexity.types import Answer, Event, Kind, Query, Question, SearchResults
+from perplexity.attempts import Attempt, Kind
+from perplexity.errors import AllProvidersFailed, PerplexityError
+from perplexity.models import Effort, Limits
+from perplexity.retry import RetryPolicy
+from perplexity.transport import OPEN_SECONDS, ProxyFor, Session, proxy_for
+from perplexity.types import API, Answer, Event, Query, Question, SearchResults
+
+log = logging.getLogger(__name__)
+
+
+OnAttempt = Callable[[Attempt], None]
+Reply = TypeVar("Reply", SearchResults, Answer)
+
+
+def log_attempt(attempt: Attempt) -> None:
+    """Write one line about the attempt: the hook of whoever hands in none."""
+    error, cost = attempt.error_class or "none", "unknown" if attempt.cost_usd is None else f"{attempt.cost_usd:g}"
+    log.info(
+        "provider.attempted provider=%s kind=%s seconds=%.3f error=%s cost_usd=%s",
+        *(attempt.provider, attempt.kind, attempt.seconds, error, cost),
+        extra={
+            "provider": attempt.provider,
+            "kind": attempt.kind,
+            "seconds": attempt.seconds,
+            "error": attempt.error_class,
+            "cost_usd": attempt.cost_usd,
+        },
+    )
+
+
+@dataclass(kw_only=True)
+class Taken:
+    """What is known of a reply: who gave it, who failed before, and its price; nothing until `took` is called."""
+
+    provider: str
+    failed: tuple[Attempt, ...] = ()
+    cost_usd: float | None = None
+
+    def took(self, reply: Reply) -> Reply:
+        """Take the reply down, and return it."""
+        self.provider, self.failed = reply.provider, reply.failed
+        self.cost_usd = reply.usage.cost_usd if isinstance(reply, Answer) else reply.cost_usd
+        return reply
+
+
+@contextmanager
+def attempted(provider: str, kind: Kind, *, on_attempt: OnAttempt, clock: Callable[[], float]) -> Iterator[Taken]:
+    """Report how the block ended: each attempt before, if there were any, and the last one.
+
+    A block that is cancelled reports nothing.
+    """
+    started, taken = clock(), Taken(provider=provider)
+    try:
+        yield taken
+    except AllProvidersFailed as error:
+        for attempt in error.attempts:
+            on_attempt(attempt)
+        raise
+    except Exception as error:
+        ours = error if isinstance(error, PerplexityError) else None
+        on_attempt(
+            Attempt(
+                provider=provider,
+                kind=kind,
+                seconds=clock() - started,
+                error_class=type(error).__name__,
+                summary=(ours or PerplexityError).summary,
+                cost_usd=taken.cost_usd if ours is None or ours.cost_usd is None else ours.cost_usd,
+            )
+        )
+        raise
+    last = Attempt(provider=taken.provider, kind=kind, seconds=clock() - started, cost_usd=taken.cost_usd)
+    for attempt in (*taken.failed, last):
+        on_attempt(attempt)
+
 
 BOTH: frozenset[Kind] = frozenset({"search", "answer"})
 
@@ -48,3 +125,26 @@ class Provider(Protocol):
     def stream(self, question: Question) -> AsyncIterator[Event]:
         """Yield events while the answer is made; the last one is `Done`."""
         ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """Everything that any provider may want; a provider whose part is missing is not made.
+
+    `keys` and `base_urls` are by the provider's name in lower case. `api` is Perplexity's interface for answers.
+    The rest is as for `PerplexityClient`.
+    """
+
+    keys: Mapping[str, str] = field(default_factory=dict, repr=False)
+    base_urls: Mapping[str, str] = field(default_factory=dict)
+    api: API = "agent"
+    reasoning_effort: Effort = "medium"
+    limits: Limits = field(default_factory=Limits)
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    session: Session | None = None
+    proxy: ProxyFor = proxy_for
+    open_timeout: float = OPEN_SECONDS
+
+    def address(self, name: str, default: str) -> str:
+        """Return the address of a provider's service."""
+        return self.base_urls.get(name) or default

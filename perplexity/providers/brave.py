@@ -12,19 +12,17 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlencode
 
-from perplexity.calls import Calls
-from perplexity.computing import computed
+from perplexity.api import Calls
 from perplexity.domains import keep_results
 from perplexity.errors import AuthenticationError, BillingError, PerplexityError, RateLimitError
 from perplexity.models import Limits
 from perplexity.passages import events, passages_answer
-from perplexity.providers.base import BOTH
-from perplexity.providers.setup import Setup
-from perplexity.proxies import ProxyFor, proxy_for
-from perplexity.queries import LONGEST_QUERY, checked_query
+from perplexity.providers.base import BOTH, Setup
 from perplexity.retry import Deadline, Retries, RetryPolicy, worth_retrying_unpaid
-from perplexity.transport import OPEN_SECONDS, Session, Transport
+from perplexity.threads import computed
+from perplexity.transport import OPEN_SECONDS, ProxyFor, Session, Transport, proxy_for
 from perplexity.types import Answer, Event, Query, Question, SearchResults
+from perplexity.validation import LONGEST_QUERY, checked_query
 from perplexity.wire import brave
 from perplexity.wire.errors import Dialect
 

@@ -1,5 +1,7 @@
 """DuckDuckGo through the `ddgs` library: web search without a key, best effort, last resort.
 
+https://duckduckgo.com/duckduckgo-help-pages/settings/params (parameter `kl`)
+
 It scrapes a page that promises nothing: https://github.com/deedy5/ddgs. A refusal, a captcha and an empty page look
 the same to it, so no results is never taken for a fact about the web.
 """
@@ -8,25 +10,159 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from math import ceil
-from typing import Protocol
+from typing import Any, Protocol
+from urllib.parse import urlsplit
 
-from perplexity.computing import computed
 from perplexity.domains import keep_results
-from perplexity.errors import ConnectionFailed, NothingFound, PerplexityError, TimedOut
+from perplexity.errors import (
+    ConnectionFailed,
+    InvalidRequest,
+    MalformedResponse,
+    NothingFound,
+    PerplexityError,
+    TimedOut,
+)
 from perplexity.extras import require
+from perplexity.filters import Filters, Recency
 from perplexity.passages import events, passages_answer
-from perplexity.providers.base import BOTH
-from perplexity.providers.duckduckgo_pages import TIMELIMIT, Page, check, not_applied, numbered, period, read
-from perplexity.providers.duckduckgo_regions import region
-from perplexity.providers.setup import Setup
-from perplexity.queries import LONGEST_QUERY, checked_query
-from perplexity.sites import with_sites
-from perplexity.threads import Threads
+from perplexity.providers.base import BOTH, Setup
+from perplexity.threads import Threads, computed
 from perplexity.types import Answer, Event, Query, Question, SearchResults, Source
+from perplexity.urls import with_sites
+from perplexity.validation import LONGEST_QUERY, checked_query
+from perplexity.wire.json import text
+
+TIMELIMIT: Mapping[Recency | None, str | None] = {
+    None: None,
+    "hour": "d",
+    "day": "d",
+    "week": "w",
+    "month": "m",
+    "year": "y",
+}
+_LONG: Mapping[Recency, timedelta] = {
+    "day": timedelta(days=1),
+    "week": timedelta(weeks=1),
+    "month": timedelta(days=31),
+    "year": timedelta(days=366),
+}
+
+Page = Sequence[Mapping[str, Any]]
+"""The entries of one page of results; each holds `title`, `href` and `body`."""
+
+
+def read(page: Page) -> list[Source]:
+    """Return the entries that lead to a web page; all are numbered 0.
+
+    Raises MalformedResponse for a page that is no list; what it holds beside entries is left out.
+    """
+    if not isinstance(page, (list, tuple)):
+        raise MalformedResponse("the page of results is not a list", provider="DuckDuckGo")
+    entries = [entry for entry in page if isinstance(entry, Mapping)]
+    if page and not entries:
+        raise MalformedResponse("the page of results holds no results", provider="DuckDuckGo")
+    sources = (
+        Source(number=0, title=_text(r, "title"), url=_text(r, "href"), snippet=_text(r, "body")) for r in entries
+    )
+    return [source for source in sources if _is_web_page(source.url)]
+
+
+def check(filters: Filters) -> None:
+    """Raise InvalidRequest for a filter that would change the question if it were dropped."""
+    if filters.mode not in {None, "web"}:
+        raise InvalidRequest.of("mode", filters.mode, "DuckDuckGo searches the open web only (mode web)")
+
+
+def period(filters: Filters, *, today: date) -> Recency | None:
+    """Return how recent pages must be: for those from after a day, the shortest time that reaches the day behind it."""
+    if filters.after is None or filters.before is not None:
+        return filters.recency
+    passed = today - filters.after - timedelta(days=1)
+    return next((recency for recency, long in _LONG.items() if passed <= long), None)
+
+
+def not_applied(filters: Filters, *, today: date) -> tuple[str, ...]:
+    """Return a note for the user for each filter that DuckDuckGo takes only in part or not at all."""
+    hour = "DuckDuckGo knows no hour, so these are from the past day." if filters.recency == "hour" else ""
+    return tuple(filter(None, (hour, _about_dates(filters, period(filters, today=today)))))
+
+
+def numbered(found: Sequence[Source]) -> tuple[Source, ...]:
+    """Return each address once, its first place, numbered from 1."""
+    once: dict[str, Source] = {}
+    for source in found:
+        once.setdefault(source.url, source)
+    return tuple(replace(source, number=number) for number, source in enumerate(once.values(), start=1))
+
+
+def _about_dates(filters: Filters, period: Recency | None) -> str:
+    if not (filters.after or filters.before):
+        return ""
+    instead = f"these are from the past {period}" if period else "after and before were not applied"
+    return f"DuckDuckGo cannot search between dates, so {instead}."
+
+
+def _text(entry: Mapping[str, Any], key: str) -> str:
+    return " ".join(text(entry.get(key)).split())
+
+
+def _is_web_page(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname)
+    except ValueError:
+        return False
+
+
+ANYWHERE = "wt-wt"
+_PLAIN = (
+    "us-en de-de fr-fr es-es pt-pt it-it nl-nl ar-es at-de au-en be-fr be-nl bg-bg br-pt ca-en ca-fr ch-de ch-fr ch-it "
+    "cl-es co-es dk-da ee-et fi-fi gr-el hr-hr hu-hu id-id ie-en il-he in-en lt-lt lv-lv mx-es my-en no-no nz-en pe-es "
+    "ph-en pl-pl ro-ro ru-ru se-sv sg-en sk-sk th-th tr-tr vn-vi za-en"
+)
+_ODD = {
+    ("GB", "en"): "uk-en",
+    ("UA", "uk"): "ua-uk",
+    ("JP", "ja"): "jp-jp",
+    ("KR", "ko"): "kr-kr",
+    ("CN", "zh"): "cn-zh",
+    ("TW", "zh"): "tw-tzh",
+    ("HK", "zh"): "hk-tzh",
+    ("CZ", "cs"): "cz-cs",
+    ("SI", "sl"): "sl-sl",
+}
+REGIONS = {(code[:2].upper(), code[3:]): code for code in _PLAIN.split()} | _ODD
+"""The code of each region by country (ISO 3166-1 alpha-2) and language (ISO 639-1), the main one of either first."""
+
+
+def region(country: str | None, languages: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """Return the code of the region that fits best, and notes for the user where it is not all that was asked for."""
+    if country is None and not languages:
+        return ANYWHERE, ()
+    for (place, language), code in REGIONS.items():
+        if country in {None, place} and (not languages or language in languages):
+            return code, _one_language(languages)
+    code = next((code for (place, _), code in REGIONS.items() if place == country), ANYWHERE)
+    return code, (f"DuckDuckGo has no region for {_asked(country, languages)}; it searched {_place(code)}.",)
+
+
+def _one_language(languages: Sequence[str]) -> tuple[str, ...]:
+    return ("DuckDuckGo searches in one language at a time.",) if len(languages) > 1 else ()
+
+
+def _asked(country: str | None, languages: Sequence[str]) -> str:
+    return " with ".join(
+        [*([f"country {country}"] if country else []), *([f"language {languages[0]}"] if languages else [])]
+    )
+
+
+def _place(code: str) -> str:
+    return "everywhere" if code == ANYWHERE else f"the region {code}"
+
 
 SECONDS = 10.0
 """The time one search may take when its query names none."""

@@ -1,6 +1,8 @@
 """OpenRouter: answers by Perplexity's Sonar models, bought from somebody else than Perplexity.
 
 What is to be written without a search is written by another vendor's model: Sonar always searches.
+
+https://openrouter.ai/perplexity
 """
 
 from __future__ import annotations
@@ -9,15 +11,16 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from types import TracebackType
 from typing import Self
 
-from perplexity.answers import Answers
-from perplexity.calls import Calls
+from perplexity.api import Calls
+from perplexity.attempts import Kind
+from perplexity.completions import Answers, Way
 from perplexity.errors import (
     APIError,
     AuthenticationError,
@@ -29,20 +32,19 @@ from perplexity.errors import (
     ServerError,
 )
 from perplexity.filters import validate
-from perplexity.models import Effort, Limits, Target, resolve
-from perplexity.providers import openrouter_models
-from perplexity.providers.setup import Setup
-from perplexity.proxies import ProxyFor, proxy_for
-from perplexity.queries import checked_messages
+from perplexity.models import SONAR, Effort, Limits, Target, resolve
+from perplexity.providers.base import Setup
 from perplexity.retry import Deadline, Retries, RetryPolicy, worth_retrying_unpaid
 from perplexity.runs import Runs
-from perplexity.transport import OPEN_SECONDS, Session, Transport
-from perplexity.types import Answer, Done, Event, Kind, Query, Question, SearchResults
-from perplexity.ways import Way
+from perplexity.transport import OPEN_SECONDS, ProxyFor, Session, Transport, proxy_for
+from perplexity.types import JSON, Answer, Done, Event, Query, Question, SearchResults
+from perplexity.validation import checked_messages
 from perplexity.wire.errors import Dialect
+from perplexity.wire.json import mappings, text
 from perplexity.wire.sonar import Sonar
 
-log: logging.Logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
+
 
 DIALECT = Dialect(
     statuses={
@@ -124,7 +126,7 @@ class OpenRouter:
         with _named():
             deadline = Deadline.after(seconds, self._clock)
             body = await self._calls.json("GET", "/models", deadline=deadline, again=worth_retrying_unpaid)
-        gone = openrouter_models.retired(body, today=datetime.fromtimestamp(self._now(), UTC).date())
+        gone = retired_models(body, today=datetime.fromtimestamp(self._now(), UTC).date())
         self._retired = frozenset(gone)
         for model in gone:
             log.warning("openrouter.model_retired", extra={"model": model})
@@ -168,18 +170,18 @@ class OpenRouter:
         return checked, target, Deadline.after(seconds, self._clock)
 
     def _model(self, question: Question, target: Target) -> str:
-        wanted = openrouter_models.wanted(question, target)
+        wanted = choose_model(question, target)
         if wanted not in self._retired:
             return wanted
         if question.offline:
             raise EndpointRetired("the model that does not search is no longer served", provider=self.name)
         if question.schema is not None:
             raise EndpointRetired("the model that takes a JSON schema is no longer served", provider=self.name)
-        return openrouter_models.DEFAULT
+        return DEFAULT
 
     def _signed(self, answer: Answer, question: Question, target: Target, *, started: float) -> Answer:
         """Add what only the asking side knows."""
-        notes = openrouter_models.notes(question, target, used=self._model(question, target))
+        notes = model_notes(question, target, used=self._model(question, target))
         return replace(answer, seconds=self._clock() - started, notes=(*answer.notes, *notes))
 
 
@@ -223,3 +225,60 @@ def _named() -> Iterator[None]:
         if meant is error:
             raise
         raise meant from error
+
+
+DEFAULT = "perplexity/sonar"
+FOR_NEWS = "perplexity/sonar-pro"
+FOR_REASONING = "perplexity/sonar-reasoning-pro"
+FOR_RESEARCH = "perplexity/sonar-deep-research"
+FOR_WRITING = "x-ai/grok-4.3"
+"""It searches only where a tool for that is handed to it; every model of Perplexity's here searches."""
+
+_BY_EFFORT: Mapping[Effort, str] = {
+    "fast": DEFAULT,
+    "low": DEFAULT,
+    "medium": FOR_REASONING,
+    "high": FOR_RESEARCH,
+    "xhigh": FOR_RESEARCH,
+}
+
+
+def choose_model(question: Question, target: Target) -> str:
+    """Return the model for a question: the Sonar model that is named, or what suits it best of those that there are.
+
+    A pinned model of another vendor, and one that is long gone, such as `perplexity/llama-3.1-sonar-small-128k-online`,
+    is answered for by Sonar: it searches, which they do not. An answer from the messages alone is no model's of these.
+    """
+    if question.offline:
+        return FOR_WRITING
+    name = target.name.removeprefix("perplexity/")
+    if name == "sonar-reasoning":
+        return FOR_REASONING
+    if name in SONAR:
+        return f"perplexity/{name}"
+    if question.news or question.schema is not None:
+        return FOR_NEWS
+    return DEFAULT if target.model else _BY_EFFORT[target.effort]
+
+
+def model_notes(question: Question, target: Target, *, used: str) -> tuple[str, ...]:
+    """Return a sentence for the asker where another model answers than the one that was named, or suits best."""
+    named = target.model or choose_model(question, target)
+    return () if used == named else (f"OpenRouter answered with {used} in place of {named}.",)
+
+
+def retired_models(body: Mapping[str, JSON], *, today: date) -> tuple[str, ...]:
+    """Return those of our models that the list of models does not hold, or whose last day is over.
+
+    None of them where the list is empty: it says nothing then.
+    https://openrouter.ai/docs/api-reference/list-available-models
+    """
+    served = {text(model.get("id")) for model in mappings(body.get("data")) if not _expired(model, today)} - {""}
+    ours = {*_BY_EFFORT.values(), FOR_NEWS, FOR_WRITING}
+    return tuple(sorted(ours - served)) if served else ()
+
+
+def _expired(model: Mapping[str, JSON], today: date) -> bool:
+    """Tell whether a model's last day, or moment, is over."""
+    last = text(model.get("expiration_date"))[:10]
+    return bool(last) and last < today.isoformat()

@@ -7,8 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from perplexity.client import PerplexityClient
-from perplexity.providers.base import BOTH
-from perplexity.providers.setup import Setup
+from perplexity.providers.base import BOTH, Setup
 from perplexity.types import Answer, Event, Query, Question, SearchResults
 
 

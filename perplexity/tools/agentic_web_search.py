@@ -6,17 +6,16 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 
-from perplexity.attempts import OnAttempt, attempted, log_attempt
 from perplexity.citations import format_result
 from perplexity.client import PerplexityClient
 from perplexity.errors import PerplexityError
 from perplexity.models import Limits
+from perplexity.notes import remarks
+from perplexity.providers.base import OnAttempt, attempted, log_attempt
 from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.retry import RetryPolicy
-from perplexity.tools.base import Tool
-from perplexity.tools.faults import explain
-from perplexity.tools.keyless import keyless
-from perplexity.tools.remarks import remarks
+from perplexity.tools.base import Tool, explain
+from perplexity.tools.environment import keyless
 from perplexity.transport import Session
 from perplexity.types import API, JSON
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from perplexity.tools.arguments import completed, problems
-from perplexity.tools.signatures import Function, described
+from perplexity.errors import AllProvidersFailed, PerplexityError, TimedOut
+from perplexity.notes import found_nothing, reasons_of, with_reasons
+from perplexity.tools.schemas import Function, completed, described, problems
 from perplexity.types import JSON
-from perplexity.wire.reading import text
+from perplexity.wire.json import text
 
 
 class Failure(str):
@@ -104,3 +105,30 @@ class Tool:
         # Python 3.11 has no such mark; a coroutine function is known there by its code.
         marked: Callable[[Function], Function] = getattr(inspect, "markcoroutinefunction", lambda function: function)
         return described(marked(function), name=self.name, description=self.description, parameters=self.parameters)
+
+
+def explain(name: str, error: PerplexityError, *, seconds: float) -> Failure:
+    """Return the failure of the tool of that name in square brackets; `seconds` is the time that it had."""
+    if error.status is not None:
+        told = f"returned status code {error.status}"
+    elif isinstance(error, TimedOut):
+        told = f"timed out after {seconds:g} seconds"
+    else:
+        told = f"{error.summary}: {error.message}"
+    return Failure(f"[{name} API {told}]", cost_usd=error.cost_usd)
+
+
+def explain_chain(
+    name: str, error: PerplexityError, *, seconds: float, nothing: str, notes: Sequence[str] = ()
+) -> Failure:
+    """Return the failure of a tool over the chain; `nothing` is what it says when nothing was found.
+
+    `notes` are sentences that follow the reasons.
+    """
+    if found_nothing(error):
+        return Failure(f"[{' '.join([f'{name}: {with_reasons(nothing, error)}', *notes])}]", cost_usd=error.cost_usd)
+    if isinstance(error, AllProvidersFailed):
+        why = "; ".join(reasons_of(error.attempts)) or "no service is configured"
+        told = " ".join([f"{name} failed: {why}{'.' if notes else ''}", *notes])
+        return Failure(f"[{told}]", cost_usd=error.cost_usd)
+    return explain(name, error, seconds=seconds)

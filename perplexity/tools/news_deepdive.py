@@ -3,20 +3,93 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 
-from perplexity.attempts import OnAttempt
 from perplexity.citations import format_result
-from perplexity.errors import PerplexityError
-from perplexity.news.deepdive import SECONDS as OF_STAGES
-from perplexity.news.deepdive_report import figures, heading, sections
-from perplexity.news.deepdive_types import DeepDive, NoStore, Stage
-from perplexity.news.diver import Diver
-from perplexity.nothing_found import nothing_found
-from perplexity.tools.base import Tool
-from perplexity.tools.diving import opened_diver, reporting_diver, usable_diver_setup
-from perplexity.tools.faults import explain, explain_chain
+from perplexity.client import first
+from perplexity.deepdive.pipeline import SECONDS as OF_STAGES
+from perplexity.deepdive.pipeline import Diver, writers
+from perplexity.deepdive.report import figures, heading, sections
+from perplexity.deepdive.types import DeepDive, NoStore, Persona, Stage
+from perplexity.errors import InvalidRequest, PerplexityError
+from perplexity.fallback import Fallback
+from perplexity.notes import nothing_found
+from perplexity.providers import opened
+from perplexity.providers.base import OnAttempt, Setup, log_attempt
+from perplexity.tools.base import Tool, explain, explain_chain
+from perplexity.tools.environment import Usable, reported, usable_setup, without, wrong_variable
 from perplexity.types import JSON, Answer
+from perplexity.x_posts.client import Telling, grok_for
+
+_XAI_KEYS, _XAI_ADDRESS = ("XAI_API_KEY",), "XAI_BASE_URL"
+
+
+def usable_diver_setup(environ: Mapping[str, str]) -> Usable:
+    """Return as `usable_setup` does, with the key of XAI_API_KEY and the address of XAI_BASE_URL if they are right."""
+    usable = usable_setup(environ)
+    try:
+        return replace(usable, setup=with_xai(environ, usable.setup))
+    except InvalidRequest as error:
+        return without("xai", str(error), usable)
+
+
+def with_xai(environ: Mapping[str, str], setup: Setup) -> Setup:
+    """Return the setup with what the environment holds for xAI. Raises InvalidRequest, which names the variable."""
+    key, address = first(environ, *_XAI_KEYS), first(environ, _XAI_ADDRESS)
+    if not key:
+        return setup
+    whole = replace(setup, keys={**setup.keys, "xai": key}, base_urls={**setup.base_urls, "xai": address})
+    try:
+        grok_for(whole.keys, whole.base_urls)
+    except InvalidRequest as error:
+        raise InvalidRequest(wrong_variable(error, environ, keys=_XAI_KEYS, address=_XAI_ADDRESS)) from None
+    return whole
+
+
+@asynccontextmanager
+async def opened_diver(
+    environ: Mapping[str, str],
+    *,
+    setup: Setup,
+    order: Sequence[str] = (),
+    on_attempt: OnAttempt = log_attempt,
+) -> AsyncIterator[Diver]:
+    """Give the diver over the services of the setup, and close its connections at the end.
+
+    xAI reads posts if the setup holds its key, else OpenRouter does. PERSONA_NAME and PERSONA_PROMPT say who writes the
+    analysis. `on_attempt` hears how each attempt ended. Raises InvalidRequest.
+    """
+    async with AsyncExitStack() as stack:
+        providers = await stack.enter_async_context(opened(setup, order=order))
+        grok = grok_for(setup.keys, setup.base_urls, open_timeout=setup.open_timeout)
+        if grok is not None:
+            await stack.enter_async_context(grok)
+        yield Diver(
+            facts=Fallback(providers, on_attempt=on_attempt),
+            pulse=None if grok is None else Telling(source=grok, on_attempt=on_attempt),
+            synthesis=Fallback(writers(providers), on_attempt=on_attempt),
+            persona=_persona(environ),
+        )
+
+
+def reporting_diver(diver: Diver, on_attempt: OnAttempt | None) -> Diver:
+    """Return the diver, whose services report their attempts to the hook; without one each is a line of the log."""
+    pulse = diver.pulse
+    if pulse is not None and (on_attempt is not None or not isinstance(pulse, Telling)):
+        pulse = Telling(source=pulse, on_attempt=on_attempt or log_attempt)
+    facts, synthesis = reported(diver.facts, on_attempt), reported(diver.synthesis, on_attempt)
+    return replace(diver, facts=facts, synthesis=synthesis, pulse=pulse)
+
+
+def _persona(environ: Mapping[str, str]) -> Persona:
+    usual = Persona()
+    return Persona(
+        name=environ.get("PERSONA_NAME", "").strip() or usual.name,
+        prompt=environ.get("PERSONA_PROMPT", "").strip() or usual.prompt,
+    )
+
 
 NAME = "news_deepdive"
 DESCRIPTION = """\

@@ -7,21 +7,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from perplexity.attempts import OnAttempt
 from perplexity.citations import format_result
 from perplexity.errors import PerplexityError
 from perplexity.filters import Filters
-from perplexity.news.categories import CATEGORIES
-from perplexity.news.summary import news_summary, of_the_day
-from perplexity.news.telling import as_answer, made_at, news_stand_in
-from perplexity.nothing_found import no_news_found
+from perplexity.news.summary import CATEGORIES, as_answer, made_at, news_stand_in, news_summary, of_the_day
+from perplexity.notes import no_news_found
 from perplexity.providers import opened
-from perplexity.providers.base import Provider
-from perplexity.tools.access import usable_setup
-from perplexity.tools.base import Tool
-from perplexity.tools.faults import explain, explain_chain
-from perplexity.tools.reporting import reported
-from perplexity.tools.websearch import chain
+from perplexity.providers.base import OnAttempt, Provider
+from perplexity.tools.base import Tool, explain, explain_chain
+from perplexity.tools.environment import reported, usable_setup
+from perplexity.tools.fallback_search import chain
 from perplexity.types import JSON
 
 NAME = "news_summary"

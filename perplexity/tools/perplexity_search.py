@@ -5,19 +5,183 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from perplexity.attempts import OnAttempt, attempted, log_attempt
+from jsonschema import SchemaError
+from referencing.exceptions import Unresolvable
+
+from perplexity.citations import cite, without_orphans
 from perplexity.client import PerplexityClient
-from perplexity.errors import InvalidRequest, PerplexityError, RunFailed
+from perplexity.errors import (
+    AuthenticationError,
+    InvalidRequest,
+    MissingKey,
+    PerplexityError,
+    RateLimitError,
+    RunFailed,
+)
+from perplexity.filters import MOST_DOMAINS, RECENCIES, Filters, Recency
+from perplexity.models import SONAR, WITHOUT_SCHEMA
+from perplexity.notes import DEFAULT, remarks
+from perplexity.providers.base import OnAttempt, attempted, log_attempt
 from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.tools.base import Failure, Tool
-from perplexity.tools.keyless import keyless
-from perplexity.tools.schemas import misfit
-from perplexity.tools.search_request import PARAMETERS, question
-from perplexity.tools.search_result import OUTPUT, failure, success
+from perplexity.tools.environment import keyless
+from perplexity.tools.schemas import check, misfit
 from perplexity.transport import Session
-from perplexity.types import API, JSON, Answer
+from perplexity.types import API, JSON, Answer, Message, Question, Source
+from perplexity.wire.json import encode, text
+
+_MODELS = "Perplexity model: sonar (fast), sonar-pro (quality+schema), sonar-reasoning (deep thinking)"
+SCHEMA_MODELS = tuple(name for name in SONAR if name not in WITHOUT_SCHEMA)
+PARAMETERS: Mapping[str, JSON] = {
+    "type": "object",
+    "properties": {
+        "query": {"type": "string", "description": "Search query to find information about"},
+        "model": {
+            "type": "string",
+            "enum": list(SONAR),
+            "default": DEFAULT,
+            "description": _MODELS,
+        },
+        "search_domain_filter": {
+            "type": "array",
+            "items": {"type": "string"},
+            "maxItems": MOST_DOMAINS,
+            "description": "Limit search to specific domains (e.g., ['github.com', 'ruby-lang.org'])",
+        },
+        "search_recency_filter": {
+            "type": "string",
+            "enum": list(RECENCIES),
+            "description": "Limit results by recency",
+        },
+        "max_tokens": {
+            "type": "integer",
+            "minimum": 100,
+            "maximum": 4000,
+            "default": 1000,
+            "description": "Maximum tokens in response",
+        },
+        "response_format": {
+            "type": "object",
+            "description": f"JSON schema that the response follows (only {', '.join(SCHEMA_MODELS)})",
+        },
+    },
+    "required": ["query"],
+    "additionalProperties": False,
+}
+
+
+def question(
+    query: str,
+    *,
+    model: str = DEFAULT,
+    search_domain_filter: Sequence[str] | None = None,
+    search_recency_filter: Recency | None = None,
+    max_tokens: int = 1000,
+    response_format: Mapping[str, JSON] | None = None,
+) -> Question:
+    """Return what is asked. Raises InvalidRequest for a schema that is none, or that the model does not take."""
+    return Question(
+        messages=(Message(role="user", content=query),),
+        model=model,
+        filters=Filters(domains=tuple(search_domain_filter or ()), recency=search_recency_filter),
+        resumable=False,
+        # A whole number may be written 1000.0 in JSON.
+        max_tokens=int(max_tokens),
+        schema=None if response_format is None else _schema(response_format, model),
+    )
+
+
+def _schema(given: Mapping[str, JSON], model: str) -> Mapping[str, JSON]:
+    """Return the schema, bare or as a chat completion's `response_format` wraps it. Raises InvalidRequest."""
+    if model not in SCHEMA_MODELS:
+        only = f"JSON schema (response_format) is only supported on {', '.join(SCHEMA_MODELS)}"
+        raise InvalidRequest(f"{only}. Current model: {model}", field="model", value=model)
+    schema: JSON = given
+    if given.get("type") == "json_schema":
+        wrapped = given.get("json_schema")
+        schema = wrapped.get("schema") if isinstance(wrapped, Mapping) else None
+    try:
+        check(schema)
+    except SchemaError as error:
+        raise InvalidRequest.of("response_format", error.instance, f"it takes a JSON schema: {error.message}") from None
+    except Unresolvable as error:
+        allowed = "it takes a JSON schema that refers to nothing outside"
+        raise InvalidRequest.of("response_format", error.ref, allowed) from None
+    except RecursionError:
+        raise InvalidRequest("response_format: it is nested too deeply", field="response_format") from None
+    return dict(schema)
+
+
+_TEXT: Mapping[str, JSON] = {"type": "string"}
+_PAGE: Mapping[str, JSON] = {
+    "type": "object",
+    "properties": {"title": _TEXT, "url": _TEXT, "snippet": _TEXT},
+    "required": ["title", "url", "snippet"],
+}
+OUTPUT: Mapping[str, JSON] = {
+    "type": "object",
+    "properties": {
+        "success": {"type": "boolean"},
+        "content": _TEXT,
+        "citations": {"type": "array", "items": _TEXT},
+        "web_results": {"type": "array", "items": _PAGE},
+        "model": _TEXT,
+        "query": {"type": ["string", "null"]},
+        "notes": {"type": "array", "items": _TEXT},
+        "error": _TEXT,
+        "results": {"type": "array", "items": _PAGE},
+    },
+    "required": ["success", "query"],
+}
+"""A result has `content`, `citations`, `web_results` and `model`, and `notes` if there are any on how it came about.
+
+A failure has `error`, and `results` without any.
+"""
+
+
+def success(answer: Answer, asked: Question, *, query: str) -> str:
+    """Return an answer: `[n]` in its content is the nth citation. The model is the one asked for if none is named.
+
+    Content that is JSON stays as it came: what looks like a marker there may be a list.
+    """
+    content, sources = _numbered(answer) if asked.schema is None else (answer.text, answer.sources)
+    notes = remarks(answer, asked)
+    return _written(
+        success=True,
+        content=content,
+        citations=[source.url for source in sources],
+        web_results=[{"title": s.title, "url": s.url, "snippet": s.snippet} for s in sources],
+        model=answer.model or asked.model,
+        query=query,
+        **({"notes": list(notes)} if notes else {}),
+    )
+
+
+def failure(error: PerplexityError, *, query: JSON) -> Failure:
+    """Return a failure, whose kind stands before the colon."""
+    told = f"{_kind(error)}: {error.message}"
+    return Failure(_written(success=False, error=told, query=query if isinstance(query, str) else None, results=[]))
+
+
+def _kind(error: PerplexityError) -> str:
+    if isinstance(error, (AuthenticationError, MissingKey)):
+        return "Authentication failed"
+    return "Rate limit exceeded" if isinstance(error, RateLimitError) else "Search failed"
+
+
+def _numbered(answer: Answer) -> tuple[str, tuple[Source, ...]]:
+    """Return the text and its sources as a list counts them; a service may have left out numbers."""
+    if [source.number for source in answer.sources] == list(range(1, len(answer.sources) + 1)):
+        return without_orphans(answer.text, answer.sources)[0], answer.sources
+    cited = cite(answer.text, answer.sources)
+    return cited.text, (*cited.sources, *cited.others)
+
+
+def _written(**result: JSON) -> str:
+    return text(encode(result))
+
 
 NAME = "perplexity_search"
 DESCRIPTION = """\

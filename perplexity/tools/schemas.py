@@ -1,20 +1,113 @@
 """A JSON Schema that somebody hands in, and answers held to it. Pure.
 
 https://json-schema.org/draft/2020-12
+
+https://json-schema.org/draft/2020-12
+
+https://docs.python.org/3/library/inspect.html#inspect.Signature
 """
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Iterator, Mapping
-from typing import NoReturn
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from functools import reduce
+from keyword import iskeyword
+from operator import or_
+from types import NoneType
+from typing import Any, Literal, NoReturn
 
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, ValidationError
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from perplexity.tools.arguments import problems
 from perplexity.types import JSON
+
+_LONGEST = 80
+_KINDS: Mapping[str, str] = {
+    "string": "a string",
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
+_DESCRIBED = frozenset({"type", "enum", "minimum", "maximum"})
+
+
+def completed(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> dict[str, JSON]:
+    """Return the arguments with the defaults of those that are left out.
+
+    An optional argument that is null counts as left out: a model that must name every argument says so.
+    """
+    properties = schema["properties"]
+    optional = properties.keys() - schema.get("required", ())
+    given = {name: value for name, value in arguments.items() if value is not None or name not in optional}
+    defaults = {name: told["default"] for name, told in properties.items() if "default" in told}
+    return {**defaults, **given}
+
+
+def problems(schema: Mapping[str, JSON], arguments: JSON) -> str:
+    """Return what is wrong with the arguments: the name, the value and what is allowed; empty for right ones."""
+    try:
+        errors = Draft202012Validator(schema).iter_errors(arguments)
+        return "; ".join(dict.fromkeys(told for error in errors for told in _told(error)))
+    except (RecursionError, ValueError):
+        return "they are nested too deeply, or hold a number of thousands of digits"
+
+
+def _told(error: ValidationError) -> list[str]:
+    place = _place(error)
+    instance: JSON = error.instance
+    schema: JSON = error.schema
+    if error.validator == "required":
+        return [f"{_inside(place, name)} is missing" for name in schema["required"] if name not in instance]
+    if error.validator == "additionalProperties" and isinstance(schema.get("properties"), Mapping):
+        known = schema["properties"]
+        taken = _listed(list(known), "and")
+        return [f"{_inside(place, name)} is unknown (it takes {taken})" for name in instance if name not in known]
+    if error.validator in _DESCRIBED:
+        return [f"{place or 'the arguments'} must be {_allowed(schema)}, not {_shown(instance)}"]
+    return [f"{place or 'the arguments'}: {_short(error.message)}"]
+
+
+def _allowed(schema: Mapping[str, JSON]) -> str:
+    if "enum" in schema:
+        return _listed([str(value) for value in schema["enum"]], "or")
+    kinds = schema["type"] if isinstance(schema.get("type"), list) else [schema.get("type", "number")]
+    return _listed([_KINDS[kind] for kind in kinds], "or") + _range(schema)
+
+
+def _range(schema: Mapping[str, JSON]) -> str:
+    least, most = schema.get("minimum"), schema.get("maximum")
+    if least is not None and most is not None:
+        return f" from {least} to {most}"
+    return f" from {least} on" if least is not None else "" if most is None else f" up to {most}"
+
+
+def _place(error: ValidationError) -> str:
+    steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path]
+    return "".join(steps).removeprefix(".")
+
+
+def _inside(place: str, name: str) -> str:
+    return f"{place}.{_short(name)}" if place else _short(name)
+
+
+def _listed(words: Sequence[str], last: str) -> str:
+    return f"{', '.join(words[:-1])} {last} {words[-1]}" if len(words) > 1 else "".join(words)
+
+
+def _shown(value: JSON) -> str:
+    # A part of a sentence, in which NaN is called that.
+    return _short(json.dumps(value, ensure_ascii=False))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
 
 _REFERENCES = ("$ref", "$dynamicRef")
 
@@ -51,3 +144,83 @@ def _references(schema: JSON) -> Iterator[str]:
 
 def _no_json(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
+
+
+Function = Callable[..., Awaitable[str]]
+
+_TYPES: Mapping[str, Any] = {"string": str, "boolean": bool, "integer": int, "number": float, "null": NoneType}
+
+
+def described(function: Function, *, name: str, description: str, parameters: Mapping[str, JSON]) -> Function:
+    """Return the function with the name, the signature, the annotations and the docstring that the schema gives it.
+
+    `parameters` is a JSON Schema of type object. A required argument has no default; an optional one without a default
+    in the schema may be None.
+    """
+    signature = signature_of(parameters)
+    hints = {parameter.name: parameter.annotation for parameter in signature.parameters.values()}
+    named: Any = function
+    named.__name__ = named.__qualname__ = name
+    named.__doc__ = docstring_of(description, parameters)
+    named.__annotations__ = {**hints, "return": str}
+    named.__signature__ = signature
+    return function
+
+
+def signature_of(parameters: Mapping[str, JSON]) -> inspect.Signature:
+    """Return the signature for a JSON Schema of type object: the required arguments first, each group in its order."""
+    listed = [_parameter(name, schema, required=required) for name, schema, required in _arguments(parameters)]
+    return inspect.Signature(sorted(listed, key=lambda one: one.default is not one.empty), return_annotation=str)
+
+
+def docstring_of(description: str, parameters: Mapping[str, JSON]) -> str:
+    """Return the description and what is known of each argument, in the style that agent libraries parse.
+
+    https://google.github.io/styleguide/pyguide.html#383-functions-and-methods
+    """
+    listed = [
+        f"    {name} ({_word(_type(schema))}{'' if required else ', optional'}): {_line(schema)}"
+        for name, schema, required in _arguments(parameters)
+    ]
+    arguments = ["Args:", *listed, ""] if listed else []
+    return "\n".join([description.strip(), "", *arguments, "Returns:", "    str: The result, as text for a model."])
+
+
+def _arguments(parameters: Mapping[str, JSON]) -> Iterator[tuple[str, Mapping[str, JSON], bool]]:
+    """Yield each argument's name, its schema and whether it is required; one that Python cannot name is left out."""
+    required = parameters.get("required", ())
+    for name, schema in parameters.get("properties", {}).items():
+        if name.isidentifier() and not iskeyword(name):
+            yield name, schema if isinstance(schema, Mapping) else {}, name in required
+
+
+def _parameter(name: str, schema: Mapping[str, JSON], *, required: bool) -> inspect.Parameter:
+    kind, annotation = inspect.Parameter.POSITIONAL_OR_KEYWORD, _type(schema)
+    if required:
+        return inspect.Parameter(name, kind, annotation=annotation)
+    if "default" in schema:
+        return inspect.Parameter(name, kind, annotation=annotation, default=schema["default"])
+    return inspect.Parameter(name, kind, annotation=annotation | None, default=None)
+
+
+def _type(schema: Mapping[str, JSON]) -> Any:
+    """Return the Python type of a value that fits the schema; Any if the schema does not say."""
+    enum = schema.get("enum")
+    if isinstance(enum, list) and enum and all(isinstance(value, (str, int, NoneType)) for value in enum):
+        return Literal[tuple(enum)]
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        return reduce(or_, (_type({**schema, "type": one}) for one in kind))
+    if kind == "array":
+        return list[_type(schema.get("items", {}))]  # type: ignore[misc]
+    if kind == "object":
+        return dict[str, Any]
+    return _TYPES.get(kind, Any) if isinstance(kind, str) else Any
+
+
+def _word(annotation: Any) -> str:
+    return inspect.formatannotation(annotation).replace("typing.", "")
+
+
+def _line(schema: Mapping[str, JSON]) -> str:
+    return " ".join(str(schema.get("description", "")).split())

@@ -9,21 +9,19 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
-from perplexity.attempts import OnAttempt, attempted, log_attempt
-from perplexity.calls import Calls
-from perplexity.environment import Access
+from perplexity.api import Calls
+from perplexity.client import Access
 from perplexity.errors import PerplexityError
+from perplexity.providers.base import OnAttempt, attempted, log_attempt
 from perplexity.providers.perplexity import PerplexityProvider
-from perplexity.queries import checked_query
 from perplexity.retry import Deadline, Retries, RetryPolicy
-from perplexity.tools.base import Tool
-from perplexity.tools.faults import explain
-from perplexity.tools.keyless import keyless
+from perplexity.tools.base import Tool, explain
+from perplexity.tools.environment import keyless
 from perplexity.transport import Session, Transport
 from perplexity.types import JSON, Query
+from perplexity.validation import checked_query
 from perplexity.wire import search
-from perplexity.wire.reading import text
-from perplexity.wire.writing import encode
+from perplexity.wire.json import encode, text
 
 NAME = "WebSearch"
 DESCRIPTION = """\

@@ -20,7 +20,7 @@ from perplexity.errors import (
 )
 from perplexity.retry import retry_after
 from perplexity.types import JSON
-from perplexity.wire.reading import loads
+from perplexity.wire.json import loads
 
 LONGEST_MESSAGE = 300
 

@@ -11,7 +11,7 @@ from datetime import date
 from perplexity.errors import MalformedResponse
 from perplexity.filters import Filters
 from perplexity.types import JSON, Query, SearchResults
-from perplexity.wire.reading import mappings
+from perplexity.wire.json import mappings
 from perplexity.wire.sources import merge
 
 PATH = "/search"

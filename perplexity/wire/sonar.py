@@ -5,18 +5,227 @@ Perplexity has retired them for new keys: https://docs.perplexity.ai/docs/agent-
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-from perplexity.errors import InvalidRequest
+from perplexity.errors import InvalidRequest, MalformedResponse, PerplexityError, RunFailed
 from perplexity.models import SONAR, WITHOUT_SCHEMA, Effort, Target
-from perplexity.types import JSON, Answer, Question
+from perplexity.types import JSON, Answer, Done, Event, Question, Source, Sources, TextDelta, Usage
 from perplexity.wire.base import StreamReader
-from perplexity.wire.errors import PERPLEXITY, Dialect
+from perplexity.wire.errors import PERPLEXITY, Dialect, clean, error_for, error_of, status_of
+from perplexity.wire.json import cost_of, encode, mapping, mappings, text, whole
 from perplexity.wire.search import common
-from perplexity.wire.sonar_output import read
-from perplexity.wire.sonar_stream import SonarStream
+from perplexity.wire.sources import Growth, merge
+
+
+def read(body: Mapping[str, JSON], *, provider: str, dialect: Dialect = PERPLEXITY) -> Answer:
+    """Return the answer of a whole response. Raises as `failure` and `answer_of` say."""
+    if body.get("error"):
+        raise failure(body["error"], provider=provider, dialect=dialect, usage=body.get("usage"))
+    choice = choice_of(body)
+    message = mapping(choice.get("message"))
+    return answer_of(
+        body,
+        text=text(message.get("content")),
+        sources=sources_of(body, mappings(message.get("annotations"))),
+        finish=text(choice.get("finish_reason")),
+        provider=provider,
+    )
+
+
+def answer_of(
+    body: Mapping[str, JSON], *, text: str, sources: tuple[Source, ...], finish: str, provider: str
+) -> Answer:
+    """Return the answer out of its parts and what else the response says.
+
+    Raises RunFailed for one that was broken off, MalformedResponse for one without text.
+    """
+    incomplete, usage = None if finish in {"", "stop"} else clean(finish), _usage(mapping(body.get("usage")))
+    if finish == "error" or (incomplete and not text.strip()):
+        why = f"the answer was broken off ({incomplete})"
+        raise RunFailed(why, provider=provider, cost_usd=usage.cost_usd)
+    if not text.strip():
+        raise MalformedResponse("the answer has no text", provider=provider, cost_usd=usage.cost_usd)
+    return Answer(
+        text=text,
+        sources=sources,
+        provider=provider,
+        model=clean(body.get("model")) or None,
+        incomplete=incomplete,
+        usage=usage,
+        id=clean(body.get("id")) or None,
+    )
+
+
+def choice_of(body: Mapping[str, JSON]) -> Mapping[str, JSON]:
+    """Return the first choice, empty where there is none: more are never asked for."""
+    return next(iter(mappings(body.get("choices"))), {})
+
+
+def sources_of(body: Mapping[str, JSON], annotations: Sequence[Mapping[str, JSON]]) -> tuple[Source, ...]:
+    """Return the sources: the `search_results`, else the bare `citations`, else the annotations.
+
+    The markers in the text are places in these lists, from 1. What annotations tell of a cited address is added.
+    """
+    if found := _numbered(body.get("search_results")):
+        return merge(found)
+    cited = {text(page.get("url")): page for page in map(_cited, annotations)}
+    citations = body.get("citations")
+    listed = citations if isinstance(citations, list) and citations else list(cited)
+    return merge(_numbered([{**cited.get(url, {}), "url": url} for url in map(text, listed)]))
+
+
+def cited_address(annotation: Mapping[str, JSON]) -> str:
+    """Return the address that an annotation is about, empty if it names none."""
+    return text(_cited(annotation).get("url"))
+
+
+def failure(error: JSON, *, provider: str, dialect: Dialect = PERPLEXITY, usage: JSON = None) -> PerplexityError:
+    """Return the exception for the `error` object inside an HTTP 200; its `code` may be what the status should be.
+
+    `usage` is the response's own: a failed answer may be charged, too.
+    https://openrouter.ai/docs/api-reference/errors
+    """
+    told = mapping(error)
+    code = status_of(told)
+    if code is not None:
+        body = encode({"error": error}).encode(errors="replace")
+        failed = error_for(code, {}, body, provider=provider, dialect=dialect, now=0.0)
+    else:
+        otherwise = clean(error) or "the answer failed"
+        failed = error_of(told, provider=provider, otherwise=otherwise)
+    failed.cost_usd = cost_of(usage)
+    return failed
+
+
+def _numbered(pages: JSON) -> list[Mapping[str, JSON]]:
+    """Return the pages of a list with their places as ids, so that one that is left out moves no other."""
+    listed = pages if isinstance(pages, list) else []
+    return [{**page, "id": place} for place, page in enumerate(listed, start=1) if isinstance(page, dict)]
+
+
+def _cited(annotation: Mapping[str, JSON]) -> Mapping[str, JSON]:
+    cited = mapping(annotation.get("url_citation"))
+    return {"url": cited.get("url"), "title": cited.get("title"), "snippet": cited.get("content")}
+
+
+def _usage(usage: Mapping[str, JSON]) -> Usage:
+    """Return tokens and dollars; OpenRouter's `cost` is the number itself."""
+    details = mapping(usage.get("completion_tokens_details"))
+    return Usage(
+        input_tokens=whole(usage.get("prompt_tokens")),
+        output_tokens=whole(usage.get("completion_tokens")),
+        reasoning_tokens=whole(usage.get("reasoning_tokens", details.get("reasoning_tokens"))),
+        searches=whole(usage.get("num_search_queries")),
+        cost_usd=cost_of(usage),
+    )
+
+
+_WHOLE = frozenset({"chat.completion", "chat.completion.done"})
+_LISTS = ("search_results", "citations")
+_REPEATED = ("id", "model", "usage", *_LISTS)
+
+
+@dataclass
+class SonarStream:
+    """Reads one stream. Every chunk repeats the sources and the usage: the last ones count.
+
+    Some repeat the annotations too, of which each address is kept once.
+    """
+
+    provider: str
+    dialect: Dialect = PERPLEXITY
+    run_id: str | None = None
+    ended: bool = False
+    _pieces: list[str] = field(default_factory=list)
+    _finish: str = ""
+    _seen: dict[str, JSON] = field(default_factory=dict)
+    _annotations: dict[str, Mapping[str, JSON]] = field(default_factory=dict)
+    _growth: Growth = field(default_factory=Growth)
+    _unmerged: bool = False
+    _sources: tuple[Source, ...] = ()
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What the last chunk that told of it says."""
+        return cost_of(self._seen.get("usage"))
+
+    def feed(self, event: Mapping[str, JSON]) -> list[Event]:
+        """Return our events for one chunk, or for a whole response in place of a stream.
+
+        Raises what its `error` says, RunFailed, or MalformedResponse for an end without text.
+        """
+        whole = mapping(event.get("response"))
+        chunk = whole or event
+        if chunk.get("usage"):
+            self._seen["usage"] = chunk["usage"]
+        if chunk.get("error"):
+            self.ended = True
+            usage = self._seen.get("usage")
+            raise failure(chunk["error"], provider=self.provider, dialect=self.dialect, usage=usage)
+        kind = text(chunk.get("object"))
+        # Newer kinds, such as `chat.reasoning`, tell what the answer does not need.
+        if kind and not kind.startswith("chat.completion"):
+            return []
+        choice = choice_of(chunk)
+        told = self._told(chunk, choice)
+        return [*told, *self._end(_content(choice, "message"))] if whole or kind in _WHOLE else told
+
+    def finish(self) -> list[Event]:
+        """Return the end of a stream that told why the model stopped, but has no object for it."""
+        return self._end("") if self._finish and not self.ended else []
+
+    def _told(self, chunk: Mapping[str, JSON], choice: Mapping[str, JSON]) -> list[Event]:
+        told = {name: chunk[name] for name in _REPEATED if chunk.get(name)}
+        self._unmerged = self._unmerged or any(told[name] != self._seen.get(name) for name in _LISTS if name in told)
+        self._seen.update(told)
+        self._finish = text(choice.get("finish_reason")) or self._finish
+        for part in ("message", "delta"):
+            for annotation in mappings(mapping(choice.get(part)).get("annotations")):
+                self._annotate(annotation)
+        return [*self._found(), *self._delta(_content(choice, "delta"))]
+
+    def _annotate(self, annotation: Mapping[str, JSON]) -> None:
+        address = cited_address(annotation)
+        if self._annotations.get(address) != annotation:
+            self._annotations[address] = annotation
+            self._unmerged = True
+
+    def _found(self, *, at_end: bool = False) -> list[Event]:
+        length = len(self._annotations) + sum(_length(self._seen.get(name)) for name in _LISTS)
+        if not self._unmerged or not (at_end or self._growth.enough(length)):
+            return []
+        self._unmerged = False
+        before, self._sources = self._sources, sources_of(self._seen, tuple(self._annotations.values()))
+        return [Sources(sources=self._sources)] if self._sources != before else []
+
+    def _delta(self, piece: str) -> list[Event]:
+        self._pieces.append(piece)
+        return [TextDelta(text=piece)] if piece else []
+
+    def _end(self, full: str) -> list[Event]:
+        """Tell what the deltas left out. Where the service corrects itself at the end, the end is right."""
+        self.ended = True
+        known = "".join(self._pieces)
+        told = [*self._found(at_end=True), *(self._delta(full[len(known) :]) if full.startswith(known) else [])]
+        answer = answer_of(
+            self._seen,
+            text=known if known.startswith(full) else full,
+            sources=self._sources,
+            finish=self._finish,
+            provider=self.provider,
+        )
+        return [*told, Done(answer=answer)]
+
+
+def _length(listed: JSON) -> int:
+    return len(listed) if isinstance(listed, list) else 0
+
+
+def _content(choice: Mapping[str, JSON], part: str) -> str:
+    return text(mapping(choice.get(part)).get("content"))
+
 
 _CUT_SECONDS = 60.0
 """After so many seconds of silence a proxy in front of the service cuts a connection."""

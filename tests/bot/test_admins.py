@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.admins import REMEMBERED_SECONDS, Admins
+from bot.slack.users import ADMIN_CACHE_SECONDS, Admins
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
 from tests.fakes.time import Time
 
@@ -41,7 +41,7 @@ async def test_what_slack_says_is_remembered_for_a_while(slack: FakeSlack) -> No
     first = await who.is_admin("U1")
     slack.admins.add("U1")
     remembered = await who.is_admin("U1")
-    await time.sleep(REMEMBERED_SECONDS + 1)
+    await time.sleep(ADMIN_CACHE_SECONDS + 1)
 
     assert (first, remembered, await who.is_admin("U1")) == (False, False, True)
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.admission import LONGEST_PAUSE_SECONDS, PATIENCE_SECONDS, Admission
-from bot.installation import Installation
-from bot.membership import Standing
-from bot.profiles import Profiles
-from bot.storage.patience import Patience
+from bot.listeners.admission import LONGEST_PAUSE_SECONDS, PATIENCE_SECONDS, Admission
+from bot.listeners.installation import Installation
+from bot.model.membership import Standing
+from bot.slack.users import Profiles
+from bot.storage.database import Patience
+from bot.storage.installation import Workspaces
 from bot.storage.questions import connection_pool
-from bot.storage.workspaces import Workspaces
 from tests.fakes import rows
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
 from tests.fakes.time import Time

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from bot.agent import Nobody, opened_agent
+from bot.commands.base import Nobody
+from bot.services import opened_agent
 from bot.settings import Settings
+from perplexity.attempts import Attempt
 from perplexity.filters import Filters
-from perplexity.types import Attempt, Message, Question
+from perplexity.types import Message, Question
 from tests.fakes.model_server import KEY, MODEL, FakeModelServer, Says, calls
 from tests.fakes.provider import FakeProvider
 

@@ -12,16 +12,15 @@ import pytest
 from psycopg import AsyncConnection, OperationalError
 from psycopg.rows import DictRow
 
-from bot.answering import MAX_RETURNS_IN_DELIVERY, Answering
-from bot.blocks.base import Audience, OutgoingMessage
 from bot.commands import COMMANDS
-from bot.delivery.announcing import Announcing
-from bot.delivery.deliver import Delivery, Superseded
+from bot.delivery.delivery import Delivery, Superseded
+from bot.delivery.status_message import Announcing
 from bot.errors import UnknownCommand
-from bot.storage.patience import Patience
+from bot.model.message import Audience, OutgoingMessage
+from bot.storage.database import Patience
 from bot.storage.questions import NewQuestion, QuestionRow, Questions, connection_pool
 from bot.web.metrics import Metrics
-from bot.working import MAX_RETURNS, Working
+from bot.worker.worker import MAX_RETURNS, MAX_RETURNS_IN_DELIVERY, Answering, Working
 from perplexity.errors import NothingFound, PerplexityError, RunFailed, TimedOut
 from perplexity.fallback import Fallback
 from perplexity.types import Answer, Question

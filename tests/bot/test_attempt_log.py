@@ -12,9 +12,8 @@ import pytest
 from psycopg import OperationalError
 from psycopg.errors import InsufficientPrivilege
 
-from bot.attempt_log import MOST_WAITING, AttemptLog
-from bot.storage.attempts import Attempts, TimedAttempt
-from perplexity.types import Attempt
+from bot.storage.attempts import MOST_WAITING, AttemptLog, Attempts, TimedAttempt
+from perplexity.attempts import Attempt
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 

@@ -12,14 +12,14 @@ import pytest
 from prometheus_client import generate_latest
 from psycopg import AsyncConnection
 
-from bot.blocks.grey_line import dollars
+from bot.blocks.footer import dollars
 from bot.storage.questions import Questions, connection_pool
 from bot.web.metrics import Metrics
+from perplexity.attempts import Attempt
 from perplexity.fallback import Fallback
 from perplexity.providers import opened
-from perplexity.providers.setup import Setup
+from perplexity.providers.base import Setup
 from perplexity.retry import RetryPolicy
-from perplexity.types import Attempt
 from tests.bot.test_answering import Desk, no_job
 from tests.fakes import brave, openrouter, perplexity
 from tests.fakes.brave import FakeBrave

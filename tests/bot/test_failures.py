@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from bot.failures import AT_ALL, IN_TIME, NONE_CONFIGURED, NOTHING, sentence_for
+from bot.worker.worker import AT_ALL, IN_TIME, NONE_CONFIGURED, NOTHING, sentence_for
+from perplexity.attempts import Attempt
 from perplexity.errors import (
     AllProvidersFailed,
     BillingError,
@@ -16,7 +17,6 @@ from perplexity.errors import (
     ServerError,
     TimedOut,
 )
-from perplexity.types import Attempt
 
 
 def attempt(error: type[PerplexityError]) -> Attempt:

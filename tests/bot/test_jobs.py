@@ -18,9 +18,9 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.errors import DiskFull
 
 from bot.errors import UnknownCommand
-from bot.jobs import Heartbeats, Jobs
-from bot.storage.patience import Patience
+from bot.storage.database import Patience
 from bot.storage.questions import IDLE_SECONDS, NewQuestion, Pool, Questions, connection_pool
+from bot.worker.queue import Heartbeats, Jobs
 from tests.fakes.digests import Flickering
 
 CONNECTIONS = 3

@@ -11,30 +11,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.blocks.answer import answer_messages
-from bot.blocks.base import Audience, OutgoingMessage
 from bot.blocks.elements import markdown, section
-from bot.blocks.fallback_text import fallback_text
-from bot.blocks.gate import seal
-from bot.blocks.paging import pages
-from bot.blocks.plain import plain as without_blocks
-from bot.blocks.results import results_messages
-from bot.blocks.sources import address_of, titled
+from bot.blocks.escaping import plain, seal
+from bot.blocks.markdown.render import pages
+from bot.blocks.messages import fallback_text
+from bot.blocks.messages import plain as without_blocks
+from bot.blocks.sources import address_of, results_messages, titled
 from bot.commands import COMMANDS
 from bot.commands.base import Command
-from bot.commands.notices import searching_message
-from bot.commands.options import Grammar, asks_for_help, parse_options
-from bot.commands.slash import route
-from bot.commands.threads import BY_MENTION, notice, routed
-from bot.commands.timing import beginning, read_days
-from bot.commands.wishes import read_wish
-from bot.commands.words import plain, split
-from bot.digests.runs import read as read_run
+from bot.commands.help import searching_message
+from bot.commands.parsing import Grammar, asks_for_help, parse_options, split
+from bot.commands.routing import BY_MENTION, notice, route, routed
+from bot.commands.watch_syntax import beginning, read_days, read_wish
+from bot.digests.jobs import parse_run as read_run
 from bot.errors import UsageError
 from bot.listeners.messages import read
+from bot.model.message import Audience, OutgoingMessage
 from bot.playground.bodies import LONGEST_TEXT, zone_of
 from perplexity.filters import parse_domain, parse_domains
-from perplexity.queries import LONGEST_PROMPT, LONGEST_QUERY
 from perplexity.types import Answer, Query, SearchResults, Source
+from perplexity.validation import LONGEST_PROMPT, LONGEST_QUERY
 from tests.fakes.linear import SIGNS, Shape, assert_linear, shapes
 
 BY_NAME = {command.name: command for command in COMMANDS}

@@ -13,11 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.commands import COMMANDS
-from bot.commands.slash import slash_commands
-from bot.manifest import EVENTS, EXAMPLE, as_json, as_yaml
-from bot.scopes import SCOPES
+from bot.commands.routing import slash_commands
+from bot.manifest import EVENTS, EXAMPLE, as_json, as_yaml, dump
 from bot.settings import LONGEST_PREFIX
-from bot.yaml_text import dump
+from bot.slack.scopes import SCOPES
 
 SCHEMA = json.loads(Path("tests/data/slack-manifest.v2.schema.json").read_text(encoding="utf-8"))
 NEEDS = {"app_mention": "app_mentions:read", "message.im": "im:history"}

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.installation import ending
-from bot.membership import (
+from bot.listeners.installation import ending
+from bot.model.membership import (
     OUTSIDE_FLAGS,
     Identity,
     Named,

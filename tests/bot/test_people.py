@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.people import MOST_PAGES, PAGE, SHUT_OUT, People, Presence
+from bot.slack.users import MOST_PAGES, PAGE, SHUT_OUT, People, Presence
 from tests.fakes.digests import WallClock
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
 

@@ -9,7 +9,7 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.profiles import MOST_REMEMBERED, REMEMBERED_SECONDS, Profiles
+from bot.slack.users import MOST_REMEMBERED, PROFILE_CACHE_SECONDS, Profiles
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
 from tests.fakes.time import Time
 
@@ -50,7 +50,7 @@ async def test_a_profile_is_remembered_and_a_failure_is_not(slack: FakeSlack) ->
     with pytest.raises(SlackApiError):
         await asked.of("U1")
     await asked.of("U1")
-    await time.sleep(REMEMBERED_SECONDS - 1)
+    await time.sleep(PROFILE_CACHE_SECONDS - 1)
     await asked.of("U1")
     calls = len(slack.calls)
     await time.sleep(2)

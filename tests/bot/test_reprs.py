@@ -13,9 +13,9 @@ from pydantic import SecretStr
 
 import bot
 import perplexity
-from bot.asking import opened_asked
+from bot.services import opened_asked, slack_of
 from bot.settings import Settings
-from bot.workspace import client_of, slack_of
+from bot.slack.connection import client_of
 
 _SECRET = re.compile(r"token$|secret|password|credential|authorization|^(\w+_)?keys?$|^response_url$")
 _NONE = frozenset({"delivery_key"})
@@ -60,11 +60,9 @@ async def test_what_holds_tokens_does_not_show_them(real: bool) -> None:
         xai_api_key=secret,
         agent_api_key=secret,
     )
-    slack = slack_of(settings)
+    slack, playground = slack_of(settings)
     async with ClientSession() as session, opened_asked(settings, on_attempt=lambda _: None) as asked:
-        said = "".join(
-            map(repr, (settings, slack, slack.playground, client_of(slack, session), asked, *asked.providers))
-        )
+        said = "".join(map(repr, (settings, slack, playground, client_of(slack, session), asked, *asked.providers)))
 
     for hidden in ("SECRET-1", slack.bot_token, slack.signing_secret):
         assert str(hidden) not in said

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from bot.commands import COMMANDS
-from bot.commands.slash import slash_commands
-from bot.environment import SettingsError, load, read
-from bot.settings import LONGEST_PREFIX, Settings
+from bot.commands.routing import slash_commands
+from bot.settings import LONGEST_PREFIX, Settings, SettingsError, load, read
 
 
 def test_nothing_set__playground_on_loopback() -> None:

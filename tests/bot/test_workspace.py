@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.workspace import kept_secret
+from bot.services import kept_secret
 
 
 def test_the_secret_is_the_same_after_a_restart_and_only_its_owner_can_read_it(tmp_path: Path) -> None:

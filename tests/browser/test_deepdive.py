@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from selenium.webdriver.remote.webdriver import WebDriver
 
-from perplexity.news.deepdive_types import Stage
+from perplexity.deepdive.types import Stage
 from tests.browser.page import Page
 from tests.browser.test_whole_app import in_background, running
 from tests.fakes import grok

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.commands.notices import notice_message, placeholder, searching_message, too_many_open_message
+from bot.commands.help import notice_message, placeholder, searching_message, too_many_open_message
 from bot.commands.status import STATUS
 from bot.listeners import messages, slash
 from tests.chaos.evidence import calls, copies, key_of, shows

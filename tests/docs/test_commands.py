@@ -8,18 +8,19 @@ from typing import Any
 
 import pytest
 
-from bot.blocks.base import Audience
-from bot.blocks.grey_line import grey_line
+from bot.blocks.footer import grey_line
 from bot.commands import COMMANDS
 from bot.commands.ask import ASK
 from bot.commands.base import Command, Option
-from bot.commands.options import asks_for_help
-from bot.commands.slash import UMBRELLA, route
+from bot.commands.parsing import asks_for_help
+from bot.commands.routing import UMBRELLA, route
 from bot.errors import UsageError
+from bot.model.message import Audience
+from perplexity.attempts import Attempt
 from perplexity.errors import ConnectionFailed
 from perplexity.freshness import as_of
-from perplexity.stand_in import stand_in
-from perplexity.types import Answer, AnswerKind, Attempt, Source
+from perplexity.notes import stand_in
+from perplexity.types import Answer, AnswerKind, Source
 from tests.docs.pages import PATHS, ROOT, blocks, codes, name
 
 PAGE = ROOT / "docs" / "commands.md"

@@ -10,9 +10,8 @@ import pytest
 from perplexity.errors import InvalidRequest
 from perplexity.filters import Filters
 from perplexity.models import EFFORTS, SONAR, check_schema, resolve
-from perplexity.providers import openrouter_models
-from perplexity.providers.duckduckgo_pages import check, not_applied, period
-from perplexity.providers.duckduckgo_regions import region
+from perplexity.providers import openrouter
+from perplexity.providers.duckduckgo import check, not_applied, period, region
 from perplexity.types import Message, Query, Question
 from perplexity.wire import brave, search
 from perplexity.wire.agent import Agent
@@ -63,7 +62,7 @@ def test_a_filter_works_where_the_page_says(name: str) -> None:
         _by_search(filters),
         _by_wire(Agent(), filters),
         _by_wire(Sonar(), filters),
-        _by_wire(Sonar(provider="OpenRouter", model=openrouter_models.wanted), filters),
+        _by_wire(Sonar(provider="OpenRouter", model=openrouter.choose_model), filters),
         _by_brave(filters),
         _by_duckduckgo(filters),
     ]
@@ -85,7 +84,7 @@ def test_openrouter_is_asked_for_the_model_that_the_page_says(row: tuple[str, ..
     for one in asked.split(", "):
         question = special.get(one, Question(messages=MESSAGES, model=one.strip("`")))
 
-        assert openrouter_models.wanted(question, resolve(question.model)) == model.strip("`")
+        assert openrouter.choose_model(question, resolve(question.model)) == model.strip("`")
 
 
 def _by_search(filters: Filters) -> str:

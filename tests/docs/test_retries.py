@@ -8,10 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from perplexity import errors
-from perplexity.breaker import BreakerPolicy
-from perplexity.deadlines import Deadlines
+from perplexity.circuit_breaker import BreakerPolicy
 from perplexity.errors import APIError, PerplexityError
-from perplexity.models import Limits, resolve
+from perplexity.models import Deadlines, Limits, resolve
 from perplexity.retry import worth_retrying
 from tests.docs.pages import ROOT, rows
 

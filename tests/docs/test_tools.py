@@ -7,14 +7,23 @@ from itertools import count
 import pytest
 from aiohttp import ClientSession
 
+from perplexity.attempts import Attempt
 from perplexity.errors import BillingError
 from perplexity.models import Limits
+from perplexity.notes import stand_in
 from perplexity.providers import duckduckgo
-from perplexity.stand_in import stand_in
-from perplexity.tools import TOOLS, Tool, calls, create_web_search_tool, exports, news_deepdive, news_summary, websearch
+from perplexity.tools import (
+    TOOLS,
+    Tool,
+    create_web_search_tool,
+    fallback_search,
+    formats,
+    news_deepdive,
+    news_summary,
+)
 from perplexity.tools.agentic_web_search import LIMITS
 from perplexity.tools.web_search import SECONDS
-from perplexity.types import Answer, Attempt
+from perplexity.types import Answer
 from tests.docs.pages import ROOT, rows
 from tests.fakes.perplexity import KEY, FakePerplexity
 from tests.fakes.ports import free_port
@@ -62,7 +71,7 @@ def test_the_time_limits_are_the_tools_own() -> None:
         f"{LIMITS.answer:g} s, with `reasoning` {LIMITS.reasoning:g} s",
         f"{deep.answer:g} s, reasoning models {deep.reasoning:g} s, deep research {deep.deep:g} s",
         f"{duckduckgo.SECONDS:g} s",
-        f"{websearch.SECONDS:g} s",
+        f"{fallback_search.SECONDS:g} s",
         f"{news_summary.SECONDS:g} s",
         f"{news_deepdive.SECONDS:g} s",
     )
@@ -81,8 +90,8 @@ def test_the_arguments_are_the_tools_own(tool: Tool) -> None:
 def test_the_exports_and_replies_are_those_that_there_are() -> None:
     shown = {cell for row in rows(PAGE, section="With any protocol") for cell in row[1:]}
 
-    written = [f"`{name}(tool)`" for name in vars(exports) if name.startswith("to_")]
-    assert shown == {*written, *(f"`{name}(call, tools)`" for name in vars(calls) if name.startswith("reply_"))}
+    written = [f"`{name}(tool)`" for name in vars(formats) if name.startswith("to_")]
+    assert shown == {*written, *(f"`{name}(call, tools)`" for name in vars(formats) if name.startswith("reply_"))}
 
 
 def test_the_line_of_the_chain_reads_as_the_page_says() -> None:

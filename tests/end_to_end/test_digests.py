@@ -10,7 +10,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from bot.digests.tick import Ticker
+from bot.digests.scheduler import Ticker
 from bot.storage.digests import Digests
 from bot.storage.questions import connection_pool
 from tests.end_to_end.conftest import World

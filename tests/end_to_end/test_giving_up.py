@@ -12,7 +12,7 @@ from psycopg import AsyncConnection
 from pydantic import SecretStr
 
 from bot.settings import Settings
-from bot.working import MAX_RETURNS
+from bot.worker.worker import MAX_RETURNS
 from tests.end_to_end.conftest import World
 from tests.fakes import openrouter
 from tests.fakes.openrouter import FakeOpenRouter

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from bot.blocks.answer import answer_messages
-from bot.blocks.base import Audience
-from perplexity.computing import computed
+from bot.model.message import Audience
+from perplexity.threads import computed
 from perplexity.types import Answer, Source
 from tests.end_to_end.conftest import World
 from tests.fakes.newsroom import written

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from bot.admission import MEMBERS_ONLY
+from bot.listeners.admission import MEMBERS_ONLY
 from bot.settings import Settings
 from tests.end_to_end.conftest import World
 from tests.fakes.slack import Fault, Post

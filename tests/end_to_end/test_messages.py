@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from bot.scopes import HISTORIES
+from bot.slack.scopes import HISTORIES
 from tests.end_to_end.conftest import World
 from tests.fakes.perplexity import fixture, replied
 from tests.fakes.slack import Fault, Post

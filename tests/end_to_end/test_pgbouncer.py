@@ -14,10 +14,9 @@ from psycopg.conninfo import make_conninfo
 from pydantic import SecretStr
 
 from bot.doctor import database as doctor
-from bot.doctor.examining import Case
+from bot.doctor.checks import Case
 from bot.settings import Settings
-from bot.storage.migrations import known, migrate
-from bot.storage.pooler import is_pooled
+from bot.storage.database import is_pooled, known, migrate
 from tests.end_to_end.conftest import KEY
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import SIGNING_SECRET, Person
@@ -81,7 +80,7 @@ async def test_forty_questions_ten_at_once_are_each_acknowledged_and_answered_on
 async def test_migrations_go_through_it_and_the_doctor_sees_it(pooled: str) -> None:
     assert sorted(await asyncio.gather(migrate(pooled), migrate(pooled))) == [0, len(known())]
 
-    findings = await doctor.check(Case(settings=Settings(database_url=SecretStr(pooled)), now=lambda: 0.0))
+    findings = await doctor.check_database(Case(settings=Settings(database_url=SecretStr(pooled)), now=lambda: 0.0))
 
     assert [finding for finding in findings if "PgBouncer" in finding.text]
     assert [finding for finding in findings if finding.fix] == []

@@ -12,9 +12,8 @@ from pydantic import SecretStr
 
 from bot.app import compose
 from bot.doctor import slack as slack_check
-from bot.doctor import socket as socket_check
-from bot.doctor.examining import Case
-from bot.doctor.report import Mark
+from bot.doctor import slack as socket_check
+from bot.doctor.checks import Case, Mark
 from bot.settings import Settings
 from perplexity.agent import WebAgent, model_at
 from perplexity.types import Message, Question
@@ -94,7 +93,7 @@ async def test_the_doctor_asks_a_slack_on_this_machine(slack: FakeSlack, proxy: 
         slack_bot_token=SecretStr(BOT_TOKEN), slack_app_token=SecretStr(APP_TOKEN), slack_api_url=slack.api_url
     )
     case = Case(settings=settings, now=time.time)
-    findings = [*await slack_check.check(case), *await socket_check.check(case)]
+    findings = [*await slack_check.check_slack(case), *await socket_check.check_socket_mode(case)]
 
     assert Mark.FAULT not in {finding.mark for finding in findings}
     assert proxy.asked == []
@@ -116,7 +115,7 @@ async def test_the_doctor_names_a_proxy_that_cannot_be_used(monkeypatch: pytest.
     monkeypatch.setenv("HTTPS_PROXY", "foo://canary")
     monkeypatch.delenv("https_proxy")
     settings = Settings(slack_bot_token=SecretStr(BOT_TOKEN))
-    (finding, *_) = await slack_check.check(Case(settings=settings, now=time.time))
+    (finding, *_) = await slack_check.check_slack(Case(settings=settings, now=time.time))
 
     assert finding.mark is Mark.FAULT
     assert "HTTPS_PROXY" in str(finding.fix)

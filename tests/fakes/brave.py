@@ -8,7 +8,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from perplexity.wire.brave_codes import COUNTRIES, LANGUAGES
+from perplexity.wire.brave import COUNTRIES, LANGUAGES
 from tests.fakes.service import FakeService, whole
 
 DATA = Path(__file__).parent.parent / "data" / "brave"

@@ -9,15 +9,12 @@ from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
 from bot.commands.base import Work
-from bot.digests.base import Digest, Why
-from bot.digests.choosing import Choosing, Compare
-from bot.digests.leaving import Leaving
-from bot.digests.report import Report
-from bot.digests.running import Running
-from bot.digests.runs import Run, question_of
-from bot.people import Presence
+from bot.digests.jobs import Leaving, Run, run_question
+from bot.digests.runner import Choosing, Compare, Running
+from bot.model.digest import Digest, Report, Why
+from bot.slack.users import Presence
+from bot.storage.database import Patience
 from bot.storage.digests import Digests
-from bot.storage.patience import Patience
 from bot.storage.questions import Pool
 from perplexity.news.stories import new_since
 from perplexity.types import Answer, Question, Source, Usage
@@ -80,7 +77,7 @@ class Office:
         self.clock.now += timedelta(seconds=1)
         question_id = uuid4()
         run = Run(digest_id=self.digest.id, why=why, first=self.clock.now, slot=self.clock.now, title="x")
-        question = question_of(run, self.digest, id=question_id, key=str(question_id))
+        question = run_question(run, self.digest, id=question_id, key=str(question_id))
         await self.settle_all()
         assert await self.digests.run_now(self.digest.id, question, now=self.clock.now)
         return question_id

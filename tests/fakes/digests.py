@@ -11,10 +11,8 @@ from uuid import UUID
 from psycopg import AsyncConnection, OperationalError
 from psycopg.rows import DictRow
 
-from bot.digests.base import Digest, Owner, Wish
-from bot.digests.notices import Notice, read
-from bot.digests.schedule import DAILY, Schedule
-from bot.digests.slots import next_slot
+from bot.digests.jobs import Notice, parse_notice
+from bot.model.digest import DAILY, Digest, Owner, Schedule, Wish, next_slot
 from bot.storage.digests import Digests, Limits
 from bot.storage.questions import Pool
 
@@ -63,7 +61,7 @@ async def notices(pool: Pool) -> list[Notice]:
     """Return what is said, or is going to be, of digests that cannot be posted."""
     async with pool.connection() as connection:
         query = "SELECT text FROM questions WHERE command = 'digest_notice'"
-        return [read(found["text"]) for found in await (await connection.execute(query)).fetchall()]
+        return [parse_notice(found["text"]) for found in await (await connection.execute(query)).fetchall()]
 
 
 async def no_job(connection: AsyncConnection[DictRow], question_id: UUID, *, priority: int = 0) -> None:

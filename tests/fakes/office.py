@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from bot.digests.base import Watching
-from bot.figures import ProviderFigures
+from bot.model.digest import Watching
+from bot.model.provider_stats import ProviderFigures
 from tests.fakes.watching import FakeWatching
 
 

@@ -15,7 +15,7 @@ from aiohttp import web
 from slack_sdk.signature import Clock as VerifierClock
 from slack_sdk.signature import SignatureVerifier
 
-from bot.commands.slash import SlashCommand
+from bot.commands.routing import SlashCommand
 from bot.playground.server import Playground
 
 SIGNING_SECRET = "playground-signing-secret"

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
-from bot.blocks.base import OutgoingMessage
+from bot.model.message import OutgoingMessage
 from bot.storage.questions import QuestionRow, Questions
 
 BEGAN = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from bot.scopes import SCOPES
+from bot.slack.scopes import SCOPES
 from tests.fakes.slack_limits import MOST_TEXT_BYTES_BESIDE_BLOCKS, check_message
 
 BOT_TOKEN = "xoxb-fake-bot-token"

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from bot.digests.base import Added, Digest, Full, Listed, NoSuchDigest, Owner, Verb, WatchReply, Wish
+from bot.model.digest import Added, Digest, Full, Listed, NoSuchDigest, Owner, Verb, WatchReply, Wish
 
 
 @dataclass

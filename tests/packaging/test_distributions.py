@@ -17,8 +17,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import perplexity
-from bot import import_check
+from bot import __main__
 from perplexity.extras import EXTRAS
+from perplexity.version import DISTRIBUTION
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -85,12 +86,12 @@ def test_pip_is_told_the_version_and_the_commands(wheel: Path) -> None:
         (name,) = [name for name in archive.namelist() if name.endswith("entry_points.txt")]
         commands = archive.read(name).decode()
 
-    assert (told["Name"], told["Version"]) == (perplexity.DISTRIBUTION, perplexity.__version__)
-    assert commands == "[console_scripts]\npplx = bot.scripts:pplx\nweb-answers = bot.scripts:web_answers\n"
+    assert (told["Name"], told["Version"]) == (DISTRIBUTION, perplexity.__version__)
+    assert commands == "[console_scripts]\npplx = bot.__main__:pplx\nweb-answers = bot.__main__:web_answers\n"
 
 
 def test_the_package_is_known_by_the_name_that_pip_knows() -> None:
-    assert PROJECT["project"]["name"] == perplexity.DISTRIBUTION == import_check.DISTRIBUTION
+    assert PROJECT["project"]["name"] == DISTRIBUTION == __main__.DISTRIBUTION
 
 
 def test_an_environment_for_checks_can_build_without_fetching_anything() -> None:
@@ -105,4 +106,4 @@ def test_an_extra_brings_the_modules_that_are_looked_for(extra: str) -> None:
     # What one of its packages brings along is looked for as well; the data of time zones are never imported.
     along = {"agent": {"openai"}, "bot": {"psycopg-pool"}}.get(extra, set())
 
-    assert looked_for - along == brings - {perplexity.DISTRIBUTION, "tzdata"}
+    assert looked_for - along == brings - {DISTRIBUTION, "tzdata"}

@@ -98,7 +98,7 @@ def test_only_what_belongs_to_an_extra_cannot_be_imported_without_it(library: En
     lines = library.run("python", "-c", IMPORT_ALL, "perplexity").stdout.splitlines()
     failed = dict(line.split(" | ") for line in lines)
 
-    of_extras = ("agent", "cli.markdown", "cli.screen", "mcp_server")
+    of_extras = ("agent", "cli.live", "mcp_server")
     assert set(failed) == {f"perplexity.{name}" for name in of_extras}
     assert "web-answers-for-slack[agent]" in failed["perplexity.agent"]
     assert "web-answers-for-slack[mcp]" in failed["perplexity.mcp_server"]
@@ -113,7 +113,7 @@ def test_the_app_s_extra_is_all_that_it_needs_but_for_the_embedded_server(wheel:
     assert app.run("web-answers", "manifest").returncode == 0
 
 
-START = "import sys; sys.argv[0] = {1!r}; from bot.scripts import {0}; sys.exit({0}())"
+START = "import sys; sys.argv[0] = {1!r}; from bot.__main__ import {0}; sys.exit({0}())"
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perplexity.addresses import linkable, site
+from perplexity.urls import linkable, site
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ from perplexity.errors import (
 )
 from perplexity.filters import Filters
 from perplexity.models import Limits
+from perplexity.providers.base import Setup
 from perplexity.providers.brave import Brave, build
-from perplexity.providers.setup import Setup
 from perplexity.retry import RetryPolicy
 from perplexity.types import AnswerKind, Done, Message, Passage, Query, Question, Source, Sources, TextDelta
 from tests.fakes.brave import KEY, FakeBrave, error, fixture

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perplexity.citations import Marker, cite, format_result, without_orphans, without_strangers
-from perplexity.prose import Kind, regions
+from perplexity.markdown import Kind, regions
 from perplexity.types import Answer, Source
 from tests.fakes.wild_text import wild
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from perplexity.calls import Calls
+from perplexity.api import Calls
 from perplexity.client import PerplexityClient
 from perplexity.errors import (
     AuthenticationError,

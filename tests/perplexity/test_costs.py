@@ -9,17 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perplexity.cli.data import as_json
-from perplexity.cli.lines import last_line
+from perplexity.attempts import Attempt, charged, total, unpriced
 from perplexity.cli.news import as_results
-from perplexity.costs import charged, total, unpriced
+from perplexity.cli.output import as_json, last_line
+from perplexity.completions import without_thinking
 from perplexity.errors import AllProvidersFailed, MalformedResponse, NothingFound, RunFailed
 from perplexity.fallback import Fallback
-from perplexity.news.summary import news_summary
-from perplexity.news.telling import as_answer
+from perplexity.news.summary import as_answer, news_summary
 from perplexity.passages import passages_answer
-from perplexity.thinking import without_thinking
-from perplexity.types import Answer, Attempt, Message, Question, SearchResults, Source, TextDelta, Usage
+from perplexity.types import Answer, Message, Question, SearchResults, Source, TextDelta, Usage
 from tests.fakes.provider import FakeProvider, answer_by, results_by
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

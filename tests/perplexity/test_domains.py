@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from perplexity.domains import DomainPolicy, KeptText, host, keep_answer, keep_results
 from perplexity.filters import parse_domains
-from perplexity.prose import Kind, regions
+from perplexity.markdown import Kind, regions
 from perplexity.types import Answer, SearchResults, Source
 from tests.fakes.wild_text import wild
 

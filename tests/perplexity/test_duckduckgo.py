@@ -15,9 +15,7 @@ from ddgs.engines.duckduckgo import Duckduckgo
 
 from perplexity.errors import ConnectionFailed, InvalidRequest, NothingFound, TimedOut
 from perplexity.filters import Filters
-from perplexity.providers.duckduckgo import DuckDuckGo, through_ddgs
-from perplexity.providers.duckduckgo_pages import Page, read
-from perplexity.providers.duckduckgo_regions import region
+from perplexity.providers.duckduckgo import DuckDuckGo, Page, read, region, through_ddgs
 from perplexity.threads import Threads
 from perplexity.types import AnswerKind, Done, Message, Query, Question, Source, Sources, TextDelta
 from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit

@@ -11,12 +11,11 @@ import pytest
 from aiohttp import ClientSession
 
 from perplexity.cli.base import UsageError, World
-from perplexity.cli.chain import checked_setup
-from perplexity.client import PerplexityClient
-from perplexity.environment import Access
+from perplexity.cli.providers import checked_setup
+from perplexity.client import Access, PerplexityClient
 from perplexity.errors import ConnectionFailed, InvalidRequest, MissingKey
 from perplexity.tools import TOOLS, create_agentic_web_search_tool
-from perplexity.tools.access import setup_from
+from perplexity.tools.environment import setup_from
 from tests.fakes.perplexity import KEY, FakePerplexity
 from tests.fakes.silent import silent_server
 

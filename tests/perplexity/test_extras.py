@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from perplexity import AllProvidersFailed, DuckDuckGo, Fallback, MissingExtra, PerplexityError, Query
-from perplexity.advice import advise
 from perplexity.extras import EXTRAS, require
-from perplexity.providers.duckduckgo_pages import Page
+from perplexity.providers.duckduckgo import Page
+from perplexity.tools.environment import advise
 
 COMMAND = "pip install 'web-answers-for-slack[duckduckgo]'"
 

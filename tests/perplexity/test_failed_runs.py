@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 
 from perplexity import errors
+from perplexity.attempts import Attempt
 from perplexity.client import PerplexityClient
 from perplexity.errors import AllProvidersFailed, PerplexityError
 from perplexity.fallback import Fallback
 from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.retry import RetryPolicy
-from perplexity.types import Attempt, Done, Message, Question
-from perplexity.wire import agent_output
-from perplexity.wire.agent_stream import AgentStream
+from perplexity.types import Done, Message, Question
+from perplexity.wire import agent
+from perplexity.wire.agent import AgentStream
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, replied, sse, streamed
 from tests.fakes.provider import FakeProvider
 
@@ -110,7 +111,7 @@ def test_a_whole_answer_s_failure_keeps_its_class(status: str, kind: str, error:
     body = {"id": "resp_1", "status": status, "output": [], "error": {"message": "No.", **error}}
 
     with pytest.raises(PerplexityError, match=r"No\.") as caught:
-        agent_output.read(body)
+        agent.read(body)
 
     assert type(caught.value) is getattr(errors, kind)
 

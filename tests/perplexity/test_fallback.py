@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from perplexity.deadlines import Deadlines
+from perplexity.attempts import Attempt
 from perplexity.errors import (
     AllProvidersFailed,
     BillingError,
@@ -26,10 +26,9 @@ from perplexity.errors import (
     Withdrawn,
 )
 from perplexity.fallback import Fallback
-from perplexity.models import Effort
+from perplexity.models import Deadlines, Effort
 from perplexity.providers.base import Provider
 from perplexity.types import (
-    Attempt,
     Done,
     Event,
     Message,

@@ -13,13 +13,14 @@ import pytest
 from ddgs.engines.duckduckgo import Duckduckgo
 
 from perplexity import errors
-from perplexity.deadlines import Deadlines
+from perplexity.attempts import Attempt
 from perplexity.errors import AllProvidersFailed, PerplexityError
 from perplexity.fallback import Fallback
+from perplexity.models import Deadlines
 from perplexity.providers import opened
-from perplexity.providers.setup import Setup
+from perplexity.providers.base import Setup
 from perplexity.retry import RetryPolicy
-from perplexity.types import Answer, Attempt, Done, Message, Query, Question, SearchResults
+from perplexity.types import Answer, Done, Message, Query, Question, SearchResults
 from tests.fakes import brave, faults, openrouter, perplexity
 from tests.fakes.brave import FakeBrave
 from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perplexity.codes import COUNTRIES, LANGUAGES
 from perplexity.errors import InvalidRequest
 from perplexity.filters import (
+    COUNTRIES,
+    LANGUAGES,
     Filters,
     parse_country,
     parse_day,

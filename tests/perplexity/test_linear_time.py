@@ -7,39 +7,33 @@ from collections.abc import Callable
 
 import pytest
 
-from perplexity.addresses import linkable, site
-from perplexity.agent.findings import read as read_finding
+from perplexity.agent.results import read as read_finding
 from perplexity.citations import cite, format_result, without_strangers
-from perplexity.cli.growing import Growing
-from perplexity.cli.printable import printable
+from perplexity.cli.live import Growing
+from perplexity.cli.output import printable
+from perplexity.completions import Thinking
+from perplexity.deepdive.markdown import inert, inert_line, without_headings
+from perplexity.deepdive.report import Numbering
 from perplexity.domains import KeptText, host, keep_answer
 from perplexity.formulas import readable, unfinished
 from perplexity.freshness import wanted_days
-from perplexity.news.deepdive_headings import without_headings
-from perplexity.news.deepdive_inert import inert, inert_line
-from perplexity.news.deepdive_numbering import Numbering
-from perplexity.news.likeness import same
+from perplexity.markdown import regions
 from perplexity.news.pages import page_of
-from perplexity.news.reading import read as read_news
-from perplexity.news.stories import grouped
-from perplexity.news.wording import Telling
-from perplexity.nothing_found import nothing_found
-from perplexity.passages import passages
-from perplexity.prose import regions
-from perplexity.queries import parse_query
-from perplexity.quoting import quoted, untagged
-from perplexity.ranking import scores
-from perplexity.social.grok_judgement import judged
-from perplexity.social.grok_posts import inline, with_own_markers
-from perplexity.social.grok_told import Told
-from perplexity.thinking import Thinking
+from perplexity.news.parsing import read as read_news
+from perplexity.news.stories import Telling, grouped, same
+from perplexity.notes import nothing_found
+from perplexity.passages import passages, scores
+from perplexity.sanitize import quoted, untagged
 from perplexity.types import JSON, Answer, Done, Source
-from perplexity.wire.agent_stream import AgentStream
-from perplexity.wire.dates import iso_date
+from perplexity.urls import linkable, site
+from perplexity.validation import parse_query
+from perplexity.wire.agent import AgentStream
 from perplexity.wire.errors import clean
-from perplexity.wire.sonar_stream import SonarStream
-from perplexity.wire.sources import merge
+from perplexity.wire.sonar import SonarStream
+from perplexity.wire.sources import iso_date, merge
 from perplexity.wire.sse import Decoder
+from perplexity.x_posts.parsing import inline, judged, with_own_markers
+from perplexity.x_posts.types import Told
 from tests.fakes.linear import SIGNS, Shape, assert_linear, shapes
 
 SOURCES = (Source(number=1, title="A", url="https://a.example/1"),)

@@ -24,9 +24,8 @@ from perplexity.errors import (
 )
 from perplexity.filters import Filters
 from perplexity.models import Limits
-from perplexity.providers.openrouter import OpenRouter, build
-from perplexity.providers.openrouter_models import retired
-from perplexity.providers.setup import Setup
+from perplexity.providers.base import Setup
+from perplexity.providers.openrouter import OpenRouter, build, retired_models
 from perplexity.retry import RetryPolicy
 from perplexity.types import Answer, Done, Event, Message, Query, Question, Source, Sources, TextDelta
 from tests.fakes.openrouter import COMMENT, END, KEY, MODELS, FakeOpenRouter, chunk, error, fixture, stream_of
@@ -383,7 +382,7 @@ async def test_a_model_that_comes_back_is_used_again(fake: FakeOpenRouter, provi
     ],
 )
 def test_a_list_that_says_nothing_retires_nothing(listed: dict[str, Any], gone: int) -> None:
-    assert len(retired(listed, today=date(2026, 11, 21))) == gone
+    assert len(retired_models(listed, today=date(2026, 11, 21))) == gone
 
 
 async def test_a_list_that_cannot_be_had_is_an_error_and_every_model_is_used(

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from perplexity.attempts import Attempt
 from perplexity.errors import NothingFound
-from perplexity.passages import LONGEST, MOST, events, passages, passages_answer, pieces
-from perplexity.ranking import scores, words
-from perplexity.types import AnswerKind, Attempt, Done, Passage, SearchResults, Source, Sources, TextDelta
+from perplexity.passages import LONGEST, MOST, events, passages, passages_answer, pieces, scores, words
+from perplexity.types import AnswerKind, Done, Passage, SearchResults, Source, Sources, TextDelta
 
 
 def source(number: int, snippet: str, *, title: str = "") -> Source:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from perplexity.prose import Kind, regions
+from perplexity.markdown import Kind, regions
 from tests.fakes.wild_text import wild
 
 

@@ -10,7 +10,7 @@ import pytest
 from perplexity.errors import BillingError, InvalidRequest
 from perplexity.fallback import Fallback
 from perplexity.providers import PROVIDERS, configured, opened
-from perplexity.providers.setup import Setup
+from perplexity.providers.base import Setup
 from perplexity.types import Message, Query, Question
 from tests.fakes.provider import FakeProvider
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from perplexity.errors import InvalidRequest
 from perplexity.filters import Filters
-from perplexity.queries import (
+from perplexity.types import Message, Query
+from perplexity.validation import (
     LONGEST_PROMPT,
     LONGEST_QUERY,
     checked_messages,
@@ -17,7 +18,6 @@ from perplexity.queries import (
     parse_query,
     parse_results,
 )
-from perplexity.types import Message, Query
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perplexity.agent.findings import read
-from perplexity.agent.notebook import Notebook
+from perplexity.agent.results import Notebook, read
 from perplexity.citations import cite, format_result
 from perplexity.cli.search import _as_answer
-from perplexity.mcp_server.texts import pages_text, response_text
-from perplexity.news.deepdive_inert import inert, inert_line
+from perplexity.deepdive.markdown import inert, inert_line
+from perplexity.mcp_server.tools import pages_text, response_text
 from perplexity.passages import passages_answer
-from perplexity.quoting import quoted, quoted_address, told, untagged
+from perplexity.sanitize import quoted, quoted_address, told, untagged
 from perplexity.tools import create_duckduckgo_tool
 from perplexity.types import Answer, AnswerKind, SearchResults, Source
 from tests.fakes.provider import FakeProvider

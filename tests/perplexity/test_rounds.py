@@ -9,12 +9,20 @@ from dataclasses import replace
 
 import pytest
 
-from perplexity.breaker import BreakerPolicy
-from perplexity.deadlines import Deadlines
-from perplexity.errors import AllProvidersFailed, InvalidRequest, NothingFound, ServerError, TimedOut, Withdrawn
+from perplexity.attempts import Attempt, Kind
+from perplexity.circuit_breaker import BreakerPolicy
+from perplexity.errors import (
+    AllProvidersFailed,
+    InvalidRequest,
+    NothingFound,
+    ServerError,
+    TimedOut,
+    Withdrawn,
+)
 from perplexity.fallback import Fallback
+from perplexity.models import Deadlines
 from perplexity.providers.base import BOTH
-from perplexity.types import Answer, Attempt, Event, Kind, Message, Query, Question, SearchResults, TextDelta, Usage
+from perplexity.types import Answer, Event, Message, Query, Question, SearchResults, TextDelta, Usage
 from tests.fakes.provider import FakeProvider, Step, results_by
 from tests.fakes.time import Time
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perplexity.sites import with_sites
+from perplexity.urls import with_sites
 
 HOSTS = st.from_regex(r"[a-z]{1,9}(\.[a-z]{1,9}){1,2}", fullmatch=True)
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from perplexity.completions import Thinking, without_thinking
 from perplexity.errors import MalformedResponse
-from perplexity.thinking import Thinking, without_thinking
 from perplexity.types import Answer
 
 wild = st.text(alphabet="<think>/ \nab", max_size=60) | st.lists(

@@ -11,8 +11,7 @@ import pytest
 from aiohttp import ClientSession, ClientTimeout
 
 from perplexity.errors import ConnectionFailed, InvalidRequest, MalformedResponse
-from perplexity.proxies import check_proxies, proxy_for
-from perplexity.transport import MOST_BYTES, Transport, checked_base_url, checked_key
+from perplexity.transport import MOST_BYTES, Transport, check_proxies, checked_base_url, checked_key, proxy_for
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, replied
 from tests.fakes.ports import free_port
 from tests.fakes.proxy import VARIABLES, FakeProxy

@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 
 from perplexity.errors import MalformedResponse, PerplexityError, RunFailed
 from perplexity.types import Done, Event, RunStarted, SearchQueries, Sources, TextDelta
-from perplexity.wire.agent import Agent
-from perplexity.wire.agent_output import text_of
-from perplexity.wire.agent_stream import AgentStream
-from perplexity.wire.reading import mapping, mappings
+from perplexity.wire.agent import Agent, AgentStream, text_of
+from perplexity.wire.json import mapping, mappings
 from tests.fakes.perplexity import fixture
 
 RECORDED = [json.loads(line[6:]) for line in fixture("agent.stream.completed.sse").decode().splitlines() if line]

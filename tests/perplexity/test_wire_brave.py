@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perplexity.codes import COUNTRIES, LANGUAGES
 from perplexity.errors import InvalidRequest, MalformedResponse
-from perplexity.filters import Filters
+from perplexity.filters import COUNTRIES, LANGUAGES, Filters
 from perplexity.types import Query, SearchResults, Source
-from perplexity.wire import brave, brave_codes
+from perplexity.wire import brave
 from tests.fakes.brave import PARAMETERS, fixture
 
 TODAY = date(2026, 11, 21)
@@ -118,10 +117,10 @@ def test_a_mode_that_it_has_not_is_refused(mode: Any) -> None:
 
 
 def test_its_codes_are_known_ones() -> None:
-    assert brave_codes.COUNTRIES <= COUNTRIES
-    written = {brave_codes.language_code([language], None) for language in LANGUAGES} - {None}
-    assert written <= brave_codes.LANGUAGES
-    assert {code for code in brave_codes.LANGUAGES - written if "-" not in code} == set()
+    assert brave.COUNTRIES <= COUNTRIES
+    written = {brave.language_code([language], None) for language in LANGUAGES} - {None}
+    assert written <= brave.LANGUAGES
+    assert {code for code in brave.LANGUAGES - written if "-" not in code} == set()
 
 
 @pytest.mark.parametrize(("tokens", "sent"), [(1, "512"), (4096, "4096"), (1_000_000, "8192")])

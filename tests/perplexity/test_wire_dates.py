@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perplexity.wire.dates import iso_date
-from perplexity.wire.sources import merge
+from perplexity.wire.sources import iso_date, merge
 
 
 @pytest.mark.parametrize(

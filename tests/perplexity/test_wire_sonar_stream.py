@@ -7,8 +7,7 @@ import pytest
 
 from perplexity.errors import EndpointRetired, MalformedResponse, PerplexityError, RunFailed, ServerError
 from perplexity.types import Done, Event, Sources, TextDelta
-from perplexity.wire.sonar import Sonar
-from perplexity.wire.sonar_stream import SonarStream
+from perplexity.wire.sonar import Sonar, SonarStream
 from tests.fakes.perplexity import fixture
 
 RECORDED = [json.loads(line[6:]) for line in fixture("sonar.stream.sse").decode().splitlines() if line]

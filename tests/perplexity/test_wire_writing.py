@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from perplexity.wire.reading import loads
-from perplexity.wire.writing import encode
+from perplexity.wire.json import encode, loads
 
 NAN, INFINITY = float("nan"), float("inf")
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from bot.blocks.answer import answer_messages
-from bot.blocks.base import Audience, Block
-from bot.blocks.grey_line import dollars, duration
+from bot.blocks.footer import dollars, duration
 from bot.blocks.sources import day
-from perplexity.types import Answer, AnswerKind, Attempt, Passage, Source, Usage
+from bot.model.message import Audience, Block
+from perplexity.attempts import Attempt
+from perplexity.types import Answer, AnswerKind, Passage, Source, Usage
 from tests.fakes.slack_limits import check_message
 
 SOURCES = (

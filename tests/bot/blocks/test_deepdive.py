@@ -10,17 +10,15 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 
-from bot.blocks.assembling import texts
-from bot.blocks.base import Audience, OutgoingMessage
-from bot.blocks.deepdive import deepdive_messages
-from bot.blocks.gate import seal
-from bot.blocks.progress import progress_message
-from perplexity.news.deepdive_assembly import assembled
-from perplexity.news.deepdive_report import sections
-from perplexity.news.deepdive_types import DeepDive, Finding, Stage, Update
-from perplexity.prose import blocks
-from perplexity.social.pulse import Moods
+from bot.blocks.deepdive import deepdive_messages, progress_message
+from bot.blocks.escaping import seal
+from bot.blocks.messages import texts
+from bot.model.message import Audience, OutgoingMessage
+from perplexity.deepdive.report import assembled, sections
+from perplexity.deepdive.types import DeepDive, Finding, Stage, Update
+from perplexity.markdown import blocks
 from perplexity.types import Source
+from perplexity.x_posts.types import Moods
 from tests.fakes.slack_limits import check_message
 from tests.fakes.wild_text import short, wild
 

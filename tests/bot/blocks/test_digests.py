@@ -11,11 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.blocks import gate
-from bot.blocks.base import OutgoingMessage
-from bot.blocks.digests import digest_messages, failed_message, stopped_message
-from bot.blocks.watching import watch_message
-from bot.digests.base import (
+from bot.blocks import escaping
+from bot.blocks.digests import digest_messages, failed_message, stopped_message, watch_message
+from bot.model.digest import (
     Added,
     AlreadyRunning,
     Changed,
@@ -23,15 +21,18 @@ from bot.digests.base import (
     Full,
     Listed,
     NoSuchDigest,
+    Report,
+    Schedule,
     SomebodyElses,
     State,
     Verb,
     WatchReply,
     Why,
+    next_slot,
+    since_in_words,
+    zone_of,
 )
-from bot.digests.report import Report, since_in_words
-from bot.digests.schedule import Schedule, zone_of
-from bot.digests.slots import next_slot
+from bot.model.message import OutgoingMessage
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
 from perplexity.types import Source
@@ -250,7 +251,7 @@ def test_whatever_the_news_say_slack_takes_it_and_nobody_is_mentioned(text: str,
         watch_message(Added(digest=digest), call="/pplx watch", channel="C1"),
     ]
 
-    for message in map(gate.seal, messages):
+    for message in map(escaping.seal, messages):
         payload = {"text": message.text, "blocks": list(message.blocks)}
         assert check_message(payload) == []
         assert mentions(payload) == []

@@ -7,9 +7,9 @@ import unicodedata
 import pytest
 
 from bot.blocks.answer import answer_messages
-from bot.blocks.base import Audience
-from bot.blocks.direction import directed
-from bot.blocks.gate import seal
+from bot.blocks.escaping import seal
+from bot.blocks.markdown.direction import directed
+from bot.model.message import Audience
 from perplexity.types import Answer, Source
 
 SOURCES = (Source(number=1, title="عنوان | الصفحة", url="https://a.example/1", date="2026-05-03"),)

@@ -7,10 +7,10 @@ import html
 import pytest
 
 from bot.blocks.answer import EMPTY, UNSOURCED, answer_messages
-from bot.blocks.base import Audience
-from bot.blocks.marks import hold
-from bot.blocks.paging import pages
-from bot.blocks.plain import plain
+from bot.blocks.markdown.placeholders import hold
+from bot.blocks.markdown.render import pages
+from bot.blocks.messages import plain
+from bot.model.message import Audience
 from perplexity.citations import cite
 from perplexity.types import Answer, Source
 from tests.fakes.renderer import links, mentions, shown

@@ -9,18 +9,19 @@ from collections.abc import Iterable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.blocks import gate
+from bot.blocks import escaping
 from bot.blocks.answer import answer_messages
-from bot.blocks.base import Audience, OutgoingMessage
 from bot.blocks.escaping import clean
-from bot.blocks.marks import hold
-from bot.blocks.paging import pages
-from bot.blocks.plain import plain
-from bot.blocks.results import results_messages
-from perplexity.addresses import linkable
+from bot.blocks.markdown.placeholders import hold
+from bot.blocks.markdown.render import pages
+from bot.blocks.messages import plain
+from bot.blocks.sources import results_messages
+from bot.model.message import Audience, OutgoingMessage
+from perplexity.attempts import Attempt
 from perplexity.citations import cite
 from perplexity.filters import Filters
-from perplexity.types import Answer, AnswerKind, Attempt, Passage, Query, SearchResults, Source
+from perplexity.types import Answer, AnswerKind, Passage, Query, SearchResults, Source
+from perplexity.urls import linkable
 from tests.fakes.renderer import all_links, links, mentions, shown
 from tests.fakes.slack_limits import check_message
 from tests.fakes.wild_text import short, wild
@@ -63,7 +64,7 @@ def check(messages: Iterable[OutgoingMessage], allowed: set[str]) -> None:
         )
         assert mentions(payload) == []
         assert set() == set(all_links(payload)) - allowed
-        assert message == gate.seal(message)
+        assert message == escaping.seal(message)
         json.dumps(payload, ensure_ascii=False).encode()
         bare = plain(message)
         assert check_message({"text": bare.text}) == []
@@ -141,8 +142,8 @@ def test_any_results_become_messages_without_a_mention_or_a_foreign_link(
 def test_sealing_any_message_breaks_every_mention_once(text: str) -> None:
     blocks = ({"type": "markdown", "text": text}, {"type": "context", "elements": [{"type": "mrkdwn", "text": text}]})
 
-    sealed = gate.seal(OutgoingMessage(text=text, blocks=blocks))
+    sealed = escaping.seal(OutgoingMessage(text=text, blocks=blocks))
 
     assert mentions({"text": sealed.text, "blocks": list(sealed.blocks)}) == []
-    assert sealed == gate.seal(sealed)
+    assert sealed == escaping.seal(sealed)
     json.dumps([sealed.text, *sealed.blocks], ensure_ascii=False).encode()

@@ -6,8 +6,8 @@ from datetime import date
 
 import pytest
 
-from bot.blocks.base import Audience
-from bot.blocks.results import results_messages
+from bot.blocks.sources import results_messages
+from bot.model.message import Audience
 from perplexity.filters import Filters
 from perplexity.types import Query, SearchResults, Source
 from tests.fakes.slack_limits import check_message

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bot.blocks.base import Audience, OutgoingMessage
 from bot.blocks.elements import context, markdown
-from bot.blocks.sent_directly import ago, sent_directly
+from bot.blocks.messages import ago, sent_directly
+from bot.model.message import Audience, OutgoingMessage
 from tests.fakes.slack_limits import check_message
 
 HERE = "so here it is as a direct message"

@@ -7,9 +7,9 @@ import re
 import pytest
 
 from bot.blocks.answer import answer_messages
-from bot.blocks.base import Audience
-from bot.blocks.marks import hold
-from bot.blocks.paging import pages
+from bot.blocks.markdown.placeholders import hold
+from bot.blocks.markdown.render import pages
+from bot.model.message import Audience
 from perplexity.citations import cite
 from perplexity.types import Answer, Source
 from tests.fakes.renderer import links, shown, tokens

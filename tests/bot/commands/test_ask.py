@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.blocks.base import Audience
 from bot.commands.ask import ASK, AskRequest, parse
 from bot.commands.base import Work
 from bot.errors import AgentNotSetUp, UsageError
-from bot.failures import sentence_for
+from bot.model.message import Audience
+from bot.worker.worker import sentence_for
 from perplexity.filters import Filters
 from perplexity.types import Message, Question
 from tests.fakes.office import FakeOffice

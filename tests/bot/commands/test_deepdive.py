@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from bot.blocks.base import Audience, OutgoingMessage
 from bot.commands import deepdive
 from bot.commands.base import Work
 from bot.commands.deepdive import DEEPDIVE, DeepDiveRequest
-from bot.commands.threads import routed
+from bot.commands.routing import routed
 from bot.errors import UsageError
+from bot.model.message import Audience, OutgoingMessage
 from perplexity.errors import Withdrawn
 from tests.fakes.office import FakeOffice
 from tests.fakes.provider import FakeProvider

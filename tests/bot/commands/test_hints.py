@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.commands.hints import nearest, quoted
+from bot.commands.parsing import nearest, quoted
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from bot.blocks.base import Audience
 from bot.commands.base import Work
+from bot.commands.help import help_message
 from bot.commands.news import NEWS, NewsRequest, parse
-from bot.commands.notices import help_message
 from bot.errors import UsageError
+from bot.model.message import Audience
 from perplexity.errors import NothingFound
 from perplexity.filters import Filters
 from tests.fakes.office import FakeOffice

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from bot.blocks import gate
+from bot.blocks import escaping
 from bot.blocks.answer import answer_messages
-from bot.blocks.base import Audience, OutgoingMessage
 from bot.blocks.failure import failure_message
-from bot.blocks.grey_line import quote
-from bot.blocks.plain import plain
+from bot.blocks.footer import quote
+from bot.blocks.messages import plain
 from bot.commands import COMMANDS, offered
 from bot.commands.deepdive import DEEPDIVE
-from bot.commands.notices import (
+from bot.commands.help import (
     help_message,
     help_overview,
     notice_message,
@@ -21,7 +20,9 @@ from bot.commands.notices import (
     usage_message,
 )
 from bot.errors import UsageError
-from perplexity.types import Answer, AnswerKind, Attempt, Passage, Source
+from bot.model.message import Audience, OutgoingMessage
+from perplexity.attempts import Attempt
+from perplexity.types import Answer, AnswerKind, Passage, Source
 from tests.fakes.renderer import mentions
 from tests.fakes.slack_limits import check_message
 
@@ -185,7 +186,7 @@ def test_the_gate_leaves_plain_text_and_rich_text_as_they_are() -> None:
     }
     button = {"type": "actions", "elements": [{"type": "button", "text": {"type": "plain_text", "text": "@here"}}]}
 
-    assert gate.seal(OutgoingMessage(text="", blocks=(quote, button))) == OutgoingMessage(
+    assert escaping.seal(OutgoingMessage(text="", blocks=(quote, button))) == OutgoingMessage(
         text="…", blocks=(quote, button)
     )
 
@@ -194,7 +195,7 @@ def test_the_gate_leaves_plain_text_and_rich_text_as_they_are() -> None:
 def test_the_gate_breaks_what_a_renderer_forgot(kind: str) -> None:
     block = {"type": kind, "text": "<!here> @Channel", "verbatim": True, "elements": [{"type": kind, "text": "<@U1>"}]}
 
-    (sealed,) = gate.seal(OutgoingMessage(text="<!here>", blocks=(block,))).blocks
+    (sealed,) = escaping.seal(OutgoingMessage(text="<!here>", blocks=(block,))).blocks
 
     assert sealed == {
         "type": kind,

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.commands.base import Option
-from bot.commands.options import Arguments, Grammar, asks_for_help, parse_options
+from bot.commands.parsing import Arguments, Grammar, asks_for_help, parse_options
 from bot.errors import UsageError
 
 OPTIONS = (

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.blocks.base import Audience
 from bot.commands.base import Work
 from bot.commands.search import SEARCH, SearchRequest, parse
 from bot.errors import UsageError
+from bot.model.message import Audience
 from perplexity.filters import Filters
 from perplexity.types import Query
 from tests.fakes.office import FakeOffice

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from bot.commands import COMMANDS
 from bot.commands.ask import ASK
+from bot.commands.routing import Routed, SlashCommand, route, slash_commands
 from bot.commands.search import SEARCH
-from bot.commands.slash import Routed, SlashCommand, route, slash_commands
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.commands.threads import routed
+from bot.commands.routing import routed
 
 PHRASES = [
     # Its name, and a text that the command takes.

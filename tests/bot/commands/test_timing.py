@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.commands.wishes import read_wish
-from bot.digests.schedule import DAILY, DAYS, WEEKDAYS, WEEKENDS, Schedule
+from bot.commands.watch_syntax import read_wish
 from bot.errors import UsageError
+from bot.model.digest import DAILY, DAYS, WEEKDAYS, WEEKENDS, Schedule
 
 DAY_WORDS = "`daily`, `weekdays`, `weekends`, or days such as `monday`, `tue,thu` or `mon-fri`"
 UNSURE = (

@@ -7,12 +7,11 @@ from uuid import UUID
 
 import pytest
 
-from bot.blocks.base import Audience
 from bot.commands.base import Work
 from bot.commands.watch import WATCH, Change, ListAll, WatchRequest, parse
-from bot.digests.base import AlreadyRunning, Digest, NoSuchDigest, Owner, Verb, Wish
-from bot.digests.schedule import WEEKDAYS, Schedule
 from bot.errors import UsageError
+from bot.model.digest import WEEKDAYS, AlreadyRunning, Digest, NoSuchDigest, Owner, Schedule, Verb, Wish
+from bot.model.message import Audience
 from tests.fakes.office import FakeOffice
 from tests.fakes.provider import FakeProvider
 from tests.fakes.watching import FakeWatching

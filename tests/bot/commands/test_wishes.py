@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.commands.timing import read_days
-from bot.commands.wishes import read_wish
-from bot.digests.schedule import DAILY, DAYS, WEEKDAYS, WEEKENDS
+from bot.commands.watch_syntax import read_days, read_wish
 from bot.errors import UsageError
+from bot.model.digest import DAILY, DAYS, WEEKDAYS, WEEKENDS
 
 CATEGORIES = "world, business, technology, science, health, sports, entertainment and politics"
 

@@ -10,12 +10,10 @@ from typing import Any
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.blocks.base import Audience
-from bot.delivery.channel import ToChannel
-from bot.delivery.chat import Chat
-from bot.delivery.posting import Sent, TryLater, WayClosed
-from bot.delivery.ways import Letter
-from bot.scopes import HISTORIES
+from bot.delivery.routes import Letter, ToChannel
+from bot.model.message import Audience
+from bot.slack.messages import Chat, Sent, TryLater, WayClosed
+from bot.slack.scopes import HISTORIES
 from bot.storage.questions import QuestionRow
 from tests.fakes.rows import message, row
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault

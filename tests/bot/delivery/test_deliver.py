@@ -11,13 +11,23 @@ from uuid import UUID
 import pytest
 from psycopg import OperationalError
 
-from bot.blocks.base import Audience, OutgoingMessage
-from bot.delivery.announcing import Announcing
-from bot.delivery.chat import Chat
-from bot.delivery.deliver import BLIND_PAUSE_SECONDS, BROKEN_PAUSE_SECONDS, Delivery, Superseded, all_ways
-from bot.delivery.posting import CannotLook, Found, Looked, NotThere, Posting, Refused, Sent, TryLater, WayClosed
-from bot.delivery.response_url import ResponseUrls
-from bot.storage.patience import Patience
+from bot.delivery.delivery import BLIND_PAUSE_SECONDS, BROKEN_PAUSE_SECONDS, Delivery, Superseded, all_ways
+from bot.delivery.status_message import Announcing
+from bot.model.message import Audience, OutgoingMessage
+from bot.slack.messages import (
+    CannotLook,
+    Chat,
+    Found,
+    Looked,
+    NotThere,
+    Posting,
+    Refused,
+    Sent,
+    TryLater,
+    WayClosed,
+)
+from bot.slack.response_url import ResponseUrls
+from bot.storage.database import Patience
 from bot.storage.questions import QuestionRow, Questions
 from tests.fakes.rows import message, row
 

@@ -14,12 +14,12 @@ from psycopg import AsyncConnection, OperationalError
 from psycopg.rows import DictRow
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.blocks.base import OutgoingMessage
+from bot.blocks.deepdive import stopped_message
 from bot.blocks.elements import section
-from bot.blocks.progress import stopped_message
-from bot.delivery.chat import Chat
-from bot.delivery.response_url import ResponseUrls
-from bot.delivery.showing import MOST_USES, Showing
+from bot.delivery.progress import MOST_USES, Showing
+from bot.model.message import OutgoingMessage
+from bot.slack.messages import Chat
+from bot.slack.response_url import ResponseUrls
 from bot.storage.questions import NewQuestion, Outcome, Pool, QuestionRow, Questions, connection_pool
 from perplexity.errors import Withdrawn
 from tests.fakes.rows import claim

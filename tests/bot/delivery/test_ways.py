@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.blocks.base import Audience, OutgoingMessage
-from bot.delivery.chat import Chat
-from bot.delivery.posting import (
+from bot.delivery.routes import ByDirectMessage, Letter
+from bot.model.message import Audience, OutgoingMessage
+from bot.slack.messages import (
     CannotLook,
+    Chat,
     Found,
     NotThere,
     Posting,
@@ -25,8 +26,7 @@ from bot.delivery.posting import (
     WayClosed,
     error_name,
 )
-from bot.delivery.response_url import ResponseUrls, may_use
-from bot.delivery.ways import ByDirectMessage, Letter
+from bot.slack.response_url import ResponseUrls, may_use
 from tests.fakes.rows import BEGAN, row
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
 

@@ -11,12 +11,11 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from bot.digests.base import Digest, Why
-from bot.digests.choosing import Choosing
-from bot.digests.report import Report
-from bot.digests.runs import Run, question_of
-from bot.journal import Journal, Written
-from bot.storage.patience import Patience
+from bot.digests.jobs import Run, run_question
+from bot.digests.runner import Choosing
+from bot.listeners.intake import Journal, Written
+from bot.model.digest import Digest, Report, Why
+from bot.storage.database import Patience
 from bot.storage.questions import NewQuestion, Pool, Questions
 from perplexity.news.stories import Story, fingerprint, new_since
 from perplexity.news.summary import MOST, NewsSummary
@@ -131,7 +130,7 @@ async def another(office: Office) -> tuple[Run, UUID]:
     )
     now = office.clock.now
     run, question_id = Run(digest_id=digest.id, why=Why.DUE, first=now, slot=now, title="x"), uuid4()
-    question = question_of(run, digest, id=question_id, key=str(question_id))
+    question = run_question(run, digest, id=question_id, key=str(question_id))
     assert await office.digests.run_now(digest.id, question, now=office.clock.now)
     return run, question_id
 

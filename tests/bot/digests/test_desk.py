@@ -10,7 +10,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from bot.digests.base import (
+from bot.digests.jobs import Run, parse_run, run_question
+from bot.digests.service import Desk
+from bot.model.digest import (
     Added,
     AlreadyRunning,
     Changed,
@@ -23,8 +25,6 @@ from bot.digests.base import (
     Verb,
     Why,
 )
-from bot.digests.desk import Desk
-from bot.digests.runs import Run, question_of, read
 from bot.storage.digests import Digests, Limits
 from bot.storage.questions import Pool, connection_pool
 from tests.fakes.digests import NOBODY, OWNER, SATURDAY, WallClock, no_job, wish
@@ -173,7 +173,7 @@ async def test_a_run_now_is_a_question_and_one_at_a_time(desk: Desk, pool: Pool,
     assert first == Changed(verb=Verb.RUN, digest=digest)
     assert second == AlreadyRunning(digest=replace(digest, runs=1))
     (text,) = await runs_of(pool)
-    run = read(text)
+    run = parse_run(text)
     assert (run.digest_id, run.why, run.slot, run.title) == (digest.id, Why.ASKED, SATURDAY, "Technology: databases")
 
 
@@ -222,6 +222,6 @@ async def test_a_digest_that_was_deleted_just_now_cannot_be_run(desk: Desk, pool
     await desk.digests.delete(digest.id)
 
     run = Run(digest_id=digest.id, why=Why.ASKED, first=SATURDAY, slot=SATURDAY, title=digest.title)
-    question = question_of(run, digest, id=uuid4(), key="x")
+    question = run_question(run, digest, id=uuid4(), key="x")
     assert await desk.digests.run_now(digest.id, question, now=SATURDAY) is False
     assert await runs_of(pool) == []

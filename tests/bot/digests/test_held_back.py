@@ -8,10 +8,9 @@ from uuid import uuid4
 import pytest
 
 from bot.blocks.digests import digest_messages
-from bot.digests.base import State, Why
-from bot.digests.notices import OWNER_LEFT, OWNER_LEFT_CHANNEL, Notice
-from bot.digests.report import Report
-from bot.people import Presence
+from bot.digests.jobs import OWNER_LEFT, OWNER_LEFT_CHANNEL, Notice
+from bot.model.digest import Report, State, Why
+from bot.slack.users import Presence
 from bot.storage.digests import Limits
 from tests.fakes.digest_office import Office
 from tests.fakes.digests import NOBODY, SATURDAY, notices, wish

@@ -10,13 +10,11 @@ import pytest
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
-from bot.digests.base import State
-from bot.digests.leaving import Leaving
-from bot.digests.notices import BETWEEN_OTHERS, Notice
-from bot.digests.runs import COMMAND, SURFACE
-from bot.people import SHUT_OUT
+from bot.digests.jobs import BETWEEN_OTHERS, COMMAND, SURFACE, Leaving, Notice
+from bot.model.digest import State
+from bot.slack.users import SHUT_OUT
+from bot.storage.database import Patience
 from bot.storage.digests import Digests
-from bot.storage.patience import Patience
 from bot.storage.questions import Pool, QuestionRow
 from tests.fakes.digest_office import Office
 from tests.fakes.digests import Flickering, notices

@@ -6,11 +6,11 @@ from datetime import date, timedelta
 
 import pytest
 
-from bot.digests.base import Why
-from bot.storage.seen_stories import SEEN_DAYS
+from bot.model.digest import Why
+from bot.storage.digests import SEEN_DAYS
+from perplexity.attempts import Attempt
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, TimedOut
 from perplexity.news.summary import MOST
-from perplexity.types import Attempt
 from tests.fakes.digest_office import Office
 from tests.fakes.newsroom import BUDGET, PLANT, TEN, VOLCANO
 

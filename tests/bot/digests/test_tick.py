@@ -11,11 +11,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot.digests.base import Why
-from bot.digests.runs import Run, read
-from bot.digests.schedule import DAILY, WEEKDAYS
-from bot.digests.slots import next_slot
-from bot.digests.tick import Ticker, seconds_to_next_minute
+from bot.digests.jobs import Run, parse_run
+from bot.digests.scheduler import Ticker, seconds_to_next_minute
+from bot.model.digest import DAILY, WEEKDAYS, Why, next_slot
 from bot.storage.digests import Digests
 from bot.storage.questions import Pool, connection_pool
 from tests.fakes.digests import SATURDAY, WallClock, kept, no_job, wish
@@ -42,7 +40,7 @@ async def another_pool(database: str) -> AsyncIterator[Pool]:
 async def runs_of(pool: Pool) -> list[Run]:
     async with pool.connection() as connection:
         rows = await (await connection.execute("SELECT text FROM questions ORDER BY received_at")).fetchall()
-    return [read(row["text"]) for row in rows]
+    return [parse_run(row["text"]) for row in rows]
 
 
 async def settle_all(pool: Pool) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psycopg
 
-from bot.scopes import SCOPES
+from bot.slack.scopes import SCOPES
 from tests.fakes import grok
 from tests.fakes.grok import FakeGrok
 from tests.fakes.perplexity import KEY, FakePerplexity

@@ -10,11 +10,10 @@ from collections.abc import Awaitable, Callable, Sequence
 import pytest
 from psycopg import OperationalError
 
-from bot.doctor import agent, leaving, others, posts, provider
+from bot.doctor import checks, providers
+from bot.doctor.checks import Case, Check, Finding, Mark, examine, exit_code, fault, render, skipped, warning, well
 from bot.doctor.database import explained
-from bot.doctor.examining import Case, Check, examine
-from bot.doctor.naming import name_findings
-from bot.doctor.report import Finding, Mark, exit_code, fault, render, skipped, warning, well
+from bot.doctor.local import name_findings
 from bot.settings import Settings
 from tests.bot.doctor.broken import CANARY
 from tests.fakes.silent import silent_server
@@ -51,10 +50,10 @@ async def test_a_check_that_hangs_or_breaks_hides_no_other() -> None:
 @pytest.mark.parametrize(
     ("check", "key", "address", "said"),
     [
-        (posts.check, "xai_api_key", "xai_base_url", "xAI cannot be reached."),
-        (provider.check, "perplexity_api_key", "perplexity_base_url", "Perplexity cannot be reached."),
+        (providers.check_x_posts, "xai_api_key", "xai_base_url", "xAI cannot be reached."),
+        (providers.check_perplexity, "perplexity_api_key", "perplexity_base_url", "Perplexity cannot be reached."),
         (
-            others.check,
+            providers.check_fallback,
             "openrouter_api_key",
             "openrouter_base_url",
             "OpenRouter’s list of models cannot be read (ConnectionFailed).",
@@ -81,7 +80,7 @@ async def test_a_connection_that_does_not_open_is_given_up_after_the_set_time(
     ],
 )
 async def test_what_the_agent_lacks_is_told(given: dict[str, str], mark: Mark | None, told: str) -> None:
-    found = await agent.check(Case(settings=Settings.model_validate(given), now=time.time))
+    found = await providers.check_agent(Case(settings=Settings.model_validate(given), now=time.time))
 
     assert [finding.mark for finding in found] == ([] if mark is None else [mark])
     assert all(told in finding.text and CANARY not in finding.text for finding in found)
@@ -91,7 +90,7 @@ async def test_an_agent_whose_extra_is_missing_is_a_fault(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "pydantic_ai", None)
     settings = Settings.model_validate({"agent_model": "openai/gpt-6-luna", "agent_api_key": CANARY})
 
-    (finding,) = await agent.check(Case(settings=settings, now=time.time))
+    (finding,) = await providers.check_agent(Case(settings=settings, now=time.time))
 
     assert finding.mark is Mark.FAULT
     assert finding.text == "AGENT_MODEL is set, but the extra `agent` is not installed, so the app does not start."
@@ -105,7 +104,7 @@ def test_what_hangs_in_a_thread_is_left_behind() -> None:
 
     started = time.monotonic()
 
-    assert leaving.run(look_up()) == "done"
+    assert checks.run(look_up()) == "done"
     assert time.monotonic() - started < 5
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from bot.installation import token_hash
-from bot.web import health
+from bot.listeners.installation import token_hash
 from bot.web.metrics import Metrics
 from bot.web.server import Server
+from bot.web.server import routes as health_routes
 from tests.bot.doctor.broken import BREAKINGS, CANARY, SIGNING_SECRET, Breaking
 from tests.bot.doctor.conftest import Doctor
 from tests.fakes import grok
@@ -83,7 +83,7 @@ async def test_a_port_that_the_app_has_is_well(doctor: Doctor) -> None:
     async def none() -> dict[str, str]:
         return {}
 
-    routes = health.routes(workers_alive=one, troubles=none, metrics=Metrics())
+    routes = health_routes(workers_alive=one, troubles=none, metrics=Metrics())
     server = Server(routes, host="127.0.0.1", port=int(doctor.here.env["PORT"]))
     await server.start()
     code, printed = await doctor()

@@ -7,9 +7,8 @@ import time
 import pytest
 from pydantic import SecretStr
 
-from bot.doctor import others
-from bot.doctor.examining import Case
-from bot.doctor.report import Mark
+from bot.doctor import providers
+from bot.doctor.checks import Case, Mark
 from bot.settings import Settings
 from tests.fakes import grok
 from tests.fakes.openrouter import KEY, MODELS, FakeOpenRouter
@@ -27,7 +26,7 @@ async def fix_for(model: str, *, xai: bool) -> str:
                 "xai_api_key": SecretStr(grok.KEY) if xai else None,
             }
         )
-        warned, well = await others.check(Case(settings=settings, now=time.time))
+        warned, well = await providers.check_fallback(Case(settings=settings, now=time.time))
     assert (warned.mark, warned.text) == (Mark.WARNING, f"OpenRouter no longer serves {model}.")
     assert well.mark is Mark.WELL
     return str(warned.fix)

@@ -12,16 +12,15 @@ import pytest
 from slack_bolt.async_app import AsyncBoltRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.blocks.base import OutgoingMessage
-from bot.bolt import bolt_app
+from bot.app import bolt_app
 from bot.commands import COMMANDS
-from bot.digests.base import Verb, WatchReply
-from bot.journal import Journal
-from bot.listeners.services import Services
+from bot.listeners.intake import Journal, Services
+from bot.model.digest import Verb, WatchReply
+from bot.model.message import OutgoingMessage
+from bot.slack.connection import Slack
 from bot.storage.questions import Questions
 from bot.web.metrics import Metrics
-from bot.workspace import Slack
-from perplexity.news.deepdive_types import DeepDive
+from perplexity.deepdive.types import DeepDive
 from tests.fakes.watching import FakeWatching
 
 ACK_SECONDS = 2.5

@@ -13,15 +13,14 @@ from psycopg import OperationalError
 from slack_bolt.async_app import AsyncBoltRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.blocks.base import OutgoingMessage
-from bot.bolt import bolt_app
+from bot.app import bolt_app
 from bot.commands import COMMANDS
-from bot.journal import Journal
+from bot.listeners.intake import Journal, Services
 from bot.listeners.messages import AWAY, Asked, read, receive
-from bot.listeners.services import Services
+from bot.model.message import OutgoingMessage
+from bot.slack.connection import Slack
 from bot.storage.questions import NewQuestion, Questions
 from bot.web.metrics import Metrics
-from bot.workspace import Slack
 from tests.fakes.watching import FakeWatching
 
 

@@ -10,10 +10,9 @@ from uuid import UUID
 import pytest
 from psycopg import OperationalError
 
-from bot.digests.base import SomebodyElses, Verb, WatchReply
-from bot.journal import Journal
-from bot.listeners.clicks import DATABASE_AWAY
-from bot.listeners.watching import pressed
+from bot.listeners.actions import DATABASE_AWAY, pressed
+from bot.listeners.intake import Journal
+from bot.model.digest import SomebodyElses, Verb, WatchReply
 from bot.storage.questions import Questions
 from tests.fakes.watching import FakeWatching
 

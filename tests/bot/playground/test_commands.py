@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from bot.playground.sender import AckError, Sender
+from bot.playground.events import AckError, Sender
 from bot.playground.workspace import DIRECT
 from tests.bot.playground.visitor import Visitor
 from tests.fakes.playground_app import Site

@@ -6,7 +6,7 @@ import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
-from bot.playground import doors
+from bot.playground import server
 from bot.playground.workspace import GENERAL
 from tests.bot.playground.visitor import Visitor
 from tests.fakes.playground_app import serve
@@ -28,7 +28,7 @@ from tests.fakes.playground_app import serve
     ],
 )
 def test_only_names_of_this_machine_are_loopback(host: str, loopback: bool) -> None:
-    assert doors.is_loopback(host) is loopback
+    assert server.is_loopback(host) is loopback
 
 
 @pytest.mark.parametrize("path", ["/", "/playground", "/playground/events", "/playground/static/page.js"])
@@ -100,7 +100,7 @@ async def test_a_post_that_names_no_origin_is_refused(visitor: Visitor, what: st
 def test_whole_origins_are_compared(host: str, origin: str, scheme: str, same: bool) -> None:
     headers = CIMultiDictProxy(CIMultiDict({"Host": host, "Origin": origin}))
 
-    assert doors.is_same_origin(headers, scheme=scheme) is same
+    assert server.is_same_origin(headers, scheme=scheme) is same
 
 
 async def test_behind_tls_the_proxy_says_the_scheme(visitor: Visitor) -> None:

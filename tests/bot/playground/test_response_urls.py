@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
-from bot.playground import tickets
-from bot.playground.tickets import Ticket
+from bot.playground import web_api
+from bot.playground.web_api import Ticket
 from bot.playground.workspace import GENERAL
 from tests.bot.playground.visitor import Visitor
 from tests.fakes.playground_app import SIGNING_SECRET, Clock, PlaygroundApp, Site, serve
@@ -104,7 +104,7 @@ async def test_it_works_after_a_restart_and_replaces_what_the_page_still_shows(s
         await visitor.respond(f"{second.origin}/playground/response/{token}", text="late", replace_original=True)
         shown = await Visitor(session=visitor.session, origin=second.origin).shown()
 
-    assert [(m["ts"], m["text"]) for m in shown] == [(tickets.decode(token, secret=SIGNING_SECRET).original, "late")]
+    assert [(m["ts"], m["text"]) for m in shown] == [(web_api.decode(token, secret=SIGNING_SECRET).original, "late")]
 
 
 @given(
@@ -119,17 +119,17 @@ async def test_it_works_after_a_restart_and_replaces_what_the_page_still_shows(s
 )
 @settings(deadline=None, max_examples=100)
 def test_a_ticket_survives_its_address(ticket: Ticket) -> None:
-    token = tickets.encode(ticket, secret="s")
+    token = web_api.encode(ticket, secret="s")
 
-    assert tickets.decode(token, secret="s") == ticket
+    assert web_api.decode(token, secret="s") == ticket
     assert set(token) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
 @given(token=st.text() | st.binary().map(lambda b: base64.urlsafe_b64encode(b).decode()))
 @settings(deadline=None, max_examples=200)
 def test_a_made_up_address_is_refused_and_never_fails_otherwise(token: str) -> None:
-    with pytest.raises(tickets.ClosedError, match="invalid_url"):
-        tickets.decode(token, secret="s")
+    with pytest.raises(web_api.ClosedError, match="invalid_url"):
+        web_api.decode(token, secret="s")
 
 
 TICKET = Ticket(channel=GENERAL.id, original="1.2", trigger="t", issued=1_700_000_000.0)
@@ -137,11 +137,11 @@ TICKET = Ticket(channel=GENERAL.id, original="1.2", trigger="t", issued=1_700_00
 
 @pytest.mark.parametrize("place", [0, 20, 41, 44, 60, 100])
 def test_a_changed_ticket_is_refused(place: int) -> None:
-    signed = bytearray(tickets.encode(TICKET, secret="s").encode())
+    signed = bytearray(web_api.encode(TICKET, secret="s").encode())
     signed[place] = ord("B") if signed[place] == ord("A") else ord("A")
 
-    with pytest.raises(tickets.ClosedError, match="invalid_url"):
-        tickets.decode(signed.decode(), secret="s")
+    with pytest.raises(web_api.ClosedError, match="invalid_url"):
+        web_api.decode(signed.decode(), secret="s")
 
 
 @pytest.mark.parametrize("issued", [b"1700000000.0", b"NaN", b"Infinity", b"1e999", b'"x"', b"[]"])
@@ -163,15 +163,15 @@ async def test_an_unsigned_ticket_or_one_of_another_secret_is_refused(
 
 @pytest.mark.parametrize("issued", [float("nan"), float("inf"), float("-inf"), 1_700_000_000.0 + 1801])
 def test_a_ticket_of_no_time_or_of_the_future_is_expired(issued: float) -> None:
-    uses = tickets.Uses(clock=lambda: 1_700_000_000.0)
+    uses = web_api.Uses(clock=lambda: 1_700_000_000.0)
 
-    with pytest.raises(tickets.ClosedError, match="expired_url"):
+    with pytest.raises(web_api.ClosedError, match="expired_url"):
         uses.take(replace(TICKET, issued=issued))
 
 
 def test_uses_are_counted_for_so_many_addresses_and_no_more() -> None:
-    uses = tickets.Uses(clock=lambda: 1_700_000_000.0)
-    for number in range(tickets.TRACKED + 10):
+    uses = web_api.Uses(clock=lambda: 1_700_000_000.0)
+    for number in range(web_api.TRACKED + 10):
         uses.take(replace(TICKET, trigger=str(number)))
 
-    assert len(uses._used) == tickets.TRACKED
+    assert len(uses._used) == web_api.TRACKED

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.figures import ProviderFigures
+from bot.model.provider_stats import ProviderFigures
 from bot.storage.attempts import TROUBLES, Attempts, TimedAttempt
 from bot.storage.questions import Pool, connection_pool
-from perplexity.rounds import RESTING
-from perplexity.types import Attempt
+from perplexity.attempts import Attempt
+from perplexity.fallback import RESTING
 
 NOW = datetime.now(UTC)
 

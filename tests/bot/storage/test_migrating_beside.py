@@ -14,8 +14,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow
 
 from bot.__main__ import main
-from bot.jobs import Jobs
-from bot.storage.migrations import (
+from bot.storage.database import (
     BREAKS,
     DatabaseNewer,
     Migration,
@@ -26,6 +25,7 @@ from bot.storage.migrations import (
     of_procrastinate,
 )
 from bot.storage.questions import NewQuestion, Questions, connection_pool
+from bot.worker.queue import Jobs
 
 ADDING = Migration(name="9998_later.sql", sql="CREATE TABLE later (id int)")
 BREAKING = Migration(name="9999_latest.sql", sql=f"{BREAKS}\nALTER TABLE questions RENAME COLUMN text TO words")

@@ -8,7 +8,7 @@ from uuid import uuid4
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from bot.storage.migrations import migrate, of_procrastinate, ours
+from bot.storage.database import migrate, of_procrastinate, ours
 
 
 async def test_a_migrated_database_has_nothing_left_to_do(database: str) -> None:

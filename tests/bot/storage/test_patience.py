@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from psycopg import OperationalError
 
-from bot.storage.patience import Patience
+from bot.storage.database import Patience
 from tests.fakes.time import Time
 
 

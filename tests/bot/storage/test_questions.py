@@ -12,8 +12,7 @@ import pytest
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
-from bot.blocks.base import OutgoingMessage
-from bot.jobs import Jobs as JobEngine
+from bot.model.message import OutgoingMessage
 from bot.storage.questions import (
     NewQuestion,
     Outcome,
@@ -24,6 +23,7 @@ from bot.storage.questions import (
     connection_pool,
     reference,
 )
+from bot.worker.queue import Jobs as JobEngine
 from tests.fakes.rows import claim
 
 MESSAGE = OutgoingMessage(text="Hello", blocks=({"type": "divider"},))

@@ -10,11 +10,11 @@ import pytest
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
-from bot.storage.patience import Patience
+from bot.storage.database import Patience
 from bot.storage.questions import NewQuestion, QuestionRow, Questions, connection_pool
 from bot.storage.stages import Stages, StagesOf
+from perplexity.deepdive.types import Run
 from perplexity.errors import Withdrawn
-from perplexity.news.deepdive_types import Run
 from tests.fakes.rows import claim
 
 RUN = Run(id="resp_1", age=100.0)

@@ -15,9 +15,9 @@ from aiohttp import ClientSession, web
 from slack_bolt.async_app import AsyncApp
 
 from bot.web.connections import MOST, most_connections
-from bot.web.guard import Guard
 from bot.web.metrics import Metrics
 from bot.web.server import Server
+from bot.web.signature import Guard
 from tests.fakes.half_sent import BODY, HEAD, Peer, peers
 from tests.fakes.person import SIGNING_SECRET, signed
 from tests.fakes.ports import free_port

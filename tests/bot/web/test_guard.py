@@ -19,8 +19,8 @@ from slack_bolt.middleware.request_verification.async_request_verification impor
 from slack_bolt.response import BoltResponse
 from slack_sdk.signature import SignatureVerifier
 
-from bot.web.guard import MAX_BODY_BYTES, Guard
 from bot.web.metrics import Metrics
+from bot.web.signature import MAX_BODY_BYTES, Guard
 from tests.fakes.person import SIGNING_SECRET, signed
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perplexity.agent.findings import Finding, read
-from perplexity.agent.notebook import Notebook
+from perplexity.agent.results import Finding, Notebook, read
 from perplexity.citations import format_result
 from perplexity.types import Answer, Source
 

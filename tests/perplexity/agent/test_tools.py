@@ -9,9 +9,10 @@ import pytest
 from ddgs.engines.duckduckgo import Duckduckgo
 
 from perplexity.agent import NAME, AgentLimits, WebAgent, model_at, tools_over
+from perplexity.attempts import Attempt
 from perplexity.errors import AllProvidersFailed
 from perplexity.tools import TOOLS
-from perplexity.types import Answer, Attempt, Message, Question
+from perplexity.types import Answer, Message, Question
 from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit
 from tests.fakes.model_server import KEY as MODEL_KEY
 from tests.fakes.model_server import MODEL, FakeModelServer, Says, Turn, calls

@@ -15,9 +15,9 @@ from pydantic_ai.models.openrouter import OpenRouterModel
 from pydantic_ai.providers.openrouter import OpenRouterProvider
 
 from perplexity.agent import AgentLimits, WebAgent, model_at
-from perplexity.agent.outcome import EMPTY_HANDED, UNCITED, UNSEARCHED
-from perplexity.agent.prompt import LAST, NO_CALLS
-from perplexity.costs import charged
+from perplexity.agent.agent import LAST, NO_CALLS
+from perplexity.agent.results import EMPTY_HANDED, UNCITED, UNSEARCHED
+from perplexity.attempts import Attempt, charged
 from perplexity.errors import (
     APIError,
     AuthenticationError,
@@ -33,8 +33,19 @@ from perplexity.errors import (
 )
 from perplexity.filters import Filters
 from perplexity.tools.base import Failure, Tool
-from perplexity.types import Answer, AnswerKind, Attempt, Message, Question, Source
-from tests.fakes.model_server import KEY, MODEL, Calls, FakeModelServer, Hangs, Replies, Resets, Says, Turn, calls
+from perplexity.types import Answer, AnswerKind, Message, Question, Source
+from tests.fakes.model_server import (
+    KEY,
+    MODEL,
+    Calls,
+    FakeModelServer,
+    Hangs,
+    Replies,
+    Resets,
+    Says,
+    Turn,
+    calls,
+)
 from tests.fakes.silent import silent_server
 
 LIMITS = AgentLimits(steps=4, calls=8, seconds=20, retries=0)

@@ -388,7 +388,7 @@ async def test_ctrl_c_while_it_is_loaded_is_quiet(tmp_path: Path) -> None:
         "import os, signal, sys\n"
         "class Finder:\n"
         "    def find_spec(self, name, path, target=None):\n"
-        "        if name == 'perplexity.advice': os.kill(os.getpid(), signal.SIGINT)\n"
+        "        if name == 'perplexity.tools.environment': os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Finder())\n"
     )
 

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perplexity.citations import cite
-from perplexity.cli.growing import Growing
-from perplexity.cli.printable import printable
+from perplexity.cli.live import Growing
+from perplexity.cli.output import printable
 from perplexity.types import Source
 from tests.fakes.wild_text import wild
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from perplexity.addresses import without_secrets
-from perplexity.cli.lines import UNSOURCED, heading, last_line, remarks
-from perplexity.cli.nearest import about_options, nearest
+from perplexity.cli.options import about_options, nearest
+from perplexity.cli.output import UNSOURCED, heading, last_line, remarks
 from perplexity.types import Answer, Source, Usage
+from perplexity.urls import without_secrets
 
 SOURCE = Source(number=1, title="A page", url="https://www.a.example/x", date="2026-05-03")
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perplexity.cli.printable import escaped, on_one_line, printable
+from perplexity.cli.output import escaped, on_one_line, printable
 
 any_text = st.text(st.characters(codec=None, categories=None), max_size=60)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from perplexity.tools import TOOLS, Tool
-from perplexity.tools.exports import to_anthropic, to_mcp, to_openai_chat, to_openai_responses
+from perplexity.tools.formats import to_anthropic, to_mcp, to_openai_chat, to_openai_responses
 from tests.fakes.command import here
 
 Defined = Callable[[Tool], dict[str, Any]]

@@ -14,11 +14,10 @@ from mcp.types import CallToolResult, TextContent
 
 from perplexity import __version__
 from perplexity.fallback import Fallback
-from perplexity.mcp_server.answering import GO_ON
-from perplexity.mcp_server.server import build
-from perplexity.mcp_server.serving import security
+from perplexity.mcp_server.server import build, security
+from perplexity.mcp_server.tools import GO_ON
 from perplexity.providers import opened
-from perplexity.providers.setup import Setup
+from perplexity.providers.base import Setup
 from perplexity.retry import RetryPolicy
 from tests.fakes.command import run, started
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, sse, streamed

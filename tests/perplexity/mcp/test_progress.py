@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 
-from perplexity.mcp_server.progress import BEAT_SECONDS, Progress
+from perplexity.mcp_server.tools import BEAT_SECONDS, Progress
 
 
 async def test_a_long_call_says_that_it_is_still_at_work_until_it_is_over() -> None:

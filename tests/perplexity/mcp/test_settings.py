@@ -13,11 +13,10 @@ import pytest
 from mcp.types import TextContent
 
 from perplexity import __version__
-from perplexity.cli.chain import time_limits
+from perplexity.cli.providers import time_limits
 from perplexity.errors import InvalidRequest
 from perplexity.mcp_server.settings import HTTPSettings, http_settings_from, settings_from
-from perplexity.proxies import named_proxy
-from perplexity.transport import USER_AGENT
+from perplexity.transport import USER_AGENT, named_proxy
 from tests.fakes.command import run, started
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault
 from tests.fakes.ports import free_port

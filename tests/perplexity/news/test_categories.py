@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perplexity.errors import InvalidRequest
-from perplexity.news.categories import CATEGORIES, category
+from perplexity.news.summary import CATEGORIES, parse_category
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from perplexity.news.categories import CATEGORIES, category
     ],
 )
 def test_a_category_goes_by_its_names_and_their_beginnings(typed: str, meant: str) -> None:
-    assert category(typed) == meant
+    assert parse_category(typed) == meant
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_category_goes_by_its_names_and_their_beginnings(typed: str, meant: st
 )
 def test_another_word_is_refused_with_the_nearest_name_and_all_that_there_are(typed: str, hint: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
-        category(typed)
+        parse_category(typed)
 
     listed = "it takes world, business, technology, science, health, sports, entertainment or politics"
     assert (caught.value.field, caught.value.value, caught.value.allowed) == ("category", typed, hint + listed)

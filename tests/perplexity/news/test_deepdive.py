@@ -15,21 +15,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perplexity.attempts import Attempt
 from perplexity.client import PerplexityClient
-from perplexity.deadlines import Deadlines
-from perplexity.errors import AllProvidersFailed, BillingError, InvalidRequest, ServerError, TimedOut, Withdrawn
+from perplexity.deepdive.pipeline import deepdive
+from perplexity.deepdive.report import sections, whole
+from perplexity.deepdive.stages import LEAST_SECONDS, NO_KEY, NO_MODEL, UNSOURCED
+from perplexity.deepdive.types import DeepDive, Finding, Run, Stage, Update
+from perplexity.errors import (
+    AllProvidersFailed,
+    BillingError,
+    InvalidRequest,
+    ServerError,
+    TimedOut,
+    Withdrawn,
+)
 from perplexity.fallback import Fallback
-from perplexity.news.deepdive import deepdive
-from perplexity.news.deepdive_report import sections, whole
-from perplexity.news.deepdive_stages import LEAST_SECONDS, NO_KEY, NO_MODEL, UNSOURCED
-from perplexity.news.deepdive_types import DeepDive, Finding, Run, Stage, Update
+from perplexity.models import Deadlines
 from perplexity.passages import passages_answer
 from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.retry import RetryPolicy
-from perplexity.social.grok import Grok
-from perplexity.social.grok_judgement import NO_POSTS
-from perplexity.social.pulse import Moods, Pulse
-from perplexity.types import JSON, Answer, Attempt, Question, SearchResults, Source
+from perplexity.types import JSON, Answer, Question, SearchResults, Source
+from perplexity.x_posts.client import Grok
+from perplexity.x_posts.parsing import NO_POSTS
+from perplexity.x_posts.types import Moods, Pulse
 from tests.fakes import grok
 from tests.fakes.faults import PERPLEXITY
 from tests.fakes.grok import FakeGrok

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from perplexity.attempts import Attempt
+from perplexity.deepdive.pipeline import deepdive
+from perplexity.deepdive.types import DeepDive, NoStore, Stage
 from perplexity.errors import AllProvidersFailed, MalformedResponse, PerplexityError, RunFailed
 from perplexity.fallback import Fallback
-from perplexity.news.deepdive import deepdive
-from perplexity.news.deepdive_types import DeepDive, NoStore, Stage
-from perplexity.social.pulse import Pulse
-from perplexity.types import Answer, Attempt, Question, Source, Usage
+from perplexity.types import Answer, Question, Source, Usage
+from perplexity.x_posts.types import Pulse
 from tests.fakes.provider import SOURCE, FakeProvider
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

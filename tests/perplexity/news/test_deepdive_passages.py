@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perplexity.citations import cite
-from perplexity.news.deepdive import deepdive
-from perplexity.news.deepdive_passages import quoting
-from perplexity.news.deepdive_report import whole
-from perplexity.news.deepdive_types import DeepDive, NoStore
+from perplexity.deepdive.markdown import quoting
+from perplexity.deepdive.pipeline import deepdive
+from perplexity.deepdive.report import whole
+from perplexity.deepdive.types import DeepDive, NoStore
+from perplexity.markdown import blocks
 from perplexity.passages import passages_answer
-from perplexity.prose import blocks
-from perplexity.social.pulse import Pulse
 from perplexity.types import Answer, Question, SearchResults, Source
+from perplexity.x_posts.types import Pulse
 from tests.fakes.provider import FakeProvider
 from tests.fakes.wild_text import wild
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perplexity.news import deepdive_prompts as prompts
-from perplexity.news.deepdive_assembly import numbered
-from perplexity.news.deepdive_types import Finding, Persona, Stage
-from perplexity.queries import checked_messages
-from perplexity.social.pulse import Moods
+from perplexity.deepdive import stages as prompts
+from perplexity.deepdive.report import numbered
+from perplexity.deepdive.types import Finding, Persona, Stage
 from perplexity.types import Source
+from perplexity.validation import checked_messages
+from perplexity.x_posts.types import Moods
 from tests.fakes.wild_text import wild
 
 PAGE = Source(number=1, title="A page", url="https://www.page.example/a", date="2026-11-20")

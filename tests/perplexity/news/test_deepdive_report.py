@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from markdown_it import MarkdownIt
 
-from perplexity.news.deepdive_assembly import assembled
-from perplexity.news.deepdive_report import whole
-from perplexity.news.deepdive_types import DeepDive, Finding, Stage
+from perplexity.deepdive.report import assembled, whole
+from perplexity.deepdive.types import DeepDive, Finding, Stage
 from perplexity.types import Source
 from tests.fakes.wild_text import short, wild
 

@@ -12,18 +12,16 @@ from functools import partial
 import pytest
 from ddgs.engines.duckduckgo import Duckduckgo
 
+from perplexity.deepdive.pipeline import deepdive, writers
+from perplexity.deepdive.stages import NO_WRITER, PASSAGES
+from perplexity.deepdive.types import Finding, NoStore, Stage
 from perplexity.fallback import Fallback
-from perplexity.news.deepdive import deepdive
-from perplexity.news.deepdive_missing import NO_WRITER
-from perplexity.news.deepdive_stages import PASSAGES
-from perplexity.news.deepdive_types import Finding, NoStore, Stage
-from perplexity.news.diver import writers
 from perplexity.providers.base import Provider
 from perplexity.providers.brave import Brave
 from perplexity.providers.duckduckgo import DuckDuckGo, through_ddgs
 from perplexity.providers.openrouter import OpenRouter
 from perplexity.retry import RetryPolicy
-from perplexity.social.pulse import Pulse
+from perplexity.x_posts.types import Pulse
 from tests.fakes import brave, duckduckgo, openrouter
 from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit
 from tests.fakes.faults import BRAVE, DUCKDUCKGO, OPENROUTER

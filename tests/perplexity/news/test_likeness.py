@@ -7,8 +7,8 @@ from datetime import date
 
 import pytest
 
+from perplexity.news.headlines import without_site
 from perplexity.news.stories import fingerprint, grouped, new_since
-from perplexity.news.titles import without_site
 from perplexity.types import Source
 from tests.fakes.stories import is_same, told
 

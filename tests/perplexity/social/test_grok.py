@@ -23,11 +23,10 @@ from perplexity.errors import (
     ServerError,
     TimedOut,
 )
-from perplexity.social.grok import Grok
-from perplexity.social.grok_judgement import MORE_THAN_READ, NO_POSTS, NOT_CONFIRMED, judged
-from perplexity.social.grok_posts import post_address
-from perplexity.social.grok_wire import XAI
-from perplexity.social.pulse import Moods, Pulse
+from perplexity.x_posts.client import Grok
+from perplexity.x_posts.parsing import MORE_THAN_READ, NO_POSTS, NOT_CONFIRMED, judged, post_address
+from perplexity.x_posts.types import Moods, Pulse
+from perplexity.x_posts.xai import XAI
 from tests.fakes.grok import KEY, PATH, FakeGrok, fixture, refused, sentiment, told
 from tests.fakes.service import Fault, replied
 

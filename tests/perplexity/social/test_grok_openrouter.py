@@ -23,12 +23,10 @@ from perplexity.errors import (
     TimedOut,
 )
 from perplexity.retry import RetryPolicy
-from perplexity.social.grok import Grok
-from perplexity.social.grok_asking import SCHEMA
-from perplexity.social.grok_choice import grok_for
-from perplexity.social.grok_judgement import NO_POSTS, NOT_CONFIRMED, judged
-from perplexity.social.grok_openrouter import GrokAtOpenRouter
-from perplexity.social.pulse import Moods, Pulse
+from perplexity.x_posts.client import Grok, grok_for
+from perplexity.x_posts.openrouter import GrokAtOpenRouter
+from perplexity.x_posts.parsing import NO_POSTS, NOT_CONFIRMED, judged
+from perplexity.x_posts.types import SCHEMA, Moods, Pulse
 from tests.fakes.grok import sentiment
 from tests.fakes.openrouter import KEY, FakeOpenRouter, error, pulse_of
 from tests.fakes.service import Fault, replied

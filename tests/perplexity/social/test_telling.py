@@ -7,10 +7,10 @@ from datetime import date
 
 import pytest
 
+from perplexity.attempts import Attempt
 from perplexity.errors import AuthenticationError, PerplexityError, RunFailed
-from perplexity.social.pulse import Pulse
-from perplexity.social.telling import Telling
-from perplexity.types import Attempt
+from perplexity.x_posts.client import Telling
+from perplexity.x_posts.types import Pulse
 from tests.fakes.time import Time
 
 DAY = date(2026, 11, 21)

@@ -19,8 +19,16 @@ from openai.types.responses.response_input_param import FunctionCallOutput
 from pydantic import TypeAdapter
 
 from perplexity.tools import Tool
-from perplexity.tools.calls import reply_anthropic, reply_mcp, reply_openai_chat, reply_openai_responses
-from perplexity.tools.exports import to_anthropic, to_mcp, to_openai_chat, to_openai_responses
+from perplexity.tools.formats import (
+    reply_anthropic,
+    reply_mcp,
+    reply_openai_chat,
+    reply_openai_responses,
+    to_anthropic,
+    to_mcp,
+    to_openai_chat,
+    to_openai_responses,
+)
 
 Reply = Callable[[Mapping[str, Any], Sequence[Tool]], Awaitable[dict[str, Any]]]
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perplexity.tools import TOOLS, Failure, Tool
-from perplexity.tools.arguments import completed, problems
-from perplexity.tools.search_request import PARAMETERS
+from perplexity.tools.perplexity_search import PARAMETERS
+from perplexity.tools.schemas import completed, problems
 
 INNER = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"], "additionalProperties": False}
 

@@ -10,8 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from perplexity.tools import TOOLS, Failure, Tool
-from perplexity.tools.calls import reply_openai_chat
-from perplexity.tools.exports import strict_schema, to_openai_chat, to_openai_responses
+from perplexity.tools.formats import reply_openai_chat, strict_schema, to_openai_chat, to_openai_responses
 from tests.fakes.perplexity import FakePerplexity
 from tests.perplexity.tools.protocols import PROTOCOLS, Protocol
 

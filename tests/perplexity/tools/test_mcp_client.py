@@ -9,8 +9,7 @@ from mcp import Client, types
 from mcp.server import Server, ServerRequestContext
 
 from perplexity.tools import TOOLS, Tool
-from perplexity.tools.calls import reply_mcp
-from perplexity.tools.exports import to_mcp
+from perplexity.tools.formats import reply_mcp, to_mcp
 from tests.perplexity.tools.test_exports import CALLS
 
 each_tool = pytest.mark.parametrize("tool", TOOLS, ids=[tool.name for tool in TOOLS])

@@ -11,13 +11,13 @@ import pytest
 from aiohttp import ClientSession
 from jsonschema import Draft202012Validator
 
+from perplexity.notes import remarks
 from perplexity.tools import (
     create_agentic_web_search_tool,
     create_perplexity_search_tool,
     create_websearch_tool,
 )
-from perplexity.tools.remarks import remarks
-from perplexity.tools.search_result import OUTPUT
+from perplexity.tools.perplexity_search import OUTPUT
 from perplexity.types import Answer, Message, Question
 from tests.fakes.perplexity import KEY, FakePerplexity, fixture, replied
 from tests.fakes.provider import FakeProvider, answer_by

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession
 
+from perplexity.attempts import Attempt
+from perplexity.deepdive.pipeline import Diver
 from perplexity.errors import BillingError, ConnectionFailed
 from perplexity.fallback import Fallback
-from perplexity.news.diver import Diver
 from perplexity.tools import (
     TOOLS,
     Tool,
@@ -23,7 +24,6 @@ from perplexity.tools import (
     create_web_search_tool,
     create_websearch_tool,
 )
-from perplexity.types import Attempt
 from tests.fakes.perplexity import KEY, FakePerplexity, replied
 from tests.fakes.provider import FakeProvider
 
@@ -94,10 +94,10 @@ async def test_without_a_hook_each_attempt_is_one_line_of_the_log(
     arguments = dict.fromkeys(tool.parameters["required"], "secret") | {"reasoning": False, "category": "world"}
     given = {name: value for name, value in arguments.items() if name in tool.parameters["properties"]}
 
-    with caplog.at_level(logging.INFO, logger="perplexity.attempts"):
+    with caplog.at_level(logging.INFO, logger="perplexity.providers.base"):
         await tool(**given)
 
-    lines = [record for record in caplog.records if record.name == "perplexity.attempts"]
+    lines = [record for record in caplog.records if record.name == "perplexity.providers.base"]
     assert lines
     assert all(record.message.startswith("provider.attempted provider=") for record in lines)
     assert all({"provider", "kind", "seconds", "error", "cost_usd"} <= vars(record).keys() for record in lines)
@@ -106,7 +106,7 @@ async def test_without_a_hook_each_attempt_is_one_line_of_the_log(
 
 
 async def test_a_chain_without_a_hook_writes_each_attempt_once(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, logger="perplexity.attempts"):
+    with caplog.at_level(logging.INFO, logger="perplexity.providers.base"):
         await create_websearch_tool(Fallback([FakeProvider("One")]))(query="x")
 
     assert [vars(record)["provider"] for record in caplog.records] == ["One"]

@@ -17,8 +17,7 @@ import pytest
 from aiohttp import ClientSession
 
 from perplexity.tools import Failure, Tool, create_perplexity_search_tool
-from perplexity.tools.perplexity_search import TOOL
-from perplexity.tools.search_request import SCHEMA_MODELS
+from perplexity.tools.perplexity_search import SCHEMA_MODELS, TOOL
 from perplexity.types import API
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, replied
 

@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 
-from perplexity.agent.prompt import instructions
+from perplexity.agent.agent import instructions
 from perplexity.errors import ConnectionFailed, InvalidRequest, NothingFound, TimedOut
-from perplexity.providers.duckduckgo import DuckDuckGo
-from perplexity.providers.duckduckgo_pages import Page
+from perplexity.providers.duckduckgo import DuckDuckGo, Page
 from perplexity.tools import Failure, Tool, create_duckduckgo_tool
-from perplexity.tools.duckduckgo import MOST_RESULTS, SYSTEM_PROMPT_LINE, TOOL
+from perplexity.tools.duckduckgo_search import MOST_RESULTS, SYSTEM_PROMPT_LINE, TOOL
 from tests.fakes.duckduckgo import FakeDuckDuckGo
 from tests.fakes.provider import FakeProvider
 from tests.perplexity.tools.conftest import HITS, PointAt

@@ -11,8 +11,8 @@ import pytest
 from perplexity.errors import BillingError, ConnectionFailed, InvalidRequest
 from perplexity.fallback import Fallback
 from perplexity.tools import TOOLS, Failure, create_websearch_tool
-from perplexity.tools.access import setup_from
-from perplexity.tools.websearch import SECONDS, TOOL, chain
+from perplexity.tools.environment import setup_from
+from perplexity.tools.fallback_search import SECONDS, TOOL, chain
 from perplexity.types import Answer, Question
 from tests.fakes.duckduckgo import FakeDuckDuckGo
 from tests.fakes.perplexity import KEY, FakePerplexity, replied

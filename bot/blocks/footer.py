@@ -1,0 +1,41 @@
+"""The grey line: what was asked, who answered, how hard it thought, how long, for how much, who can see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bot.blocks.elements import context
+from bot.blocks.escaping import escape, one_line, shorten
+from bot.model.message import Audience, Block
+from perplexity.formatting import dollars, duration
+
+__all__ = ["dollars", "duration", "grey_line"]
+
+_LONGEST_ITEM = 200
+_LONGEST_QUOTE = 100
+
+
+def grey_line(
+    provider: str,
+    *,
+    effort: str | None = None,
+    seconds: float,
+    cost_usd: float | None,
+    also: Iterable[str] = (),
+    audience: Audience,
+    asked: str = "",
+) -> Block:
+    """Render the facts in one line; `also` are further ones. Unknown facts are left out.
+
+    A line that only the asker sees begins with what they `asked`: several answers may come at once.
+    `cost_usd` is the sum of all charges, including those of providers that failed (`perplexity.attempts.charged`).
+    """
+    items = (provider, effort or "", duration(seconds), dollars(cost_usd), *also, audience.value)
+    shown = [escape(shorten(one_line(item), _LONGEST_ITEM)) for item in items if item]
+    return context(shorten(" · ".join(filter(None, [quote(asked, audience), *shown])), 2_900))
+
+
+def quote(asked: str, audience: Audience) -> str:
+    """Return a question in quotation marks, shortened, as mrkdwn; empty if others see its answer too."""
+    shown = escape(shorten(one_line(asked), _LONGEST_QUOTE))
+    return f"“{shown}”" if shown and audience is Audience.ASKER else ""

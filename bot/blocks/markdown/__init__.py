@@ -1,0 +1,1 @@
+"""Markdown as Slack blocks: read once, split at the limits, rendered."""

@@ -1,0 +1,113 @@
+"""What the commands say about themselves: that they search, what was wrong, how they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from bot.blocks.elements import context, lines, section
+from bot.blocks.escaping import code, escape, one_line, shorten
+from bot.blocks.escaping import plain as as_typed
+from bot.blocks.messages import ago
+from bot.commands.base import Command, Option
+from bot.errors import UsageError
+from bot.model.message import OutgoingMessage
+
+_QUESTION = 150
+_PLACES = {"search": "the web", "ask": "the web", "news": "the news"}
+_MOMENT = "*One moment…*"
+
+
+MOST_LISTED = 10
+"""As many open questions are listed to a person who has too many."""
+
+TOO_MANY = "You have too many unanswered questions. Ask again when one of them is answered."
+
+
+def placeholder(command: Command[Any, Any], request: Any, *, question: str, public: bool = False) -> OutgoingMessage:
+    """Render the message that the answer to a request replaces; `question` is the question's id.
+
+    A `public` answer to a slash command is posted beside it, so it must stay true in case it cannot be removed.
+    """
+    if command.placeholder is not None:
+        return command.placeholder(request, question, public)
+    if command.asked is None:
+        return _of_sections([_MOMENT])
+    return searching_message(command.name, command.asked(request), public=public)
+
+
+def searching_message(command: str, asked: str, *, public: bool = False) -> OutgoingMessage:
+    """Say that the search is on; `asked` is the question without its options."""
+    what = f" for “{escape(shorten(one_line(asked), _QUESTION))}”" if asked.strip() else ""
+    searching = f"Searching {_PLACES.get(command, 'the web')}{what}"
+    return _of_sections([f"{searching} has started. The answer is for everyone here." if public else searching])
+
+
+def notice_message(text: str) -> OutgoingMessage:
+    """Say one thing. `text` is not escaped yet."""
+    return _of_sections([escape(shorten(text, 1_500)) or "…"])
+
+
+def too_many_open_message(questions: Sequence[tuple[str, str, float]]) -> OutgoingMessage:
+    """Say that a person has too many open questions, and list them: commands, texts and ages in seconds."""
+    count = f"{len(questions)} unanswered questions" if len(questions) > 1 else "an unanswered question"
+    if len(questions) >= MOST_LISTED:
+        count = f"{len(questions)} or more unanswered questions, of which these are the oldest"
+    which = "one of them" if len(questions) > 1 else "it"
+    head = f"You have {count}. Ask again when {which} is answered." if questions else TOO_MANY
+    listed = (
+        f"•  {code(command)} {escape(shorten(one_line(as_typed(text)), 80))}  ({ago(age)})"
+        for command, text, age in questions
+    )
+    return _of_sections(lines([head, *listed]))
+
+
+def usage_message(command: Command[Any, Any], error: UsageError, *, slash: str) -> OutgoingMessage:
+    """Say what was wrong with a command, how it is used and where to read more; `slash` is how it was called."""
+    problem = f"{escape(shorten(error.problem, 1_000))}\n{_usage(command, slash)}"
+    message = _of_sections([problem])
+    hint = context(f"{_line(slash, 'help')} shows everything with examples")
+    return OutgoingMessage(text=message.text, blocks=(*message.blocks, hint))
+
+
+def help_message(command: Command[Any, Any], *, slash: str) -> OutgoingMessage:
+    """Show all of a command: what it does, every option, examples."""
+    options = ["*Options*", *(_option(option) for option in command.options)] if command.options else []
+    examples = [f"{_line(slash, arguments)}  {escape(what)}" for arguments, what in command.examples]
+    shown = ["*Examples*", *examples] if examples else []
+    return _of_sections([f"{escape(command.summary)}.\n{_usage(command, slash)}", *lines(options), *lines(shown)])
+
+
+def help_overview(
+    commands: Sequence[Command[Any, Any]], *, slash: str, unknown: str | None = None, nearest: str | None = None
+) -> OutgoingMessage:
+    """List the commands; `unknown` is a word that named none of them, `nearest` the one that it may have meant."""
+    rows = [f"{_line(f'{slash} {command.name}', command.usage)}\n{escape(command.summary)}" for command in commands]
+    more = f"{code(f'{slash} help {commands[0].name}')} shows every option with examples" if commands else ""
+    sections = [*_unknown(unknown, nearest), *lines(rows)]
+    message = _of_sections(sections or ["There are no commands."])
+    return OutgoingMessage(text=message.text, blocks=(*message.blocks, *([context(more)] if more else [])))
+
+
+def _unknown(word: str | None, nearest: str | None) -> Iterator[str]:
+    if word is not None:
+        meant = f" Did you mean {code(nearest)}?" if nearest else ""
+        yield f"I don’t know the command {code(shorten(word, 80))}.{meant}"
+
+
+def _usage(command: Command[Any, Any], slash: str) -> str:
+    return f"*Usage*  {_line(slash, command.usage)}"
+
+
+def _line(slash: str, rest: str) -> str:
+    """Return a line to type; in a direct message nothing stands before it."""
+    return code(f"{slash} {rest}".strip())
+
+
+def _option(option: Option) -> str:
+    names = [f"{option.name} {option.value}".strip(), *([option.short] if option.short else [])]
+    return f"{', '.join(map(code, names))}  {escape(option.help)}"
+
+
+def _of_sections(texts: Sequence[str]) -> OutgoingMessage:
+    return OutgoingMessage(text=shorten("\n".join(texts), 3_000), blocks=tuple(section(text) for text in texts))

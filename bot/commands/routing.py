@@ -1,0 +1,165 @@
+"""Which command a slash command means: by its name, whatever prefix it carries, or as a word after the umbrella's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bot.blocks.escaping import plain
+from bot.commands.ask import ASK
+from bot.commands.base import Command
+from bot.commands.deepdive import DEEPDIVE
+from bot.commands.filters import PUBLIC
+from bot.commands.help import help_message, notice_message, usage_message
+from bot.commands.news import NEWS
+from bot.commands.parsing import asks_for_help, nearest
+from bot.commands.search import SEARCH
+from bot.errors import UsageError
+from bot.model.message import OutgoingMessage
+
+UMBRELLA = "pplx"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlashCommand:
+    """A slash command as Slack lists it: its name with the slash, what follows it, what it does."""
+
+    name: str
+    usage_hint: str
+    description: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Routed:
+    """What a slash command asks for.
+
+    `command` is None for the overview of all commands; `unknown` is then the word that names none, `nearest` the name
+    that it may have meant. `help` asks for the command's help. `rest` is the text that the command parses; `slash` is
+    how the asker calls the command, such as `/x-ask` or `/pplx ask`.
+    """
+
+    command: Command[Any, Any] | None
+    help: bool = False
+    rest: str = ""
+    slash: str
+    unknown: str | None = None
+    nearest: str | None = None
+
+
+def route(name: str, text: str, commands: Sequence[Command[Any, Any]]) -> Routed:
+    """Find the command that `/name text` means; a name may carry any prefix, such as `/x-ask`. Pure; never raises."""
+    bare = name.strip().casefold()
+    if command := _ending(bare, commands):
+        return Routed(command=command, help=asks_for_help(text), rest=text, slash=name.strip())
+    return _under_umbrella(name.strip(), text, commands)
+
+
+def slash_commands(commands: Sequence[Command[Any, Any]], *, prefix: str = "") -> tuple[SlashCommand, ...]:
+    """List the commands as the manifest does, the umbrella last, each name with the prefix."""
+    names = [*(command.name for command in commands), "help"]
+    umbrella = SlashCommand(
+        name=f"/{prefix}{UMBRELLA}", usage_hint=f"{' | '.join(names)} …", description="Every command under one name"
+    )
+    own = (
+        SlashCommand(name=f"/{prefix}{command.name}", usage_hint=command.usage, description=command.summary)
+        for command in commands
+        if command.own_name
+    )
+    return (*own, umbrella)
+
+
+def _ending(name: str, commands: Sequence[Command[Any, Any]]) -> Command[Any, Any] | None:
+    """Return the command whose name ends this one; the longest, since one name may end another."""
+    fitting = [command for command in commands if command.own_name and name.endswith(command.name)]
+    return max(fitting, key=lambda command: len(command.name), default=None)
+
+
+def _under_umbrella(slash: str, text: str, commands: Sequence[Command[Any, Any]]) -> Routed:
+    first, rest = _first_word(text)
+    if command := _named(first, commands):
+        helped = asks_for_help(rest) and (bool(rest.strip()) or not command.bare)
+        return Routed(command=command, help=helped, rest=rest, slash=f"{slash} {command.name}")
+    if not asks_for_help(first):
+        meant = nearest(first.casefold(), [command.name for command in commands])
+        return Routed(command=None, slash=slash, unknown=first, nearest=meant)
+    if command := _named(_first_word(rest)[0], commands):
+        return Routed(command=command, help=True, slash=f"{slash} {command.name}")
+    return Routed(command=None, slash=slash)
+
+
+def _named(word: str, commands: Sequence[Command[Any, Any]]) -> Command[Any, Any] | None:
+    return next((command for command in commands if command.name == word.casefold().removeprefix("/")), None)
+
+
+def _first_word(text: str) -> tuple[str, str]:
+    first, *rest = text.strip().split(maxsplit=1) or [""]
+    return first, "".join(rest)
+
+
+APP_NAME = "Web Answers"
+"""The name that the manifest gives the app, by which people mention it."""
+
+BY_NAME: Mapping[str, Command[Any, Any]] = {one.name: one for one in (SEARCH, ASK, NEWS, DEEPDIVE)}
+"""The commands that a message can begin with."""
+
+
+def routed(text: str) -> tuple[str, str]:
+    """Return the command that a message asks, and the text for it.
+
+    A message that begins with the name of a command is that command if the rest can be parsed as its options and text,
+    or asks for its help. Otherwise the whole message is a question. If it is none either, because of its options, it is
+    the named command, which says what is wrong with them.
+    """
+    name, *more = text.split(maxsplit=1) or [""]
+    rest = "".join(more)
+    command = BY_NAME.get(name.lower().removeprefix("/"))
+    if command is None or not rest:
+        return ASK.name, text
+    if asks_for_help(rest) or _parses(command, rest) or not _parses(ASK, text):
+        return command.name, rest
+    return ASK.name, text
+
+
+def _parses(command: Command[Any, Any], text: str) -> bool:
+    try:
+        command.parse(text)
+    except UsageError:
+        return False
+    return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Addressed:
+    """How people call the app where they ask: by a mention in a channel, by nothing in a direct message."""
+
+    call: str
+
+    def line(self, rest: str) -> str:
+        """Return what to type."""
+        return f"{self.call} {rest}".strip()
+
+
+BY_MENTION = Addressed(call=f"@{APP_NAME}")
+DIRECTLY = Addressed(call="")
+
+
+def notice(text: str, command: Command[Any, Any], addressed: Addressed) -> OutgoingMessage | None:
+    """Return what to say instead of asking: help, or what is wrong with the options; None when it can be asked."""
+    # Everyone in the conversation sees the answer anyway.
+    shown = command.without(PUBLIC)
+    slash = addressed.call if command.name == ASK.name else addressed.line(command.name)
+    if not plain(text).strip():
+        return notice_message(_greeting(addressed))
+    if asks_for_help(text):
+        return help_message(shown, slash=slash)
+    try:
+        command.parse(text)
+    except UsageError as error:
+        return replace(usage_message(shown, error, slash=slash), private=True)
+    return None
+
+
+def _greeting(addressed: Addressed) -> str:
+    example, more = addressed.line("what changed in Python 3.14?"), addressed.line("help")
+    return f"What would you like to know? Ask me in one message, for example “{example}”. “{more}” shows all options."

@@ -1,0 +1,258 @@
+"""A time of day as people type it: "9:00", "5:30 pm", "noon". Pure.
+
+They are read whole or not at all: one word that is not understood, a day that is named twice, or a second time could
+change what the rest means, so it is an error and never left out.
+
+Days and time stand at the end. A topic in quotes ends where the quotes do. One without ends before the first word that
+could belong to days or a time; from there on every word must, or the whole is refused: a digest that came on other days
+than somebody typed would be noticed late.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import time
+from difflib import get_close_matches
+from itertools import pairwise
+
+from bot.commands.filters import read_category
+from bot.commands.parsing import DASHES, DOUBLE_QUOTES, quoted
+from bot.errors import UsageError
+from bot.model.digest import DAILY, DAYS, EXAMPLE, WEEKDAYS, WEEKENDS, Schedule, Wish, days_in_words
+from perplexity.errors import InvalidRequest
+from perplexity.validation import parse_query
+
+TIMES = "such as `9:00`, `17:30` or `9am`"
+
+_HALF = r"[ap]\.?m\.?"
+TIME = rf"\d{{1,2}}(?:[:.]\d{{2}}(?: ?{_HALF})?| ?{_HALF})|(?:12 )?(?:noon|midnight)"
+"""What looks like a time of day, for a pattern of ASCII that ignores case."""
+
+_CLOCK = re.compile(rf"(?ai:(?P<hour>\d{{1,2}})(?:[:.](?P<minute>\d{{2}}))? ?(?P<half>{_HALF})?)")
+_NAMED = {"noon": time(12), "midnight": time(0)}
+
+
+def read_time(text: str) -> time:
+    """Read what `TIME` matches. Raises UsageError where there is no such time."""
+    if named := _NAMED.get(text.casefold().removeprefix("12 ")):
+        return named
+    match = _CLOCK.fullmatch(text)
+    half = match and match["half"]
+    if match is None or (half and not 1 <= int(match["hour"]) <= 12):
+        raise _no_time(text)
+    hour = int(match["hour"]) % 12 + (12 if half[0] in "pP" else 0) if half else int(match["hour"])
+    try:
+        return time(hour, int(match["minute"] or 0))
+    except ValueError:
+        raise _no_time(text) from None
+
+
+def _no_time(text: str) -> UsageError:
+    return UsageError(f"{quoted(text)} is no time of day. It takes one from `0:00` to `23:59`, {TIMES}.")
+
+
+DAY_WORDS = "`daily`, `weekdays`, `weekends`, or days such as `monday`, `tue,thu` or `mon-fri`"
+
+_SETS = {
+    **dict.fromkeys(("daily", "everyday", "every day", "each day", "all days"), DAILY),
+    **dict.fromkeys(("weekday", "weekdays", "week days", "workday", "workdays", "work days"), WEEKDAYS),
+    **dict.fromkeys(("working days", "business days", "m-f", "mo-fr"), WEEKDAYS),
+    **dict.fromkeys(("weekend", "weekends"), WEEKENDS),
+}
+_FULL_NAMES = {f"{day.casefold()}{plural}": place for place, day in enumerate(DAYS) for plural in ("", "s")}
+_SHORT_NAMES = {day[:3].casefold(): place for place, day in enumerate(DAYS)}
+_NAMES = _FULL_NAMES | _SHORT_NAMES | {"tues": 1, "weds": 2, "thur": 3, "thurs": 3}
+SPELLED = (*_FULL_NAMES, *(name for name in _SETS if len(name) > 4))
+"""The names of days that are long enough to be known when they are misspelt."""
+
+_SET = "|".join(sorted(_SETS, key=len, reverse=True))
+_DAY = "|".join(sorted(_NAMES, key=len, reverse=True))
+_TO = rf" ?[{DASHES}] ?| (?:to|through|thru|until|till|til) "
+
+# Letters are compared as ASCII: the dotless i is no i, and would be in none of the tables above.
+_WORD = re.compile(
+    rf"(?P<gap>[ ,/&]*)(?ai:(?P<set>{_SET})|(?:from )?(?P<first>{_DAY})\.?(?:{_TO})(?P<last>{_DAY})\.?"
+    rf"|(?P<day>{_DAY})\.?|(?P<time>{TIME})|(?P<join>and)|on|at|every|each|(?P<unknown>[^ ,/&]+))(?=$|[ ,/&])"
+)
+_OTHERS = "mons|fris|sats|suns|mwf|hourly|nightly|weekly|biweekly|fortnightly|monthly"
+_ANYWHERE = re.compile(rf"(?<!\w)(?ai:{_SET}|{_DAY}|{TIME}|{_OTHERS})(?!\w)")
+_BEFORE = re.compile(
+    "on|at|every|each|the|a|from|to|until|till|til|through|thru|between|by|before|after|since|starting|beginning|in|of"
+    "|during|and|or|plus|but|not|no|non|never|only|all|any|except|excluding|without|other|alternate|odd|even"
+    "|first|second|third|fourth|last|next|once|twice|thrice|times|1st|2nd|3rd|4th|24/7|(?:day|night|week|month|hour)s?"
+    r"|minutes|mornings?|afternoons?|evenings?|today|tonight|tomorrow|now|then|also|mo|tu|we|th|fr|sa|su|[mtwfs]|\W+",
+    re.IGNORECASE,
+)
+"""Words that can belong to days or a time where they stand directly before one, whether they are understood or not."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timing:
+    """At what time, and on which days of the week: None where none are named."""
+
+    days: frozenset[int] | None
+    at: time
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Days:
+    """One name of days, such as "weekdays"; `joined` by a comma, a slash or "and" to the one before."""
+
+    days: frozenset[int]
+    single: bool
+    joined: bool
+
+
+def beginning(text: str) -> int:
+    """Return where days and time begin: with the first word that belongs to them, or directly before it could."""
+    match = _ANYWHERE.search(text)
+    if match is None:
+        return len(text)
+    place = text.rfind(" ", 0, match.start()) + 1
+    while place and (space := text.rfind(" ", 0, place - 1)) >= 0:
+        word = text[space + 1 : place - 1]
+        if not (_BEFORE.fullmatch(word.rstrip(",.")) or _BEFORE.fullmatch(word)):
+            break
+        place = space + 1
+    return place
+
+
+def read_timing(text: str) -> Timing:
+    """Read days and one time, in any order. Raises UsageError."""
+    named, times, unknown = _words(text)
+    if not times:
+        raise UsageError(f"At what time of day? Put it at the end, {TIMES}.")
+    if len(times) > 1:
+        raise UsageError(
+            f"There are several times: {', '.join(map(quoted, times))}. A digest has one; make one for each. "
+            "If one of them belongs to the topic, put the topic in quotes."
+        )
+    if unknown or not _belong_together(named):
+        raise unsure(unknown or text)
+    return Timing(days=frozenset().union(*(one.days for one in named)) if named else None, at=read_time(times[0]))
+
+
+def read_days(words: str) -> frozenset[int]:
+    """Read names of days, such as "weekdays", "mon" or "tue-thu". Raises UsageError."""
+    named, times, unknown = _words(words)
+    if not named or times or unknown or not _belong_together(named):
+        raise UsageError(f"{quoted(words)} is no day of the week. It takes {DAY_WORDS}.")
+    return frozenset().union(*(one.days for one in named))
+
+
+def unsure(words: str) -> UsageError:
+    """Return the error that says which words could be days or a topic, and how to write either."""
+    return UsageError(
+        f"I am not sure what {quoted(words)} means. Days are {DAY_WORDS}; the time comes behind them, {TIMES}. "
+        f"A topic goes in quotes, before them: `{EXAMPLE}`."
+    )
+
+
+def _words(text: str) -> tuple[list[_Days], list[str], str]:
+    """Return the names of days, the times, and the first word that is neither (empty where there is none)."""
+    named: list[_Days] = []
+    times: list[str] = []
+    unknown = ""
+    joined = False
+    # Without signs at the end, every run of them has a word behind it and is looked at once.
+    for match in _WORD.finditer(text.rstrip(" ,/&")):
+        joined = joined or bool(match["gap"].strip() or match["join"])
+        unknown = unknown or match["unknown"] or ""
+        if match["time"]:
+            times.append(match["time"])
+        elif days := _days(match):
+            named.append(_Days(days=days, single=bool(match["day"]), joined=joined))
+            joined = False
+    return named, times, unknown
+
+
+def _belong_together(named: Sequence[_Days]) -> bool:
+    """Tell whether each day is named once, and whether only single days follow one another with nothing between."""
+    once = sum(len(one.days) for one in named) == len(frozenset().union(*(one.days for one in named)))
+    return once and all(two.joined or (one.single and two.single) for one, two in pairwise(named))
+
+
+def _days(match: re.Match[str]) -> frozenset[int]:
+    """Return the days that a word names, none for one such as "on"."""
+    if match["set"]:
+        return _SETS[match["set"].casefold()]
+    if match["day"]:
+        return frozenset({_NAMES[match["day"].casefold()]})
+    if not match["first"]:
+        return frozenset()
+    first, last = _NAMES[match["first"].casefold()], _NAMES[match["last"].casefold()]
+    if first == last:
+        raise unsure(match[0])
+    return frozenset((first + step) % 7 for step in range((last - first) % 7 + 1))
+
+
+_PHRASE = re.compile(rf"(?<!\w)[{DOUBLE_QUOTES}][^{DOUBLE_QUOTES}]*[{DOUBLE_QUOTES}]")
+_DOTTED = re.compile(r"\d+\.\d+(?=$|[ ,])")
+"""A time such as 17.05, or else a number such as the version 3.14."""
+
+_LOOKED_AT = 3
+"""Words at the end of a topic that may be misspelt days."""
+_ALIKE = 0.82
+
+
+def read_wish(text: str, *, silence: Iterable[str] = ()) -> Wish:
+    """Read `technology "open source databases" weekdays 9:00`; `silence` are words for days.
+
+    The schedule has no zone yet. Raises UsageError.
+    """
+    text = " ".join(text.split()).rstrip(" ,.")
+    place = beginning(_PHRASE.sub(lambda phrase: "x" * len(phrase[0]), text))
+    subject, timing = text[:place].rstrip(" ,"), read_timing(text[place:])
+    first, _, topic = subject.partition(" ")
+    named = read_category(first)
+    if topic and not _PHRASE.fullmatch(topic):
+        _check_end(topic, timing, behind=text[place:])
+    days = DAILY if timing.days is None else timing.days
+    return Wish(
+        category=named,
+        topic=_topic(topic),
+        schedule=Schedule(days=days, at=timing.at, zone=""),
+        silence=frozenset().union(*(_silence(words, days) for words in silence)),
+    )
+
+
+def _check_end(topic: str, timing: Timing, *, behind: str) -> None:
+    """Raise UsageError where a topic without quotes may go on in `behind`, or where days may be misspelt in it."""
+    words = topic.split()[-_LOOKED_AT:]
+    if timing.days is None:
+        raise UsageError(
+            f"On which days? It takes {DAY_WORDS}. Every day is meant without them only where "
+            f"the topic is in quotes, as in `{EXAMPLE}`."
+        )
+    if dotted := _DOTTED.match(behind):
+        raise unsure(f"{words[-1]} {dotted[0]}")
+    for word in words:
+        if get_close_matches(word.casefold().strip(",.;:"), SPELLED, n=1, cutoff=_ALIKE):
+            raise unsure(word)
+
+
+def _silence(words: str, days: frozenset[int]) -> frozenset[int]:
+    """Return the days of the digest on which silence is told."""
+    told = read_days(words) & days
+    if not told:
+        raise UsageError(f"On {quoted(words)} this digest never runs: its days are {days_in_words(days)}.")
+    return told
+
+
+def _topic(text: str) -> str:
+    if _PHRASE.fullmatch(text):
+        text = text[1:-1]
+    if not text.strip():
+        return ""
+    try:
+        return parse_query(text)
+    except InvalidRequest as error:
+        raise UsageError(
+            f"That topic cannot be used: {error.value or 'it is empty'}. {_sentence(error.allowed)}"
+        ) from None
+
+
+def _sentence(allowed: str | None) -> str:
+    return re.sub(r"(?:^|(?<=\? ))\w", lambda match: match[0].upper(), allowed or "") + "."

@@ -1,0 +1,283 @@
+"""The ways that a message can take to the asker.
+
+A way posts one letter once and says what came of it. Whether to try again, and which way comes next, others decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from bot.blocks import escaping
+from bot.blocks.escaping import plain as as_typed
+from bot.blocks.messages import sent_directly
+from bot.model.message import Audience, OutgoingMessage
+from bot.slack.messages import (
+    FAILURES,
+    CannotLook,
+    Chat,
+    Found,
+    Looked,
+    NotThere,
+    Posting,
+    Refused,
+    Sent,
+    TryLater,
+    WayClosed,
+    meaning,
+)
+from bot.slack.response_url import LIFETIME_SECONDS, MAX_USES, ResponseUrls, may_use
+from bot.storage.questions import QuestionRow
+
+
+@dataclass(frozen=True, kw_only=True)
+class Letter:
+    """One part on its way: the question, the part's number from 0; `in_doubt` says that it may be out already.
+
+    `uses` counts the uses of the response_url so far, `unconfirmed` this part's posts to it that got no clear reply;
+    `age` is the seconds since the question was received.
+    """
+
+    row: QuestionRow
+    part: int
+    message: OutgoingMessage
+    audience: Audience
+    in_doubt: bool = False
+    uses: int = 0
+    unconfirmed: int = 0
+    age: float = 0.0
+
+    @property
+    def private(self) -> bool:
+        """Whether it must not be seen by others although the question was asked where they read it."""
+        return self.message.private and self.row.surface == "mention"
+
+    @property
+    def question(self) -> str:
+        """The question's id, by which its messages are found again."""
+        return str(self.row.id)
+
+
+DIGEST = "digest"
+"""The surface of a digest's questions, whose text no person typed."""
+
+MOST_UNCONFIRMED = 2
+"""The most posts of a part to a response_url without a clear reply from Slack: each may be a copy."""
+
+
+def is_open(row: QuestionRow, *, uses: int, age: float, slack_api_url: str) -> bool:
+    """Tell whether a question's response_url is Slack's, fresh after `age` seconds, and not used up."""
+    return age < LIFETIME_SECONDS and uses < MAX_USES and may_use(row.response_url, slack_api_url=slack_api_url)
+
+
+def leaves_a_line(row: QuestionRow, audience: Audience) -> bool:
+    """Return whether a placeholder that only the asker sees is left, since everyone sees the answer."""
+    return audience is Audience.CHANNEL and row.surface in {"slash", "click"}
+
+
+class Way(Protocol):
+    """One way out."""
+
+    @property
+    def name(self) -> str:
+        """What the log calls it."""
+        ...
+
+    @property
+    def uses(self) -> int:
+        """What a post takes of the response_url's five."""
+        ...
+
+    def takes(self, letter: Letter) -> bool:
+        """Tell whether the letter can go this way at all."""
+        ...
+
+    async def post(self, letter: Letter) -> Posting:
+        """Post the letter once."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByResponseUrl:
+    """The address that came with a slash command or a click."""
+
+    response_urls: ResponseUrls
+    slack_api_url: str
+    name: str = "response_url"
+    uses: int = 1
+
+    def takes(self, letter: Letter) -> bool:
+        """Return whether the address is Slack's, fresh and not used up, and this part was not sent to it twice."""
+        if letter.unconfirmed >= MOST_UNCONFIRMED:
+            return False
+        return is_open(letter.row, uses=letter.uses, age=letter.age, slack_api_url=self.slack_api_url)
+
+    async def post(self, letter: Letter) -> Posting:
+        """Post the letter, a private answer's first part in the place of the line that said it was searched for."""
+        replaces = letter.part == 0 and letter.audience is Audience.ASKER
+        url = letter.row.response_url or ""
+        result = await self.response_urls.post(url, letter.message, audience=letter.audience, replace=replaces)
+        if isinstance(result, TryLater) and result.ambiguous:
+            return replace(result, blind=True)
+        return result
+
+
+@dataclass(frozen=True, kw_only=True)
+class InChannel:
+    """The channel itself, where the response_url has no use left for the rest of what everyone there reads."""
+
+    chat: Chat
+    name: str = "in_channel"
+    uses: int = 0
+
+    def takes(self, letter: Letter) -> bool:
+        """Tell whether the letter goes on with what stands in the channel already."""
+        row = letter.row
+        return letter.part > 0 and letter.audience is Audience.CHANNEL and row.response_url is not None
+
+    async def post(self, letter: Letter) -> Posting:
+        """Post the letter, unless it is found there; Slack takes it only where the app is a member."""
+        return await post_once(self.chat, letter, channel=letter.row.channel_id)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InPlace:
+    """The app's own message in the thread that said it was searching: the answer takes its place."""
+
+    chat: Chat
+    name: str = "update"
+    uses: int = 0
+
+    def takes(self, letter: Letter) -> bool:
+        """Tell whether there is such a message for the first part."""
+        there = letter.row.thread_ts is not None and letter.row.message_ts is not None
+        return letter.part == 0 and there and not letter.private
+
+    async def post(self, letter: Letter) -> Posting:
+        """Put the letter there. A message that cannot be changed goes: it would say for ever that it is searching."""
+        channel, ts = letter.row.channel_id, letter.row.message_ts or ""
+        result = await self.chat.update(channel, ts, letter.message)
+        if _hopeless(result, letter):
+            await self.chat.delete(channel, ts)
+        return result
+
+
+@dataclass(frozen=True, kw_only=True)
+class InThread:
+    """A further message in the thread where the question was asked."""
+
+    chat: Chat
+    name: str = "thread"
+    uses: int = 0
+
+    def takes(self, letter: Letter) -> bool:
+        """Tell whether the question was asked in a conversation that can have threads."""
+        return letter.row.thread_ts is not None and not letter.private
+
+    async def post(self, letter: Letter) -> Posting:
+        """Post the letter, unless it is found there."""
+        return await post_once(self.chat, letter, channel=letter.row.channel_id, thread_ts=letter.row.thread_ts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whispered:
+    """A message in the channel that only the asker sees, and sees only while there: what others should not read.
+
+    It is shown in a thread only if that has replies: https://docs.slack.dev/reference/methods/chat.postEphemeral
+    """
+
+    chat: Chat
+    name: str = "ephemeral"
+    uses: int = 0
+
+    def takes(self, letter: Letter) -> bool:
+        """Return whether the letter is private and the question was asked in a channel."""
+        return letter.private
+
+    async def post(self, letter: Letter) -> Posting:
+        """Post the letter. Nobody can look it up, so one whose reply was lost is posted again."""
+        row = letter.row
+        thread_ts = None if row.begins_thread else row.thread_ts
+        return await self.chat.whisper(row.channel_id, row.user_id, letter.message, thread_ts=thread_ts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByDirectMessage:
+    """The direct message between the app and the asker, where every other way is closed."""
+
+    chat: Chat
+    name: str = "direct_message"
+    uses: int = 0
+
+    def takes(self, letter: Letter) -> bool:
+        """Tell that this way is always there to be tried."""
+        return bool(letter.row.user_id)
+
+    async def post(self, letter: Letter) -> Posting:
+        """Post the letter, unless it is found there. It says why it is sent directly and quotes the question."""
+        try:
+            channel = await self.chat.open_direct(letter.row.user_id)
+        except FAILURES as error:
+            return meaning(error)
+        row = letter.row
+        message = sent_directly(
+            letter.message,
+            part=letter.part,
+            question=None if row.surface == DIGEST else as_typed(row.text),
+            public=letter.audience is Audience.CHANNEL,
+            unconfirmed=letter.unconfirmed > 0,
+            age=letter.age,
+        )
+        return await post_once(self.chat, replace(letter, message=escaping.seal(message)), channel=channel)
+
+
+async def post_once(chat: Chat, letter: Letter, *, channel: str, thread_ts: str | None = None) -> Posting:
+    """Post the letter, unless it stands there; a first part that is found may be the searching line still."""
+    question, part = letter.question, letter.part
+    looked: Looked = NotThere()
+    if letter.in_doubt:
+        looked = await chat.find(
+            channel, question=question, part=part, thread_ts=thread_ts, since=letter.row.received_at
+        )
+    match looked:
+        case TryLater():
+            return looked
+        case Found() if thread_ts is None:
+            return Sent(ts=looked.ts)
+        case Found(ts=ts):
+            changed = await chat.update(channel, ts, letter.message)
+            if not _hopeless(changed, letter):
+                return changed
+            await chat.delete(channel, ts)
+    posted = await chat.post(channel, letter.message, question=question, part=part, thread_ts=thread_ts)
+    if isinstance(posted, TryLater) and posted.ambiguous:
+        return replace(posted, blind=isinstance(looked, CannotLook))
+    return posted
+
+
+def _hopeless(result: Posting, letter: Letter) -> bool:
+    """Tell whether a message can be changed neither to the letter nor to its words as plain text."""
+    return isinstance(result, WayClosed) or (isinstance(result, Refused) and not letter.message.blocks)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToChannel:
+    """The channel itself. `on_closed` is told when Slack does not let the app post there, and Slack's word for why."""
+
+    chat: Chat
+    surface: str
+    on_closed: Callable[[QuestionRow, str], Awaitable[None]]
+    name: str = "channel"
+    uses: int = 0
+
+    def takes(self, letter: Letter) -> bool:
+        """Tell whether the letter is for everyone there, and nobody asked for it there and then."""
+        return letter.row.surface == self.surface and letter.audience is Audience.CHANNEL
+
+    async def post(self, letter: Letter) -> Posting:
+        """Post the letter, unless it is found there."""
+        result = await post_once(self.chat, letter, channel=letter.row.channel_id)
+        if isinstance(result, WayClosed):
+            await self.on_closed(letter.row, result.error)
+        return result

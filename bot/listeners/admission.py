@@ -1,0 +1,172 @@
+"""Decides who is answered: full members of the workspace, and others only if the settings allow it.
+
+People who are refused are told so privately, and no service is asked for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.blocks import escaping
+from bot.commands.help import notice_message
+from bot.listeners.installation import Installation
+from bot.model.membership import Identity, Profile, Standing, is_elsewhere, standing, user_team_of
+from bot.model.message import OutgoingMessage
+from bot.slack.messages import FAILURES, WayClosed, meaning
+from bot.slack.users import GONE, PROFILE_CACHE_SECONDS, Profiles
+from bot.storage.database import AWAY, Patience
+from bot.storage.installation import Workspaces
+from bot.storage.questions import Outcome, QuestionRow
+
+log = logging.getLogger(__name__)
+
+MEMBERS_ONLY = (
+    "I only answer full members of this workspace, and Slack lists you as a guest or as someone from outside. "
+    "Please ask a member to send me your question."
+)
+UNSURE = "I couldn’t check with Slack whether you are a member of this workspace. Please ask again later."
+
+PATIENCE_SECONDS = 600.0
+"""How long a worker waits for Slack to say who the asker is; then the question fails."""
+
+FILE_SECONDS = 5.0
+"""The same for a file, for which a stopping process waits."""
+
+LONGEST_PAUSE_SECONDS = 15.0
+
+FORBIDDEN = frozenset({"missing_scope", "no_permission", "not_allowed_token_type", "method_not_supported"})
+"""Slack's errors for a token that may not read profiles; waiting does not fix them."""
+
+UNCHECKED = frozenset({"digest"})
+"""Surfaces that are not checked: a digest's owner was checked when they set it up."""
+
+
+@dataclass(kw_only=True)
+class Admission:
+    """Decides whom the app answers. With `external` it answers everyone; `clock` and `sleep` are for pauses."""
+
+    client: AsyncWebClient
+    installation: Installation
+    workspaces: Workspaces
+    profiles: Profiles
+    patience: Patience
+    external: bool = False
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    _told: set[str] = field(default_factory=set)
+
+    def knows_outsider(self, body: dict[str, Any], user_id: str) -> bool:
+        """Return whether a person is known to be an outsider, from the request or a profile of the last ten minutes."""
+        ours = self.installation.identity
+        if self.external or ours is None:
+            return False
+        profile = self.profiles.known(user_id)
+        user_team = user_team_of(body)
+        if profile is None and ours.enterprise_id is not None:
+            return False  # the workspaces of an organization are not all known, but a profile names the organization
+        return standing(profile, user_team=user_team, ours=ours) is Standing.EXTERNAL
+
+    async def note_sender(self, body: dict[str, Any], user_id: str) -> None:
+        """Save for the workers that an event names another workspace as its sender's. Raises database errors."""
+        ours = self.installation.identity or Identity(team_id=str(body.get("team_id") or ""))
+        user_team = user_team_of(body)
+        if not self.external and ours.ids and is_elsewhere(user_team, ours=ours):
+            await self.workspaces.note_team(user_id, user_team)
+
+    async def closed(self, row: QuestionRow) -> bool:
+        """Return whether the app was uninstalled or its token revoked, so that no question may be worked on."""
+        closed = await self.patience(self.installation.is_closed)
+        if closed:
+            log.warning("question.closed", extra=row.ids)
+        return closed
+
+    async def refused(self, row: QuestionRow) -> Outcome | None:
+        """Return the outcome of a question whose asker is refused; None if the asker is answered.
+
+        While Slack cannot be reached, this waits and asks again.
+        """
+        if self.external or row.surface in UNCHECKED:
+            return None
+        verdict = await self.standing_of(row.user_id, team_id=row.team_id)
+        if verdict is Standing.INTERNAL:
+            return None
+        if verdict is None:
+            log.warning("asker.unknown", extra=row.ids)
+            unsure = replace(notice_message(UNSURE), private=True)
+            return Outcome(messages=(unsure,), state="failed", error="AskerUnknown")
+        log.info("asker.refused", extra=row.ids | {"surface": row.surface})
+        if row.surface == "mention":
+            await self._tell_in_thread(row)
+            return Outcome(messages=(), state="failed", error="OutsideAsker")
+        return Outcome(messages=(notice_message(MEMBERS_ONLY),), state="failed", error="OutsideAsker")
+
+    async def admits(self, user_id: str) -> bool | None:
+        """Return whether a person may get a file; None if Slack or the database did not answer in time."""
+        if self.external:
+            return True
+        try:
+            verdict = await self.standing_of(user_id, team_id="", seconds=FILE_SECONDS)
+        except AWAY:
+            return None
+        return None if verdict is None else verdict is Standing.INTERNAL
+
+    async def standing_of(self, user_id: str, *, team_id: str, seconds: float = PATIENCE_SECONDS) -> Standing | None:
+        """Return whether a person is a full member; None if Slack did not say so within `seconds`.
+
+        `team_id` is the workspace that they asked in; it is used until auth.test has answered.
+        """
+        end, pause = self.clock() + seconds, 0.5
+        while True:
+            ours = self.installation.identity or Identity(team_id=team_id)
+            try:
+                profile = await self.profiles.of(user_id)
+            except FAILURES as error:
+                failed = meaning(error)
+            else:
+                return await self._judged(user_id, profile, ours)
+            if isinstance(failed, WayClosed) and failed.error in GONE:
+                return Standing.EXTERNAL
+            if isinstance(failed, WayClosed) and failed.error in FORBIDDEN:
+                self._say_once(failed.error)
+                return await self._judged(user_id, None, ours)
+            wait = min(getattr(failed, "seconds", None) or pause, LONGEST_PAUSE_SECONDS)
+            if self.clock() + wait > end:
+                return None
+            await self.sleep(wait)
+            pause = min(LONGEST_PAUSE_SECONDS, pause * 2)
+
+    async def _judged(self, user_id: str, profile: Profile | None, ours: Identity) -> Standing:
+        user_team = await self.patience(lambda: self.workspaces.user_team(user_id, seconds=PROFILE_CACHE_SECONDS))
+        return standing(profile, user_team=user_team, ours=ours)
+
+    async def _tell_in_thread(self, row: QuestionRow) -> None:
+        """Tell only the asker; if Slack refuses the message, give up.
+
+        chat.postEphemeral shows nothing in a thread without replies:
+        https://docs.slack.dev/reference/methods/chat.postEphemeral
+        """
+        fresh = await self.patience(lambda: self.workspaces.begins_thread(row.id))
+        message: OutgoingMessage = escaping.seal(notice_message(MEMBERS_ONLY))
+        with suppress(*FAILURES):
+            await self.client.chat_postEphemeral(
+                channel=row.channel_id,
+                user=row.user_id,
+                thread_ts=None if fresh else row.thread_ts,
+                text=message.text,
+                blocks=list(message.blocks),
+                unfurl_links=False,
+                unfurl_media=False,
+            )
+
+    def _say_once(self, error: str) -> None:
+        if error not in self._told:
+            self._told.add(error)
+            log.warning("asker.unchecked", extra={"error": error})

@@ -1,0 +1,251 @@
+"""Handles the events that end an installation: the app was uninstalled, or its token revoked.
+
+Slack may send both, in any order, and twice.
+
+auth.test names the workspace, the first verified request names the app, and Slack's events say when it ends.
+https://docs.slack.dev/reference/methods/auth.test
+https://docs.slack.dev/reference/events/app_uninstalled
+https://docs.slack.dev/reference/events/tokens_revoked
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
+from slack_bolt.response import BoltResponse
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.listeners.intake import Services
+from bot.model.membership import LIFECYCLE, Identity, Named, is_foreign
+from bot.slack.messages import FAILURES
+from bot.storage.database import AWAY
+from bot.storage.installation import OPEN, REVOKED, UNINSTALLED, WorkspaceRow, Workspaces
+
+log = logging.getLogger(__name__)
+
+
+NO_RETRY: dict[str, str | Sequence[str]] = {"x-slack-no-retry": "1"}
+"""Keeps Slack from sending a refused event again. https://docs.slack.dev/apis/events-api/#errors"""
+
+
+def register(app: AsyncApp, services: Services) -> None:
+    """Listen to the two events, and refuse requests of others before any listener."""
+
+    @app.middleware
+    async def refuse(
+        body: dict[str, Any], request: AsyncBoltRequest, next: Callable[[], Awaitable[BoltResponse]]
+    ) -> BoltResponse | None:
+        reason = services.refusal(body)
+        if reason is None:
+            await next()
+            return None
+        services.metrics.refused(403)
+        log.warning("request.refused", extra={"status": 403, "error": reason})
+        return BoltResponse(status=403, body=reason, headers=NO_RETRY)
+
+    for kind in sorted(LIFECYCLE):
+
+        @app.event(kind)
+        async def ended(body: dict[str, Any]) -> BoltResponse | None:
+            return await end(body, services)
+
+
+async def end(body: dict[str, Any], services: Services) -> BoltResponse | None:
+    """Record the end before the event is acknowledged; if that fails, answer 503 so that Slack sends it again."""
+    state = ending(body)
+    if state is None:
+        return None
+    try:
+        await services.journal.in_time(services.on_end(state, body))
+    except AWAY as error:
+        log.error("workspace.not_closed", extra={"state": state, "error": type(error).__name__})
+        return BoltResponse(status=503)
+    return None
+
+
+START_SECONDS = 3.0
+"""How long the start waits for auth.test; if Slack does not answer, the app starts anyway."""
+
+LOOK_SECONDS = 2.0
+"""How often a process checks the database for an end, or a new start, that another process heard of."""
+
+ASK_SECONDS = 60.0
+"""How often auth.test is asked while the workspace is unknown or closed."""
+
+FOREIGN = "another workspace or app"
+CLOSED = "the app is no longer installed"
+
+
+def token_hash(token: str) -> str:
+    """Return a hash that identifies a bot token without revealing it."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+@dataclass(kw_only=True)
+class Installation:
+    """The installation of one bot token. `cancel_runs` ends runs at the services; `clock` counts seconds.
+
+    `row` is what was read last, None until auth.test has answered once, in any process with this token.
+    """
+
+    client: AsyncWebClient
+    workspaces: Workspaces
+    token_hash: str
+    cancel_runs: Callable[[Sequence[str]], None] = lambda run_ids: None
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    row: WorkspaceRow | None = None
+    _app_id: str | None = None
+    _asked_at: float | None = None
+    _finished: str | None = None
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def identity(self) -> Identity | None:
+        """Return the workspace in which the app is installed; None while it is unknown."""
+        return self.row.identity if self.row is not None else None
+
+    @property
+    def closed(self) -> bool:
+        """Return whether the app was uninstalled, or its token revoked, as far as this process knows."""
+        return self.row is not None and self.row.state != OPEN
+
+    def refusal(self, body: Mapping[str, Any]) -> str | None:
+        """Return why a verified request is refused, or None if it is not. Makes no call.
+
+        While the workspace is unknown, nothing is refused. The first request that names an app id sets the app's own.
+        """
+        if self.row is None:
+            return None
+        named = Named.by(body)
+        if is_foreign(named, ours=self.row.identity, app_id=self.row.app_id or self._app_id):
+            return FOREIGN
+        self._app_id = self._app_id or named.app_id or None
+        return CLOSED if self.closed and not _is_lifecycle(body) else None
+
+    async def start(self) -> None:
+        """Try for a moment to learn where the app is installed; if that fails, `run` keeps trying."""
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                await self._look()
+        except TimeoutError:
+            log.warning("workspace.unknown", extra={"error": "TimeoutError"})
+
+    async def run(self) -> None:
+        """Keep up with what other processes hear, until cancelled; finish what an event began."""
+        while True:
+            self._changed.clear()
+            await self._look()
+            sleeping = asyncio.ensure_future(self.sleep(LOOK_SECONDS))
+            hearing = asyncio.ensure_future(self._changed.wait())
+            try:
+                await asyncio.wait({sleeping, hearing}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                sleeping.cancel()
+                hearing.cancel()
+
+    async def end(self, state: str, body: Mapping[str, Any]) -> None:
+        """Record that the app was uninstalled or its token revoked, before Slack's event is acknowledged.
+
+        `run` does the rest. Raises database errors.
+        """
+        identity = self.identity or Identity(team_id=Named.by(body).team_id)
+        closed = await self.workspaces.close(
+            identity, state=state, token_hash=self.token_hash, event_at=_event_time(body)
+        )
+        if closed is None:
+            log.info("workspace.late_event", extra={"state": state})
+            return
+        log.warning("workspace.closed", extra={"state": closed.state})
+        self.row, self._finished = closed, None
+        self._changed.set()
+
+    async def is_closed(self) -> bool:
+        """Return whether the app is closed according to the database now. Raises database errors."""
+        if self.row is not None:
+            self.row = await self.workspaces.get(self.row.identity.id) or self.row
+        return self.closed
+
+    async def _look(self) -> None:
+        try:
+            known = self.row
+            self.row = await self._read()
+            if self._asked_at is None or self.row is None or self.closed:
+                await self._ask()
+            if self.row is not None and known is None:
+                log.info("workspace.known", extra={"state": self.row.state})
+            if self.row is not None and self.row.state != self._finished:
+                await self._finish(self.row)
+        except AWAY as error:
+            log.warning("workspace.unread", extra={"error": type(error).__name__})
+
+    async def _read(self) -> WorkspaceRow | None:
+        if self.row is None:
+            # What a token that worked before belongs to does not change.
+            known = await self.workspaces.of_token(self.token_hash)
+        else:
+            known = await self.workspaces.get(self.row.identity.id)
+        if known is not None and known.app_id is None and self._app_id is not None:
+            known = await self.workspaces.bind(known.identity.id, self._app_id)
+        return known or self.row
+
+    async def _ask(self) -> None:
+        """Ask auth.test, not more than once in `ASK_SECONDS`; a token other than the one that closed opens again."""
+        if self._asked_at is not None and self.clock() - self._asked_at < ASK_SECONDS:
+            return
+        self._asked_at = self.clock()
+        try:
+            answer = (await self.client.auth_test()).data
+        except FAILURES as error:
+            log.warning("workspace.unknown", extra={"error": type(error).__name__})
+            return
+        identity = Identity.of(answer) if isinstance(answer, dict) else None
+        if identity is None:
+            return
+        self.row = await self.workspaces.seen(identity, token_hash=self.token_hash)
+        self._finished = None
+
+    async def _finish(self, row: WorkspaceRow) -> None:
+        """Stop work and delete texts after an end; repeat once a minute meanwhile, for questions that came late."""
+        runs = await self.workspaces.stop_work(row.identity) if row.state != OPEN else ()
+        if runs:
+            self.cancel_runs(runs)
+        if row.state == UNINSTALLED:
+            deleted = await self.workspaces.delete_texts(row.identity)
+            log.warning("workspace.deleted", extra={"count": deleted})
+        self._finished = row.state
+
+
+def ending(body: Mapping[str, Any]) -> str | None:
+    """Return the state that one of Slack's events puts the workspace in; None for one that changes nothing.
+
+    Of revoked tokens only the bot's counts: the app has none of people.
+    """
+    event = body.get("event")
+    kind = event.get("type") if isinstance(event, Mapping) else None
+    if kind == "app_uninstalled":
+        return UNINSTALLED
+    tokens = event.get("tokens") if isinstance(event, Mapping) and kind == "tokens_revoked" else None
+    return REVOKED if isinstance(tokens, Mapping) and tokens.get("bot") else None
+
+
+def _is_lifecycle(body: Mapping[str, Any]) -> bool:
+    event = body.get("event")
+    return isinstance(event, Mapping) and event.get("type") in LIFECYCLE
+
+
+def _event_time(body: Mapping[str, Any]) -> datetime:
+    """Return when an event happened by Slack's clock; the current time if it does not say."""
+    at = body.get("event_time")
+    try:
+        return datetime.fromtimestamp(float(at), UTC) if isinstance(at, int | float) else datetime.now(UTC)
+    except (ValueError, OverflowError, OSError):
+        return datetime.now(UTC)

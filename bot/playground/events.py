@@ -1,0 +1,243 @@
+"""The bodies of what Slack sends: a slash command, an event and a click, field by field as the app knows them.
+
+https://docs.slack.dev/interactivity/implementing-slash-commands
+https://docs.slack.dev/apis/events-api#callback-field
+https://docs.slack.dev/reference/interaction-payloads/block_actions-payload
+
+https://docs.slack.dev/authentication/verifying-requests-from-slack
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from aiohttp import ClientError, ClientSession, ClientTimeout
+
+from bot.model.message import Block
+from bot.playground import workspace
+from bot.playground.timeline import Message
+from bot.playground.workspace import Channel
+
+VERIFICATION_TOKEN = "deprecated"  # noqa: S105 - Slack still sends this field; nobody may rely on it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Click:
+    """A press of a button in a message; `action_ts` is when."""
+
+    message: Message
+    block_id: str
+    element: dict[str, Any]
+    action_ts: str
+
+
+def command_form(*, command: str, text: str, channel: Channel, trigger_id: str, response_url: str) -> dict[str, str]:
+    """Return the form fields of a slash command."""
+    return {
+        "token": VERIFICATION_TOKEN,
+        "team_id": workspace.TEAM_ID,
+        "team_domain": workspace.TEAM_DOMAIN,
+        "channel_id": channel.id,
+        "channel_name": channel.name,
+        "user_id": workspace.USER_ID,
+        "user_name": workspace.USER_NAME,
+        "command": command,
+        "text": text,
+        "api_app_id": workspace.APP_ID,
+        "is_enterprise_install": "false",
+        "response_url": response_url,
+        "trigger_id": trigger_id,
+    }
+
+
+def message_event(message: Message, *, text: str, direct: bool) -> dict[str, Any]:
+    """Return the envelope that reports a person's message: a mention, or what was written to the app directly.
+
+    `text` is the message's as Slack reports it, with ids for names.
+    """
+    event: dict[str, Any] = {
+        "type": "message" if direct else "app_mention",
+        "user": workspace.USER_ID,
+        "text": text,
+        "ts": message.ts,
+        "channel": message.channel,
+        "event_ts": message.ts,
+        "team": workspace.TEAM_ID,
+    }
+    if direct:
+        event["channel_type"] = "im"
+    if message.thread_ts is not None:
+        event["thread_ts"] = message.thread_ts
+    return {
+        "token": VERIFICATION_TOKEN,
+        "team_id": workspace.TEAM_ID,
+        "context_team_id": workspace.TEAM_ID,
+        "api_app_id": workspace.APP_ID,
+        "event": event,
+        "type": "event_callback",
+        "event_id": f"Ev{secrets.token_hex(5).upper()}",
+        "event_time": int(float(message.ts)),
+        "authorizations": [
+            {
+                "enterprise_id": None,
+                "team_id": workspace.TEAM_ID,
+                "user_id": workspace.BOT_USER_ID,
+                "is_bot": True,
+                "is_enterprise_install": False,
+            }
+        ],
+        "is_ext_shared_channel": False,
+    }
+
+
+def click_form(click: Click, *, channel: Channel, trigger_id: str, response_url: str) -> dict[str, str]:
+    """Return the form of a click: one field, `payload`, that holds JSON."""
+    message = click.message
+    payload: dict[str, Any] = {
+        "type": "block_actions",
+        "user": {
+            "id": workspace.USER_ID,
+            "username": workspace.USER_NAME,
+            "name": workspace.USER_NAME,
+            "team_id": workspace.TEAM_ID,
+        },
+        "api_app_id": workspace.APP_ID,
+        "token": VERIFICATION_TOKEN,
+        "container": {
+            "type": "message",
+            "message_ts": message.ts,
+            "channel_id": channel.id,
+            "is_ephemeral": message.private,
+        },
+        "trigger_id": trigger_id,
+        "team": {"id": workspace.TEAM_ID, "domain": workspace.TEAM_DOMAIN},
+        "enterprise": None,
+        "is_enterprise_install": False,
+        "channel": {"id": channel.id, "name": channel.name},
+        "state": {"values": {}},
+        "response_url": response_url,
+        "actions": [_action(click)],
+    }
+    # Slack leaves the message out when it is ephemeral: it keeps no copy of one.
+    if not message.private:
+        payload["message"] = message.as_slack()
+    return {"payload": json.dumps(payload)}
+
+
+def _action(click: Click) -> dict[str, Any]:
+    known = ("action_id", "type", "text", "value", "style", "url")
+    kept = {name: click.element[name] for name in known if name in click.element}
+    return {**kept, "block_id": click.block_id, "action_ts": click.action_ts}
+
+
+def find_element(blocks: tuple[Block, ...], *, block_id: str, action_id: str) -> dict[str, Any] | None:
+    """Find a button by its block and its own id, among the elements of a block or as a section's accessory."""
+    for block in blocks:
+        if block.get("block_id") == block_id:
+            elements = block.get("elements")
+            candidates = [*(elements if isinstance(elements, list) else ()), block.get("accessory")]
+            return next((e for e in candidates if isinstance(e, dict) and e.get("action_id") == action_id), None)
+    return None
+
+
+FORM = "application/x-www-form-urlencoded"
+JSON = "application/json"
+
+
+def form_body(fields: Mapping[str, str]) -> bytes:
+    """Encode form fields as Slack sends them."""
+    return urlencode(fields).encode()
+
+
+def signed_headers(body: bytes, *, secret: str, now: float, content_type: str = FORM) -> dict[str, str]:
+    """Return the headers of a signed body, a form unless it is said otherwise; `now` is seconds since 1970."""
+    timestamp = str(int(now))
+    digest = hmac.new(secret.encode(), f"v0:{timestamp}:".encode() + body, hashlib.sha256).hexdigest()
+    return {
+        "Content-Type": content_type,
+        "X-Slack-Request-Timestamp": timestamp,
+        "X-Slack-Signature": f"v0={digest}",
+        "User-Agent": "Slackbot 1.0 (playground)",
+    }
+
+
+ACK_SECONDS = 3.0
+
+
+class AckError(Exception):
+    """The app did not say in time that it has the request; the message is Slack's word for it."""
+
+
+class Sender:
+    """Posts forms and events to one address over one session.
+
+    `clock` gives seconds since 1970, `ack_seconds` is the patience.
+    """
+
+    def __init__(
+        self,
+        *,
+        url: str,
+        signing_secret: str,
+        clock: Callable[[], float] = time.time,
+        ack_seconds: float = ACK_SECONDS,
+    ) -> None:
+        self._url = url
+        self._secret = signing_secret
+        self._clock = clock
+        self._timeout = ClientTimeout(total=ack_seconds)
+        self._session: ClientSession | None = None
+
+    async def send(self, fields: Mapping[str, str]) -> dict[str, Any]:
+        """Post one form; returns the ack's message, empty for a bare 200. Raises `AckError`."""
+        return await self._post(form_body(fields), content_type=FORM)
+
+    async def report(self, envelope: Mapping[str, Any]) -> None:
+        """Post one event. Raises `AckError`."""
+        await self._post(json.dumps(envelope).encode(), content_type=JSON)
+
+    async def _post(self, body: bytes, *, content_type: str) -> dict[str, Any]:
+        headers = signed_headers(body, secret=self._secret, now=self._clock(), content_type=content_type)
+        try:
+            async with self._open_session().post(
+                self._url, data=body, headers=headers, timeout=self._timeout, allow_redirects=False
+            ) as response:
+                text = await response.text(errors="replace")
+        except TimeoutError:
+            raise AckError("operation_timeout") from None
+        except ClientError:
+            raise AckError("dispatch_failed") from None
+        if response.status != 200:
+            raise AckError("dispatch_failed")
+        return _message(text)
+
+    async def close(self) -> None:
+        """Close the session; a request after this opens another."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    def _open_session(self) -> ClientSession:
+        """Open the session late: aiohttp wants a running loop for it."""
+        if self._session is None:
+            self._session = ClientSession()
+        return self._session
+
+
+def _message(text: str) -> dict[str, Any]:
+    """Read the body of an ack: JSON is a message, anything else is its text."""
+    if not text.strip():
+        return {}
+    try:
+        message = json.loads(text)
+    except ValueError:
+        return {"text": text}
+    return message if isinstance(message, dict) else {"text": text}

@@ -1,0 +1,248 @@
+"""Asks at the start which models are still served, so that a retired one is replaced before somebody meets it."""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from pydantic import SecretStr
+
+from bot.commands import COMMANDS
+from bot.commands.base import Agent, Nobody
+from bot.commands.routing import slash_commands
+from bot.model.digest import Watching
+from bot.model.provider_stats import ProviderFigures
+from bot.playground.examples import EXAMPLES, line
+from bot.playground.server import Playground, Prompt
+from bot.settings import Settings, is_loopback
+from bot.slack.connection import Slack
+from bot.slack.users import Admins
+from bot.storage.attempts import Attempts
+from perplexity.attempts import Attempt
+from perplexity.deepdive.pipeline import Diver, writers
+from perplexity.deepdive.types import Persona
+from perplexity.errors import PerplexityError
+from perplexity.fallback import Fallback
+from perplexity.models import Deadlines, Limits
+from perplexity.providers import opened
+from perplexity.providers.base import Provider, Setup
+from perplexity.providers.openrouter import OpenRouter
+from perplexity.retry import RetryPolicy
+from perplexity.x_posts.client import Grok, Telling, grok_for
+
+log = logging.getLogger(__name__)
+
+
+async def check_models(providers: Sequence[Provider]) -> None:
+    """Have OpenRouter look at its list; each retired model is logged. Where the list cannot be read, all are used."""
+    for provider in providers:
+        if isinstance(provider, OpenRouter):
+            try:
+                await provider.check_models()
+            except PerplexityError as error:
+                log.warning("models.unknown", extra={"provider": provider.name, "error": type(error).__name__})
+
+
+@asynccontextmanager
+async def opened_agent(
+    settings: Settings, *, provider: Provider, on_attempt: Callable[[Attempt], None]
+) -> AsyncIterator[Agent]:
+    """Give the agent, whose tools search and ask by way of `provider`, and close it at the end.
+
+    `on_attempt` hears how each of its runs ended.
+    """
+    if settings.agent_lacks is not None:
+        yield Nobody(missing=settings.agent_lacks)
+        return
+    # Over a second and 1,000 modules, for those who have an agent.
+    from perplexity.agent import AgentLimits, WebAgent, model_at, tools_over
+
+    model = model_at(
+        settings.agent_base_url,
+        name=settings.agent_model,
+        api_key=settings.agent_key,
+        open_timeout=settings.open_timeout,
+    )
+    limits = AgentLimits(retries=settings.retry_attempts - 1)
+    async with WebAgent(model, tools_over(provider), limits=limits, on_attempt=on_attempt) as agent:
+        yield agent
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkspaceOffice:
+    """The office of one workspace."""
+
+    admins: Admins
+    attempts: Attempts
+    watching: Watching
+
+    async def is_admin(self, user_id: str) -> bool:
+        """Tell whether a person is an admin."""
+        return await self.admins.is_admin(user_id)
+
+    async def figures(self) -> Sequence[ProviderFigures]:
+        """Return how the providers did in the last day. Raises like the database."""
+        return await self.attempts.figures(hours=24)
+
+
+def retry_policy(settings: Settings) -> RetryPolicy:
+    """Return how often a call is tried again, and after how long."""
+    return RetryPolicy(
+        attempts=settings.retry_attempts, base=settings.retry_base_seconds, cap=settings.retry_cap_seconds
+    )
+
+
+@asynccontextmanager
+async def opened_diver(
+    settings: Settings,
+    providers: Sequence[Provider],
+    *,
+    facts: Provider,
+    on_attempt: Callable[[Attempt], None],
+) -> AsyncIterator[Diver]:
+    """Give who makes deep dives: facts by the chain, posts by Grok where a key leads to it, a model to write.
+
+    `on_attempt` hears how each attempt ended, but of those at the facts, of which the chain tells.
+    """
+    async with AsyncExitStack() as stack:
+        grok = _grok(settings)
+        if grok is not None:
+            await stack.enter_async_context(grok)
+        deadlines = Deadlines(reasoning=settings.reasoning_chain_seconds)
+        yield Diver(
+            facts=facts,
+            pulse=Telling(source=grok, on_attempt=on_attempt) if grok is not None else None,
+            synthesis=Fallback(
+                writers(providers),
+                deadlines=deadlines,
+                reasoning_effort=settings.reasoning_effort,
+                on_attempt=on_attempt,
+            ),
+            persona=Persona(
+                name=settings.persona_name, **({"prompt": settings.persona_prompt} if settings.persona_prompt else {})
+            ),
+        )
+
+
+def _grok(settings: Settings) -> Grok | None:
+    keys, base_urls = settings.provider_keys, settings.provider_base_urls | {"xai": settings.xai_base_url}
+    if settings.xai_api_key is not None:
+        keys = keys | {"xai": settings.xai_api_key.get_secret_value()}
+    return grok_for(keys, base_urls, retry=retry_policy(settings), open_timeout=settings.open_timeout)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """Everybody who is asked: each provider, all of them in a chain, and whom the chain serves."""
+
+    providers: Sequence[Provider]
+    chain: Provider
+    diver: Diver
+    agent: Agent
+
+
+@asynccontextmanager
+async def opened_asked(settings: Settings, *, on_attempt: Callable[[Attempt], None]) -> AsyncIterator[Asked]:
+    """Give everybody who is asked, and close them at the end; `on_attempt` hears how each attempt ended."""
+    async with opened(provider_setup(settings), order=settings.provider_order) as providers:
+        chain = Fallback(
+            providers,
+            deadlines=chain_deadlines(settings),
+            reasoning_effort=settings.reasoning_effort,
+            on_attempt=on_attempt,
+        )
+        async with (
+            opened_diver(settings, providers, facts=chain, on_attempt=on_attempt) as diver,
+            opened_agent(settings, provider=chain, on_attempt=on_attempt) as agent,
+        ):
+            yield Asked(providers=providers, chain=chain, diver=diver, agent=agent)
+
+
+def chain_deadlines(settings: Settings) -> Deadlines:
+    """Return how long the whole chain may take."""
+    return Deadlines(
+        search=settings.search_chain_seconds,
+        answer=settings.answer_chain_seconds,
+        reasoning=settings.reasoning_chain_seconds,
+        deep=settings.deep_chain_seconds,
+    )
+
+
+def provider_setup(settings: Settings) -> Setup:
+    """Return what the providers are made of."""
+    return Setup(
+        keys=settings.provider_keys,
+        base_urls=settings.provider_base_urls,
+        api=settings.perplexity_api,
+        reasoning_effort=settings.reasoning_effort,
+        limits=Limits(
+            search=settings.search_provider_seconds,
+            answer=settings.answer_provider_seconds,
+            reasoning=settings.reasoning_provider_seconds,
+            deep=settings.deep_provider_seconds,
+        ),
+        retry=retry_policy(settings),
+        open_timeout=settings.open_timeout,
+    )
+
+
+def slack_of(settings: Settings) -> tuple[Slack, Playground | None]:
+    """Return the connection to a real Slack and None, or to a playground and that playground, with its own secrets."""
+    if settings.slack_bot_token is not None:
+        slack = Slack(
+            bot_token=settings.slack_bot_token.get_secret_value(),
+            signing_secret=_revealed(settings.slack_signing_secret),
+            app_token=_revealed(settings.slack_app_token),
+            api_url=settings.slack_api_url,
+        )
+        return slack, None
+    origin = f"http://127.0.0.1:{settings.port}"
+    bot_token, signing_secret = f"xoxb-{secrets.token_hex(16)}", kept_secret(Path(settings.data_dir))
+    playground = Playground(
+        signing_secret=signing_secret,
+        bot_token=bot_token,
+        origin=origin,
+        commands=slash_commands(COMMANDS, prefix=settings.command_prefix),
+        prompts=_prompts(settings),
+        allow_any_host=not is_loopback(settings.bind_host),
+    )
+    slack = Slack(bot_token=bot_token, signing_secret=signing_secret, api_url=f"{origin}/playground/api/")
+    return slack, playground
+
+
+def kept_secret(folder: Path) -> str:
+    """Return the secret that is kept in a folder, and make one if there is none yet.
+
+    It signs the playground's response_urls, which stay valid for half an hour, also after a restart. If the folder
+    cannot be written, the secret lasts only as long as this process.
+    """
+    path = folder / "playground.key"
+    with suppress(OSError, UnicodeDecodeError):
+        kept = path.read_text(encoding="ascii")
+        if re.fullmatch(r"[0-9a-f]{64}", kept):
+            return kept
+    secret = secrets.token_hex(32)
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        # A new file that only this user can read takes the place at once: a cut one is never seen.
+        with NamedTemporaryFile("w", dir=folder, encoding="ascii", delete=False) as file:
+            file.write(secret)
+        Path(file.name).replace(path)
+    return secret
+
+
+def _prompts(settings: Settings) -> tuple[Prompt, ...]:
+    """Return the recorded examples that the page offers: none if there is a key."""
+    if not settings.keyless:
+        return ()
+    return tuple(Prompt(label=one.label, line=line(one, prefix=settings.command_prefix)) for one in EXAMPLES)
+
+
+def _revealed(secret: SecretStr | None) -> str | None:
+    return secret.get_secret_value() if secret is not None else None

@@ -1,0 +1,242 @@
+"""What one attempt to post came to.
+
+https://docs.slack.dev/reference/methods/chat.postMessage
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from aiohttp import ClientConnectorError, ClientError
+from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
+
+from bot.model.message import OutgoingMessage
+
+_NAME = re.compile(r"[a-z_]{1,60}")
+
+UNNAMED = "unnamed"
+"""The name for an error that Slack, or a server that answered in its place, gave no valid name."""
+
+UNREADABLE = frozenset({"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long", "no_text"})
+"""Refusals of the message's form, after which the same words are sent once as plain text."""
+
+BROKEN = frozenset({"internal_error", "fatal_error"})
+"""Slack's own troubles, which pass, unless it is the message's blocks that bring them about."""
+
+
+def error_name(said: object) -> str | None:
+    """Return an error's name if it has the form of Slack's; None otherwise, since it may contain text or a secret."""
+    return said if isinstance(said, str) and _NAME.fullmatch(said) else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sent:
+    """Slack took the message; `ts` identifies it where Slack says so."""
+
+    ts: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refused:
+    """Slack does not like the message's form."""
+
+    error: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class WayClosed:
+    """A way that leads nowhere any more: used up, expired, not allowed."""
+
+    error: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TryLater:
+    """Slack is away or busy; `seconds` is what it asked for. `ambiguous`: the message may have arrived anyway.
+
+    `blind`: nobody can look whether this post, or an earlier one of the same message, arrived.
+    """
+
+    error: str
+    seconds: float | None = None
+    ambiguous: bool = False
+    blind: bool = False
+
+    @property
+    def broken(self) -> bool:
+        """Whether Slack itself failed at the message, which it does at some blocks, for ever."""
+        return self.error in BROKEN
+
+
+Posting = Sent | Refused | WayClosed | TryLater
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """A message that was looked for stands there."""
+
+    ts: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotThere:
+    """The conversation was read and does not hold the message."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CannotLook:
+    """The conversation may not be read: the token lacks the scope for its history."""
+
+
+Looked = Found | NotThere | CannotLook | TryLater
+
+
+FAILURES = (SlackClientError, ClientError, TimeoutError, AttributeError)
+"""How a call fails. The SDK raises AttributeError for a 200 of plain text (3.47, `AsyncSlackResponse.validate`)."""
+
+PASSING = BROKEN | {"service_unavailable", "request_timeout"}
+"""Slack's own troubles, which pass."""
+
+TOO_MANY = frozenset({"ratelimited", "rate_limited", "message_limit_exceeded"})
+"""The names that Slack has for too many messages. https://docs.slack.dev/reference/methods/chat.postMessage#errors"""
+
+EVENT_TYPE = "answer_part"
+"""The metadata's name. Everyone in the workspace can read metadata, so it holds an id and a number and nothing else."""
+
+PAGE = 200
+MOST_PAGES = 10
+"""The most pages of a conversation that are read; Slack gives some apps fifteen messages a page."""
+
+CLOCKS_DIFFER_SECONDS = 300.0
+"""The database's clock, which times questions, and Slack's, which times messages, differ by less than this."""
+
+
+class Chat:
+    """Posts to conversations that the app may post to, each call tried once."""
+
+    def __init__(self, client: AsyncWebClient) -> None:
+        self._client = client
+
+    async def open_direct(self, user_id: str) -> str:
+        """Return the id of the direct-message channel with a person. Raises one of `FAILURES`."""
+        response = await self._client.conversations_open(users=user_id)
+        channel: dict[str, Any] = response.get("channel") or {}
+        if "id" not in channel:
+            raise SlackClientError("conversations.open named no channel")
+        return str(channel["id"])
+
+    async def post(
+        self, channel: str, message: OutgoingMessage, *, question: str, part: int, thread_ts: str | None = None
+    ) -> Posting:
+        """Post one message, in a thread where one is named, with metadata that `find` finds it by."""
+        try:
+            response = await self._client.chat_postMessage(
+                channel=channel,
+                thread_ts=thread_ts,
+                text=message.text,
+                blocks=list(message.blocks) or None,
+                unfurl_links=False,
+                unfurl_media=False,
+                metadata={"event_type": EVENT_TYPE, "event_payload": {"question": question, "part": part}},
+            )
+        except FAILURES as error:
+            return meaning(error)
+        return Sent(ts=response.get("ts"))
+
+    async def whisper(self, channel: str, user: str, message: OutgoingMessage, *, thread_ts: str | None) -> Posting:
+        """Show a message to one person in a channel, who sees it only while there."""
+        try:
+            await self._client.chat_postEphemeral(
+                channel=channel,
+                user=user,
+                thread_ts=thread_ts,
+                text=message.text,
+                blocks=list(message.blocks) or None,
+                unfurl_links=False,
+                unfurl_media=False,
+            )
+        except FAILURES as error:
+            return meaning(error)
+        return Sent()
+
+    async def update(self, channel: str, ts: str, message: OutgoingMessage) -> Posting:
+        """Put a message in the place of one of the app's own; its metadata stays."""
+        try:
+            # An empty list takes away the blocks that were there; none at all would leave them.
+            await self._client.chat_update(channel=channel, ts=ts, text=message.text, blocks=list(message.blocks))
+        except FAILURES as error:
+            return meaning(error)
+        return Sent(ts=ts)
+
+    async def delete(self, channel: str, ts: str) -> None:
+        """Remove one of the app's own messages, or leave it where that cannot be done."""
+        with suppress(*FAILURES):
+            await self._client.chat_delete(channel=channel, ts=ts)
+
+    async def find(
+        self, channel: str, *, question: str, part: int, thread_ts: str | None = None, since: datetime
+    ) -> Looked:
+        """Look for a part that may have been posted before a crash or a time-out. Raises nothing.
+
+        Only messages after `since`, the time of the question, are read: a thread may have thousands before it. Return
+        `CannotLook` if there are more than ten pages of them.
+        """
+        wanted = {"question": question, "part": part}
+        try:
+            async for message in self._messages(channel, thread_ts, since):
+                if message is None:
+                    return CannotLook()
+                if (message.get("metadata") or {}).get("event_payload") == wanted:
+                    return Found(ts=str(message["ts"]))
+        except FAILURES as error:
+            result = meaning(error)
+            return replace(result, ambiguous=False) if isinstance(result, TryLater) else CannotLook()
+        return NotThere()
+
+    async def _messages(
+        self, channel: str, thread_ts: str | None, since: datetime
+    ) -> AsyncIterator[dict[str, Any] | None]:
+        """Yield the messages of a conversation, or of a thread, since a moment; None if there are too many.
+
+        Raises one of `FAILURES`.
+        """
+        oldest = f"{since.timestamp() - CLOCKS_DIFFER_SECONDS:.6f}"
+        cursor: str | None = None
+        for _ in range(MOST_PAGES):
+            if thread_ts is None:
+                page = await self._client.conversations_history(
+                    channel=channel, oldest=oldest, limit=PAGE, cursor=cursor, include_all_metadata=True
+                )
+            else:
+                page = await self._client.conversations_replies(
+                    channel=channel, ts=thread_ts, oldest=oldest, limit=PAGE, cursor=cursor, include_all_metadata=True
+                )
+            for message in page.get("messages") or []:
+                yield message
+            cursor = (page.get("response_metadata") or {}).get("next_cursor")
+            if not cursor:
+                return
+        yield None
+
+
+def meaning(error: Exception) -> Posting:
+    """Say what the failure of a call means for the message."""
+    response = error.response if isinstance(error, SlackApiError) else None
+    if not isinstance(response, AsyncSlackResponse):
+        return TryLater(error=type(error).__name__, ambiguous=not isinstance(error, ClientConnectorError))
+    said = response.data.get("error") if isinstance(response.data, dict) else None
+    name = error_name(said) or (UNNAMED if said else None)
+    if response.status_code == 429 or name in TOO_MANY:
+        after = str(response.headers.get("Retry-After", ""))
+        return TryLater(error=name or "ratelimited", seconds=float(after) if after.isdigit() else None)
+    if not name or response.status_code >= 500 or name in PASSING:
+        # Without a name it is no answer of Slack's but a page of something in between.
+        return TryLater(error=name or f"http_{response.status_code}", ambiguous=True)
+    return Refused(error=name) if name in UNREADABLE else WayClosed(error=name)

@@ -1,0 +1,111 @@
+"""Posts to a `response_url`: five times in thirty minutes, in any channel, member or not.
+
+https://docs.slack.dev/interactivity/handling-user-interaction#message_responses
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+from aiohttp import ClientConnectorError, ClientError, ClientResponse, ClientSession
+
+from bot.model.message import Audience, OutgoingMessage
+from bot.slack.messages import UNNAMED, UNREADABLE, Posting, Refused, Sent, TryLater, WayClosed, error_name
+
+MAX_USES = 5
+LIFETIME_SECONDS = 30 * 60 - 10
+"""Thirty minutes by Slack's clock, less what the two clocks may differ."""
+
+NOT_SLACK_S = "not_slack_s"
+"""A reply that Slack does not give: the page of a proxy, say. The message may have arrived or not."""
+
+_SIGNS = re.compile(r"[!-~]+")
+"""The characters of an address: printable ASCII without spaces. https://www.rfc-editor.org/rfc/rfc3986#section-2"""
+
+HOSTS = frozenset({"hooks.slack.com", "hooks.slack-gov.com"})
+
+
+def may_use(url: str | None, *, slack_api_url: str) -> bool:
+    """Return whether an address belongs to Slack, or to the server configured in its place.
+
+    Return False for a malformed address: the question is then answered as if it had come without one.
+    """
+    if url is None or not _SIGNS.fullmatch(url):
+        return False
+    try:
+        asked, api = urlsplit(url), urlsplit(slack_api_url)
+    except ValueError:
+        return False
+    if asked.scheme == "https" and asked.netloc in HOSTS:
+        return True
+    overridden = api.netloc != "slack.com"
+    return overridden and (asked.scheme, asked.netloc) == (api.scheme, api.netloc)
+
+
+class ResponseUrls:
+    """Posts messages to response_urls over one shared session; its time limits are the session's."""
+
+    def __init__(self, session: ClientSession) -> None:
+        self._session = session
+
+    async def post(self, url: str, message: OutgoingMessage, *, audience: Audience, replace: bool) -> Posting:
+        """Post one message once; `replace` puts it in the place of the message that the url belongs to."""
+        payload: dict[str, Any] = {
+            "text": message.text,
+            "response_type": "in_channel" if audience is Audience.CHANNEL else "ephemeral",
+            "replace_original": replace,
+            "unfurl_links": False,
+            "unfurl_media": False,
+        }
+        if message.blocks:
+            payload["blocks"] = list(message.blocks)
+        return await self._send(url, payload)
+
+    async def delete_original(self, url: str) -> Posting:
+        """Remove the message that a click's response_url belongs to."""
+        return await self._send(url, {"delete_original": True})
+
+    async def _send(self, url: str, payload: dict[str, Any]) -> Posting:
+        try:
+            async with self._session.post(url, json=payload, allow_redirects=False) as response:
+                return await _read(response)
+        except TimeoutError:
+            return TryLater(error="timeout", ambiguous=True)
+        except ClientError as error:
+            return TryLater(error=type(error).__name__, ambiguous=not isinstance(error, ClientConnectorError))
+
+
+async def _read(response: ClientResponse) -> Posting:
+    """Turn Slack's reply into what it means; the reply is `ok`, an error's name, or JSON with `ok` and `error`."""
+    error = _error_in(await response.text(errors="replace"))
+    if response.status == 429:
+        return TryLater(error="ratelimited", seconds=_seconds(response.headers.get("Retry-After")))
+    if response.status >= 500:
+        return TryLater(error=f"http_{response.status}", ambiguous=True)
+    if response.status < 300 and error is None:
+        return Sent()
+    if response.status < 400 and error == NOT_SLACK_S:
+        return TryLater(error=NOT_SLACK_S, ambiguous=True)
+    if error in UNREADABLE or error == "invalid_payload":
+        return Refused(error=error)
+    return WayClosed(error=f"http_{response.status}" if error in {None, NOT_SLACK_S} else str(error))
+
+
+def _error_in(body: str) -> str | None:
+    body = body.strip()
+    if body in {"", "ok"}:
+        return None
+    try:
+        answer = json.loads(body)
+    except ValueError:
+        return error_name(body) or NOT_SLACK_S
+    if isinstance(answer, dict) and not answer.get("ok", True):
+        return error_name(answer.get("error")) or UNNAMED
+    return None
+
+
+def _seconds(value: str | None) -> float | None:
+    return float(value) if value is not None and value.isdigit() else None

@@ -1,0 +1,278 @@
+"""Waits out a database that is away for a moment: a paid answer is not lost for one failed write.
+
+In its transaction mode each transaction may meet another connection of the server: what a connection keeps, such as
+prepared statements and LISTEN, gets lost or turns up elsewhere. https://www.pgbouncer.org/features.html
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Any, TypeVar
+
+from procrastinate.exceptions import ConnectorException
+from procrastinate.schema import SchemaManager
+from psycopg import AsyncConnection, OperationalError
+from psycopg.errors import (
+    DeadlockDetected,
+    IdleInTransactionSessionTimeout,
+    InsufficientPrivilege,
+    InvalidSchemaName,
+    LockNotAvailable,
+    ReadOnlySqlTransaction,
+    TransactionTimeout,
+)
+from psycopg.rows import tuple_row
+from psycopg.sql import SQL, Identifier, Literal
+
+log = logging.getLogger(__name__)
+
+
+T = TypeVar("T")
+
+UNAVAILABLE = (OperationalError, ReadOnlySqlTransaction, IdleInTransactionSessionTimeout, TransactionTimeout)
+"""How the driver reports an absent, restarting, overloaded or read-only database, and a transaction that was given up.
+
+A pool's time-out is an `OperationalError` too; the others are none, although they pass as well.
+"""
+
+AWAY = (*UNAVAILABLE, ConnectorException, OSError)
+"""The same, also as the job engine and the network report it."""
+
+
+LONGEST_PAUSE_SECONDS = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patience:
+    """Repeats an operation while the database is away, for at most `seconds`, first after `first` seconds.
+
+    The pause doubles up to one second. The last error is raised when the time is over.
+    """
+
+    seconds: float
+    first: float = 0.1
+    clock: Callable[[], float] = monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+    async def __call__(self, operation: Callable[[], Awaitable[T]]) -> T:
+        """Return what the operation returns, as soon as it does."""
+        end, pause, known = self.clock() + self.seconds, self.first, False
+        while True:
+            try:
+                return await operation()
+            except AWAY as error:
+                if self.clock() + pause > end:
+                    raise
+                if not known:
+                    log.warning("database.away", extra={"error": type(error).__name__})
+                known = True
+            await self.sleep(pause)
+            pause = min(LONGEST_PAUSE_SECONDS, pause * 2)
+
+
+OURS = Path(__file__).with_name("migrations")
+LOCK = 7_421_906_533
+"""The advisory lock's number: any, but ours, so that two starting processes do not migrate at once."""
+
+BREAKS = "-- Older versions cannot run with this."
+"""The first line of a file of ours that does more than add; the database then tells older versions to stop."""
+
+LOCK_MILLISECONDS = 400
+"""How long a lock is waited for before everything is tried again: below the second after which Postgres looks for a
+deadlock, and would end a question's transaction for it; and below what an acknowledgement can wait."""
+
+PATIENCE_SECONDS = 60.0
+
+LOCK_ORDER = ("digests", "digest_runs", "digest_seen", "stages", "questions", "procrastinate_jobs")
+"""The order in which the app's own transactions come to their tables: a question is written before its job."""
+
+
+class DatabaseNewer(Exception):
+    """A newer version migrated the database, and this version cannot run with it; the message says what to do."""
+
+
+class MigrationRefused(Exception):
+    """The database's user may not migrate; the message says what to run, and as whom."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Migration:
+    """One SQL file and the name under which it is remembered as applied."""
+
+    name: str
+    sql: str
+
+    @property
+    def adds(self) -> bool:
+        """Whether a version that does not know it can go on: the job engine says so in the name, we in the first line.
+
+        https://procrastinate.readthedocs.io/en/stable/howto/production/migrations.html
+        """
+        return "_post_" not in self.name and not self.sql.startswith(BREAKS)
+
+
+def ours() -> Iterator[Migration]:
+    """Yield the files of `bot/storage/migrations` in order; a new one is added as the next number."""
+    for path in sorted(OURS.glob("*.sql")):
+        yield Migration(name=path.name, sql=path.read_text(encoding="utf-8"))
+
+
+def of_procrastinate() -> Iterator[Migration]:
+    """Yield the job engine's own migrations, which its upgrades bring along."""
+    for path in sorted(Path(SchemaManager.get_migrations_path()).glob("*.sql")):
+        yield Migration(name=f"procrastinate/{path.name}", sql=path.read_text(encoding="utf-8"))
+
+
+def known() -> tuple[Migration, ...]:
+    """Return every migration of this version, in order."""
+    return (*of_procrastinate(), *ours())
+
+
+async def applied(connection: AsyncConnection) -> frozenset[str]:
+    """Return the names of the migrations that a database has seen; a fresh one has seen none."""
+    return frozenset(await _marks(connection))
+
+
+async def newer(connection: AsyncConnection, *, migrations: Sequence[Migration] | None = None) -> tuple[bool, bool]:
+    """Return whether a newer version migrated the database, and whether this version can run with it anyway."""
+    names = {migration.name for migration in (known() if migrations is None else migrations)}
+    unknown = [adds for name, adds in (await _marks(connection)).items() if name not in names]
+    return bool(unknown), all(unknown)
+
+
+async def database_is_newer(conninfo: str) -> bool:
+    """Return whether a newer version migrated the database."""
+    async with await AsyncConnection.connect(conninfo, prepare_threshold=None) as connection:
+        return (await newer(connection))[0]
+
+
+async def _marks(connection: AsyncConnection) -> dict[str, bool]:
+    """Return what was applied, and whether each only adds; what was applied before that was noted does."""
+    table = await connection.execute("SELECT to_regclass('schema_migrations')")
+    if await table.fetchone() == (None,):
+        return {}
+    marks = await connection.execute(
+        "SELECT name, coalesce((to_jsonb(m) ->> 'adds')::boolean, true) FROM schema_migrations m"
+    )
+    return {str(name): bool(adds) for name, adds in await marks.fetchall()}
+
+
+async def migrate(
+    conninfo: str,
+    *,
+    migrations: Sequence[Migration] | None = None,
+    patience: float = PATIENCE_SECONDS,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> int:
+    """Apply what is missing in one transaction and return how many files that were.
+
+    It gives way to incoming questions, and tries again for `patience` seconds. A newer database whose
+    migrations only add is left as it is, with a warning in the log. Raises `DatabaseNewer`, `MigrationRefused`, and
+    `LockNotAvailable` when a table was in use all the time.
+    """
+    wanted = known() if migrations is None else tuple(migrations)
+    end = monotonic() + patience
+    while True:
+        try:
+            async with await AsyncConnection.connect(conninfo, prepare_threshold=None) as connection:
+                return await _migrated(connection, wanted)
+        except (LockNotAvailable, DeadlockDetected) as error:
+            if monotonic() > end:
+                raise
+            log.info("migrate.waits", extra={"error": type(error).__name__})
+        await sleep(0.2)
+
+
+async def _migrated(connection: AsyncConnection, wanted: Sequence[Migration]) -> int:
+    is_newer, runs = await newer(connection, migrations=wanted)
+    if not runs:
+        raise DatabaseNewer(
+            "The database is newer than this version of the app, which cannot run with it. "
+            "Run the version that migrated it, or a newer one."
+        )
+    if is_newer:
+        log.warning("database.newer")
+    there = await applied(connection)
+    if all(migration.name in there for migration in wanted):
+        return 0
+    try:
+        return await _apply(connection, wanted)
+    except (InsufficientPrivilege, InvalidSchemaName, ReadOnlySqlTransaction) as error:
+        await connection.rollback()
+        raise MigrationRefused(await _refusal(connection, error)) from None
+
+
+async def _apply(connection: AsyncConnection, wanted: Sequence[Migration]) -> int:
+    await connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+    await connection.execute(SQL("SET LOCAL lock_timeout = {}").format(Literal(LOCK_MILLISECONDS)))
+    await _lock_tables(connection)
+    await connection.execute(
+        "CREATE TABLE IF NOT EXISTS schema_migrations"
+        " (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())"
+    )
+    # An older version, which does not know the names of newer migrations, reads here whether it can go on.
+    await connection.execute(
+        "ALTER TABLE schema_migrations ADD COLUMN IF NOT EXISTS adds boolean NOT NULL DEFAULT true"
+    )
+    there = await applied(connection)
+    missing = [migration for migration in wanted if migration.name not in there]
+    fresh = not any(name.startswith("procrastinate/") for name in there)
+    if fresh:
+        await _run(connection, SchemaManager.get_schema())
+    for migration in missing:
+        if not (fresh and migration.name.startswith("procrastinate/")):
+            await _run(connection, migration.sql)
+        await connection.execute(
+            "INSERT INTO schema_migrations (name, adds) VALUES (%s, %s)", (migration.name, migration.adds)
+        )
+    return len(missing)
+
+
+async def _lock_tables(connection: AsyncConnection) -> None:
+    """Lock the tables that migrations may change, in the order in which the app locks them."""
+    for name in LOCK_ORDER:
+        table = await connection.execute("SELECT to_regclass(%s)::text", (name,))
+        if await table.fetchone() != (None,):
+            await connection.execute(SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE").format(Identifier(name)))
+
+
+async def _refusal(connection: AsyncConnection, error: Exception) -> str:
+    if isinstance(error, ReadOnlySqlTransaction):
+        return "The database is read-only and cannot be migrated. Set DATABASE_URL to the primary server."
+    found = await connection.execute(
+        "SELECT current_user::text, coalesce(current_schema()::text, 'public'),"
+        " coalesce(has_schema_privilege(current_schema()::text, 'CREATE'), false)"
+    )
+    row = await found.fetchone()
+    assert row is not None  # noqa: S101 - a SELECT of three values has a row
+    role, schema, may_create = row
+    user, place = Identifier(role).as_string(connection), Identifier(schema).as_string(connection)
+    if not may_create:
+        return (
+            f"The database's user {role} may not create tables in the schema {schema}. "
+            "As the owner of the database run\n"
+            f"    GRANT USAGE, CREATE ON SCHEMA {place} TO {user};\nand then `python -m bot migrate` again."
+        )
+    return (
+        f"The database's user {role} may not change the tables, because another user owns them. "
+        "Run `python -m bot migrate` with DATABASE_URL set for that user."
+    )
+
+
+async def _run(connection: AsyncConnection, sql: str) -> None:
+    await connection.execute(sql.encode(), prepare=False)
+
+
+async def is_pooled(connection: AsyncConnection[Any]) -> bool:
+    """Return whether the server process named at the start of the connection differs from the one that answers.
+
+    A pooler invents a process id for its own connections, in every mode.
+    """
+    async with connection.cursor(row_factory=tuple_row) as cursor:
+        await cursor.execute("SELECT pg_backend_pid()")
+        return await cursor.fetchone() != (connection.info.backend_pid,)

@@ -1,0 +1,235 @@
+"""The tables about the installation: whether it is open, and what is stopped or deleted when it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, LiteralString
+from uuid import UUID
+
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow
+
+from bot.model.membership import Identity
+from bot.storage.questions import Pool
+
+OPEN = "open"
+REVOKED = "revoked"
+UNINSTALLED = "uninstalled"
+
+BATCH = 1_000
+"""How many questions are deleted in one transaction."""
+
+_SEEN = """
+    INSERT INTO workspaces AS w (id, team_id, enterprise_id, is_enterprise_install, bot_user_id, token_hash)
+    VALUES (%(id)s, %(team_id)s, %(enterprise_id)s, %(is_enterprise_install)s, %(bot_user_id)s, %(token_hash)s)
+    ON CONFLICT (id) DO UPDATE SET team_id = excluded.team_id, enterprise_id = excluded.enterprise_id,
+        is_enterprise_install = excluded.is_enterprise_install, bot_user_id = excluded.bot_user_id,
+        app_id = CASE WHEN w.bot_user_id IS NOT DISTINCT FROM excluded.bot_user_id THEN w.app_id END,
+        token_hash = excluded.token_hash,
+        state = CASE WHEN w.closed_token_hash = excluded.token_hash THEN w.state ELSE 'open' END,
+        opened_at = CASE WHEN w.state <> 'open' AND w.closed_token_hash IS DISTINCT FROM excluded.token_hash
+            THEN now() ELSE w.opened_at END
+    RETURNING *
+"""
+_RESUME = """
+    UPDATE digests d SET state = 'active', next_at = d.held_next_at, held_next_at = NULL
+    FROM workspaces w
+    WHERE w.id = %(id)s AND w.state = 'open' AND d.state = 'paused' AND d.held_next_at IS NOT NULL
+      AND (d.team_id IN (w.team_id, w.enterprise_id) OR w.is_enterprise_install)
+"""
+_BY_ID = "SELECT * FROM workspaces WHERE id = %(id)s"
+_BY_HASH = "SELECT * FROM workspaces WHERE token_hash = %(token_hash)s"
+_CLOSED = "SELECT state FROM workspaces WHERE closed_token_hash = %(token_hash)s AND state <> 'open'"
+_BIND = "UPDATE workspaces SET app_id = coalesce(app_id, %(app_id)s) WHERE id = %(id)s RETURNING *"
+_CLOSE = """
+    INSERT INTO workspaces AS w (id, team_id, enterprise_id, is_enterprise_install, token_hash, state,
+        closed_token_hash, closed_at)
+    VALUES (%(id)s, %(team_id)s, %(enterprise_id)s, %(is_enterprise_install)s, %(token_hash)s, %(state)s,
+        %(token_hash)s, now())
+    ON CONFLICT (id) DO UPDATE
+    SET state = CASE WHEN w.state = 'uninstalled' THEN w.state ELSE excluded.state END,
+        closed_token_hash = excluded.closed_token_hash, closed_at = now()
+    WHERE w.opened_at IS NULL OR w.opened_at < %(event_at)s
+    RETURNING *
+"""
+
+_TEAMS = """
+    (SELECT team_id FROM questions UNION SELECT team_id FROM digests)
+    EXCEPT SELECT team_id FROM workspaces WHERE id <> %(id)s
+"""
+_PAUSE = """
+    UPDATE digests SET state = 'paused', held_next_at = next_at, next_at = NULL
+    WHERE state = 'active' AND team_id = ANY(%(teams)s)
+"""
+_STOP = """
+    WITH stopped AS (
+        UPDATE questions SET state = 'stopped', attempt = attempt + 1, settled_at = now(), response_url = NULL
+        WHERE state IN ('received', 'working', 'delivering') AND team_id = ANY(%(teams)s)
+        RETURNING id, run_id)
+    SELECT run_id FROM stopped WHERE run_id IS NOT NULL
+    UNION SELECT s.run_id FROM stages s JOIN stopped q ON q.id = s.question_id
+    WHERE s.run_id IS NOT NULL AND s.result IS NULL
+"""
+_DELETE_DIGESTS = "DELETE FROM digests WHERE team_id = ANY(%(teams)s)"
+_DELETE_QUESTIONS = """
+    DELETE FROM questions WHERE id IN (SELECT id FROM questions WHERE team_id = ANY(%(teams)s) LIMIT %(batch)s)
+    RETURNING id
+"""
+
+_NOTE_TEAM = """
+    WITH old AS (DELETE FROM user_teams WHERE at < now() - interval '1 day')
+    INSERT INTO user_teams (user_id, user_team) VALUES (%(user_id)s, %(user_team)s)
+    ON CONFLICT (user_id) DO UPDATE SET user_team = excluded.user_team, at = now()
+"""
+_USER_TEAM = """
+    SELECT user_team FROM user_teams WHERE user_id = %(user_id)s AND at > now() - %(seconds)s * interval '1 second'
+"""
+_BEGINS_THREAD = """
+    SELECT right(delivery_key, length(thread_ts) + 1) = ':' || thread_ts AS begins FROM questions WHERE id = %(id)s
+"""
+_WANT_FILE = """
+    INSERT INTO file_requests AS f (question_id, user_id) VALUES (%(question_id)s, %(user_id)s)
+    ON CONFLICT (question_id, user_id) DO UPDATE SET asked_at = now()
+    WHERE f.asked_at < now() - %(seconds)s * interval '1 second'
+    RETURNING question_id
+"""
+_FORGET_FILE = "DELETE FROM file_requests WHERE question_id = %(question_id)s AND user_id = %(user_id)s"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkspaceRow:
+    """One installation as the database holds it. `state` is `OPEN`, `REVOKED` or `UNINSTALLED`."""
+
+    identity: Identity
+    app_id: str | None
+    state: str
+    closed_at: datetime | None
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> WorkspaceRow:
+        """Read a row of the table."""
+        identity = Identity(
+            team_id=row["team_id"],
+            enterprise_id=row["enterprise_id"],
+            is_enterprise_install=row["is_enterprise_install"],
+            bot_user_id=row["bot_user_id"],
+        )
+        return cls(identity=identity, app_id=row["app_id"], state=row["state"], closed_at=row["closed_at"])
+
+
+class Workspaces:
+    """The tables' operations, each a short transaction that may be repeated."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def seen(self, identity: Identity, *, token_hash: str) -> WorkspaceRow:
+        """Save the result of auth.test for a token. A closed workspace opens again with another token.
+
+        Its digests that were paused for that go on, and what was missed is made up for as after any pause of the app.
+        """
+        async with self._pool.connection() as connection:
+            values = _values(identity) | {"token_hash": token_hash}
+            row = await (await connection.execute(_SEEN, values)).fetchone()
+            await connection.execute(_RESUME, values)
+        if row is None:
+            raise LookupError("the row that was just written is not there")
+        return WorkspaceRow.of(row)
+
+    async def get(self, id: str) -> WorkspaceRow | None:
+        """Read an installation."""
+        return await self._workspace(_BY_ID, {"id": id})
+
+    async def of_token(self, token_hash: str) -> WorkspaceRow | None:
+        """Read the installation in which a token was last seen to work."""
+        return await self._workspace(_BY_HASH, {"token_hash": token_hash})
+
+    async def bind(self, id: str, app_id: str) -> WorkspaceRow | None:
+        """Save the app's id, unless one is known already."""
+        return await self._workspace(_BIND, {"id": id, "app_id": app_id})
+
+    async def close(
+        self, identity: Identity, *, state: str, token_hash: str, event_at: datetime
+    ) -> WorkspaceRow | None:
+        """Close the installation; return None if the event is older than its last opening."""
+        values = _values(identity) | {"state": state, "token_hash": token_hash, "event_at": event_at}
+        return await self._workspace(_CLOSE, values)
+
+    async def stop_work(self, identity: Identity) -> list[str]:
+        """Pause the digests and close the open questions of an installation; return the runs that are under way."""
+        values = {"teams": await self._teams(identity)}
+        async with self._pool.connection() as connection:
+            await connection.execute(_PAUSE, values)
+            rows = await (await connection.execute(_STOP, values)).fetchall()
+        return [str(row["run_id"]) for row in rows]
+
+    async def delete_texts(self, identity: Identity) -> int:
+        """Delete the digests and questions of an installation with all they hold; return how many questions."""
+        values = {"teams": await self._teams(identity), "batch": BATCH}
+        deleted, batch = 0, BATCH
+        async with self._pool.connection() as connection:
+            await connection.execute(_DELETE_DIGESTS, values)
+        while batch == BATCH:
+            async with self._pool.connection() as connection:
+                batch = len(await (await connection.execute(_DELETE_QUESTIONS, values)).fetchall())
+            deleted += batch
+        return deleted
+
+    async def _teams(self, identity: Identity) -> list[str]:
+        """Return the workspaces of an installation; for an organization all that asked without one of their own."""
+        if not identity.is_enterprise_install:
+            return sorted(identity.ids)
+        async with self._pool.connection() as connection:
+            rows = await (await connection.execute(_TEAMS, {"id": identity.id})).fetchall()
+        return [str(row["team_id"]) for row in rows]
+
+    async def note_team(self, user_id: str, user_team: str) -> None:
+        """Save which workspace an event named as a person's."""
+        async with self._pool.connection() as connection:
+            await connection.execute(_NOTE_TEAM, {"user_id": user_id, "user_team": user_team})
+
+    async def user_team(self, user_id: str, *, seconds: float) -> str:
+        """Return the workspace that an event of the last `seconds` named as a person's; empty if none did."""
+        row = await self._row(_USER_TEAM, {"user_id": user_id, "seconds": seconds})
+        return str(row["user_team"]) if row else ""
+
+    async def begins_thread(self, question_id: UUID) -> bool:
+        """Return whether a mention is no reply: a thread has nothing in it yet."""
+        row = await self._row(_BEGINS_THREAD, {"id": question_id})
+        return bool(row and row["begins"])
+
+    async def want_file(self, question_id: UUID, user_id: str, *, seconds: float) -> bool:
+        """Record that a person wants a report as a file; return False if they did so within the last `seconds`."""
+        values = {"question_id": question_id, "user_id": user_id, "seconds": seconds}
+        return await self._row(_WANT_FILE, values) is not None
+
+    async def forget_file(self, question_id: UUID, user_id: str) -> None:
+        """Let a person ask for the file again at once, since it was not sent."""
+        async with self._pool.connection() as connection:
+            await connection.execute(_FORGET_FILE, {"question_id": question_id, "user_id": user_id})
+
+    async def _workspace(self, query: LiteralString, values: Mapping[str, Any]) -> WorkspaceRow | None:
+        row = await self._row(query, values)
+        return WorkspaceRow.of(row) if row else None
+
+    async def _row(self, query: LiteralString, values: Mapping[str, Any]) -> DictRow | None:
+        async with self._pool.connection() as connection:
+            return await (await connection.execute(query, values)).fetchone()
+
+
+async def closed_state(connection: AsyncConnection[DictRow], token_hash: str) -> str | None:
+    """Return how the installation with a token ended; None if it is open."""
+    row = await (await connection.execute(_CLOSED, {"token_hash": token_hash})).fetchone()
+    return str(row["state"]) if row else None
+
+
+def _values(identity: Identity) -> dict[str, Any]:
+    return {
+        "id": identity.id,
+        "team_id": identity.team_id,
+        "enterprise_id": identity.enterprise_id,
+        "is_enterprise_install": identity.is_enterprise_install,
+        "bot_user_id": identity.bot_user_id,
+    }

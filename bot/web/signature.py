@@ -1,0 +1,244 @@
+"""What a request of Slack's looks like, as far as Bolt and the listeners read it. Pure.
+
+Bolt takes for granted that `event` is an object, that `actions` is not empty, that an id is a text; anything else ends
+in a traceback (bolt-python 1.30, `request/internals.py`, `listener_matcher/builtins.py`). Postgres keeps no NUL and no
+half of a surrogate pair, and no long text in an index.
+https://docs.slack.dev/interactivity/handling-user-interaction https://docs.slack.dev/apis/events-api#callback-field
+
+The signature is checked over the bytes as they came. Slack compresses nothing, so what is compressed is refused before
+it is read.
+
+Bolt's own parser turns a form body that holds the word `payload` into nothing and answers malformed JSON or a
+non-ASCII signature with a traceback (bolt-python 1.30, `request/internals.py`), so it is handed a parsed body.
+https://docs.slack.dev/authentication/verifying-requests-from-slack
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import logging
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import parse_qsl
+
+from aiohttp import web
+from slack_bolt.adapter.aiohttp import to_aiohttp_response
+from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
+
+from bot.clock import ARRIVED
+from bot.web.connections import TOO_SLOW, TooSlow
+from bot.web.metrics import Metrics
+
+log = logging.getLogger(__name__)
+
+
+_ID = re.compile(r"[ -~]{0,255}")
+_COMMAND = re.compile(r"[^\x00\ud800-\udfff]{0,255}")
+_ADDRESS = re.compile(r"[^\x00\ud800-\udfff]*")
+
+
+def is_slacks(body: Mapping[str, Any]) -> bool:
+    """Return whether a body, parsed from a form or from JSON, can be handed to Bolt."""
+    try:
+        return _is_object(body) and _is_text(body.get("text")) and _is_text(body.get("challenge"))
+    except RecursionError:
+        return False
+
+
+def _is_object(value: object) -> bool:
+    """Return whether every part that names a person, a team, a channel or a moment is what Slack sends there."""
+    if not isinstance(value, Mapping):
+        return False
+    return all(check(value[name]) for name, check in _CHECKS.items() if name in value)
+
+
+def _is_text(value: object) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _is_id(value: object) -> bool:
+    return value is None or (isinstance(value, str) and _ID.fullmatch(value) is not None)
+
+
+def _is_command(value: object) -> bool:
+    return isinstance(value, str) and _COMMAND.fullmatch(value) is not None
+
+
+def _is_address(value: object) -> bool:
+    return value is None or (isinstance(value, str) and _ADDRESS.fullmatch(value) is not None)
+
+
+def _is_id_or_object(value: object) -> bool:
+    return _is_id(value) or _is_object(value)
+
+
+def _is_object_or_null(value: object) -> bool:
+    return value is None or _is_object(value)
+
+
+def _is_event(value: object) -> bool:
+    return isinstance(value, Mapping) and _is_object(value) and _is_text(value.get("text"))
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_object, value))
+
+
+def _is_list_or_null(value: object) -> bool:
+    return value is None or _is_list(value)
+
+
+def _are_actions(value: object) -> bool:
+    """Return whether they are a click's actions: Bolt takes it for granted that each has an `action_id`."""
+    return isinstance(value, list) and value != [] and all(map(_is_action, value))
+
+
+def _is_action(value: object) -> bool:
+    return isinstance(value, Mapping) and _is_object(value) and isinstance(value.get("action_id"), str)
+
+
+_CHECKS: Mapping[str, Callable[[object], bool]] = {
+    **dict.fromkeys(
+        (
+            "action_id", "action_ts", "api_app_id", "app_id", "app_installed_team_id", "block_id", "bot_access_token",
+            "bot_id", "callback_id", "channel_id", "channel_type", "context_enterprise_id", "context_team_id",
+            "enterprise_id", "event_id", "event_ts", "execution_id", "function_execution_id", "id", "message_ts",
+            "parent_user_id", "source_team", "subtype", "team_id", "thread_ts", "trigger_id", "ts", "type", "user_id",
+            "user_team",
+        ),
+        _is_id,
+    ),
+    **dict.fromkeys(("channel", "enterprise", "team", "user"), _is_id_or_object),
+    **dict.fromkeys(
+        ("assistant_thread", "container", "function_data", "item", "message", "previous_message", "view"),
+        _is_object_or_null,
+    ),
+    "actions": _are_actions,
+    "authorizations": _is_list_or_null,
+    "command": _is_command,
+    "event": _is_event,
+    "response_url": _is_address,
+    "response_urls": _is_list,
+    "value": _is_text,
+}  # fmt: skip
+"""The checks of fields by name, at any depth of a request."""
+
+
+MAX_BODY_BYTES = 1_000_000
+MAX_SKEW_SECONDS = 300
+FORM = "application/x-www-form-urlencoded"
+JSON = "application/json"
+
+
+class Turned(Exception):
+    """A request that is turned away with a status and one plain word."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+
+
+class Guard:
+    """Verifies Slack's requests and hands them to Bolt. `now` is the wall clock in seconds since 1970."""
+
+    def __init__(
+        self, app: AsyncApp, *, signing_secret: str, metrics: Metrics, now: Callable[[], float] = time.time
+    ) -> None:
+        self._app = app
+        self._secret = signing_secret.encode()
+        self._metrics = metrics
+        self._now = now
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Answer `POST /slack/events`: commands, events and interactivity."""
+        started = time.monotonic()
+        ARRIVED.set(started)
+        try:
+            body = await _read(request)
+            timestamps = request.headers.getall("X-Slack-Request-Timestamp", [])
+            signatures = request.headers.getall("X-Slack-Signature", [])
+            verify(timestamps, signatures, body, secret=self._secret, now=self._now())
+            parsed = parse(body, content_type=request.content_type)
+        except TooSlow:
+            self._refused(408, TOO_SLOW)
+            raise
+        except Turned as turned:
+            return self._refused(turned.status, turned.reason)
+        response = await self._dispatch(parsed, request)
+        self._metrics.acked(time.monotonic() - started)
+        return response
+
+    def _refused(self, status: int, reason: str) -> web.Response:
+        self._metrics.refused(status)
+        log.info("request.refused", extra={"status": status, "error": reason})
+        return web.Response(status=status, text=reason)
+
+    async def _dispatch(self, parsed: dict[str, Any], request: web.Request) -> web.StreamResponse:
+        if parsed.get("ssl_check") == "1":
+            return web.Response()
+        # "socket_mode" is Bolt's word for a request that is verified and parsed already.
+        headers: dict[str, str | Sequence[str]] = {
+            name: value for name, value in request.headers.items() if name.lower().startswith("x-slack-")
+        }
+        bolt_request = AsyncBoltRequest(body=parsed, headers=headers, mode="socket_mode")
+        return await to_aiohttp_response(await self._app.async_dispatch(bolt_request))
+
+
+async def _read(request: web.Request) -> bytes:
+    if "Content-Encoding" in request.headers:
+        raise Turned(415, "compressed")
+    if request.content_type not in {FORM, JSON}:
+        raise Turned(400, "unsupported content type")
+    if (request.content_length or 0) > MAX_BODY_BYTES:
+        raise Turned(413, "too large")
+    body = bytearray()
+    try:
+        async for chunk in request.content.iter_chunked(65536):
+            body += chunk
+            if len(body) > MAX_BODY_BYTES:
+                raise Turned(413, "too large")
+    except (web.RequestPayloadError, ConnectionError):
+        raise Turned(400, "broken body") from None
+    return bytes(body)
+
+
+def verify(timestamps: Sequence[str], signatures: Sequence[str], body: bytes, *, secret: bytes, now: float) -> None:
+    """Check the signature over the raw body in constant time; raises `Turned` with 401.
+
+    Both headers are handed in as all their values: one that is missing or repeated signs nothing.
+    """
+    if len(timestamps) != 1 or len(signatures) != 1:
+        raise Turned(401, "unsigned")
+    timestamp, signature = timestamps[0], signatures[0]
+    if not (timestamp.isascii() and timestamp.isdigit() and len(timestamp) <= 12):
+        raise Turned(401, "bad timestamp")
+    if abs(now - int(timestamp)) > MAX_SKEW_SECONDS:
+        raise Turned(401, "old timestamp")
+    expected = "v0=" + hmac.new(secret, f"v0:{timestamp}:".encode() + body, hashlib.sha256).hexdigest()
+    if not hmac.compare_digest(expected.encode(), signature.encode("utf-8", "surrogateescape")):
+        raise Turned(401, "bad signature")
+
+
+def parse(body: bytes, *, content_type: str) -> dict[str, Any]:
+    """Turn a verified body into the mapping that Bolt matches on; raises `Turned` with 400."""
+    try:
+        text = body.decode()
+        if not text:
+            raise ValueError("empty")
+        if content_type == JSON:
+            return _mapping(json.loads(text))
+        form = dict(parse_qsl(text, keep_blank_values=True, strict_parsing=True))
+        return _mapping(json.loads(form["payload"]) if "payload" in form else form)
+    except (ValueError, RecursionError):
+        raise Turned(400, "malformed body") from None
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    if not isinstance(value, Mapping) or not is_slacks(value):
+        raise Turned(400, "malformed body")
+    return dict(value)

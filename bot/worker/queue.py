@@ -1,0 +1,404 @@
+"""The job engine: one kind of job, which carries a question's id and nothing else.
+
+A job goes back to the queue only when a shutdown cancelled it or its worker died. A failed answer is no failed job: the
+asker has been told by then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from datetime import datetime
+from functools import partial
+from time import monotonic
+from typing import TypeVar
+from uuid import UUID
+
+from procrastinate import App, BaseRetryStrategy, PsycopgConnector, RetryDecision
+from procrastinate.connector import BaseConnector
+from procrastinate.exceptions import ConnectorException
+from procrastinate.jobs import Job, Status
+from procrastinate.manager import JobManager, NotificationCallback
+from procrastinate.worker import Worker
+from psycopg import AsyncConnection
+from psycopg.errors import RaiseException
+from psycopg.rows import DictRow
+
+from bot.clock import utc_now
+from bot.errors import UnknownCommand
+from bot.storage import queries
+from bot.storage.database import AWAY, UNAVAILABLE, is_pooled
+from bot.storage.questions import Pool, Questions
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+TASK = "answer_question"
+HEARTBEAT_SECONDS = 3.0
+HEARTBEAT_AGAIN_SECONDS = 0.5
+"""The pause after a heartbeat that failed."""
+
+STALLED_AFTER_SECONDS = 9.0
+SWEEP_SECONDS = 3.0
+"""Heartbeat, silence and sweep together bring a dead worker's questions back within 15 seconds."""
+
+LONGEST_GAP_SECONDS = 2 * SWEEP_SECONDS + 1
+"""After a longer gap between two sweeps, this process did not watch the workers in between."""
+
+POLL_SECONDS = 0.5
+"""A notice of a new job can be missed while the worker looks for one; this is how long it then waits at most."""
+
+CONCURRENCY = 100
+"""Questions that one process works on at once; the others wait."""
+
+LONGEST_PAUSE_SECONDS = 1.0
+
+NO_WORKER = 0
+"""The id used for the owner of a job that has no owner."""
+
+LEAVING_SECONDS = 3.0
+"""How long a worker may take to return its jobs when its time is over; without the database it cannot."""
+
+UNKNOWN_COMMAND_SECONDS = 5
+"""How long a question that only a newer version knows stays in the queue before it is tried again."""
+
+
+class ReturnsWhenCancelled(BaseRetryStrategy):
+    """Sends a job back to the queue when the shutdown cancelled it or this version cannot do it, never for an error."""
+
+    def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
+        """Decide by the exception alone; how often a question came back is counted on its row."""
+        if isinstance(exception, UnknownCommand):
+            return RetryDecision(retry_in={"seconds": UNKNOWN_COMMAND_SECONDS})
+        return RetryDecision() if isinstance(exception, asyncio.CancelledError) else None
+
+
+class PatientJobManager(JobManager):
+    """The job engine's access to the database; it waits for an unavailable database instead of failing.
+
+    procrastinate's worker ends when one of its queries fails, and cancels the jobs in work. Here each query is repeated
+    until the database is back, or until `leaving` is set. What a repetition could do twice is made safe to repeat: a
+    job that was fetched in a transaction whose confirmation was lost goes back to the queue, and a job that is gone
+    when it is to be finished was finished before, or was given to another worker.
+    """
+
+    def __init__(self, connector: BaseConnector) -> None:
+        super().__init__(connector)
+        self._running: set[int] = set()
+        self._fetching = asyncio.Lock()
+        self.leaving = False
+
+    async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> Job | None:
+        """Take the next job. Between two tries, return what the failed one may have taken."""
+        fetch = partial(super().fetch_job, queues, worker_id)
+        async with self._fetching:
+            job = await self._patiently(fetch, before_again=partial(self._return_unknown, worker_id))
+            if job is not None and job.id is not None:
+                self._running.add(job.id)
+        return job
+
+    async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:
+        """Remove a job that is done."""
+        await self._end(job, partial(super().finish_job, job, status, delete_job))
+
+    async def retry_job(
+        self,
+        job: Job,
+        retry_at: datetime | None = None,
+        priority: int | None = None,
+        queue: str | None = None,
+        lock: str | None = None,
+    ) -> None:
+        """Return a job to the queue, due again by the database's clock, not this machine's."""
+        pause = (retry_at - utc_now()).total_seconds() if retry_at is not None else 0.0
+        retry = partial(super().retry_job, job, priority=priority, queue=queue, lock=lock)
+        await self._end(job, partial(self._retry, retry, pause))
+
+    async def listen_for_jobs(
+        self, *, on_notification: NotificationCallback, queues: Iterable[str] | None = None
+    ) -> None:
+        """Listen for new jobs, on a new connection whenever the one before is lost."""
+        await self._patiently(partial(super().listen_for_jobs, on_notification=on_notification, queues=queues))
+
+    async def list_jobs_to_abort_async(self, queue: str | None = None) -> Iterable[int]:
+        """Return the jobs that were asked to be aborted."""
+        return await self._patiently(partial(super().list_jobs_to_abort_async, queue))
+
+    async def register_worker(self) -> int:
+        """Register a worker and return its id."""
+        return await self._patiently(super().register_worker)
+
+    async def unregister_worker(self, worker_id: int) -> None:
+        """Remove a worker that ends."""
+        await self._patiently(partial(super().unregister_worker, worker_id))
+
+    async def update_heartbeat(self, worker_id: int) -> None:
+        """Do nothing: procrastinate's worker stops its heartbeats when it begins to drain. `Jobs` sends them."""
+
+    async def return_unknown(self, worker_id: int) -> None:
+        """Return the jobs that belong to a worker and that it does not run: the reply to its fetch was lost."""
+        if not self._fetching.locked():
+            async with self._fetching:
+                await self._return_unknown(worker_id)
+
+    @property
+    def running(self) -> list[int]:
+        """Return the ids of the jobs in work."""
+        return list(self._running)
+
+    async def prune_stalled_workers(self, seconds_since_heartbeat: float) -> list[int]:
+        """Remove no worker: after a database outage every worker looks dead. `Jobs.sweep` decides which are."""
+        return []
+
+    async def _end(self, job: Job, end: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await self._patiently(end)
+        except ConnectorException as error:
+            if not isinstance(error.__cause__, RaiseException):
+                raise
+            log.info("job.gone", extra={"question": job.task_kwargs.get("question_id")})
+        finally:
+            self._running.discard(job.id or 0)
+
+    async def _retry(self, retry: Callable[..., Awaitable[None]], pause: float) -> None:
+        due = await self.connector.execute_query_one_async(_DUE, pause=pause)
+        await retry(retry_at=due["at"])
+
+    async def _return_unknown(self, worker_id: int) -> None:
+        await self.connector.execute_query_async(_RETURN_UNKNOWN, worker_id=worker_id, running=list(self._running))
+
+    async def _patiently(
+        self, query: Callable[[], Awaitable[T]], *, before_again: Callable[[], Awaitable[None]] | None = None
+    ) -> T:
+        pause, again = 0.1, False
+        while True:
+            try:
+                if again and before_again is not None:
+                    await before_again()
+                return await query()
+            except ConnectorException as error:
+                if self.leaving or not isinstance(error.__cause__, UNAVAILABLE):
+                    raise
+                log.warning("queue.away", extra={"error": type(error.__cause__).__name__})
+            again = True
+            await asyncio.sleep(pause)
+            pause = min(LONGEST_PAUSE_SECONDS, pause * 2)
+
+
+class Heartbeats:
+    """Finds the dead workers by watching their heartbeats.
+
+    A worker is dead when its heartbeat has not changed for `STALLED_AFTER_SECONDS` in which this process has looked
+    repeatedly. Comparing a heartbeat with the clock would be wrong: after a database outage, or while this process
+    was suspended, every worker's is old.
+    """
+
+    def __init__(self) -> None:
+        self._watched: dict[int, tuple[datetime, float]] = {}
+        self._looked = 0.0
+
+    def dead(self, heartbeats: Mapping[int, datetime], *, now: float) -> dict[int, datetime]:
+        """Return the dead workers with their heartbeats; `heartbeats` are those of now, a monotonic moment."""
+        known = self._watched if now - self._looked <= LONGEST_GAP_SECONDS else {}
+        self._looked = now
+        self._watched = {
+            worker: known[worker] if worker in known and known[worker][0] == beat else (beat, now)
+            for worker, beat in heartbeats.items()
+        }
+        return {worker: beat for worker, (beat, since) in self._watched.items() if now - since >= STALLED_AFTER_SECONDS}
+
+
+class Jobs:
+    """Enqueues the jobs of questions and works on them. `clock` is monotonic.
+
+    Heartbeats go over the pool `beats`, so that they never wait for the connections that work needs.
+    """
+
+    def __init__(self, pool: Pool, *, beats: Pool | None = None, clock: Callable[[], float] = monotonic) -> None:
+        self._pool = pool
+        self._beats = beats or pool
+        self._clock = clock
+        self._heartbeats = Heartbeats()
+        self._app = App(connector=PsycopgConnector())
+        self._manager = PatientJobManager(self._app.connector)
+        self._app.job_manager = self._manager
+
+    async def open(self) -> None:
+        """Share the process's pool with the engine."""
+        await self._app.connector.open_async(self._pool)
+
+    async def defer(self, connection: AsyncConnection[DictRow], question_id: UUID, *, priority: int = 0) -> None:
+        """Enqueue a question's job on `connection`, inside the transaction that writes the question."""
+        task = self._app.configure_task(TASK, connection=connection, priority=priority)
+        await task.defer_async(question_id=str(question_id))
+
+    def on_question(self, answer: Callable[[UUID], Awaitable[None]]) -> None:
+        """Say what a worker of this process does with a question."""
+
+        async def answer_question(question_id: str) -> None:
+            await answer(UUID(question_id))
+
+        self._app.task(name=TASK, retry=ReturnsWhenCancelled())(answer_question)
+
+    async def work(self, *, drain_seconds: float) -> None:
+        """Work until cancelled; then finish what can be finished in `drain_seconds` and hand the rest back."""
+        while True:
+            try:
+                listens = await self._listens()
+                await self._until_cancelled(self._worker(drain_seconds, listens=listens), drain_seconds)
+            except AWAY as error:
+                log.warning("worker.restarts", extra={"error": type(error).__name__})
+            await asyncio.sleep(0.5)
+
+    async def _listens(self) -> bool:
+        """Return whether new jobs can be listened for: not through a pooler.
+
+        In a task of its own: Python 3.11 loses a cancellation at the moment a connection is handed over.
+        """
+        asking = asyncio.create_task(self._is_direct())
+        try:
+            return await asyncio.shield(asking)
+        except asyncio.CancelledError:
+            asking.cancel()
+            raise
+
+    async def _is_direct(self) -> bool:
+        async with self._pool.connection() as connection:
+            return not await is_pooled(connection)
+
+    def _worker(self, drain_seconds: float, *, listens: bool) -> Worker:
+        return Worker(
+            self._app,
+            concurrency=CONCURRENCY,
+            fetch_job_polling_interval=POLL_SECONDS,
+            install_signal_handlers=False,
+            listen_notify=listens,
+            shutdown_graceful_timeout=drain_seconds,
+            update_heartbeat_interval=HEARTBEAT_SECONDS,
+            stalled_worker_timeout=STALLED_AFTER_SECONDS,
+            delete_jobs="always",
+        )
+
+    async def _until_cancelled(self, worker: Worker, drain_seconds: float) -> None:
+        """Run a worker; cancelled, let it drain, and raise `CancelledError` when it has, or cannot in time.
+
+        The worker is told to stop and not only cancelled: one that is just registering loses a cancellation in the
+        pool: Python 3.11's `asyncio.wait_for` answers it with a result (https://github.com/python/cpython/issues/86296).
+        """
+        running = asyncio.create_task(worker.run())
+        beating = asyncio.create_task(self._beat(worker))
+        try:
+            await asyncio.shield(running)
+        except asyncio.CancelledError:
+            self._manager.leaving = True
+            worker.stop()
+            running.cancel()
+            await asyncio.wait({running}, timeout=drain_seconds + LEAVING_SECONDS)
+            raise
+        finally:
+            beating.cancel()
+
+    async def _beat(self, worker: Worker) -> None:
+        """Show every few seconds that a worker is alive, until cancelled: also while it drains."""
+        pause = HEARTBEAT_SECONDS
+        while True:
+            await asyncio.sleep(pause)
+            pause = HEARTBEAT_SECONDS
+            if worker.worker_id is None:
+                continue
+            try:
+                async with asyncio.timeout(HEARTBEAT_SECONDS):
+                    await self._show_alive(worker.worker_id)
+                    await self._manager.return_unknown(worker.worker_id)
+            except (*AWAY, TimeoutError) as error:
+                log.warning("heartbeat.late", extra={"error": type(error).__name__})
+                pause = HEARTBEAT_AGAIN_SECONDS
+
+    async def _show_alive(self, worker_id: int) -> None:
+        values = {"worker_id": worker_id, "running": self._manager.running}
+        async with self._beats.connection() as connection:
+            if await (await connection.execute(_BEAT, values)).fetchone() is None:
+                # A version before, or a clock that jumped, has taken the worker for dead.
+                await connection.execute(_REGISTER, values)
+                await connection.execute(_OWN, values)
+
+    async def sweep(self, questions: Questions) -> None:
+        """Every few seconds, for ever, bring back the questions of dead workers and those that have no job."""
+        while True:
+            try:
+                await self.sweep_once(questions)
+            except AWAY as error:
+                log.warning("sweep.skipped", extra={"error": type(error).__name__})
+            await asyncio.sleep(SWEEP_SECONDS)
+
+    async def sweep_once(self, questions: Questions) -> None:
+        """Requeue the jobs of dead workers, and enqueue open questions that have no job."""
+        async with self._pool.connection() as connection:
+            await connection.execute(_WRITE)
+            await connection.commit()
+            rows = await (await connection.execute(_HEARTBEATS)).fetchall()
+            beats = {row["id"]: row["last_heartbeat"] for row in rows}
+            dead = self._heartbeats.dead(beats, now=self._clock())
+            locked = await (await connection.execute(queries.SWEEPING)).fetchone()
+            if not (locked and locked["locked"]):
+                return
+            for worker, heartbeat in dead.items():
+                await self._replace(connection, worker=worker, heartbeat=heartbeat)
+            await connection.execute(_PRUNE)
+            forgotten = await questions.enqueue_forgotten(connection)
+        if forgotten:
+            log.warning("job.rescued", extra={"count": forgotten})
+
+    async def _replace(self, connection: AsyncConnection[DictRow], *, worker: int, heartbeat: datetime) -> None:
+        """Replace the jobs of a dead worker by new ones: should it only have been suspended, it cannot finish those."""
+        values = {"worker": worker, "heartbeat": heartbeat}
+        query = _TAKE_OWNERLESS if worker == NO_WORKER else _TAKE
+        for row in await (await connection.execute(query, values)).fetchall():
+            await self.defer(connection, UUID(row["question_id"]), priority=row["priority"])
+            log.info("job.recovered", extra={"question": row["question_id"]})
+
+
+_BEAT = "UPDATE procrastinate_workers SET last_heartbeat = now() WHERE id = %(worker_id)s RETURNING id"
+_REGISTER = """
+    INSERT INTO procrastinate_workers (id) OVERRIDING SYSTEM VALUE VALUES (%(worker_id)s) ON CONFLICT (id) DO NOTHING
+"""
+_OWN = """
+    UPDATE procrastinate_jobs SET worker_id = %(worker_id)s
+    WHERE worker_id IS NULL AND status = 'doing' AND id = ANY(%(running)s::bigint[])
+"""
+_DUE = "SELECT now() + %(pause)s * interval '1 second' AS at"
+_RETURN_UNKNOWN = """
+    UPDATE procrastinate_jobs SET status = 'todo', worker_id = NULL
+    WHERE worker_id = %(worker_id)s AND status = 'doing' AND NOT id = ANY(%(running)s::bigint[])
+"""
+_WRITE = """
+    UPDATE procrastinate_workers SET last_heartbeat = last_heartbeat
+    WHERE id = (SELECT id FROM procrastinate_workers ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
+"""
+"""Change nothing: a database that takes no writes, such as with a full disk, takes no heartbeats, so the look fails."""
+
+_HEARTBEATS = """
+    SELECT id, last_heartbeat FROM procrastinate_workers w
+    WHERE EXISTS (SELECT 1 FROM procrastinate_jobs j WHERE j.worker_id = w.id AND j.status = 'doing')
+    UNION ALL
+    SELECT 0, 'epoch' WHERE EXISTS (SELECT 1 FROM procrastinate_jobs WHERE worker_id IS NULL AND status = 'doing')
+"""
+"""The heartbeats of the workers with jobs; `NO_WORKER` means jobs without an owner."""
+
+_TAKE = """
+    WITH owner AS (
+        SELECT id FROM procrastinate_workers WHERE id = %(worker)s AND last_heartbeat = %(heartbeat)s
+        FOR NO KEY UPDATE)
+    DELETE FROM procrastinate_jobs j USING owner WHERE j.worker_id = owner.id AND j.status = 'doing'
+    RETURNING j.args ->> 'question_id' AS question_id, j.priority
+"""
+_TAKE_OWNERLESS = """
+    DELETE FROM procrastinate_jobs WHERE worker_id IS NULL AND status = 'doing'
+    RETURNING args ->> 'question_id' AS question_id, priority
+"""
+_PRUNE = """
+    DELETE FROM procrastinate_workers w
+    WHERE last_heartbeat < now() - interval '1 day'
+      AND NOT EXISTS (SELECT 1 FROM procrastinate_jobs j WHERE j.worker_id = w.id)
+"""

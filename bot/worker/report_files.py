@@ -1,0 +1,116 @@
+"""Deep dives as files: a report in Markdown, sent to whoever asks for it.
+
+https://docs.slack.dev/reference/methods/files.completeUploadExternal
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+from slack_sdk.errors import SlackClientError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.blocks.escaping import clean, one_line
+from bot.commands.deepdive import DEEPDIVE
+from bot.slack.messages import FAILURES, Chat
+from bot.slack.scopes import FILES
+from bot.storage.questions import Questions
+from bot.storage.stages import Stages
+from bot.worker.background import Background
+from perplexity.deepdive.report import assembled, titled, whole
+from perplexity.deepdive.types import DeepDive, Finding, Stage
+from perplexity.threads import computed
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(kw_only=True)
+class Filing:
+    """Sends files in the background, since Slack's three calls for one take longer than a click may.
+
+    `granted` is whether the bot token is known to have the scope. `persona` is who wrote the analyses. `admits`
+    returns whether a person may get a file, None if that is unknown.
+    """
+
+    client: AsyncWebClient
+    chat: Chat
+    questions: Questions
+    stages: Stages
+    persona: str
+    background: Background
+    admits: Callable[[str], Awaitable[bool | None]]
+    granted: bool = False
+
+    async def allowed(self) -> bool:
+        """Tell whether files can be sent; Slack is asked until it says so, for the scope can be added any time."""
+        if not self.granted:
+            try:
+                headers = (await self.client.auth_test()).headers
+            except FAILURES:
+                return False
+            told = next((value for name, value in headers.items() if name.lower() == "x-oauth-scopes"), "")
+            self.granted = FILES in {scope.strip() for scope in str(told).split(",")}
+        return self.granted
+
+    async def report(self, question_id: UUID) -> DeepDive | None:
+        """Return a question's report, None where it has none. Raises like the database."""
+        row = await self.questions.get(question_id)
+        kept = {stage: await self.stages.get(question_id, stage) for stage in Stage}
+        results = {stage: one["result"] for stage, one in kept.items() if one and one["result"]}
+        if row is None or row.command != DEEPDIVE.name or len(results) < len(Stage):
+            return None
+        found = [Finding.of(stage, results[stage]) for stage in Stage]
+        return await computed(assembled, DEEPDIVE.parse(row.text).topic, *found, persona=self.persona)
+
+    def begin(
+        self,
+        report: DeepDive,
+        user_id: str,
+        *,
+        sorry: Callable[[], Awaitable[None]],
+        refused: Callable[[], Awaitable[None]],
+    ) -> None:
+        """Begin to send a report to a person as a direct message.
+
+        `sorry` is called if the report cannot be sent, `refused` if the person is not a member.
+        """
+        self.background.begin(self._admitted(report, user_id, sorry, refused))
+
+    async def _admitted(
+        self,
+        report: DeepDive,
+        user_id: str,
+        sorry: Callable[[], Awaitable[None]],
+        refused: Callable[[], Awaitable[None]],
+    ) -> None:
+        match await self.admits(user_id):
+            case True:
+                await self._sent(report, user_id, sorry)
+            case False:
+                await refused()
+            case None:
+                await sorry()
+
+    async def _sent(self, report: DeepDive, user_id: str, sorry: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await self._upload(report, channel=await self.chat.open_direct(user_id))
+        except FAILURES as error:
+            self.granted = False
+            log.warning("file.not_sent", extra={"error": type(error).__name__})
+            await sorry()
+
+    async def _upload(self, report: DeepDive, *, channel: str) -> None:
+        name = re.sub(r"\W+", "-", report.topic.lower()).strip("-")[:60] or "report"
+        content = await computed(lambda: clean(whole(report)))
+        uploaded = await self.client.files_upload_v2(
+            channel=channel,
+            content=content,
+            filename=f"deep-dive-{name}.md",
+            title=titled(one_line(report.topic))[:120],
+        )
+        if not uploaded.get("ok"):
+            raise SlackClientError("the upload was not completed")

@@ -1,0 +1,417 @@
+"""Failures as the asker reads them: one friendly sentence, never an exception's own words."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Any, Protocol
+from uuid import UUID, uuid4
+
+from bot.blocks.deepdive import stopped_message
+from bot.blocks.failure import WayOn, failure_message
+from bot.blocks.footer import quote
+from bot.commands.base import NOBODY, SILENT, Agent, Command, Office, Progress, Work, never
+from bot.commands.deepdive import Dived
+from bot.commands.help import placeholder
+from bot.commands.routing import BY_MENTION, DIRECTLY, notice
+from bot.delivery.delivery import Delivery, Superseded
+from bot.delivery.routes import leaves_a_line
+from bot.delivery.status_message import Announcing
+from bot.errors import AgentNotSetUp, NoKey, UnknownCommand
+from bot.model.digest import Report
+from bot.model.message import Audience, OutgoingMessage
+from bot.storage.database import AWAY, Patience
+from bot.storage.questions import OPEN, Outcome, QuestionRow, Questions
+from bot.web.metrics import Metrics
+from perplexity.attempts import Attempt, charged
+from perplexity.deepdive.pipeline import Diver
+from perplexity.deepdive.types import NoStore, StageStore
+from perplexity.errors import AllProvidersFailed, InvalidRequest, NothingFound, PerplexityError, TimedOut, Withdrawn
+from perplexity.news.summary import NewsSummary
+from perplexity.notes import found_nothing, with_reasons
+from perplexity.providers.base import Provider
+from perplexity.threads import computed
+from perplexity.types import Answer, SearchResults
+
+log = logging.getLogger(__name__)
+
+
+IN_TIME = "Sorry, no search service answered in time. Your question is kept."
+AT_ALL = "Sorry, no search service could answer this just now. Your question is kept."
+NOTHING = "Sorry, nothing was found for this. Other or fewer words may help, and fewer options."
+NONE_CONFIGURED = "Sorry, no search service is configured. Your question is kept; please tell the app's admin."
+NO_AGENT = "Sorry, there is no agent here yet: please ask the app's admin to set one up. It works without `--agent`."
+
+
+def sentence_for(error: PerplexityError, *, nothing: str = NOTHING) -> str:
+    """Return what happened as mrkdwn, not escaped yet; `nothing` is what to say if nothing was found."""
+    if found_nothing(error):
+        return with_reasons(nothing, error)
+    if isinstance(error, InvalidRequest):
+        return _refused(error)
+    if isinstance(error, NoKey):
+        return error.sentence
+    if isinstance(error, AllProvidersFailed):
+        return _nobody(error)
+    if isinstance(error, AgentNotSetUp):
+        return NO_AGENT
+    return IN_TIME if isinstance(error, TimedOut) else AT_ALL
+
+
+def is_refusal(error: PerplexityError) -> bool:
+    """Return whether a request was refused, which only its asker should read."""
+    return isinstance(error, (InvalidRequest, AgentNotSetUp))
+
+
+def may_succeed_again(error: PerplexityError) -> bool:
+    """Return whether asking the same again may help: not if nothing was found, and that was paid for.
+
+    A service without a key finds nothing also when it refuses to search, and costs nothing.
+    """
+    return not (isinstance(error, NothingFound) or (found_nothing(error) and error.cost_usd))
+
+
+def _nobody(error: AllProvidersFailed) -> str:
+    if not error.attempts:
+        return NONE_CONFIGURED
+    kinds = {attempt.error_class for attempt in error.attempts}
+    if kinds == {TimedOut.__name__}:
+        return IN_TIME
+    refused = [one for one in error.attempts if one.error_class == InvalidRequest.__name__ and one.summary]
+    return " ".join([AT_ALL, *(f"{one.provider} {one.summary}." for one in refused)])
+
+
+def _refused(error: InvalidRequest) -> str:
+    if error.field is None or error.allowed is None:
+        return "Sorry, the search service does not take this request. Try it in other words or with fewer options."
+    value = (error.value or "").replace("`", "'")
+    return f"Sorry, `{value}` cannot be used as {error.field}: {error.allowed}."
+
+
+MAX_RETURNS = 5
+"""How often a question may come back from a dead or stopped worker before the asker is told instead."""
+
+INTERRUPTED = "Sorry, I was interrupted again and again while I worked on this. Your question is kept."
+BROKE = "Sorry, something went wrong on my side. Your question is kept."
+
+IN_THREADS = {"mention": BY_MENTION, "im": DIRECTLY}
+"""The surfaces whose questions are messages, answered in their threads, and how the app is called there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Working:
+    """Brings questions to their outcomes. `commands` are by name; `clock` measures seconds.
+
+    `stages` keeps what a question has come to that takes minutes; `end_runs` has ended, at the services, what is under
+    way for a question that is given up.
+    """
+
+    questions: Questions
+    provider: Provider
+    office: Office
+    commands: Mapping[str, Command[Any, Any]]
+    patience: Patience
+    agent: Agent = NOBODY
+    diver: Diver | None = None
+    stages: Callable[[QuestionRow], StageStore] = lambda row: NoStore()
+    sends_files: Callable[[], Awaitable[bool]] = never
+    end_runs: Callable[[UUID], None] = lambda question_id: None
+    clock: Callable[[], float] = monotonic
+
+    def noticed(self, row: QuestionRow) -> Outcome | None:
+        """Return the outcome of a message that asks for help, or nothing that can be asked: no listener answers it."""
+        if row.surface not in IN_THREADS:
+            return None
+        message = notice(row.text, self.commands[row.command], IN_THREADS[row.surface])
+        return None if message is None else Outcome(messages=(message,), state="answered")
+
+    def placeholder(self, row: QuestionRow) -> OutgoingMessage:
+        """Return the message that the question's answer replaces. Raises UsageError if the text cannot be parsed."""
+        command = self.commands[row.command]
+        request = command.parse(row.text)
+        public = row.surface not in IN_THREADS and command.audience(request) is Audience.CHANNEL
+        return placeholder(command, request, question=str(row.id), public=public)
+
+    def stopped(self, row: QuestionRow) -> OutgoingMessage:
+        """Return what is shown of a question that its asker stopped."""
+        return stopped_message(self.commands[row.command].asks(row.text), question=str(row.id))
+
+    async def outcome(self, row: QuestionRow, progress: Progress) -> Outcome:
+        """Return what becomes of a question, a failure too. Raises `Superseded` where another worker holds it."""
+        started = self.clock()
+        if row.returns > MAX_RETURNS:
+            self.end_runs(row.id)
+            return self._failed(row, INTERRUPTED, error="interrupted", seconds=None)
+        try:
+            return await self._answered(row, started, progress)
+        except Withdrawn:
+            raise Superseded from None
+        except PerplexityError as error:
+            tried = error.attempts if isinstance(error, AllProvidersFailed) else ()
+            log.warning("question.failed", extra=row.ids | {"error": type(error).__name__})
+            if await self._still_ours(row):
+                self.end_runs(row.id)
+            sentence, way_on = await computed(self._explained, row, error)
+            failed = self._failed(
+                row,
+                sentence,
+                error=type(error).__name__,
+                seconds=self.clock() - started,
+                tried=tried,
+                way_on=way_on,
+                private=is_refusal(error),
+            )
+            return replace(failed, cost_usd=error.cost_usd)
+        except Exception as error:
+            log.exception("question.broke", extra=row.ids)
+            self.end_runs(row.id)
+            return self._failed(row, BROKE, error=type(error).__name__, seconds=self.clock() - started)
+
+    def _explained(self, row: QuestionRow, error: PerplexityError) -> tuple[str, WayOn | None]:
+        """Return the sentence for a failure, and the button below it."""
+        return self._sentence(row, error), self._way_on(row, error)
+
+    def _sentence(self, row: QuestionRow, error: PerplexityError) -> str:
+        command = self.commands[row.command]
+        if command.nothing_found is None or not found_nothing(error):
+            return sentence_for(error)
+        return sentence_for(error, nothing=command.nothing_found(command.parse(row.text)))
+
+    def _way_on(self, row: QuestionRow, error: PerplexityError) -> WayOn | None:
+        """Return the button below a failure: one that may help, or none."""
+        wider = self.commands[row.command].past_week
+        if wider is not None and found_nothing(error) and wider(row.text) is not None:
+            return "past_week"
+        return "retry" if may_succeed_again(error) else None
+
+    def audience(self, row: QuestionRow) -> Audience:
+        """Return who may see it by a response_url: a failure is the asker's alone, an answer goes where asked."""
+        if row.outcome != "answered" or row.surface in IN_THREADS:
+            return Audience.ASKER
+        return self._seen_by(row, self.commands[row.command].parse(row.text))
+
+    def _seen_by(self, row: QuestionRow, request: Any) -> Audience:
+        """Return who sees an answer: where a message asked, everyone in that conversation."""
+        if row.surface in IN_THREADS:
+            return Audience.CHANNEL if row.surface == "mention" else Audience.ASKER
+        return self.commands[row.command].audience(request)
+
+    async def _answered(self, row: QuestionRow, started: float, progress: Progress) -> Outcome:
+        command = self.commands[row.command]
+        request = await computed(command.parse, row.text)
+
+        async def on_run(run_id: str) -> None:
+            if not await self._recorded(row, run_id):
+                raise Withdrawn("another worker holds the question")
+
+        async def wanted() -> None:
+            if not await self._still_ours(row):
+                raise Withdrawn("the question was stopped, or is another worker's")
+
+        work = Work(
+            provider=self.provider,
+            office=self.office,
+            asker=row.user_id,
+            agent=self.agent,
+            run_id=row.run_id,
+            on_run=on_run,
+            wanted=wanted,
+            question=row.id,
+            team=row.team_id,
+            channel=row.channel_id,
+            diver=self.diver,
+            stages=self.stages(row),
+            progress=progress,
+            sends_files=self.sends_files,
+        )
+        reply = await command.answer(request, work)
+        return Outcome(
+            messages=await computed(command.render, reply, request, self._seen_by(row, request)),
+            state="answered",
+            seconds=self.clock() - started,
+            **_figures(reply),
+        )
+
+    async def _recorded(self, row: QuestionRow, run_id: str) -> bool:
+        """Tell whether the question is still ours. With the database away, the run goes on but cannot be resumed."""
+        try:
+            return await self.patience(lambda: self.questions.record_run(row, run_id))
+        except AWAY as error:
+            log.warning("run.not_recorded", extra=row.ids | {"error": type(error).__name__})
+            return True
+
+    async def _still_ours(self, row: QuestionRow) -> bool:
+        """Return whether the question is open and this worker's. With the database away it is taken to be."""
+        try:
+            found = await self.questions.get(row.id)
+        except AWAY as error:
+            log.warning("question.not_read", extra=row.ids | {"error": type(error).__name__})
+            return True
+        return found is not None and (found.attempt, found.state in OPEN) == (row.attempt, True)
+
+    def _failed(
+        self,
+        row: QuestionRow,
+        sentence: str,
+        *,
+        error: str,
+        seconds: float | None,
+        tried: tuple[Attempt, ...] = (),
+        way_on: WayOn | None = "retry",
+        private: bool = False,
+    ) -> Outcome:
+        command = self.commands[row.command]
+        if command.failed is not None:
+            message = command.failed(command.parse(row.text), sentence, row.reference)
+        else:
+            seen_by = Audience.CHANNEL if row.surface == "mention" and not private else Audience.ASKER
+            message = failure_message(
+                sentence,
+                reference=row.reference,
+                question_id=str(row.id),
+                tried=tried,
+                seconds=seconds,
+                way_on=way_on,
+                private=private,
+                quote=quote(command.asks(row.text), seen_by),
+            )
+        return Outcome(messages=(message,), state="failed", seconds=seconds, error=error)
+
+
+def _figures(reply: object) -> dict[str, Any]:
+    """Return who answered, and the sum of all charges, including those of failed attempts."""
+    match reply:
+        case Answer():
+            return {
+                "provider": reply.provider,
+                "model": reply.model,
+                "effort": reply.effort,
+                "cost_usd": charged(reply.usage.cost_usd, reply.failed),
+            }
+        case SearchResults():
+            return {"provider": reply.provider, "cost_usd": charged(reply.cost_usd, reply.failed)}
+        case NewsSummary():
+            return {"provider": reply.provider, "cost_usd": reply.cost_usd}
+        case Dived():
+            return {"cost_usd": reply.report.cost_usd}
+        case Report():
+            return _figures(reply.summary) | {"cost_usd": reply.cost_usd}
+        case _:
+            return {}
+
+
+MAX_RETURNS_IN_DELIVERY = 2 * MAX_RETURNS
+"""After these many the messages themselves are what brings workers down, and the question is given up."""
+
+
+class Admits(Protocol):
+    """Says whose questions are answered."""
+
+    async def closed(self, row: QuestionRow) -> bool:
+        """Return whether the app is no longer installed in the workspace of a question."""
+        ...
+
+    async def refused(self, row: QuestionRow) -> Outcome | None:
+        """Return the outcome of a question whose asker is refused; None if the asker is answered."""
+        ...
+
+
+class Everyone:
+    """Answers everyone."""
+
+    async def closed(self, row: QuestionRow) -> bool:
+        """Return False: every workspace is open."""
+        return False
+
+    async def refused(self, row: QuestionRow) -> Outcome | None:
+        """Return None: no asker is refused."""
+        return None
+
+
+EVERYONE = Everyone()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answering:
+    """Answers questions.
+
+    `admission` says whose, `working` brings one to its outcome, `showing` shows its progress until then; `new_id` names
+    a claim.
+    """
+
+    questions: Questions
+    working: Working
+    delivery: Delivery
+    announcing: Announcing
+    patience: Patience
+    metrics: Metrics
+    admission: Admits = EVERYONE
+    showing: Callable[[QuestionRow], Progress] = lambda row: SILENT
+    new_id: Callable[[], UUID] = uuid4
+
+    async def run(self, question_id: UUID) -> None:
+        """Answer one question. If a shutdown cancels this, the question goes back to the queue.
+
+        Raises `UnknownCommand`, without claiming the question, if only a newer version knows its command.
+        """
+        row = await self._claimed(question_id)
+        if row is None:
+            return
+        log.info("question.claimed", extra=row.ids | {"attempt": row.attempt, "returns": row.returns})
+        try:
+            if await self.admission.closed(row):
+                await self._settle(row, "stopped")
+                return
+            row = await self._with_messages(row)
+            if row.returns > MAX_RETURNS_IN_DELIVERY:
+                await self._settle(row, "expired")
+            else:
+                await self._deliver(row)
+        except Superseded:
+            log.warning("question.superseded", extra=row.ids | {"attempt": row.attempt})
+
+    async def _claimed(self, question_id: UUID) -> QuestionRow | None:
+        """Claim the question; return None if it is already closed, or another worker was faster."""
+        row = await self.patience(lambda: self.questions.get(question_id))
+        if row is None or row.settled:
+            return None
+        if row.command not in self.working.commands:
+            log.info("question.unknown_command", extra=row.ids)
+            raise UnknownCommand(row.command)
+        claim = self.new_id()
+        return await self.patience(lambda: self.questions.claim(row, claim))
+
+    async def _with_messages(self, row: QuestionRow) -> QuestionRow:
+        """Return the row with its rendered messages, which are kept before the first of them is posted."""
+        if row.messages is not None:
+            return row
+        outcome = await self.admission.refused(row) or await computed(self.working.noticed, row)
+        if outcome is None:
+            if row.surface != "slash":  # whose ack said it already
+                row = await self.announcing.announce(row, await computed(self.working.placeholder, row))
+            progress = self.showing(row)
+            outcome = await self.working.outcome(row, progress)
+            row = replace(row, response_uses=row.response_uses + progress.uses)
+        if not await self.patience(lambda: self.questions.keep_messages(row, outcome)):
+            raise Superseded
+        figures = {name: value for name, value in vars(outcome).items() if name != "messages"}
+        log.info("answer.kept", extra=row.ids | figures | {"parts": len(outcome.messages)})
+        return replace(row, messages=tuple(outcome.messages), outcome=outcome.state)
+
+    async def _deliver(self, row: QuestionRow) -> None:
+        audience = await computed(self.working.audience, row)
+        delivered = await self.delivery.deliver(row, audience=audience)
+        if delivered and leaves_a_line(row, audience):
+            await self.announcing.tidy(row)
+        if delivered and row.surface == "mention" and any(message.private for message in row.messages or ()):
+            await self.announcing.remove_searching(row)
+        await self._settle(row, row.outcome or "failed" if delivered else "expired")
+
+    async def _settle(self, row: QuestionRow, state: str) -> None:
+        if not await self.patience(lambda: self.questions.settle(row, state)):
+            raise Superseded
+        self.metrics.settled(command=row.command, state=state)
+        extra = row.ids | {"state": state, "parts": len(row.messages or ()), "reference": row.reference}
+        log.log(logging.ERROR if state == "expired" else logging.INFO, "question.settled", extra=extra)

@@ -1,0 +1,105 @@
+"""An agent's tools over a provider, such as the chain: both keep to the question's filters, whatever the model asks."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+
+from perplexity.agent.agent import Toolbox
+from perplexity.attempts import charged
+from perplexity.errors import PerplexityError
+from perplexity.filters import Filters
+from perplexity.notes import agent_stand_in, found_nothing, nothing_found, with_reasons
+from perplexity.providers.base import Provider
+from perplexity.sanitize import told
+from perplexity.tools.base import Failure, Tool
+from perplexity.types import JSON, Message, Query, Question, Source
+from perplexity.wire.json import encode
+
+SEARCH = "search_pages"
+ASK = "ask_web"
+_SEARCHES = """\
+Searches the web and returns the best pages with what they say, in a second or two. Use specific queries: "artificial \
+intelligence medical diagnosis accuracy" is much better than "AI medical"."""
+_ASKS = """\
+Has a search service read the web and write an answer, with the pages that it rests on. Takes several seconds, with \
+`reasoning` a minute. Use it for what wants several pages compared or explained, not for a single fact."""
+_QUERY: Mapping[str, JSON] = {
+    "type": "object",
+    "properties": {
+        "query": {"type": "string", "description": "The search query, in the words that the pages would use"},
+    },
+    "required": ["query"],
+    "additionalProperties": False,
+}
+_PROMPT: Mapping[str, JSON] = {
+    "type": "object",
+    "properties": {
+        "prompt": {"type": "string", "description": "The question, complete in itself"},
+        "reasoning": {"type": "boolean", "description": "Whether to think longer, for inference and speculation"},
+    },
+    "required": ["prompt", "reasoning"],
+    "additionalProperties": False,
+}
+
+
+def tools_over(provider: Provider) -> Toolbox:
+    """Return the toolbox for questions that this provider searches and answers for."""
+
+    def toolbox(question: Question) -> tuple[Tool, ...]:
+        return (_search(provider, question.filters), _ask(provider, question.filters))
+
+    return toolbox
+
+
+def _search(provider: Provider, filters: Filters) -> Tool:
+    async def found(query: str) -> str:
+        results = await provider.search(Query(text=query, filters=filters))
+        return _told(
+            sources=results.results,
+            notes=results.notes,
+            stand_in=agent_stand_in(results),
+            cost_usd=charged(results.cost_usd, results.failed),
+        )
+
+    return Tool(name=SEARCH, description=_SEARCHES, parameters=_QUERY, handler=_safe(SEARCH, found, filters))
+
+
+def _ask(provider: Provider, filters: Filters) -> Tool:
+    async def answered(prompt: str, reasoning: bool) -> str:
+        messages = (Message(role="user", content=prompt),)
+        answer = await provider.answer(Question(messages=messages, reasoning=reasoning, filters=filters))
+        cost_usd = charged(answer.usage.cost_usd, answer.failed)
+        return _told(
+            content=told(answer),
+            sources=answer.sources,
+            notes=answer.notes,
+            stand_in=agent_stand_in(answer),
+            cost_usd=cost_usd,
+        )
+
+    return Tool(name=ASK, description=_ASKS, parameters=_PROMPT, handler=_safe(ASK, answered, filters))
+
+
+def _safe(name: str, handler: Callable[..., Awaitable[str]], filters: Filters) -> Callable[..., Awaitable[str]]:
+    """Return the handler with a failure told to the model that called."""
+
+    async def safe(**arguments: JSON) -> str:
+        try:
+            return await handler(**arguments)
+        except PerplexityError as error:
+            if found_nothing(error):
+                asked = arguments.get("query") or arguments.get("prompt") or ""
+                nothing = with_reasons(nothing_found(asked, filters), error)
+                return Failure(f"[{name}: {nothing}]", cost_usd=error.cost_usd)
+            return Failure(f"[{name} failed: {error.message}]", cost_usd=error.cost_usd)
+
+    return safe
+
+
+def _told(
+    *, content: str = "", sources: Iterable[Source], notes: tuple[str, ...], stand_in: str, cost_usd: float | None
+) -> str:
+    """Write a result in the form that `findings` reads; markers in `content` are the numbers of the sources."""
+    results = [{"id": s.number, "title": s.title, "url": s.url, "snippet": s.snippet, "date": s.date} for s in sources]
+    told = {"content": content, "results": results, "notes": notes, "stand_in": stand_in, "cost_usd": cost_usd}
+    return encode(told)

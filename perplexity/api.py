@@ -1,0 +1,103 @@
+"""One call to the service: request, retries, deadline and a decoded answer. What it means, the wires know."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AsyncExitStack, aclosing
+from dataclasses import dataclass
+
+from perplexity.errors import MalformedResponse, PerplexityError, StreamTruncated
+from perplexity.retry import Deadline, Retries
+from perplexity.transport import Method, OpenReply, Reply, Transport
+from perplexity.types import JSON
+from perplexity.wire.errors import PERPLEXITY, Dialect, error_for
+from perplexity.wire.json import decode
+from perplexity.wire.sse import Decoder, ServerSentEvent
+
+_END = "[DONE]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calls:
+    """A service, reached through a transport; `dialect` is how it names errors. `now` gives seconds since 1970."""
+
+    transport: Transport
+    retries: Retries
+    now: Callable[[], float]
+    dialect: Dialect = PERPLEXITY
+
+    async def json(
+        self,
+        method: Method,
+        path: str,
+        body: JSON = None,
+        *,
+        deadline: Deadline,
+        again: Callable[[PerplexityError], bool] | None = None,
+        persist: bool = False,
+    ) -> dict[str, JSON]:
+        """Return the decoded object. Raises any PerplexityError; `again` and `persist` are as for `Retries.run`."""
+
+        async def attempt() -> dict[str, JSON]:
+            return decode(self._checked(await self.transport.request(method, path, body)).body)
+
+        return await self.retries.run(attempt, deadline=deadline, again=again, persist=persist)
+
+    async def events(self, path: str, body: JSON, *, deadline: Deadline) -> AsyncGenerator[dict[str, JSON], None]:
+        """Yield the decoded events of one attempt. The deadline strikes while waiting, never in the receiver's code.
+
+        Raises any PerplexityError. Whether the last event was the terminal one is for the wire to say.
+        """
+        async with AsyncExitStack() as stack:
+            opening = self.transport.open("POST", path, body, accept="text/event-stream")
+            opened = await deadline.within(stack.enter_async_context(opening))
+            if opened.status >= 300 or _is_whole(opened):
+                yield _as_event(decode(self._checked(await deadline.within(self.transport.whole(opened))).body))
+                return
+            async with aclosing(_decoded(opened.chunks, deadline)) as events:
+                async for event in events:
+                    yield event
+
+    def _checked(self, reply: Reply) -> Reply:
+        if not 200 <= reply.status < 300:
+            raise error_for(reply.status, reply.headers, reply.body, dialect=self.dialect, now=self.now())
+        return reply
+
+
+def _is_whole(opened: OpenReply) -> bool:
+    """Tell whether an answer came in one piece although a stream was asked for; or a proxy's page."""
+    return any(kind in opened.headers.get("content-type", "").lower() for kind in ("json", "html"))
+
+
+def _as_event(body: dict[str, JSON]) -> dict[str, JSON]:
+    """Return a whole response as the event that ends a stream; a bare error is one already."""
+    is_error = body.get("error") and "output" not in body
+    return body if is_error else {"type": "response.completed", "response": body}
+
+
+async def _decoded(chunks: AsyncIterator[bytes], deadline: Deadline) -> AsyncGenerator[dict[str, JSON], None]:
+    decoder = Decoder()
+    while (chunk := await deadline.within(anext(chunks, None))) is not None:
+        for event in decoder.feed(chunk):
+            if event.data == _END:
+                return
+            if (decoded := _object(event)) is not None:
+                yield decoded
+    for event in decoder.finish():
+        if event.data != _END and (decoded := _object(event, last=True)) is not None:
+            yield decoded
+
+
+def _object(event: ServerSentEvent, *, last: bool = False) -> dict[str, JSON] | None:
+    """Return an event's object, its `type` taken from the event's name where it lacks one.
+
+    None for what is no object, such as a heartbeat: a stream that is paid for does not end for it.
+    """
+    if not event.data.lstrip().startswith("{"):
+        return None
+    try:
+        decoded = decode(event.data)
+    except MalformedResponse:
+        # What the end of the connection cut off is no fault in what was sent.
+        raise (StreamTruncated if last else MalformedResponse)("an event of the stream is not JSON") from None
+    return decoded if "type" in decoded or not event.event else {**decoded, "type": event.event}

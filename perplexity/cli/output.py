@@ -1,0 +1,167 @@
+"""Answers, results and news as lines of text or JSON, safe for a terminal.
+
+An escape sequence in an answer or a title could move the cursor, rewrite what was shown, set the clipboard or make a
+link that lies: https://en.wikipedia.org/wiki/ANSI_escape_code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from datetime import date
+
+from perplexity.attempts import charged
+from perplexity.citations import cite
+from perplexity.deepdive.report import titled
+from perplexity.deepdive.types import DeepDive
+from perplexity.formatting import counted, day, dollars, duration
+from perplexity.news.summary import NewsSummary
+from perplexity.notes import stand_in
+from perplexity.sanitize import told
+from perplexity.tools.environment import VARIABLES
+from perplexity.types import Answer, AnswerKind, SearchResults, Source
+from perplexity.urls import site
+from perplexity.wire.json import encode
+
+# C0 but tab and line feed, DEL, C1; the marks that reorder what follows (https://trojansource.codes); line separators
+# that some terminals obey; halves of characters, which cannot be encoded.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
+)
+_SPACES = re.compile(r"\s+")
+
+
+def printable(text: str) -> str:
+    """Return the text with every control character shown as a sign of its own; lines end in a line feed alone."""
+    return _UNSAFE.sub(lambda match: _shown(ord(match[0])), text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def on_one_line(text: str) -> str:
+    """Return the printable text without line breaks and double spaces, as a title is shown."""
+    return _SPACES.sub(" ", printable(text)).strip()
+
+
+def escaped(json: str) -> str:
+    """Return a JSON text with the same characters as escape sequences of JSON, which change nothing for a reader."""
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", json)
+
+
+def _shown(code: int) -> str:
+    """Return the picture of a C0 character or DEL, and the replacement character for any other."""
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "\u2421" if code == 0x7F else "\ufffd"
+
+
+def as_json(value: Answer | SearchResults | NewsSummary | DeepDive) -> str:
+    """Return one JSON object on lines of its own: every field by its name, days and moments as ISO 8601 has them.
+
+    `cost_usd` is the sum of all charges, including those of failed attempts; null if none is known.
+    """
+    title = {"title": titled(value.topic)} if isinstance(value, DeepDive) else {}
+    told = title | asdict(value) | {"cost_usd": _charged(value)}
+    return escaped(encode(told, indent=2, default=_iso)) + "\n"
+
+
+def _charged(value: Answer | SearchResults | NewsSummary | DeepDive) -> float | None:
+    if isinstance(value, Answer):
+        return charged(value.usage.cost_usd, value.failed)
+    return charged(value.cost_usd, value.failed) if isinstance(value, SearchResults) else value.cost_usd
+
+
+def _iso(moment: date) -> str:
+    return moment.isoformat()
+
+
+PASSAGES = "No model wrote this: these are passages of the pages, word for word."
+"""Said of an answer by a provider that can only search."""
+
+UNSOURCED = "This answer came without sources, so nothing in it can be checked here."
+
+
+def above(reply: Answer | SearchResults, *, unset: str = "") -> list[str]:
+    """Return what changes how a reply is to be read; `unset` is the variable whose lack kept the first provider out."""
+    as_of = reply.as_of if isinstance(reply, Answer) else ""
+    return [on_one_line(line) for line in (stand_in(reply, unset=unset), as_of) if line]
+
+
+def remarks(reply: Answer | SearchResults, *, unset: str = "") -> list[str]:
+    """Return what else whoever asked should know."""
+    passages = isinstance(reply, Answer) and reply.kind is AnswerKind.PASSAGES and not (reply.failed or unset)
+    cut = [f"The answer is incomplete ({reply.incomplete})."] if isinstance(reply, Answer) and reply.incomplete else []
+    unsourced = [UNSOURCED] if isinstance(reply, Answer) and not reply.sources and reply.text.strip() else []
+    return [on_one_line(line) for line in (*([PASSAGES] if passages else []), *cut, *unsourced, *reply.notes)]
+
+
+def last_line(reply: Answer | SearchResults) -> str:
+    """Return the footer, as Slack has it: who answered, with which effort or model, the seconds, the price of all.
+
+    At its end the references to no source are counted, which were removed.
+    """
+    if isinstance(reply, Answer):
+        own, effort, removed = reply.usage.cost_usd, reply.effort or reply.model, _removed(reply)
+    else:
+        own, effort, removed = reply.cost_usd, None, ""
+    parts = [reply.provider, effort, duration(reply.seconds), dollars(charged(own, reply.failed)), removed]
+    return on_one_line(" · ".join(part for part in parts if part))
+
+
+def _removed(answer: Answer) -> str:
+    orphans = cite(answer.text, answer.sources).orphans if answer.kind is AnswerKind.MODEL else 0
+    return f"{counted(orphans, 'reference')} without a source removed" if orphans else ""
+
+
+def heading(source: Source) -> tuple[str, str]:
+    """Return a source's title, and its site and day as far as they are known, as Slack shows them."""
+    title = on_one_line(source.title) or site(source.url) or on_one_line(source.url) or "Untitled"
+    return title, " · ".join(filter(None, (site(source.url), day(source.date))))
+
+
+def unset_variable(order: Sequence[str], keys: Mapping[str, str]) -> str:
+    """Return the variable of the first choice's key where it is not set; empty where it is, or needs none."""
+    first = order[0]
+    return "" if first in keys or first not in VARIABLES else VARIABLES[first][0][0]
+
+
+def answer_text(answer: Answer, remarks: Sequence[str], above: Sequence[str] = ()) -> str:
+    """Return the lines `above`, the answer as Markdown, its sources numbered as its markers are, and who served."""
+    text, listed, others = shown(answer)
+    sources = [f"{number}. {_titled(source)}" for number, source in enumerate(listed, 1)]
+    more = [counted(others, "more source")] if others else []
+    listing = "\n".join(["Sources:", *sources, *more]) if listed else ""
+    parts = [*above, printable(text), listing, *remarks, last_line(answer)]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def results_text(
+    results: SearchResults, remarks: Sequence[str], above: Sequence[str] = (), *, nothing: str = "No pages were found."
+) -> str:
+    """Return the lines `above`, the pages, each with its number, title, address and what it says, and who served.
+
+    `nothing` stands in for the pages if there are none.
+    """
+    pages = ["\n".join(_page(number, source)) for number, source in enumerate(results.results, 1)]
+    return "\n\n".join([*above, *(pages or [nothing]), *remarks, last_line(results)]) + "\n"
+
+
+def shown(answer: Answer) -> tuple[str, tuple[Source, ...], int]:
+    """Return the text, its markers numbered by first use, the sources they stand for, and how many others there are.
+
+    Without a marker all sources are listed. Passages keep their numbers, and all their sources are listed; a page's own
+    `[1]` is ‹1›.
+    """
+    if answer.kind is AnswerKind.PASSAGES:
+        return told(answer), answer.sources, 0
+    cited = cite(answer.text, answer.sources)
+    return (cited.text, cited.sources, len(cited.others)) if cited.sources else (cited.text, answer.sources, 0)
+
+
+def _page(number: int, source: Source) -> Iterator[str]:
+    yield f"{number}. {_titled(source)}"
+    if snippet := on_one_line(source.snippet):
+        yield f"   {snippet}"
+
+
+def _titled(source: Source) -> str:
+    return f"{' · '.join(filter(None, heading(source)))}\n   {on_one_line(source.url)}"

@@ -1,0 +1,1 @@
+"""Deep dives: facts, what people say, and an analysis of both."""

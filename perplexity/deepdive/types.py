@@ -1,0 +1,197 @@
+"""The parts of a kept finding, read back; what is not understood is left out. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from perplexity.attempts import Attempt, total
+from perplexity.types import JSON, Source
+from perplexity.wire.json import dollars, mapping, mappings, text, texts, whole
+from perplexity.x_posts.types import MOODS, Moods
+
+
+def source(kept: Mapping[str, JSON]) -> Source:
+    """Read a source."""
+    aliases = kept.get("aliases")
+    return Source(
+        number=whole(kept.get("number")) or 0,
+        title=text(kept.get("title")),
+        url=text(kept.get("url")),
+        snippet=text(kept.get("snippet")),
+        date=text(kept.get("date")) or None,
+        last_updated=text(kept.get("last_updated")) or None,
+        aliases=tuple(one for one in aliases if whole(one) is not None) if isinstance(aliases, list) else (),
+    )
+
+
+def attempt(kept: Mapping[str, JSON]) -> Attempt:
+    """Read who was tried."""
+    return Attempt(
+        provider=text(kept.get("provider")),
+        seconds=dollars(kept.get("seconds")) or 0.0,
+        error_class=text(kept.get("error_class")) or None,
+        summary=text(kept.get("summary")) or None,
+        cost_usd=dollars(kept.get("cost_usd")),
+        search_only=kept.get("search_only") is True,
+    )
+
+
+class Stage(StrEnum):
+    """The stages, in the order of the report; the first two run side by side."""
+
+    SITUATION = "situation"
+    PULSE = "pulse"
+    ANALYSIS = "analysis"
+
+    @property
+    def heading(self) -> str:
+        """What stands above its section."""
+        return {"situation": "THE SITUATION", "pulse": "THE PUBLIC PULSE", "analysis": "MY ANALYSIS"}[self.value]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What came of a stage: a text whose markers refer to `sources`, or a sentence on why it is `missing`.
+
+    `failed` are those who were tried where it is missing. `moods` are the posts' by number, None where none were
+    counted. `stand_in` is the line above the text if another provider than the first choice wrote it. `provider` is
+    the display name of who did it, `at` the moment when it was done (ISO 8601).
+    """
+
+    stage: Stage
+    text: str = ""
+    sources: tuple[Source, ...] = ()
+    moods: Moods | None = None
+    missing: str | None = None
+    failed: tuple[Attempt, ...] = ()
+    notes: tuple[str, ...] = ()
+    stand_in: str = ""
+    provider: str = ""
+    seconds: float = 0.0
+    cost_usd: float | None = None
+    at: str = ""
+
+    def as_json(self) -> dict[str, JSON]:
+        """Return what `of` reads."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, stage: Stage, kept: JSON) -> Finding:
+        """Read what `as_json` wrote; what is not understood is left out."""
+        told = mapping(kept)
+        moods = mapping(told.get("moods"))
+        return cls(
+            stage=stage,
+            text=text(told.get("text")),
+            sources=tuple(source(one) for one in mappings(told.get("sources"))),
+            moods=Moods(**{mood: whole(moods.get(mood)) or 0 for mood in MOODS}) if moods else None,
+            missing=text(told.get("missing")) or None,
+            failed=tuple(attempt(one) for one in mappings(told.get("failed"))),
+            notes=texts(told.get("notes")),
+            stand_in=text(told.get("stand_in")),
+            provider=text(told.get("provider")),
+            seconds=dollars(told.get("seconds")) or 0.0,
+            cost_usd=dollars(told.get("cost_usd")),
+            at=text(told.get("at")),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Update:
+    """How a stage stands: at work since `started` on the dive's clock, or finished with `finding`."""
+
+    stage: Stage
+    started: float
+    finding: Finding | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Persona:
+    """In whose voice the analysis is: a name, and how they speak."""
+
+    name: str = "Nikki"
+    prompt: str = (
+        "You are a warm, sharp and fair-minded news analyst. You speak plainly, in the first person, and say openly "
+        "what you are not sure of."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeepDive:
+    """The report. Every marker in `findings`, which stand in the order of the stages, is a number of `sources`.
+
+    `others` counts the pages and posts that were read and are not referred to. `made_at` is when it was finished,
+    `seconds` how long it was worked on.
+    """
+
+    topic: str
+    findings: tuple[Finding, ...]
+    sources: tuple[Source, ...]
+    others: int
+    orphans: int
+    persona: str
+    made_at: datetime
+    seconds: float
+
+    @property
+    def cost_usd(self) -> float | None:
+        """The dollars of all stages, None where none says what it cost."""
+        return total(finding.cost_usd for finding in self.findings)
+
+    @property
+    def moods(self) -> Moods | None:
+        """The posts' moods, where any were counted."""
+        return next((finding.moods for finding in self.findings if finding.moods and finding.moods.total), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A run in the background by its id, and how many seconds ago the stage was begun that it is for."""
+
+    id: str
+    age: float
+
+
+class StageStore(Protocol):
+    """Keeps what is paid for, so that a dive that is begun again pays for nothing twice.
+
+    `put` and `put_run` raise `Withdrawn` where the dive is not wanted any more.
+    """
+
+    async def get(self, stage: str) -> Mapping[str, JSON] | None:
+        """Return the result of a finished stage."""
+        ...
+
+    async def put(self, stage: str, result: Mapping[str, JSON], *, seconds: float, cost_usd: float | None) -> None:
+        """Keep the result of a stage that has finished."""
+        ...
+
+    async def run(self, stage: str) -> Run | None:
+        """Return a stage's run in the background, where one was begun."""
+        ...
+
+    async def put_run(self, stage: str, run: Run) -> None:
+        """Keep a run that has just begun to cost money."""
+        ...
+
+
+class NoStore:
+    """Keeps nothing: for a process that is asked once."""
+
+    async def get(self, stage: str) -> Mapping[str, JSON] | None:
+        """Return nothing."""
+        return None
+
+    async def put(self, stage: str, result: Mapping[str, JSON], *, seconds: float, cost_usd: float | None) -> None:
+        """Forget it."""
+
+    async def run(self, stage: str) -> Run | None:
+        """Return nothing."""
+        return None
+
+    async def put_run(self, stage: str, run: Run) -> None:
+        """Forget it."""

@@ -1,0 +1,56 @@
+"""Days in words. Pure."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def day_in_words(day: date) -> str:
+    """Return a day as "7 Oct 2025"."""
+    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
+
+
+_DATE = re.compile(r"(?P<year>\d{4})(?:-(?P<month>\d\d)(?:-(?P<day>\d\d))?)?(?!\d)", re.ASCII)
+
+
+def duration(seconds: float) -> str:
+    """Return seconds as "3.4 s", from 100 on as "2 min 5 s"."""
+    if seconds < 100:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
+
+
+def dollars(cost: float | None) -> str:
+    """Return a cost as "$0.0014", "free" for nothing, an empty text for an unknown one."""
+    if cost is None:
+        return ""
+    if cost == 0:
+        return "free"
+    if cost < 0.0001:
+        return "under $0.0001"
+    rounded = f"{cost:.2f}" if cost >= 1 else f"{float(f'{cost:.2g}'):.6f}"
+    whole, part = rounded.split(".")
+    return f"${whole}.{part.rstrip('0').ljust(2, '0')}"
+
+
+def day(value: str | None) -> str:
+    """Return an ISO date as "7 Oct 2025", a part of one as "Oct 2025" or "2025"; an empty text for anything else."""
+    match = _DATE.match((value or "").strip())
+    if match is None:
+        return ""
+    try:
+        parsed = date(int(match["year"]), int(match["month"] or 1), int(match["day"] or 1))
+    except ValueError:
+        return ""
+    if match["day"]:
+        return day_in_words(parsed)
+    return f"{MONTHS[parsed.month - 1]} {parsed.year}" if match["month"] else match["year"]
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is one."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

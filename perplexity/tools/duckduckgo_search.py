@@ -1,0 +1,83 @@
+"""web_search: three pages for a query by DuckDuckGo, which takes no key."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from perplexity.errors import NothingFound, PerplexityError
+from perplexity.providers.base import OnAttempt, Provider
+from perplexity.providers.duckduckgo import DuckDuckGo
+from perplexity.sanitize import quoted, quoted_address
+from perplexity.tools.base import Failure, Tool
+from perplexity.tools.environment import reported
+from perplexity.types import JSON, Query, SearchResults
+from perplexity.validation import parse_results
+
+log: logging.Logger = logging.getLogger(__name__)
+
+NAME = "web_search"
+DESCRIPTION = "Searches the web for information using a query string"
+PARAMETERS: Mapping[str, JSON] = {
+    "type": "object",
+    "properties": {"query": {"type": "string", "description": "The search query string"}},
+    "required": ["query"],
+    "additionalProperties": False,
+}
+SYSTEM_PROMPT_LINE = (
+    "- web_search(query): Searches the web using DuckDuckGo to find "
+    "up-to-date information or external documentation. Use when local files or commands don't provide the answer."
+)
+"""What tells an agent in its system prompt when to use the tool."""
+MOST_RESULTS = 3
+NONE = (
+    "No results found for {!r}. Try other words. A search that is refused looks the same: another tool may find some."
+)
+
+
+def create_duckduckgo_tool(
+    provider: Provider, *, max_results: int = MOST_RESULTS, on_attempt: OnAttempt | None = None
+) -> Tool:
+    """Return the tool; its handler takes `query` and returns title, snippet and address of each page as text.
+
+    `provider` searches: DuckDuckGo, or what stands in for it. `max_results` is how many pages are returned at most, 1
+    to 20. `on_attempt` hears how each search ended; without it each is a line of the log. A search that
+    fails, in whatever way, is a text that says so and a line of the log. Raises InvalidRequest for another number.
+    """
+    searching, most = reported(provider, on_attempt), parse_results(max_results, name="max_results")
+
+    async def handler(query: str) -> str:
+        try:
+            return _text(await searching.search(Query(text=query, max_results=most)), most) or NONE.format(query)
+        except NothingFound as error:
+            _log(provider, error)
+            return NONE.format(query)
+        except PerplexityError as error:
+            _log(provider, error)
+            return Failure(f"Web search failed: {provider.name} {error.summary}: {error.message}")
+        except Exception as error:  # noqa: BLE001 - whatever breaks, the model is told and can go on
+            _log(provider, error)
+            return Failure(f"Web search failed: {provider.name} failed ({type(error).__name__})")
+
+    return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)
+
+
+def _log(provider: Provider, error: Exception) -> None:
+    """Write that a search failed. The error's own words may quote the query, so only its class is written."""
+    log.error("web_search.failed", extra={"provider": provider.name, "error": type(error).__name__})
+
+
+def _text(found: SearchResults, most: int) -> str:
+    return "\n\n".join(
+        f"Title: {quoted(source.title)}\nSnippet: {quoted(source.snippet)}\nURL: {quoted_address(source.url)}"
+        for source in found.results[:most]
+    )
+
+
+async def _search(query: str) -> str:
+    """Search with a provider of the call's own: what it holds belongs to one event loop."""
+    return await create_duckduckgo_tool(DuckDuckGo()).handler(query)
+
+
+TOOL = Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=_search)
+"""The tool, ready to be called."""

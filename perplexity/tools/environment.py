@@ -1,0 +1,194 @@
+"""The services whose keys the environment holds; one whose variable is malformed is left out, and named."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from perplexity.attempts import Attempt, Kind
+from perplexity.client import BASE_URL, KEYS, Access, api_of, first, open_timeout_of
+from perplexity.errors import AllProvidersFailed, InvalidRequest, PerplexityError
+from perplexity.fallback import Fallback
+from perplexity.notes import reasons_of
+from perplexity.providers import configured
+from perplexity.providers.base import OnAttempt, Provider, Setup, attempted, log_attempt
+from perplexity.tools.base import Failure, Tool
+from perplexity.transport import OPEN_SECONDS, checked_base_url, new_session
+from perplexity.types import JSON, Answer, Done, Event, Query, Question, SearchResults
+
+log = logging.getLogger(__name__)
+
+
+VARIABLES: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "perplexity": (KEYS, BASE_URL),
+    "openrouter": (("OPENROUTER_API_KEY",), "OPENROUTER_BASE_URL"),
+    "brave": (("BRAVE_API_KEY",), "BRAVE_BASE_URL"),
+}
+"""The variables of each provider's key, the first that is set counts, and of its address."""
+
+
+def setup_from(environ: Mapping[str, str]) -> Setup:
+    """Return what the providers need whose keys the environment holds.
+
+    Raises InvalidRequest for a PERPLEXITY_API or an OPEN_TIMEOUT whose value is not allowed.
+    """
+    return replace(_setup(environ), api=api_of(environ), open_timeout=open_timeout_of(environ))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usable:
+    """The setup without the providers whose variables are malformed; `notes` are sentences that name these."""
+
+    setup: Setup
+    notes: tuple[str, ...] = ()
+
+
+def usable_setup(environ: Mapping[str, str]) -> Usable:
+    """Return what is right in the environment, each malformed variable left out, named in a note and in the log."""
+    usable = Usable(setup=_setup(environ))
+    try:
+        usable = replace(usable, setup=replace(usable.setup, open_timeout=open_timeout_of(environ)))
+    except InvalidRequest as error:
+        usable = _noted(f"{error}; {OPEN_SECONDS:g} seconds were taken.", usable)
+    for name, (keys, address) in VARIABLES.items():
+        if name not in usable.setup.keys:
+            continue
+        try:
+            if name == "perplexity":
+                usable = replace(usable, setup=replace(usable.setup, api=api_of(environ)))
+            configured(usable.setup, order=[name])
+        except InvalidRequest as error:
+            usable = without(name, wrong_variable(error, environ, keys=keys, address=address), usable)
+    return usable
+
+
+def without(name: str, why: str, usable: Usable) -> Usable:
+    """Return the setup without the service of that name; `why` names the variable that is malformed."""
+    keys = {other: key for other, key in usable.setup.keys.items() if other != name}
+    return _noted(f"{why}; {name} was left out.", replace(usable, setup=replace(usable.setup, keys=keys)))
+
+
+def _noted(note: str, usable: Usable) -> Usable:
+    log.warning("environment.malformed", extra={"setting": note.partition(":")[0]})
+    return replace(usable, notes=(*usable.notes, note))
+
+
+def wrong_variable(error: InvalidRequest, environ: Mapping[str, str], *, keys: tuple[str, ...], address: str) -> str:
+    """Return what is wrong with a key or an address, by its variable, and what is allowed; never a value."""
+    if error.field == "base_url":
+        return f"{address}: its value is not allowed; {error.allowed}"
+    if error.field == "api_key":
+        key = next((key for key in keys if environ.get(key, "").strip()), keys[0])
+        return f"{key}: {error.message.removeprefix('api_key: ')}"
+    return str(error)
+
+
+def _setup(environ: Mapping[str, str]) -> Setup:
+    return Setup(
+        keys={name: key for name, (keys, _) in VARIABLES.items() if (key := first(environ, *keys))},
+        base_urls={name: url for name, (_, variable) in VARIABLES.items() if (url := first(environ, variable))},
+    )
+
+
+_ADVICE: Mapping[str, str] = {
+    "AuthenticationError": "Check {key}.",
+    "BillingError": "Add credit to the account of {key}.",
+    "RateLimitError": "Wait a moment, then try again.",
+    "ConnectionFailed": "Check the network, and HTTPS_PROXY where there is a proxy.",
+    "TimedOut": "Try again, or ask for less.",
+    "MissingExtra": "Install it, or set PERPLEXITY_API_KEY.",
+    "NothingFound": "Ask in other words, or with fewer filters.",
+}
+_ELSE = "Try again in a minute."
+_NOBODY = "Nobody can be asked: no service is configured that could answer this. Set PERPLEXITY_API_KEY."
+
+
+def advise(error: PerplexityError) -> str:
+    """Return what happened, by provider, and what to do about the first of the failures."""
+    if isinstance(error, AllProvidersFailed):
+        return _of_all(error.attempts) if error.attempts else _NOBODY
+    name = error.provider or "Perplexity"
+    return f"{name} {error.summary}. {_what_to_do(name, type(error).__name__)}"
+
+
+def _of_all(attempts: Sequence[Attempt]) -> str:
+    first, why = attempts[0], "; ".join(reasons_of(attempts))
+    return f"Nobody could answer: {why}. {_what_to_do(first.provider, first.error_class or '')}"
+
+
+def _what_to_do(provider: str, error_class: str) -> str:
+    keys, _ = VARIABLES.get(provider.split(maxsplit=1)[0].lower(), (("its key",), ""))
+    return _ADVICE.get(error_class, _ELSE).format(key=keys[0])
+
+
+def keyless(
+    create: Callable[..., Tool],
+    *,
+    failed: Callable[[PerplexityError, Mapping[str, JSON]], Failure],
+    environ: Mapping[str, str] = os.environ,
+) -> Callable[..., Awaitable[str]]:
+    """Return the handler of the tool that `create` makes of a session and the environment.
+
+    Each call reads the environment and has connections of its own, which are closed at its end. `failed` tells the
+    model that called with these arguments of a missing key, or of one that cannot be right.
+    """
+
+    async def handler(**arguments: JSON) -> str:
+        try:
+            base_url = checked_base_url(Access.found(environ).base_url)
+            async with new_session(base_url) as session:
+                return await create(session, environ=environ).handler(**arguments)
+        except PerplexityError as error:
+            return failed(error, arguments)
+
+    return handler
+
+
+def reported(provider: Provider, on_attempt: OnAttempt | None) -> Provider:
+    """Return the provider, which reports its attempts to the hook.
+
+    Without a hook each is a line of the log, which a `Fallback` writes itself unless it has a hook of its own.
+    """
+    if on_attempt is None and isinstance(provider, Fallback):
+        return provider
+    return Reporting(provider=provider, on_attempt=on_attempt or log_attempt)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reporting:
+    """Asks `provider`, in its name; `on_attempt` hears of every attempt. `clock` only goes forward."""
+
+    provider: Provider
+    on_attempt: OnAttempt
+    clock: Callable[[], float] = time.monotonic
+
+    @property
+    def name(self) -> str:
+        """The provider's name."""
+        return self.provider.name
+
+    @property
+    def offers(self) -> frozenset[Kind]:
+        """What the provider offers."""
+        return self.provider.offers
+
+    async def search(self, query: Query) -> SearchResults:
+        """Return what the provider finds. Raises what it raises."""
+        with attempted(self.name, "search", on_attempt=self.on_attempt, clock=self.clock) as attempt:
+            return attempt.took(await self.provider.search(query))
+
+    async def answer(self, question: Question) -> Answer:
+        """Return what the provider answers. Raises what it raises."""
+        with attempted(self.name, "answer", on_attempt=self.on_attempt, clock=self.clock) as attempt:
+            return attempt.took(await self.provider.answer(question))
+
+    async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
+        """Yield what the provider yields. Raises what it raises."""
+        with attempted(self.name, "answer", on_attempt=self.on_attempt, clock=self.clock) as attempt:
+            async for event in self.provider.stream(question):
+                if isinstance(event, Done):
+                    attempt.took(event.answer)
+                yield event

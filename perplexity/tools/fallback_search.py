@@ -1,0 +1,86 @@
+"""websearch: an answer by the first of the configured services that gives one."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from perplexity.citations import format_result
+from perplexity.errors import PerplexityError
+from perplexity.fallback import Fallback
+from perplexity.freshness import with_as_of
+from perplexity.models import Deadlines
+from perplexity.notes import nothing_found, remarks, stand_in
+from perplexity.providers import opened
+from perplexity.providers.base import OnAttempt, Provider
+from perplexity.threads import computed
+from perplexity.tools.base import Tool, explain, explain_chain
+from perplexity.tools.environment import reported, usable_setup
+from perplexity.types import JSON, Answer, AnswerKind, Message, Question
+from perplexity.validation import parse_query
+
+NAME = "websearch"
+DESCRIPTION = """\
+Searches the web and answers a question from what it finds, with numbered references.
+It asks Perplexity, and other search services where Perplexity cannot answer, and says which one served."""
+PARAMETERS: Mapping[str, JSON] = {
+    "type": "object",
+    "properties": {"query": {"type": "string", "description": "The question to answer, or what to search for"}},
+    "required": ["query"],
+    "additionalProperties": False,
+}
+SECONDS = 60.0
+
+
+def create_websearch_tool(
+    provider: Provider, *, now: Callable[[], float] = time.time, on_attempt: OnAttempt | None = None
+) -> Tool:
+    """Return the tool; its handler takes `query` and returns an answer, its references and who served it.
+
+    `provider` answers: a `Fallback`, whose own deadlines hold too, or any single one. `now` gives seconds since 1970.
+    `on_attempt` hears how each attempt ended; without it each is a line of the log.
+    """
+    return _tool(reported(provider, on_attempt), now=now)
+
+
+def _tool(provider: Provider, *, now: Callable[[], float] = time.time, notes: Sequence[str] = ()) -> Tool:
+    """Return the tool; `notes` are said in every result."""
+
+    async def handler(query: str) -> str:
+        try:
+            message = Message(role="user", content=parse_query(query))
+            question = Question(messages=(message,), seconds=SECONDS)
+            answer = await computed(with_as_of, await provider.answer(question), question, now=now())
+        except PerplexityError as error:
+            return explain_chain(NAME, error, seconds=SECONDS, nothing=nothing_found(query), notes=notes)
+        above = " ".join(filter(None, (stand_in(answer), answer.as_of)))
+        parts = (above, format_result(answer), " ".join([served(answer), *remarks(answer), *notes]))
+        return "\n\n".join(filter(None, parts))
+
+    return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)
+
+
+def chain(providers: Sequence[Provider]) -> Fallback:
+    """Return the providers as one, which has the tool's whole time for an answer."""
+    return Fallback(providers, deadlines=Deadlines(answer=SECONDS))
+
+
+async def _search(query: str) -> str:
+    """Ask the services whose keys the environment holds now, and close every connection at the end."""
+    try:
+        usable = usable_setup(os.environ)
+        async with opened(usable.setup) as providers:
+            return await _tool(chain(providers), notes=usable.notes).handler(query)
+    except PerplexityError as error:
+        return explain(NAME, error, seconds=SECONDS)
+
+
+def served(answer: Answer) -> str:
+    """Return who served, and whether a model wrote the text."""
+    what = "Answered by" if answer.kind is AnswerKind.MODEL else "Passages, word for word and by no model, found by"
+    return f"{what} {answer.provider}."
+
+
+TOOL = Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=_search)
+"""The tool over the services whose keys the environment holds when it is called."""

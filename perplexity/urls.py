@@ -1,0 +1,94 @@
+"""Web addresses that came from outside: which of them may become a link, and what they look like then."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from urllib.parse import SplitResult, quote, urlsplit
+
+from perplexity.filters import LONGEST_HOST
+
+LONGEST = 2000
+_HOST = re.compile(r"[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?\.?")
+_PORTS = {"http": 80, "https": 443}
+_STRAY_PERCENT = re.compile(r"%(?![0-9a-fA-F]{2})")
+# A Markdown renderer decodes `&copy;` in an address as well; Slack would see a mention in an address with `@here`.
+_ENTITY = re.compile(r"(&#?\w+);")
+_MENTION = re.compile(r"@(?=(?:here|channel|everyone|group))", re.IGNORECASE)
+
+
+def linkable(url: str) -> str | None:
+    """Return the address in the one form in which it is linked and compared, or None where it must stay text.
+
+    Linked are http and https, without a user name, control or direction characters, up to 2,000 characters. The host is
+    lower case and in punycode, a default port is left out, and what could end a link early (brackets, quotes, spaces,
+    pipes, letters outside ASCII) is percent-encoded.
+    """
+    url = url.strip()
+    if len(url) > LONGEST or any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") for c in url):
+        return None
+    try:
+        parts = urlsplit(url)
+        place = _place(parts)
+    except ValueError:
+        return None
+    if place is None:
+        return None
+    address = place + _quoted(parts)
+    return address if len(address) <= LONGEST else None
+
+
+def site(url: str) -> str:
+    """Return the host to show beside a title, in punycode and without `www.`; empty where there is none."""
+    try:
+        return (_ascii_host(urlsplit(url.strip())) or "").removeprefix("www.")
+    except ValueError:
+        return ""
+
+
+def without_secrets(address: str) -> str:
+    """Return an address to be shown in a message: without user name, password, query and fragment."""
+    scheme, slashes, rest = address.strip().rpartition("://")
+    return scheme + slashes + re.split("[?#]", rest.rpartition("@")[2], maxsplit=1)[0]
+
+
+def _place(parts: SplitResult) -> str | None:
+    """Return scheme, host and port; None for what is not a plain web address. Raises ValueError for a bad port."""
+    host = _ascii_host(parts)
+    if parts.scheme not in _PORTS or host is None or "@" in parts.netloc:
+        return None
+    port = "" if parts.port in (None, _PORTS[parts.scheme]) else f":{parts.port}"
+    return f"{parts.scheme}://{host}{port}"
+
+
+def _ascii_host(parts: SplitResult) -> str | None:
+    name = parts.hostname or ""
+    # Encoding takes time in proportion to the square of the length.
+    if len(name) > LONGEST_HOST + 1:
+        return None
+    host = name.encode("idna").decode("ascii").lower()
+    return host if _HOST.fullmatch(host) else None
+
+
+def _quoted(parts: SplitResult) -> str:
+    path = quote(_STRAY_PERCENT.sub("%25", parts.path or "/"), safe="/%:@!$&+,;=~'")
+    query = f"?{_part(parts.query)}" if parts.query else ""
+    fragment = f"#{_part(parts.fragment)}" if parts.fragment else ""
+    return _MENTION.sub("%40", _ENTITY.sub(r"\1%3B", path + query + fragment))
+
+
+def _part(text: str) -> str:
+    return quote(_STRAY_PERCENT.sub("%25", text), safe="/?%:@!$&+,;=~'")
+
+
+def with_sites(text: str, domains: Sequence[str]) -> str:
+    """Write the domains as `site:` operators behind the text: `(site:a.com OR site:b.com)`, `-site:c.com`.
+
+    DuckDuckGo and Brave read them alike: https://duckduckgo.com/duckduckgo-help-pages/results/syntax,
+    https://search.brave.com/help/operators.
+    """
+    allowed = " OR ".join(f"site:{domain}" for domain in domains if not domain.startswith("-"))
+    denied = [f"-site:{domain[1:]}" for domain in domains if domain.startswith("-")]
+    wanted = [f"({allowed})" if " OR " in allowed else allowed] if allowed else []
+    return " ".join(filter(None, [text, *wanted, *denied]))

@@ -1,0 +1,97 @@
+"""Limits the length of answers. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import replace
+
+from perplexity.errors import InvalidRequest
+from perplexity.filters import validate
+from perplexity.types import Answer, Message, Query
+
+LONGEST = 200_000
+"""Characters, about 50,000 tokens: several times the longest research report of any service."""
+_NEAR = 1_000
+"""Characters before the limit in which a line, or else a word, may end."""
+
+
+def within(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return a text with at most `LONGEST` characters, and a sentence for the reader if the rest was left out."""
+    if len(text) <= LONGEST:
+        return text, ()
+    ends = (text.rfind(sign, LONGEST - _NEAR, LONGEST) for sign in ("\n", " "))
+    kept = text[: next((end for end in ends if end > 0), LONGEST)]
+    told = f"This text has {len(text):,} characters. Only the first {len(kept):,} are shown."
+    return kept, (told,)
+
+
+def shortened(answer: Answer) -> Answer:
+    """Return an answer whose text is `within` the limit, with a note if it was longer."""
+    text, notes = within(answer.text)
+    return replace(answer, text=text, notes=(*notes, *answer.notes)) if notes else answer
+
+
+LONGEST_QUERY = 4_000
+"""Characters of a search: more than anybody searches for, and less than a pasted document."""
+
+LONGEST_PROMPT = 100_000
+"""Characters of all messages of a question together: about 25,000 tokens."""
+
+MOST_RESULTS = 20
+MOST_TOKENS = 1_000_000
+
+_BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
+
+
+def parse_query(text: str) -> str:
+    """Return a search's text on one line, without control characters. Raises InvalidRequest if empty or too long."""
+    return _checked("query", _BREAKS.sub(" ", text), LONGEST_QUERY)
+
+
+def parse_results(value: int | str, *, name: str = "n") -> int:
+    """Return how many results are wanted, 1 to 20. Raises InvalidRequest, which calls the value by this name."""
+    return _whole(name, value, MOST_RESULTS)
+
+
+def checked_query(query: Query) -> Query:
+    """Return the query as it is sent. Raises InvalidRequest for the first part that is wrong."""
+    return replace(
+        query,
+        text=parse_query(query.text),
+        filters=validate(query.filters),
+        max_results=parse_results(query.max_results),
+        max_tokens_per_page=_whole("max_tokens_per_page", query.max_tokens_per_page, MOST_TOKENS),
+    )
+
+
+def checked_messages(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return a conversation as it is sent: no control characters but tabs and line breaks, a user's turn at the end.
+
+    Raises InvalidRequest for an empty turn, another end, or more than `LONGEST_PROMPT` characters together.
+    """
+    checked = tuple(replace(m, content=_checked("prompt", m.content, LONGEST_PROMPT)) for m in messages)
+    if not checked or checked[-1].role != "user":
+        raise InvalidRequest.of("prompt", "", "the last message must be the user's")
+    length = sum(len(message.content) for message in checked)
+    if length > LONGEST_PROMPT:
+        raise InvalidRequest.of("prompt", f"{length} characters", f"it takes at most {LONGEST_PROMPT:,}")
+    return checked
+
+
+def _checked(field: str, text: str, longest: int) -> str:
+    text = "".join(c for c in text if c in "\t\n" or unicodedata.category(c) not in {"Cc", "Cs"}).strip()
+    if not any(unicodedata.category(c) not in {"Cf", "Zs", "Cc"} for c in text):
+        raise InvalidRequest.of(field, "", "it must hold some text")
+    if len(text) > longest:
+        raise InvalidRequest.of(field, f"{len(text)} characters", f"it takes at most {longest:,}")
+    return text
+
+
+def _whole(field: str, value: int | str, most: int) -> int:
+    typed = str(value).strip()
+    # `isdecimal` alone takes the digits of every script, and `int` thousands of them only with an error.
+    if not (typed.isascii() and typed.isdecimal() and len(typed) < 10 and 1 <= int(typed) <= most):
+        raise InvalidRequest.of(field, value, f"it takes a whole number from 1 to {most:,}")
+    return int(typed)

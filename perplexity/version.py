@@ -1,0 +1,6 @@
+"""The version and the name of this distribution."""
+
+__version__ = "0.1.0"
+
+DISTRIBUTION = "web-answers-for-slack"
+"""What pip calls this project; `bot.__main__` recognizes the package by it."""

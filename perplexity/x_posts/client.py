@@ -1,0 +1,172 @@
+"""Grok, which reads X: `async with Grok(key) as grok`.
+
+https://docs.x.ai/docs/api-reference#api-key
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random as randomness
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from types import TracebackType
+from typing import Self
+
+from perplexity.api import Calls
+from perplexity.attempts import Attempt
+from perplexity.errors import AuthenticationError, PerplexityError
+from perplexity.retry import Deadline, Retries, RetryPolicy, surely_not_begun
+from perplexity.transport import OPEN_SECONDS, Session, Transport
+from perplexity.x_posts.openrouter import GrokAtOpenRouter
+from perplexity.x_posts.parsing import judged
+from perplexity.x_posts.types import GrokWire, Pulse, PulseSource
+from perplexity.x_posts.xai import DIALECT, XAI
+
+
+class Grok:
+    """What people say on X. Each post that is read costs half a cent, so at most twenty are asked for.
+
+    `wire` is the way to Grok, xAI itself where none is named, and `api_key` a key of that service. `base_url` must be
+    https, except on loopback. A `session` that is handed in is used and not closed. Raises InvalidRequest for a key or
+    an address that cannot be right.
+    """
+
+    def __init__(
+        self,
+        api_key: str,
+        *,
+        wire: GrokWire | None = None,
+        base_url: str | None = None,
+        session: Session | None = None,
+        open_timeout: float = OPEN_SECONDS,
+        retry: RetryPolicy | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        random: Callable[[], float] = randomness.random,
+    ) -> None:
+        self._wire: GrokWire = wire or XAI()
+        self._transport = Transport(
+            api_key, base_url=base_url or self._wire.base_url, session=session, open_timeout=open_timeout
+        )
+        retries = Retries(policy=retry or RetryPolicy(), sleep=sleep, random=random)
+        self._calls = Calls(transport=self._transport, retries=retries, now=now, dialect=self._wire.dialect)
+        self._clock = clock
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._transport.close()
+
+    @property
+    def name(self) -> str:
+        """The display name, which says by whom Grok is reached."""
+        return self._wire.name
+
+    async def feel(self, topic: str, *, since: date, until: date, seconds: float) -> Pulse:
+        """Return what people said from `since` to `until`, both included. Raises any PerplexityError.
+
+        It is asked again only where the first request surely did nothing: the posts that were read are paid for.
+        """
+        started = self._clock()
+        wire = self._wire
+        body = wire.build(topic, since=since, until=until)
+        deadline = Deadline.after(seconds, self._clock)
+        try:
+            told = await self._calls.json("POST", wire.path, body, deadline=deadline, again=surely_not_begun)
+            return replace(judged(wire.read(told)), seconds=self._clock() - started)
+        except PerplexityError as error:
+            meant = wire.understood(error)
+            if meant is error:
+                raise
+            raise meant from error
+
+
+WAYS: Mapping[str, GrokWire] = {"xai": XAI(), "openrouter": GrokAtOpenRouter()}
+"""By the service's name, the first that there is a key for counts: xAI itself tells how many posts it has read."""
+
+
+def grok_for(
+    keys: Mapping[str, str],
+    base_urls: Mapping[str, str],
+    *,
+    retry: RetryPolicy | None = None,
+    open_timeout: float = OPEN_SECONDS,
+) -> Grok | None:
+    """Return Grok, None where there is no key for it; keys and addresses are by the service's name.
+
+    Raises InvalidRequest for a key or an address that cannot be right.
+    """
+    for name, wire in WAYS.items():
+        if key := keys.get(name):
+            return Grok(key, wire=wire, base_url=base_urls.get(name), retry=retry, open_timeout=open_timeout)
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Telling:
+    """Asks `source`; `on_attempt` hears of every attempt, the successful one too. `clock` only goes forward."""
+
+    source: PulseSource
+    on_attempt: Callable[[Attempt], None]
+    clock: Callable[[], float] = time.monotonic
+
+    @property
+    def name(self) -> str:
+        """The source's name."""
+        return self.source.name
+
+    async def feel(self, topic: str, *, since: date, until: date, seconds: float) -> Pulse:
+        """Return what the source says. Raises what it raises."""
+        started = self.clock()
+        try:
+            felt = await self.source.feel(topic, since=since, until=until, seconds=seconds)
+        except PerplexityError as error:
+            self.on_attempt(
+                Attempt(
+                    provider=self.name,
+                    seconds=self.clock() - started,
+                    error_class=type(error).__name__,
+                    summary=error.summary,
+                    cost_usd=error.cost_usd,
+                )
+            )
+            raise
+        self.on_attempt(Attempt(provider=self.name, seconds=self.clock() - started, cost_usd=felt.cost_usd))
+        return felt
+
+
+PATH = "/api-key"
+
+BLOCKED = ("api_key_blocked", "api_key_disabled", "team_blocked")
+
+
+async def check_key(
+    api_key: str,
+    *,
+    base_url: str = XAI.base_url,
+    seconds: float = 5.0,
+    open_timeout: float = OPEN_SECONDS,
+    clock: Callable[[], float] = time.monotonic,
+    now: Callable[[], float] = time.time,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> None:
+    """Ask about the key, once. `open_timeout` is the seconds for opening the connection.
+
+    Raises AuthenticationError for one that is blocked or not taken, InvalidRequest too, since xAI answers a wrong one
+    with a 400; any other PerplexityError where that is not known.
+    """
+    transport = Transport(api_key, base_url=base_url, open_timeout=open_timeout)
+    retries = Retries(policy=RetryPolicy(attempts=1), sleep=sleep, random=randomness.random)
+    calls = Calls(transport=transport, retries=retries, now=now, dialect=DIALECT)
+    try:
+        told = await calls.json("GET", PATH, deadline=Deadline.after(seconds, clock))
+    finally:
+        await transport.close()
+    if any(told.get(name) is True for name in BLOCKED):
+        raise AuthenticationError("the key is blocked or disabled", provider=XAI.name)

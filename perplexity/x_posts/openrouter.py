@@ -1,0 +1,87 @@
+"""Grok at OpenRouter, where xAI searches X behind a chat completion. Pure.
+
+https://openrouter.ai/docs/guides/features/server-tools/web-search
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from perplexity.errors import PerplexityError, RunFailed
+from perplexity.providers import openrouter
+from perplexity.types import JSON
+from perplexity.wire.errors import Dialect, clean
+from perplexity.wire.json import cost_of, mapping, mappings, text
+from perplexity.wire.sonar import choice_of, failure
+from perplexity.x_posts.types import SCHEMA, Told, messages
+
+MODEL = "x-ai/grok-4.3"
+
+_X_ONLY = "Use the search of X only, not the search of web pages."
+"""The tool brings both: https://openrouter.ai/docs/client-sdks/python/api-reference/components/websearchservertoolconfig"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GrokAtOpenRouter:
+    """The wire of OpenRouter. xAI's price of half a cent a post is passed on."""
+
+    name: str = "Grok at OpenRouter"
+    base_url: str = openrouter.BASE_URL
+    path: str = "/chat/completions"
+    dialect: Dialect = openrouter.DIALECT
+
+    def build(self, topic: str, *, since: date, until: date) -> dict[str, JSON]:
+        """Return the request's body. The search is forced, or it might answer from memory.
+
+        Only xAI's own endpoints search X; any other would be paid for nothing:
+        https://openrouter.ai/docs/guides/routing/provider-selection
+        """
+        days: dict[str, JSON] = {"from_date": since.isoformat(), "to_date": until.isoformat()}
+        return {
+            "model": MODEL,
+            "messages": messages(topic, more=_X_ONLY),
+            "tools": [{"type": "openrouter:web_search", "parameters": {"engine": "native", "x_search": days}}],
+            "tool_choice": "required",
+            "provider": {"only": ["xai"], "allow_fallbacks": False},
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"name": "pulse", "schema": SCHEMA, "strict": True},
+            },
+        }
+
+    def read(self, body: Mapping[str, JSON]) -> Told:
+        """Return what a response says. Raises what its error says, or RunFailed.
+
+        How many posts were read it does not tell, and what it came across only by annotations:
+        https://openrouter.ai/docs/guides/features/plugins/web-search
+        """
+        choice = choice_of(body)
+        finish = clean(choice.get("finish_reason"))
+        if error := body.get("error") or choice.get("error"):
+            raise failure(error, provider=self.name, dialect=self.dialect, usage=body.get("usage"))
+        if finish == "error":
+            cost_usd = cost_of(body.get("usage"))
+            raise RunFailed("the answer was broken off", provider=self.name, cost_usd=cost_usd)
+        message = mapping(choice.get("message"))
+        annotated = _annotated(mappings(message.get("annotations")))
+        return Told(
+            written=text(message.get("content")),
+            annotated=annotated,
+            named=annotated,
+            fetched=None,
+            incomplete=None if finish in {"", "stop"} else finish,
+            provider=self.name,
+            model=text(body.get("model")) or None,
+            cost_usd=cost_of(body.get("usage")),
+        )
+
+    def understood(self, error: PerplexityError) -> PerplexityError:
+        """Return what an error means: OpenRouter says some in words only."""
+        return openrouter.understood(error, provider=self.name)
+
+
+def _annotated(notes: Sequence[Mapping[str, JSON]]) -> tuple[str, ...]:
+    cited = (mapping(note.get("url_citation")) for note in notes if note.get("type") == "url_citation")
+    return tuple(text(page.get("url")) for page in cited)

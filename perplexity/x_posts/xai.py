@@ -1,0 +1,94 @@
+"""xAI's Responses API with its search of X. Pure.
+
+https://docs.x.ai/docs/guides/tools/overview
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+
+from perplexity.errors import BillingError, PerplexityError, RateLimitError, RunFailed
+from perplexity.types import JSON
+from perplexity.wire.errors import Dialect, clean
+from perplexity.wire.json import dollars, mapping, mappings, text, texts, whole
+from perplexity.x_posts.parsing import inline
+from perplexity.x_posts.types import MOST_SEARCHES, SCHEMA, Told, messages
+
+MODEL = "grok-4.3"
+TICKS_PER_DOLLAR = 10**10
+DIALECT = Dialect(kinds={"insufficient_quota": BillingError, "rate_limit_exceeded": RateLimitError})
+
+
+@dataclass(frozen=True, kw_only=True)
+class XAI:
+    """The wire of xAI itself. Each post that is read costs half a cent."""
+
+    name: str = "Grok"
+    base_url: str = "https://api.x.ai/v1"
+    path: str = "/responses"
+    dialect: Dialect = DIALECT
+
+    def build(self, topic: str, *, since: date, until: date) -> dict[str, JSON]:
+        """Return the request's body. The search is forced, or it might answer from memory."""
+        return {
+            "model": MODEL,
+            "input": messages(topic),
+            "tools": [{"type": "x_search", "from_date": since.isoformat(), "to_date": until.isoformat()}],
+            "tool_choice": "required",
+            "max_turns": MOST_SEARCHES + 1,
+            "text": {"format": {"type": "json_schema", "name": "pulse", "schema": SCHEMA, "strict": True}},
+            # They would be numbered in another order than ours, and stand inside the JSON.
+            "include": ["no_inline_citations"],
+            "store": False,
+        }
+
+    def read(self, body: Mapping[str, JSON]) -> Told:
+        """Return what a response says. Raises RunFailed.
+
+        What it came across stands in its list of citations, in annotations, and in the linked markers in the text.
+        """
+        status = text(body.get("status"))
+        if status not in {"", "completed", "incomplete"}:
+            cost_usd = _dollars(mapping(body.get("usage")))
+            raise RunFailed("the response says that it failed", provider=self.name, cost_usd=cost_usd)
+        written, annotated = _written(body), tuple(_annotated(body))
+        usage = mapping(body.get("usage"))
+        why = clean(mapping(body.get("incomplete_details")).get("reason")) or "unknown"
+        return Told(
+            written=written,
+            annotated=annotated,
+            named=(*texts(body.get("citations")), *annotated, *inline(written)),
+            fetched=whole(mapping(usage.get("server_side_tool_usage_details")).get("x_posts_fetched")),
+            incomplete=why if status == "incomplete" else None,
+            provider=self.name,
+            model=text(body.get("model")) or None,
+            cost_usd=_dollars(usage),
+        )
+
+    def understood(self, error: PerplexityError) -> PerplexityError:
+        """Return the error in the service's name: its statuses mean what they say."""
+        error.provider = self.name
+        return error
+
+
+def _parts(body: Mapping[str, JSON]) -> Iterator[Mapping[str, JSON]]:
+    written = (item for item in mappings(body.get("output")) if item.get("type") == "message")
+    return (part for message in written for part in mappings(message.get("content")))
+
+
+def _written(body: Mapping[str, JSON]) -> str:
+    return "".join(text(part.get("text")) for part in _parts(body) if part.get("type") == "output_text")
+
+
+def _annotated(body: Mapping[str, JSON]) -> Iterator[str]:
+    """Yield the addresses that the response's text is annotated with."""
+    for note in (note for part in _parts(body) for note in mappings(part.get("annotations"))):
+        if note.get("type") == "url_citation":
+            yield text(note.get("url"))
+
+
+def _dollars(usage: Mapping[str, JSON]) -> float | None:
+    ticks = dollars(usage.get("cost_in_usd_ticks"))
+    return None if ticks is None else ticks / TICKS_PER_DOLLAR
