@@ -20,7 +20,7 @@ from perplexity.fallback import Fallback
 from perplexity.providers import opened
 from perplexity.providers.base import Setup
 from perplexity.retry import RetryPolicy
-from tests.bot.test_answering import Desk, no_job
+from tests.bot.worker.test_worker import Desk, no_job
 from tests.fakes import brave, openrouter, perplexity
 from tests.fakes.brave import FakeBrave
 from tests.fakes.openrouter import FakeOpenRouter, chunk

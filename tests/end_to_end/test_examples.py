@@ -12,7 +12,7 @@ from aiohttp import ClientSession
 from pydantic import SecretStr
 
 from bot.playground.examples import MARK
-from tests.bot.playground.visitor import Visitor
+from tests.bot.playground.browser_client import Visitor
 from tests.fakes.newcomer import Pauses, started
 from tests.fakes.perplexity import KEY, FakePerplexity
 from tests.fakes.person import SIGNING_SECRET, Person

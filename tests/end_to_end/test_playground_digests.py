@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from bot.app import compose
 from bot.playground.workspace import GENERAL
 from bot.settings import Settings
-from tests.bot.playground.visitor import Visitor
+from tests.bot.playground.browser_client import Visitor
 from tests.fakes.newsroom import BUDGET, told
 from tests.fakes.perplexity import KEY, FakePerplexity
 from tests.fakes.ports import free_port

@@ -17,7 +17,7 @@ from bot.doctor.checks import Case, Mark
 from bot.settings import Settings
 from perplexity.agent import WebAgent, model_at
 from perplexity.types import Message, Question
-from tests.bot.playground.visitor import Visitor
+from tests.bot.playground.browser_client import Visitor
 from tests.end_to_end.conftest import KEY, World
 from tests.end_to_end.test_playground_digests import shown
 from tests.end_to_end.test_socket_mode import Workspace, started

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bot.__main__ import main
-from tests.bot.doctor.broken import Surroundings
+from tests.bot.doctor.broken_setups import Surroundings
 from tests.fakes.grok import FakeGrok
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.slack import FakeSlack

@@ -15,7 +15,7 @@ from bot.doctor.checks import Case, Check, Finding, Mark, examine, exit_code, fa
 from bot.doctor.database import explained
 from bot.doctor.local import name_findings
 from bot.settings import Settings
-from tests.bot.doctor.broken import CANARY
+from tests.bot.doctor.broken_setups import CANARY
 from tests.fakes.silent import silent_server
 
 

@@ -11,7 +11,7 @@ from bot.listeners.installation import token_hash
 from bot.web.metrics import Metrics
 from bot.web.server import Server
 from bot.web.server import routes as health_routes
-from tests.bot.doctor.broken import BREAKINGS, CANARY, SIGNING_SECRET, Breaking
+from tests.bot.doctor.broken_setups import BREAKINGS, CANARY, SIGNING_SECRET, Breaking
 from tests.bot.doctor.conftest import Doctor
 from tests.fakes import grok
 from tests.fakes.perplexity import KEY

@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from tests.bot.playground.visitor import Visitor
+from tests.bot.playground.browser_client import Visitor
 from tests.fakes.playground_app import BOT_TOKEN, Clock, PlaygroundApp, Site, serve
 
 

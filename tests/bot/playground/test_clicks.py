@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from bot.playground.workspace import GENERAL, USER_ID
-from tests.bot.playground.visitor import Visitor
+from tests.bot.playground.browser_client import Visitor
 from tests.fakes.playground_app import Site
 
 BUTTON = {

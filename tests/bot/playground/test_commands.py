@@ -10,7 +10,7 @@ from aiohttp import web
 
 from bot.playground.events import AckError, Sender
 from bot.playground.workspace import DIRECT
-from tests.bot.playground.visitor import Visitor
+from tests.bot.playground.browser_client import Visitor
 from tests.fakes.playground_app import Site
 
 

@@ -19,7 +19,7 @@ from bot.playground.bodies import MOST_BYTES
 from bot.playground.timeline import KEPT_BYTES
 from bot.playground.web_api import METHODS
 from bot.playground.workspace import DIRECT, GENERAL, USER_ID
-from tests.bot.playground.visitor import Visitor
+from tests.bot.playground.browser_client import Visitor
 from tests.fakes.playground_app import BOT_TOKEN, Site
 
 DEEP = "[" * 50_000 + "]" * 50_000

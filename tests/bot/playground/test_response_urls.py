@@ -16,7 +16,7 @@ from slack_sdk.webhook.async_client import AsyncWebhookClient
 from bot.playground import web_api
 from bot.playground.web_api import Ticket
 from bot.playground.workspace import GENERAL
-from tests.bot.playground.visitor import Visitor
+from tests.bot.playground.browser_client import Visitor
 from tests.fakes.playground_app import SIGNING_SECRET, Clock, PlaygroundApp, Site, serve
 
 

@@ -9,7 +9,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.playground.timeline import Author, Message, Timeline, stream
 from bot.playground.workspace import GENERAL
-from tests.bot.playground.visitor import Visitor
+from tests.bot.playground.browser_client import Visitor
 from tests.fakes.playground_app import Site
 
 

@@ -11,7 +11,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.playground.timeline import Timeline
 from bot.playground.workspace import BOT_ID, BOT_USER_ID, DIRECT, GENERAL, TEAM_ID, USER_ID
-from tests.bot.playground.visitor import Visitor
+from tests.bot.playground.browser_client import Visitor
 from tests.fakes.playground_app import BOT_TOKEN, Site
 
 METADATA = {"event_type": "answer_part", "event_payload": {"question": "q", "part": 0}}

@@ -19,7 +19,7 @@ import pytest
 from perplexity import __version__
 from tests.fakes.command import COMMAND, ROOT, environment
 from tests.fakes.perplexity import KEY, FakePerplexity
-from tests.perplexity.mcp.connecting import listening
+from tests.perplexity.mcp_server.connecting import listening
 
 CLIENT = Path(__file__).with_name("client.mjs")
 _FINDS = "import.meta.resolve('@modelcontextprotocol/sdk/client/index.js')"

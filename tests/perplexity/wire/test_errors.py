@@ -19,7 +19,7 @@ from perplexity.errors import (
 )
 from perplexity.wire.errors import clean, error_for
 
-DATA = Path(__file__).parent.parent / "data" / "perplexity"
+DATA = Path(__file__).parents[2] / "data" / "perplexity"
 HTML = b"<!DOCTYPE html><html><body>cloudflare</body></html>"
 
 

@@ -21,7 +21,7 @@ from tests.fakes.command import run, started
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault
 from tests.fakes.ports import free_port
 from tests.fakes.proxy import FakeProxy
-from tests.perplexity.mcp.connecting import connected
+from tests.perplexity.mcp_server.connecting import connected
 
 ASKED = {"messages": [{"role": "user", "content": "a secret question"}]}
 INITIALIZE = {

@@ -22,7 +22,7 @@ from perplexity.retry import RetryPolicy
 from tests.fakes.command import run, started
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, sse, streamed
 from tests.fakes.ports import free_port
-from tests.perplexity.mcp.connecting import WAYS, connected, listening
+from tests.perplexity.mcp_server.connecting import WAYS, connected, listening
 
 ASKED = {"messages": [{"role": "user", "content": "why"}]}
 QUERY = {"query": "python"}

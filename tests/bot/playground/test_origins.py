@@ -8,7 +8,7 @@ from yarl import URL
 
 from bot.playground import server
 from bot.playground.workspace import GENERAL
-from tests.bot.playground.visitor import Visitor
+from tests.bot.playground.browser_client import Visitor
 from tests.fakes.playground_app import serve
 
 
