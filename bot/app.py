@@ -14,7 +14,7 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.commands import offered
+from bot.commands import available_commands
 from bot.delivery.delivery import Delivery, all_ways
 from bot.delivery.progress import Showing
 from bot.delivery.status_message import Announcing
@@ -134,7 +134,7 @@ async def compose(settings: Settings, *, conninfo: str, http: bool, pause: Pause
             attempt_log.note(attempt)
 
         slack, playground = slack_of(settings)
-        commands = offered(agent=settings.agent_lacks is None)
+        commands = available_commands(agent=settings.agent_lacks is None)
         if playground is not None and settings.keyless:
             commands = with_examples(commands, prefix=settings.command_prefix, pause=pause)
         session = await stack.enter_async_context(opened_session(slack))

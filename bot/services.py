@@ -14,7 +14,7 @@ from tempfile import NamedTemporaryFile
 from pydantic import SecretStr
 
 from bot.commands import COMMANDS
-from bot.commands.base import Agent, Nobody
+from bot.commands.base import Agent, DisabledAgent
 from bot.commands.routing import slash_commands
 from bot.model.digest import Watching
 from bot.model.provider_stats import ProviderFigures
@@ -58,7 +58,7 @@ async def opened_agent(
     `on_attempt` hears how each of its runs ended.
     """
     if settings.agent_lacks is not None:
-        yield Nobody(missing=settings.agent_lacks)
+        yield DisabledAgent(missing=settings.agent_lacks)
         return
     # Over a second and 1,000 modules, for those who have an agent.
     from perplexity.agent import AgentLimits, WebAgent, model_at, tools_over

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bot.commands.ask import ASK, WITHOUT_AGENT
+from bot.commands.ask import ASK, ASK_WITHOUT_AGENT
 from bot.commands.base import Command
 from bot.commands.deepdive import DEEPDIVE
 from bot.commands.news import NEWS
@@ -15,6 +15,6 @@ from bot.commands.watch import WATCH
 COMMANDS: tuple[Command[Any, Any], ...] = (SEARCH, ASK, NEWS, DEEPDIVE, STATUS, WATCH)
 
 
-def offered(*, agent: bool) -> tuple[Command[Any, Any], ...]:
+def available_commands(*, agent: bool) -> tuple[Command[Any, Any], ...]:
     """Return the commands as their help shows them, with what needs an agent only if one is set up."""
-    return COMMANDS if agent else tuple(WITHOUT_AGENT if command is ASK else command for command in COMMANDS)
+    return COMMANDS if agent else tuple(ASK_WITHOUT_AGENT if command is ASK else command for command in COMMANDS)

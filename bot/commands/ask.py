@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from bot.blocks.answer import answer_messages
-from bot.commands.base import Command, Option, Work
+from bot.commands.base import Command, CommandContext, Option
 from bot.commands.filters import (
     AFTER,
     BEFORE,
@@ -72,9 +72,9 @@ def parse(text: str) -> AskRequest:
         )
         target = resolve(model, reasoning=reasoning)
     if agent and (reasoning or model):
-        raise UsageError(_contradict(AGENT, REASONING if reasoning else named, "the agent has a model of its own"))
+        raise UsageError(_contradiction(AGENT, REASONING if reasoning else named, "the agent has a model of its own"))
     if reasoning and not target.slow:
-        raise UsageError(_contradict(REASONING, named, f"{quoted(target.name)} does not reason"))
+        raise UsageError(_contradiction(REASONING, named, f"{quoted(target.name)} does not reason"))
     return AskRequest(question=question, public=PUBLIC.name in arguments.given, agent=agent)
 
 
@@ -90,43 +90,43 @@ def _model(arguments: Arguments) -> tuple[str | None, Option]:
             f"It takes {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}."
         )
     if model is not None and model.strip().lower() != effort.strip().lower():
-        raise UsageError(_contradict(MODEL, EFFORT, "both say how long to think"))
+        raise UsageError(_contradiction(MODEL, EFFORT, "both say how long to think"))
     return effort.strip().lower(), EFFORT
 
 
-def _contradict(one: Option, other: Option, why: str) -> str:
+def _contradiction(one: Option, other: Option, why: str) -> str:
     return f"`{one.name}` and `{other.name}` contradict each other: {why}."
 
 
-async def answer(request: AskRequest, work: Work) -> Answer:
+async def answer(request: AskRequest, context: CommandContext) -> Answer:
     """Ask; a background run that was paid for already is resumed. Raises PerplexityError."""
     if request.agent:
-        reply = await work.agent.answer(request.question)
+        reply = await context.agent.answer(request.question)
     else:
-        reply = await work.provider.answer(
-            replace(request.question, run_id=work.run_id, on_run=work.on_run, wanted=work.wanted)
+        reply = await context.provider.answer(
+            replace(request.question, run_id=context.run_id, on_run=context.on_run, wanted=context.check_cancelled)
         )
-    return await computed(with_as_of, reply, request.question, now=work.now())
+    return await computed(with_as_of, reply, request.question, now=context.now())
 
 
-def nothing(request: AskRequest) -> str:
+def nothing_found_text(request: AskRequest) -> str:
     """Return what to say when nothing was found."""
     return nothing_found(request.question.text, request.question.filters)
 
 
-def who_sees(request: AskRequest) -> Audience:
+def audience_of(request: AskRequest) -> Audience:
     """Return who will see the answer."""
     return audience(public=request.public)
 
 
-def asked(request: AskRequest) -> str:
+def question_text(request: AskRequest) -> str:
     """Return the question."""
     return request.question.text
 
 
 def render(reply: Answer, request: AskRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
     """Render the answer."""
-    return answer_messages(reply, audience=seen_by, asked=asked(request))
+    return answer_messages(reply, audience=seen_by, asked=question_text(request))
 
 
 ASK = Command(
@@ -142,11 +142,11 @@ ASK = Command(
         ("--recency day --public what is new in AI today", "the past day, shown to everyone here"),
     ),
     parse=parse,
-    audience=who_sees,
+    audience=audience_of,
     answer=answer,
     render=render,
-    nothing_found=nothing,
-    asked=asked,
+    nothing_found=nothing_found_text,
+    question_text=question_text,
 )
-WITHOUT_AGENT = ASK.without(AGENT)
+ASK_WITHOUT_AGENT = ASK.without(AGENT)
 """The command where no agent is set up: it takes `--agent` and says what is missing, and its help does not list it."""

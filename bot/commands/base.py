@@ -30,7 +30,7 @@ class Agent(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nobody:
+class DisabledAgent:
     """In place of an agent that is not set up; `missing` is the setting's name."""
 
     missing: str = "AGENT_MODEL"
@@ -41,31 +41,31 @@ class Nobody:
         raise AgentNotSetUp(f"{self.missing} is not set")
 
 
-NOBODY = Nobody()
+DISABLED_AGENT = DisabledAgent()
 
 
 class Progress(Protocol):
     """The one message that says how far a question has come, until its answer takes its place.
 
-    A `live` message can be changed every few seconds; any other only at milestones, which are few.
+    A `editable` message can be changed every few seconds; any other only at milestones, which are few.
     """
 
     @property
-    def live(self) -> bool:
+    def editable(self) -> bool:
         """Whether the message can be changed often."""
         ...
 
     @property
-    def shown(self) -> int:
+    def milestones_shown(self) -> int:
         """How many milestones were shown before: by the announcement, or before a restart."""
         ...
 
     @property
-    def uses(self) -> int:
+    def response_url_uses(self) -> int:
         """How many uses of the response_url it has taken so far."""
         ...
 
-    async def show(self, message: OutgoingMessage, *, milestone: bool) -> bool:
+    async def update(self, message: OutgoingMessage, *, milestone: bool) -> bool:
         """Show how far it has come, and tell whether that arrived: a milestone that did not can be shown once more.
 
         Raises Withdrawn when the question is not wanted any more, or another worker's.
@@ -73,19 +73,19 @@ class Progress(Protocol):
         ...
 
 
-class Silent:
+class NullProgress:
     """Shows nothing."""
 
-    live = False
-    shown = 0
-    uses = 0
+    editable = False
+    milestones_shown = 0
+    response_url_uses = 0
 
-    async def show(self, message: OutgoingMessage, *, milestone: bool) -> bool:
+    async def update(self, message: OutgoingMessage, *, milestone: bool) -> bool:
         """Show nothing."""
         return True
 
 
-SILENT = Silent()
+NULL_PROGRESS = NullProgress()
 
 
 Request = TypeVar("Request")
@@ -121,51 +121,54 @@ class Office(Protocol):
         ...
 
 
-async def never() -> bool:
+async def no_uploads() -> bool:
     """Tell that it is not so."""
     return False
 
 
 @dataclass(frozen=True, kw_only=True)
-class Work:
-    """What a command may use to answer: the provider, the app's office, and the background run to resume or to record.
+class CommandContext:
+    """What a command may use to answer a request.
 
-    `asker` is the id of who asks; `agent` is nobody where none is set up. `now` gives seconds since 1970.
-    `question` is the id of what is answered, `team` and `channel` those of where it was asked. `diver` makes deep
-    dives, None where the provider does; `stages` keeps what a long answer has come to, `progress` shows it.
-    `sends_files` returns whether files can be sent. `wanted` raises Withdrawn once the answer is not wanted.
+    `user_id` is the asker's, `question_id` the id of the question, `team_id` and `channel_id` those of its place.
+    `run_id` is the background run to resume and `on_run` records a new one. `check_cancelled` raises once the answer
+    is no longer wanted. `now` returns seconds since 1970. Without a `diver`, `provider` makes deep dives. `stages`
+    saves the parts of a long answer, `progress` shows them. `can_upload` returns whether files can be sent.
     """
 
     provider: Provider
     office: Office
-    asker: str
-    agent: Agent = NOBODY
+    user_id: str
+    agent: Agent = DISABLED_AGENT
     run_id: str | None = None
     on_run: Callable[[str], Awaitable[None]] | None = None
-    wanted: Callable[[], Awaitable[None]] | None = None
+    check_cancelled: Callable[[], Awaitable[None]] | None = None
     now: Callable[[], float] = time.time
-    question: UUID = NO_QUESTION
-    team: str = ""
-    channel: str = ""
+    question_id: UUID = NO_QUESTION
+    team_id: str = ""
+    channel_id: str = ""
     diver: Diver | None = None
     stages: StageStore = field(default_factory=NoStore)
-    progress: Progress = SILENT
-    sends_files: Callable[[], Awaitable[bool]] = never
+    progress: Progress = NULL_PROGRESS
+    can_upload: Callable[[], Awaitable[bool]] = no_uploads
 
 
 @dataclass(frozen=True, kw_only=True)
 class Command(Generic[Request, Reply]):
     """One command.
 
-    `name` has no slash; without `own_name` the command is reached under the umbrella only, and a `bare` one is meant,
-    not helped with, when nothing follows its name. `summary` is its line in Slack's own list, `usage` what follows the
-    name, `examples` are pairs of arguments and what they do. `parse` is pure and raises `UsageError`; the worker calls
-    it again. `audience` says who will see the answer to a request behind a slash; `render` is told who sees it where it
-    is shown. `asked` returns what a request asks, without its options, for the lines that quote it. `placeholder`
-    renders the message that the answer replaces, from the request, the question's id and whether everyone sees the
-    answer; `failed` renders a failure from the request, a sentence and a reference; None for the usual messages.
-    `nothing_found` says what was searched when nothing was found; `past_week` returns the text that asks the same for
-    the past week, None if that would find no more.
+    `name` has no slash. Without `has_slash_command` the command is a subcommand of `/pplx` only. With
+    `runs_without_arguments` it runs if nothing follows its name; otherwise its help is shown.
+
+    `summary` is its description in Slack's list, `usage` what follows the name, `examples` are pairs of arguments and
+    what they do. `parse` is pure and raises UsageError; the worker calls it again. `audience` returns who sees the
+    answer to a slash command; `render` gets who sees it in the conversation of the question.
+
+    `question_text` returns the request's text without options, for messages that quote it. `render_pending` renders
+    the message that the answer replaces, from the request, the question's id and whether everyone sees the answer.
+    `render_failure` renders a failure from the request, a sentence and a reference. `nothing_found` returns what was
+    searched without a result. `past_week` returns the text that asks the same for the past week, None if that would
+    find no more.
     """
 
     name: str
@@ -173,24 +176,24 @@ class Command(Generic[Request, Reply]):
     usage: str
     options: tuple[Option, ...]
     examples: tuple[tuple[str, str], ...]
-    own_name: bool = True
-    bare: bool = False
+    has_slash_command: bool = True
+    runs_without_arguments: bool = False
     parse: Callable[[str], Request]
     audience: Callable[[Request], Audience]
-    answer: Callable[[Request, Work], Awaitable[Reply]]
+    answer: Callable[[Request, CommandContext], Awaitable[Reply]]
     render: Callable[[Reply, Request, Audience], tuple[OutgoingMessage, ...]]
-    asked: Callable[[Request], str] | None = None
-    placeholder: Callable[[Request, str, bool], OutgoingMessage] | None = None
-    failed: Callable[[Request, str, str], OutgoingMessage] | None = None
+    question_text: Callable[[Request], str] | None = None
+    render_pending: Callable[[Request, str, bool], OutgoingMessage] | None = None
+    render_failure: Callable[[Request, str, str], OutgoingMessage] | None = None
     nothing_found: Callable[[Request], str] | None = None
     past_week: Callable[[str], str | None] | None = None
 
-    def asks(self, text: str) -> str:
+    def parse_question_text(self, text: str) -> str:
         """Return what a text asks, without its options; empty if it cannot be parsed or the command quotes nothing."""
-        if self.asked is None:
+        if self.question_text is None:
             return ""
         try:
-            return self.asked(self.parse(text))
+            return self.question_text(self.parse(text))
         except UsageError:
             return ""
 

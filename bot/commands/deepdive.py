@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from time import monotonic
 
 from bot.blocks.deepdive import begun_message, deepdive_messages, progress_message
-from bot.commands.base import Command, Work
+from bot.commands.base import Command, CommandContext
 from bot.commands.filters import PUBLIC, audience, usage_errors
 from bot.commands.parsing import Grammar, parse_options
 from bot.errors import UsageError
@@ -42,13 +42,13 @@ class DeepDiveRequest:
 
 
 @dataclass(kw_only=True)
-class Board:
+class ProgressBoard:
     """The latest update of each stage; `changed` is set whenever there is a new one, and when the dive is over."""
 
     stages: dict[Stage, Update] = field(default_factory=dict)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def note(self, update: Update) -> None:
+    def update(self, update: Update) -> None:
         """Record an update of the dive."""
         self.stages[update.stage] = update
         self.changed.set()
@@ -64,7 +64,7 @@ class Board:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dived:
+class DeepDiveReply:
     """The report, and the id by which it can be had as a file; None where it cannot."""
 
     report: DeepDive
@@ -81,63 +81,65 @@ def parse(text: str) -> DeepDiveRequest:
     return DeepDiveRequest(topic=topic, public=PUBLIC.name in arguments.given)
 
 
-async def answer(request: DeepDiveRequest, work: Work) -> Dived:
+async def answer(request: DeepDiveRequest, context: CommandContext) -> DeepDiveReply:
     """Dive, and show how far it has come. Raises PerplexityError; Withdrawn when it is not wanted any more."""
-    diver = work.diver or Diver(facts=work.provider, synthesis=work.provider)
-    board = Board()
-    diving = asyncio.create_task(diver.dive(request.topic, store=work.stages, on_stage=board.note))
+    diver = context.diver or Diver(facts=context.provider, synthesis=context.provider)
+    board = ProgressBoard()
+    diving = asyncio.create_task(diver.dive(request.topic, store=context.stages, on_stage=board.update))
     diving.add_done_callback(lambda _: board.changed.set())
     try:
-        await _watch(diving, board, request, work)
+        await _show_progress(diving, board, request, context)
     finally:
         diving.cancel()
         await asyncio.gather(diving, return_exceptions=True)
-    return Dived(report=diving.result(), file=str(work.question) if await work.sends_files() else None)
+    return DeepDiveReply(report=diving.result(), file=str(context.question_id) if await context.can_upload() else None)
 
 
-async def _watch(diving: asyncio.Task[DeepDive], board: Board, request: DeepDiveRequest, work: Work) -> None:
+async def _show_progress(
+    run: asyncio.Task[DeepDive], board: ProgressBoard, request: DeepDiveRequest, context: CommandContext
+) -> None:
     """Show every change at once, and the seconds at `PACE_SECONDS`, until the dive is over. Raises Withdrawn."""
-    shown = work.progress.shown
+    shown = context.progress.milestones_shown
     await asyncio.sleep(0)
-    while not diving.done():
+    while not run.done():
         board.changed.clear()
-        clock = monotonic() if work.progress.live else None
+        clock = monotonic() if context.progress.editable else None
         reached = board.milestones
         message = progress_message(
             request.topic,
             board.stages,
-            question=str(work.question),
+            question=str(context.question_id),
             clock=clock,
-            now=datetime.fromtimestamp(work.now(), UTC),
+            now=datetime.fromtimestamp(context.now(), UTC),
         )
-        if await work.progress.show(message, milestone=reached > shown):
+        if await context.progress.update(message, milestone=reached > shown):
             shown = max(shown, reached)
         with suppress(TimeoutError):
             async with asyncio.timeout(PACE_SECONDS):
                 await board.changed.wait()
 
 
-def nothing(request: DeepDiveRequest) -> str:
+def nothing_found_text(request: DeepDiveRequest) -> str:
     """Return what to say when nothing was found."""
     return nothing_found(request.topic)
 
 
-def who_sees(request: DeepDiveRequest) -> Audience:
+def audience_of(request: DeepDiveRequest) -> Audience:
     """Return who will see the report."""
     return audience(public=request.public)
 
 
-def asked(request: DeepDiveRequest) -> str:
+def question_text(request: DeepDiveRequest) -> str:
     """Return the topic."""
     return request.topic
 
 
-def placeholder(request: DeepDiveRequest, question: str, public: bool) -> OutgoingMessage:
+def render_pending(request: DeepDiveRequest, question: str, public: bool) -> OutgoingMessage:
     """Render what is shown before the dive begins."""
     return begun_message(request.topic, question=question, public=public)
 
 
-def render(reply: Dived, _: DeepDiveRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
+def render(reply: DeepDiveReply, _: DeepDiveRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
     """Render the report."""
     return deepdive_messages(reply.report, audience=seen_by, file=reply.file)
 
@@ -152,10 +154,10 @@ DEEPDIVE = Command(
         ("--public the four-day week", "shown to everyone here"),
     ),
     parse=parse,
-    audience=who_sees,
+    audience=audience_of,
     answer=answer,
     render=render,
-    nothing_found=nothing,
-    asked=asked,
-    placeholder=placeholder,
+    nothing_found=nothing_found_text,
+    question_text=question_text,
+    render_pending=render_pending,
 )

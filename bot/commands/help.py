@@ -29,11 +29,11 @@ def placeholder(command: Command[Any, Any], request: Any, *, question: str, publ
 
     A `public` answer to a slash command is posted beside it, so it must stay true in case it cannot be removed.
     """
-    if command.placeholder is not None:
-        return command.placeholder(request, question, public)
-    if command.asked is None:
+    if command.render_pending is not None:
+        return command.render_pending(request, question, public)
+    if command.question_text is None:
         return _of_sections([_MOMENT])
-    return searching_message(command.name, command.asked(request), public=public)
+    return searching_message(command.name, command.question_text(request), public=public)
 
 
 def searching_message(command: str, asked: str, *, public: bool = False) -> OutgoingMessage:

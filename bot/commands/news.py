@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from bot.blocks.escaping import escape
 from bot.blocks.news import news_messages
-from bot.commands.base import Command, Work
+from bot.commands.base import Command, CommandContext
 from bot.commands.filters import (
     COUNTRY,
     DOMAIN,
@@ -67,15 +67,15 @@ def parse(text: str) -> NewsRequest:
     )
 
 
-async def answer(request: NewsRequest, work: Work) -> NewsSummary:
+async def answer(request: NewsRequest, context: CommandContext) -> NewsSummary:
     """Find the news. Raises PerplexityError."""
-    now = datetime.fromtimestamp(work.now(), UTC)
+    now = datetime.fromtimestamp(context.now(), UTC)
     return await news_summary(
-        work.provider, category=request.category, topic=request.topic, filters=request.filters, now=now
+        context.provider, category=request.category, topic=request.topic, filters=request.filters, now=now
     )
 
 
-def nothing(request: NewsRequest) -> str:
+def nothing_found_text(request: NewsRequest) -> str:
     """Return what to say when no story was found."""
     return no_news_found(request.category, request.topic, request.filters)
 
@@ -93,7 +93,7 @@ def past_week(text: str) -> str | None:
     options = " ".join(_options(wider))
     # A topic that looks like an option stays text behind two dashes.
     lines = (escape(f"{options} {dashes}{typed}") for dashes in ("", "-- "))
-    return next((line for line in lines if _asks(line, wider)), None)
+    return next((line for line in lines if _parses_to(line, wider)), None)
 
 
 def _options(request: NewsRequest) -> Iterator[str]:
@@ -109,19 +109,19 @@ def _options(request: NewsRequest) -> Iterator[str]:
         yield PUBLIC.name
 
 
-def _asks(text: str, request: NewsRequest) -> bool:
+def _parses_to(text: str, request: NewsRequest) -> bool:
     try:
         return parse(text) == request
     except UsageError:
         return False
 
 
-def who_sees(request: NewsRequest) -> Audience:
+def audience_of(request: NewsRequest) -> Audience:
     """Return who will see the news."""
     return audience(public=request.public)
 
 
-def asked(request: NewsRequest) -> str:
+def question_text(request: NewsRequest) -> str:
     """Return the category and the topic as they were typed."""
     return request.text
 
@@ -143,10 +143,10 @@ NEWS = Command(
         ("world --domain -x.com --public", "without one site, shown to everyone here"),
     ),
     parse=parse,
-    audience=who_sees,
+    audience=audience_of,
     answer=answer,
     render=render,
-    nothing_found=nothing,
+    nothing_found=nothing_found_text,
     past_week=past_week,
-    asked=asked,
+    question_text=question_text,
 )

@@ -64,21 +64,21 @@ def slash_commands(commands: Sequence[Command[Any, Any]], *, prefix: str = "") -
     own = (
         SlashCommand(name=f"/{prefix}{command.name}", usage_hint=command.usage, description=command.summary)
         for command in commands
-        if command.own_name
+        if command.has_slash_command
     )
     return (*own, umbrella)
 
 
 def _ending(name: str, commands: Sequence[Command[Any, Any]]) -> Command[Any, Any] | None:
     """Return the command whose name ends this one; the longest, since one name may end another."""
-    fitting = [command for command in commands if command.own_name and name.endswith(command.name)]
+    fitting = [command for command in commands if command.has_slash_command and name.endswith(command.name)]
     return max(fitting, key=lambda command: len(command.name), default=None)
 
 
 def _under_umbrella(slash: str, text: str, commands: Sequence[Command[Any, Any]]) -> Routed:
     first, rest = _first_word(text)
     if command := _named(first, commands):
-        helped = asks_for_help(rest) and (bool(rest.strip()) or not command.bare)
+        helped = asks_for_help(rest) and (bool(rest.strip()) or not command.runs_without_arguments)
         return Routed(command=command, help=helped, rest=rest, slash=f"{slash} {command.name}")
     if not asks_for_help(first):
         meant = nearest(first.casefold(), [command.name for command in commands])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bot.blocks.sources import results_messages
-from bot.commands.base import Command, Option, Work
+from bot.commands.base import Command, CommandContext, Option
 from bot.commands.filters import FILTERS, MODE, PUBLIC, audience, read_filters, usage_errors
 from bot.commands.parsing import Grammar, parse_options
 from bot.errors import UsageError
@@ -42,34 +42,34 @@ def parse(text: str) -> SearchRequest:
     with usage_errors("a search"):
         filters = read_filters(arguments)
         number = arguments.one(NUMBER.name)
-        count = Query.max_results if number is None else _count(number)
+        count = Query.max_results if number is None else _parse_count(number)
         query = checked_query(Query(text=arguments.text, filters=filters, max_results=count))
     return SearchRequest(query=query, public=PUBLIC.name in arguments.given)
 
 
-def _count(number: str) -> int:
+def _parse_count(number: str) -> int:
     try:
         return parse_results(number)
     except InvalidRequest:
         raise UsageError(f"`{NUMBER.name}` must be between 1 and {MOST_RESULTS}.") from None
 
 
-async def answer(request: SearchRequest, work: Work) -> SearchResults:
+async def answer(request: SearchRequest, context: CommandContext) -> SearchResults:
     """Search. Raises PerplexityError."""
-    return await work.provider.search(request.query)
+    return await context.provider.search(request.query)
 
 
-def nothing(request: SearchRequest) -> str:
+def nothing_found_text(request: SearchRequest) -> str:
     """Return what to say when nothing was found."""
     return nothing_found(request.query.text, request.query.filters)
 
 
-def who_sees(request: SearchRequest) -> Audience:
+def audience_of(request: SearchRequest) -> Audience:
     """Return who will see the results."""
     return audience(public=request.public)
 
 
-def asked(request: SearchRequest) -> str:
+def question_text(request: SearchRequest) -> str:
     """Return the query."""
     return request.query.text
 
@@ -91,9 +91,9 @@ SEARCH = Command(
         ('"exact words" --after 2026-01-01 --public', "pages of this year, shown to everyone here"),
     ),
     parse=parse,
-    audience=who_sees,
+    audience=audience_of,
     answer=answer,
     render=render,
-    nothing_found=nothing,
-    asked=asked,
+    nothing_found=nothing_found_text,
+    question_text=question_text,
 )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot.blocks.status import status_message
-from bot.commands.base import Command, Work
+from bot.commands.base import Command, CommandContext
 from bot.commands.help import notice_message
 from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
@@ -27,12 +27,12 @@ def parse(text: str) -> StatusRequest:
     return StatusRequest()
 
 
-async def answer(_: StatusRequest, work: Work) -> Sequence[ProviderFigures] | None:
+async def answer(_: StatusRequest, context: CommandContext) -> Sequence[ProviderFigures] | None:
     """Return the figures, None for somebody who is no admin."""
-    return await work.office.figures() if await work.office.is_admin(work.asker) else None
+    return await context.office.figures() if await context.office.is_admin(context.user_id) else None
 
 
-def who_sees(_: StatusRequest) -> Audience:
+def audience_of(_: StatusRequest) -> Audience:
     """Return who will see it."""
     return Audience.ASKER
 
@@ -48,10 +48,10 @@ STATUS = Command(
     usage="",
     options=(),
     examples=(),
-    own_name=False,
-    bare=True,
+    has_slash_command=False,
+    runs_without_arguments=True,
     parse=parse,
-    audience=who_sees,
+    audience=audience_of,
     answer=answer,
     render=render,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bot.blocks.digests import watch_message
-from bot.commands.base import Command, Option, Work
+from bot.commands.base import Command, CommandContext, Option
 from bot.commands.parsing import Grammar, parse_options, quoted
 from bot.commands.watch_syntax import read_wish
 from bot.errors import UsageError
@@ -28,7 +28,7 @@ LIST = "list"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class ChangeDigest:
     """Do something with the digest of this number."""
 
     verb: Verb
@@ -36,11 +36,11 @@ class Change:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ListAll:
+class ListDigests:
     """Show what the asker has."""
 
 
-WatchRequest = Wish | Change | ListAll
+WatchRequest = Wish | ChangeDigest | ListDigests
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,27 +57,27 @@ def parse(text: str) -> WatchRequest:
     arguments = parse_options(text, GRAMMAR)
     first, *rest = arguments.text.split() or [""]
     if first.casefold() == LIST:
-        return _list(rest)
+        return _parse_list(rest)
     if first.casefold() in set(Verb):
-        return Change(verb=Verb(first.casefold()), number=_number(first.casefold(), rest))
+        return ChangeDigest(verb=Verb(first.casefold()), number=_parse_number(first.casefold(), rest))
     return read_wish(arguments.text, silence=arguments.many(ALWAYS.name))
 
 
-async def answer(request: WatchRequest, work: Work) -> Told:
+async def answer(request: WatchRequest, context: CommandContext) -> Told:
     """Do it. Raises like the database."""
-    watching, owner = work.office.watching, Owner(team_id=work.team, user_id=work.asker)
+    watching, owner = context.office.watching, Owner(team_id=context.team_id, user_id=context.user_id)
     reply: WatchReply
     match request:
         case Wish():
-            reply = await watching.add(request, id=work.question, owner=owner, channel_id=work.channel)
-        case Change(verb=verb, number=number):
-            reply = await watching.change(verb, number, owner=owner, by=str(work.question))
-        case ListAll():
+            reply = await watching.add(request, id=context.question_id, owner=owner, channel_id=context.channel_id)
+        case ChangeDigest(verb=verb, number=number):
+            reply = await watching.change(verb, number, owner=owner, by=str(context.question_id))
+        case ListDigests():
             reply = await watching.listed(owner)
-    return Told(reply=reply, call=watching.call, channel=work.channel)
+    return Told(reply=reply, call=watching.call, channel=context.channel_id)
 
 
-def who_sees(_: WatchRequest) -> Audience:
+def audience_of(_: WatchRequest) -> Audience:
     """Return who will see it: what somebody watches is nobody else's business until it is posted."""
     return Audience.ASKER
 
@@ -87,13 +87,13 @@ def render(told: Told, _: WatchRequest, seen_by: Audience) -> tuple[OutgoingMess
     return (watch_message(told.reply, call=told.call, channel=told.channel),)
 
 
-def _list(rest: list[str]) -> ListAll:
+def _parse_list(rest: list[str]) -> ListDigests:
     if rest:
         raise UsageError(f"`{LIST}` takes nothing behind it.")
-    return ListAll()
+    return ListDigests()
 
 
-def _number(verb: str, rest: list[str]) -> int:
+def _parse_number(verb: str, rest: list[str]) -> int:
     typed = " ".join(rest).removeprefix("#")
     if not (typed.isascii() and typed.isdecimal() and 1 <= len(typed) < 6):
         problem = f"{quoted(typed)} is no number of a digest." if typed else "Which digest?"
@@ -113,9 +113,9 @@ WATCH = Command(
         ("list", "your digests, with their numbers"),
         ("pause 2", "and `resume 2`, `delete 2`, `run 2`: pause it, go on, end it, make one now"),
     ),
-    own_name=False,
+    has_slash_command=False,
     parse=parse,
-    audience=who_sees,
+    audience=audience_of,
     answer=answer,
     render=render,
 )

@@ -38,24 +38,24 @@ class Showing:
     stopped: Callable[[QuestionRow], OutgoingMessage]
     clock: Callable[[], float] = monotonic
     silent_until: float = 0.0
-    uses: int = 0
+    response_url_uses: int = 0
 
     @property
-    def live(self) -> bool:
+    def editable(self) -> bool:
         """Whether there is a message in a thread, which can be changed as often as Slack allows."""
         return self.row.thread_ts is not None and self.row.message_ts is not None
 
     @property
-    def shown(self) -> int:
+    def milestones_shown(self) -> int:
         """How many milestones were shown before: each took one use of the response_url."""
-        return 0 if self.live else self.row.response_uses
+        return 0 if self.editable else self.row.response_uses
 
-    async def show(self, message: OutgoingMessage, *, milestone: bool) -> bool:
+    async def update(self, message: OutgoingMessage, *, milestone: bool) -> bool:
         """Show it, and tell whether Slack took it. Raises Withdrawn for a question that is stopped, or another's."""
         await self._check()
         if self.clock() < self.silent_until:
             return False
-        if self.live:
+        if self.editable:
             return await self._in_place(message)
         return milestone and self._response_url_open() and await self._by_response_url(message)
 
@@ -69,7 +69,7 @@ class Showing:
 
     async def _by_response_url(self, message: OutgoingMessage) -> bool:
         try:
-            used = self.row.response_uses + self.uses + 1
+            used = self.row.response_uses + self.response_url_uses + 1
             ours = await self.questions.begin_part(self.row, self.row.part, uses=used)
         except AWAY as error:
             self._not_shown(type(error).__name__)
@@ -78,7 +78,7 @@ class Showing:
             raise Withdrawn("the question is not this worker's any more")
         result = self._heeded(await self._post(message))
         if not isinstance(result, TryLater) or result.ambiguous:
-            self.uses += 1
+            self.response_url_uses += 1
         if not isinstance(result, Sent):
             self._not_shown(result.error)
         await self._check(behind=True)
@@ -99,21 +99,21 @@ class Showing:
             return
         if current is not None and current.attempt == self.row.attempt:
             return
-        if current is not None and (behind or self.live):
+        if current is not None and (behind or self.editable):
             await self._make_way(current)
         raise Withdrawn("the question is not this worker's any more")
 
     async def _make_way(self, current: QuestionRow) -> None:
         # What came of the question was put into this very message, and we may have been the slower one.
         if current.state == "stopped":
-            await (self._update if self.live else self._post)(self.stopped(current))
-        elif self.live and current.messages and current.message_ts == self.row.message_ts:
+            await (self._update if self.editable else self._post)(self.stopped(current))
+        elif self.editable and current.messages and current.message_ts == self.row.message_ts:
             answer = escaping.seal(current.messages[0])
             if isinstance(await self._update(answer), Refused):
                 await self._update(plain(answer))
 
     def _response_url_open(self) -> bool:
-        row = replace(self.row, response_uses=self.row.response_uses + self.uses)
+        row = replace(self.row, response_uses=self.row.response_uses + self.response_url_uses)
         age = self.clock() - row.received
         few = row.response_uses < MOST_USES
         return few and is_open(row, uses=row.response_uses, age=age, slack_api_url=self.slack_api_url)

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 
 from bot.blocks.digests import diverted_message, orphaned_message, stopped_message, unmade_message, unnamed_message
 from bot.clock import utc_now
-from bot.commands.base import Command, Work
+from bot.commands.base import Command, CommandContext
 from bot.model.digest import Digest, Owner, State, Why, latest_slot, next_slot
 from bot.model.message import Audience, OutgoingMessage
 from bot.slack.users import SHUT_OUT
@@ -179,15 +179,15 @@ class Noticing:
             usage="",
             options=(),
             examples=(),
-            own_name=False,
+            has_slash_command=False,
             parse=parse_notice,
             audience=lambda notice: Audience.CHANNEL if notice.word == OWNER_LEFT else Audience.ASKER,
             answer=self.about,
             render=self._rendered,
-            failed=lambda notice, _, reference: unnamed_message(because=notice.because(), reference=reference),
+            render_failure=lambda notice, _, reference: unnamed_message(because=notice.because(), reference=reference),
         )
 
-    async def about(self, notice: Notice, _: Work) -> Digest | None:
+    async def about(self, notice: Notice, _: CommandContext) -> Digest | None:
         """Return the digest as it is now; None where it is deleted. Raises like the database."""
         return await self.patience(lambda: self.digests.get(notice.digest_id, now=utc_now()))
 

@@ -12,7 +12,7 @@ from typing import Protocol
 from uuid import UUID
 
 from bot.blocks.digests import digest_messages, failed_message
-from bot.commands.base import Command, Work
+from bot.commands.base import Command, CommandContext
 from bot.digests.jobs import COMMAND, OWNER_LEFT, OWNER_LEFT_CHANNEL, Leaving, Run, parse_run
 from bot.model.digest import Digest, Report, State, Why, looks_since
 from bot.model.message import Audience, OutgoingMessage
@@ -124,15 +124,15 @@ class Running:
             usage="",
             options=(),
             examples=(),
-            own_name=False,
+            has_slash_command=False,
             parse=parse_run,
             audience=lambda _: Audience.CHANNEL,
             answer=self.report,
             render=lambda report, _, __: digest_messages(report) if report is not None else (),
-            failed=_failed,
+            render_failure=_failed,
         )
 
-    async def report(self, run: Run, work: Work) -> Report | None:
+    async def report(self, run: Run, work: CommandContext) -> Report | None:
         """Find what is new; None for a digest that is no more. Raises PerplexityError.
 
         Nobody is asked, or paid, while the app may not post at all: what was missed is told once it may again.
@@ -143,9 +143,9 @@ class Running:
             return None
         report = Report(digest=digest, why=run.why_at(now), first=run.first, slot=run.slot, now=now)
         wanted = digest.state is State.ACTIVE or run.why is Why.ASKED
-        if not (wanted and await self._reaches_owner(digest, by=work.question)):
+        if not (wanted and await self._reaches_owner(digest, by=work.question_id)):
             return replace(report, held=True, cost_usd=0.0)
-        return await self.choosing.with_new(await self._with_summary(report, work), question_id=work.question)
+        return await self.choosing.with_new(await self._with_summary(report, work), question_id=work.question_id)
 
     async def _reaches_owner(self, digest: Digest, *, by: UUID) -> bool:
         presence = await self.presence(digest.owner.user_id, digest.channel_id)
@@ -155,11 +155,11 @@ class Running:
             log.warning("digest.not_made", extra={"digest": str(digest.id), "error": "app not let in"})
         return presence is Presence.HERE
 
-    async def _with_summary(self, report: Report, work: Work) -> Report:
+    async def _with_summary(self, report: Report, work: CommandContext) -> Report:
         """Ask for everything since the run before this one; there may be no news at all, which costs as well."""
         digest, now = report.digest, report.now
         last_look = await self.patience(
-            lambda: self.digests.seen.last_look(digest.id, question_id=work.question, now=now)
+            lambda: self.digests.seen.last_look(digest.id, question_id=work.question_id, now=now)
         )
         since = looks_since(last_look, now=now)
         wish = digest.wish

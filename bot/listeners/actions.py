@@ -340,4 +340,4 @@ async def _stopped(question_id: UUID, body: dict[str, Any], services: Services) 
 
 def _asked(row: QuestionRow, services: Services) -> str:
     command = next((command for command in services.commands if command.name == row.command), None)
-    return command.asks(row.text) if command is not None else ""
+    return command.parse_question_text(row.text) if command is not None else ""

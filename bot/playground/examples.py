@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.blocks.elements import context
-from bot.commands.base import Command, Progress, Work, never
+from bot.commands.base import Command, CommandContext, Progress, no_uploads
 from bot.errors import NoKey
 from bot.model.message import Audience, OutgoingMessage
 from perplexity.attempts import Kind
@@ -111,7 +111,7 @@ def _with_examples(command: Command[Any, Any], *, pause: Pause, sentence: str) -
     def meant(request: Any) -> Example | None:
         return next((example for asked, example in own if replace(request, public=asked.public) == asked), None)
 
-    async def answer(request: Any, work: Work) -> Any:
+    async def answer(request: Any, work: CommandContext) -> Any:
         example = meant(request) if own else None
         if example is not None:
             return await command.answer(request, _replaying(example, work, pause=pause))
@@ -139,7 +139,7 @@ def _missing(prefix: str) -> str:
     )
 
 
-def _replaying(example: Example, work: Work, *, pause: Pause) -> Work:
+def _replaying(example: Example, work: CommandContext, *, pause: Pause) -> CommandContext:
     """Return the work with the recording in the place of the services, at the time of the recording."""
     recorded = partial(Recorded, effort=example.effort, pause=pause)
     return replace(
@@ -155,7 +155,7 @@ def _replaying(example: Example, work: Work, *, pause: Pause) -> Work:
         now=example.at.timestamp,
         progress=_MarkedProgress(work.progress),
         # A file would not carry the mark.
-        sends_files=never,
+        can_upload=no_uploads,
     )
 
 
@@ -171,23 +171,23 @@ class _MarkedProgress:
     inner: Progress
 
     @property
-    def live(self) -> bool:
+    def editable(self) -> bool:
         """Whether the message can be changed often."""
-        return self.inner.live
+        return self.inner.editable
 
     @property
-    def shown(self) -> int:
+    def milestones_shown(self) -> int:
         """How many milestones were shown before."""
-        return self.inner.shown
+        return self.inner.milestones_shown
 
     @property
-    def uses(self) -> int:
+    def response_url_uses(self) -> int:
         """How many uses of the response_url it has taken so far."""
-        return self.inner.uses
+        return self.inner.response_url_uses
 
-    async def show(self, message: OutgoingMessage, *, milestone: bool) -> bool:
+    async def update(self, message: OutgoingMessage, *, milestone: bool) -> bool:
         """Show it with the mark. Raises Withdrawn."""
-        return await self.inner.show(_marked(message), milestone=milestone)
+        return await self.inner.update(_marked(message), milestone=milestone)
 
 
 @dataclass(frozen=True, kw_only=True)

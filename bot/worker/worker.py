@@ -12,8 +12,17 @@ from uuid import UUID, uuid4
 from bot.blocks.deepdive import stopped_message
 from bot.blocks.failure import WayOn, failure_message
 from bot.blocks.footer import quote
-from bot.commands.base import NOBODY, SILENT, Agent, Command, Office, Progress, Work, never
-from bot.commands.deepdive import Dived
+from bot.commands.base import (
+    DISABLED_AGENT,
+    NULL_PROGRESS,
+    Agent,
+    Command,
+    CommandContext,
+    Office,
+    Progress,
+    no_uploads,
+)
+from bot.commands.deepdive import DeepDiveReply
 from bot.commands.help import placeholder
 from bot.commands.routing import BY_MENTION, DIRECTLY, notice
 from bot.delivery.delivery import Delivery, Superseded
@@ -113,10 +122,10 @@ class Working:
     office: Office
     commands: Mapping[str, Command[Any, Any]]
     patience: Patience
-    agent: Agent = NOBODY
+    agent: Agent = DISABLED_AGENT
     diver: Diver | None = None
     stages: Callable[[QuestionRow], StageStore] = lambda row: NoStore()
-    sends_files: Callable[[], Awaitable[bool]] = never
+    sends_files: Callable[[], Awaitable[bool]] = no_uploads
     end_runs: Callable[[UUID], None] = lambda question_id: None
     clock: Callable[[], float] = monotonic
 
@@ -136,7 +145,7 @@ class Working:
 
     def stopped(self, row: QuestionRow) -> OutgoingMessage:
         """Return what is shown of a question that its asker stopped."""
-        return stopped_message(self.commands[row.command].asks(row.text), question=str(row.id))
+        return stopped_message(self.commands[row.command].parse_question_text(row.text), question=str(row.id))
 
     async def outcome(self, row: QuestionRow, progress: Progress) -> Outcome:
         """Return what becomes of a question, a failure too. Raises `Superseded` where another worker holds it."""
@@ -210,21 +219,21 @@ class Working:
             if not await self._still_ours(row):
                 raise Withdrawn("the question was stopped, or is another worker's")
 
-        work = Work(
+        work = CommandContext(
             provider=self.provider,
             office=self.office,
-            asker=row.user_id,
+            user_id=row.user_id,
             agent=self.agent,
             run_id=row.run_id,
             on_run=on_run,
-            wanted=wanted,
-            question=row.id,
-            team=row.team_id,
-            channel=row.channel_id,
+            check_cancelled=wanted,
+            question_id=row.id,
+            team_id=row.team_id,
+            channel_id=row.channel_id,
             diver=self.diver,
             stages=self.stages(row),
             progress=progress,
-            sends_files=self.sends_files,
+            can_upload=self.sends_files,
         )
         reply = await command.answer(request, work)
         return Outcome(
@@ -263,8 +272,8 @@ class Working:
         private: bool = False,
     ) -> Outcome:
         command = self.commands[row.command]
-        if command.failed is not None:
-            message = command.failed(command.parse(row.text), sentence, row.reference)
+        if command.render_failure is not None:
+            message = command.render_failure(command.parse(row.text), sentence, row.reference)
         else:
             seen_by = Audience.CHANNEL if row.surface == "mention" and not private else Audience.ASKER
             message = failure_message(
@@ -275,7 +284,7 @@ class Working:
                 seconds=seconds,
                 way_on=way_on,
                 private=private,
-                quote=quote(command.asks(row.text), seen_by),
+                quote=quote(command.parse_question_text(row.text), seen_by),
             )
         return Outcome(messages=(message,), state="failed", seconds=seconds, error=error)
 
@@ -294,7 +303,7 @@ def _figures(reply: object) -> dict[str, Any]:
             return {"provider": reply.provider, "cost_usd": charged(reply.cost_usd, reply.failed)}
         case NewsSummary():
             return {"provider": reply.provider, "cost_usd": reply.cost_usd}
-        case Dived():
+        case DeepDiveReply():
             return {"cost_usd": reply.report.cost_usd}
         case Report():
             return _figures(reply.summary) | {"cost_usd": reply.cost_usd}
@@ -348,7 +357,7 @@ class Answering:
     patience: Patience
     metrics: Metrics
     admission: Admits = EVERYONE
-    showing: Callable[[QuestionRow], Progress] = lambda row: SILENT
+    showing: Callable[[QuestionRow], Progress] = lambda row: NULL_PROGRESS
     new_id: Callable[[], UUID] = uuid4
 
     async def run(self, question_id: UUID) -> None:
@@ -393,7 +402,7 @@ class Answering:
                 row = await self.announcing.announce(row, await computed(self.working.placeholder, row))
             progress = self.showing(row)
             outcome = await self.working.outcome(row, progress)
-            row = replace(row, response_uses=row.response_uses + progress.uses)
+            row = replace(row, response_uses=row.response_uses + progress.response_url_uses)
         if not await self.patience(lambda: self.questions.keep_messages(row, outcome)):
             raise Superseded
         figures = {name: value for name, value in vars(outcome).items() if name != "messages"}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from bot.commands.base import Nobody
+from bot.commands.base import DisabledAgent
 from bot.services import opened_agent
 from bot.settings import Settings
 from perplexity.attempts import Attempt
@@ -36,7 +36,7 @@ async def test_what_is_missing_is_named(given: dict[str, Any], lacks: str | None
 
     async with opened_agent(settings, provider=FakeProvider("One"), on_attempt=lambda attempt: None) as agent:
         assert settings.agent_lacks == lacks
-        assert (agent == Nobody(missing=lacks)) if lacks else not isinstance(agent, Nobody)
+        assert (agent == DisabledAgent(missing=lacks)) if lacks else not isinstance(agent, DisabledAgent)
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ MISTAKES = re.findall(r"^(/\S+) (.+)\n→ (.+)$", "".join(b.text for b in blocks
 
 
 def heading(command: Command[Any, Any]) -> str:
-    return f"/{command.name}" if command.own_name else f"/{UMBRELLA} {command.name}"
+    return f"/{command.name}" if command.has_slash_command else f"/{UMBRELLA} {command.name}"
 
 
 @pytest.mark.parametrize(("section", "example"), EXAMPLES)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
-from bot.commands.base import Work
+from bot.commands.base import CommandContext
 from bot.digests.jobs import Leaving, Run, run_question
 from bot.digests.runner import Choosing, Compare, Running
 from bot.model.digest import Digest, Report, Why
@@ -91,14 +91,14 @@ class Office:
         run = Run(digest_id=self.digest.id, why=why, first=slot, slot=slot, title="x")
         return await self.running().report(run, self.work(question_id))
 
-    def work(self, question_id: UUID) -> Work:
+    def work(self, question_id: UUID) -> CommandContext:
         """Return what a worker has for a question."""
-        return Work(
+        return CommandContext(
             provider=self.newsroom,
             office=FakeOffice(),
-            asker="U1",
+            user_id="U1",
             now=self.clock.now.timestamp,
-            question=question_id,
+            question_id=question_id,
         )
 
     async def told(self, *headlines: str, why: Why = Why.DUE) -> list[str]:

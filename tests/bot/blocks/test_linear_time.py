@@ -86,7 +86,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "notice ask": lambda text: notice(text, BY_NAME["ask"], BY_MENTION),
     "time zone": lambda text: zone_of({"zone": text[:LONGEST_TEXT]}, "zone"),
     "routed command": lambda text: [routed(f"{name} {text}") for name in ("ask", "search", "news", "deepdive")],
-    "asked": lambda text: [command.asks(text) for command in COMMANDS],
+    "asked": lambda text: [command.parse_question_text(text) for command in COMMANDS],
     "notice deepdive": lambda text: notice(text, BY_NAME["deepdive"], BY_MENTION),
 }
 RENDERERS: dict[str, Callable[[str], object]] = {

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from bot.commands import deepdive
-from bot.commands.base import Work
+from bot.commands.base import CommandContext
 from bot.commands.deepdive import DEEPDIVE, DeepDiveRequest
 from bot.commands.routing import routed
 from bot.errors import UsageError
@@ -69,12 +69,12 @@ class Hiccups:
     """A progress of which so much arrives as `arrives` says, one by one; then the question is stopped."""
 
     arrives: Sequence[bool]
-    live: bool = False
-    shown: int = 0
-    uses: int = 0
+    editable: bool = False
+    milestones_shown: int = 0
+    response_url_uses: int = 0
     milestones: list[bool] = field(default_factory=list)
 
-    async def show(self, message: OutgoingMessage, *, milestone: bool) -> bool:
+    async def update(self, message: OutgoingMessage, *, milestone: bool) -> bool:
         if len(self.milestones) == len(self.arrives):
             raise Withdrawn("stopped")
         self.milestones.append(milestone)
@@ -84,7 +84,9 @@ class Hiccups:
 async def test_a_milestone_that_did_not_arrive_is_shown_again_until_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deepdive, "PACE_SECONDS", 0.01)
     progress = Hiccups([False, False, True, False])
-    work = Work(provider=FakeProvider("Slow", hangs=True), office=FakeOffice(), asker="U1", progress=progress)
+    work = CommandContext(
+        provider=FakeProvider("Slow", hangs=True), office=FakeOffice(), user_id="U1", progress=progress
+    )
 
     with pytest.raises(Withdrawn):
         await DEEPDIVE.answer(DEEPDIVE.parse("heat pumps"), work)

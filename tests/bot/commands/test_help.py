@@ -9,7 +9,7 @@ from bot.blocks.answer import answer_messages
 from bot.blocks.failure import failure_message
 from bot.blocks.footer import quote
 from bot.blocks.messages import plain
-from bot.commands import COMMANDS, offered
+from bot.commands import COMMANDS, available_commands
 from bot.commands.deepdive import DEEPDIVE
 from bot.commands.help import (
     help_message,
@@ -138,7 +138,7 @@ def test_help_lists_every_option_and_example_as_the_asker_calls_the_command() ->
 
 @pytest.mark.parametrize("agent", [True, False])
 def test_help_lists_the_agent_only_where_one_is_set_up(agent: bool) -> None:
-    ask = next(command for command in offered(agent=agent) if command.name == "ask")
+    ask = next(command for command in available_commands(agent=agent) if command.name == "ask")
 
     assert ("--agent" in said(help_message(ask, slash="/ask"))) is agent
     assert ask.parse("--agent why").agent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.commands.base import Work
+from bot.commands.base import CommandContext
 from bot.commands.help import help_message
 from bot.commands.news import NEWS, NewsRequest, parse
 from bot.errors import UsageError
@@ -61,7 +61,9 @@ def test_only_public_news_is_for_everyone(text: str, seen_by: Audience) -> None:
 async def test_the_chain_is_asked_for_news_and_the_stories_are_rendered() -> None:
     provider, request = FakeProvider("Perplexity"), parse("tech chips --recency week")
 
-    reply = await NEWS.answer(request, Work(provider=provider, office=FakeOffice(), asker="U1", now=lambda: 0.0))
+    reply = await NEWS.answer(
+        request, CommandContext(provider=provider, office=FakeOffice(), user_id="U1", now=lambda: 0.0)
+    )
 
     (message,) = NEWS.render(reply, request, Audience.ASKER)
     (question,) = provider.questions
@@ -73,7 +75,7 @@ async def test_no_story_is_nothing_found() -> None:
     provider = FakeProvider("Perplexity", error=NothingFound("none"))
 
     with pytest.raises(NothingFound):
-        await NEWS.answer(parse("tech"), Work(provider=provider, office=FakeOffice(), asker="U1"))
+        await NEWS.answer(parse("tech"), CommandContext(provider=provider, office=FakeOffice(), user_id="U1"))
 
 
 def test_its_help_is_taken_by_slack() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.commands.base import Work
+from bot.commands.base import CommandContext
 from bot.commands.search import SEARCH, SearchRequest, parse
 from bot.errors import UsageError
 from bot.model.message import Audience
@@ -133,7 +133,7 @@ async def test_it_searches_and_renders_what_was_found() -> None:
     provider = FakeProvider("One")
     read = SEARCH.parse("--n 3 pages --public")
 
-    reply = await SEARCH.answer(read, Work(provider=provider, office=FakeOffice(), asker="U1"))
+    reply = await SEARCH.answer(read, CommandContext(provider=provider, office=FakeOffice(), user_id="U1"))
     (message,) = SEARCH.render(reply, read, Audience.CHANNEL)
 
     assert (reply, provider.queries) == (results_by("One"), [read.query])

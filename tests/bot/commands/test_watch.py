@@ -7,8 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from bot.commands.base import Work
-from bot.commands.watch import WATCH, Change, ListAll, WatchRequest, parse
+from bot.commands.base import CommandContext
+from bot.commands.watch import WATCH, ChangeDigest, ListDigests, WatchRequest, parse
 from bot.errors import UsageError
 from bot.model.digest import WEEKDAYS, AlreadyRunning, Digest, NoSuchDigest, Owner, Schedule, Verb, Wish
 from bot.model.message import Audience
@@ -31,12 +31,12 @@ TYPED = '--always mon, fri technology "open source databases" weekdays 9:00'
     [
         (TYPED, WISH),
         ("technology “open source databases” weekdays 9:00 —always fri,mon", WISH),
-        ("list", ListAll()),
-        ("LIST", ListAll()),
-        ("pause 2", Change(verb=Verb.PAUSE, number=2)),
-        ("Resume #2", Change(verb=Verb.RESUME, number=2)),
-        ("delete 12", Change(verb=Verb.DELETE, number=12)),
-        ("run 1", Change(verb=Verb.RUN, number=1)),
+        ("list", ListDigests()),
+        ("LIST", ListDigests()),
+        ("pause 2", ChangeDigest(verb=Verb.PAUSE, number=2)),
+        ("Resume #2", ChangeDigest(verb=Verb.RESUME, number=2)),
+        ("delete 12", ChangeDigest(verb=Verb.DELETE, number=12)),
+        ("run 1", ChangeDigest(verb=Verb.RUN, number=1)),
     ],
 )
 def test_what_is_typed_is_read_as(typed: str, request_: WatchRequest) -> None:
@@ -62,8 +62,10 @@ def test_what_is_wrong_is_said_with_what_is_allowed(typed: str, problem: str) ->
     assert caught.value.problem == problem
 
 
-def work(office: FakeOffice) -> Work:
-    return Work(provider=FakeProvider("P"), office=office, asker="U1", question=UUID(int=9), team="T1", channel="C1")
+def work(office: FakeOffice) -> CommandContext:
+    return CommandContext(
+        provider=FakeProvider("P"), office=office, user_id="U1", question_id=UUID(int=9), team_id="T1", channel_id="C1"
+    )
 
 
 async def said(typed: str, office: FakeOffice) -> str:

@@ -91,9 +91,9 @@ async def stage(database: str) -> AsyncIterator[Stage]:
 async def test_in_a_thread_it_is_one_message_that_is_changed_each_time(stage: Stage) -> None:
     showing = await stage.showing(in_thread=True)
     for _ in range(4):
-        await showing.show(SAID, milestone=False)
+        await showing.update(SAID, milestone=False)
 
-    assert (stage.ways(), showing.live, showing.uses) == (["chat.update"] * 4, True, 0)
+    assert (stage.ways(), showing.editable, showing.response_url_uses) == (["chat.update"] * 4, True, 0)
     assert len(stage.slack.shown) == 1
     assert "@here" not in stage.slack.posts[-1].words
 
@@ -101,12 +101,12 @@ async def test_in_a_thread_it_is_one_message_that_is_changed_each_time(stage: St
 async def test_a_response_url_is_used_at_milestones_only_and_at_most_three_times(stage: Stage) -> None:
     showing = await stage.showing(in_thread=False)
     for milestone in (True, False, True, True, True, False):
-        await showing.show(SAID, milestone=milestone)
+        await showing.update(SAID, milestone=milestone)
 
     row = await stage.questions.get(showing.row.id)
     assert row is not None
-    assert (stage.ways(), showing.live) == (["response_url"] * MOST_USES, False)
-    assert (showing.uses, row.response_uses) == (MOST_USES, MOST_USES)
+    assert (stage.ways(), showing.editable) == (["response_url"] * MOST_USES, False)
+    assert (showing.response_url_uses, row.response_uses) == (MOST_USES, MOST_USES)
 
 
 async def test_a_database_that_is_away_for_a_moment_costs_one_line_and_not_the_question(
@@ -119,11 +119,11 @@ async def test_a_database_that_is_away_for_a_moment_costs_one_line_and_not_the_q
 
     with monkeypatch.context() as patched:
         patched.setattr(stage.questions, "begin_part", away)
-        assert not await showing.show(SAID, milestone=True)
-    assert (stage.ways(), showing.uses) == ([], 0)
+        assert not await showing.update(SAID, milestone=True)
+    assert (stage.ways(), showing.response_url_uses) == ([], 0)
 
-    assert await showing.show(SAID, milestone=True)
-    assert (stage.ways(), showing.uses) == (["response_url"], 1)
+    assert await showing.update(SAID, milestone=True)
+    assert (stage.ways(), showing.response_url_uses) == (["response_url"], 1)
 
 
 SERVER_ERROR, NOT_FOUND, CUT = Fault(status=500), Fault(status=404, body="no_service"), Fault(status=0)
@@ -135,35 +135,39 @@ async def test_whoever_shows_something_hears_whether_slack_took_it(
 ) -> None:
     showing = await stage.showing(in_thread=False)
     stage.slack.fail("response_url", fault)
-    told = [await showing.show(SAID, milestone=True) for _ in range(4)]
+    told = [await showing.update(SAID, milestone=True) for _ in range(4)]
 
-    assert (told, stage.ways(), showing.uses) == ([False, True, True, False], ["response_url"] * 2, MOST_USES)
+    assert (told, stage.ways(), showing.response_url_uses) == (
+        [False, True, True, False],
+        ["response_url"] * 2,
+        MOST_USES,
+    )
     assert [record.message for record in caplog.records] == ["progress.not_shown"]
     assert "Still at it" not in caplog.text
 
 
 async def test_after_a_restart_what_was_used_stays_used(stage: Stage) -> None:
     first = await stage.showing(in_thread=False)
-    await first.show(SAID, milestone=True)
+    await first.update(SAID, milestone=True)
     row = await claim(stage.questions, first.row.id)
     assert row is not None
     second = stage.of(row)
     for _ in range(4):
-        await second.show(SAID, milestone=True)
+        await second.update(SAID, milestone=True)
 
-    assert (stage.ways(), second.shown, second.uses) == (["response_url"] * MOST_USES, 1, 2)
+    assert (stage.ways(), second.milestones_shown, second.response_url_uses) == (["response_url"] * MOST_USES, 1, 2)
 
 
 async def test_when_slack_asks_to_wait_nothing_is_shown_until_then(stage: Stage) -> None:
     showing = await stage.showing(in_thread=True)
     limited: dict[str, Any] = {"status": 429, "body": '{"ok": false, "error": "ratelimited"}'}
     stage.slack.fail("chat.update", Fault(headers={"Retry-After": "30"}, **limited))
-    await showing.show(SAID, milestone=False)
+    await showing.update(SAID, milestone=False)
     stage.now += 29
-    await showing.show(SAID, milestone=False)
+    await showing.update(SAID, milestone=False)
     asked_too_soon = stage.ways()
     stage.now += 2
-    await showing.show(SAID, milestone=False)
+    await showing.update(SAID, milestone=False)
 
     assert (asked_too_soon, stage.ways()) == ([], ["chat.update"])
 
@@ -176,16 +180,16 @@ async def test_what_was_stopped_or_belongs_to_another_worker_is_not_shown(stage:
 
     for showing in (stopped, overtaken):
         with pytest.raises(Withdrawn):
-            await showing.show(SAID, milestone=True)
+            await showing.update(SAID, milestone=True)
     assert all("Still at it" not in post.words for post in stage.slack.posts if post.way != "chat.postMessage")
 
 
 async def test_a_stopped_question_s_message_says_so_once_its_worker_looks_again(stage: Stage) -> None:
     showing = await stage.showing(in_thread=True)
-    await showing.show(SAID, milestone=False)
+    await showing.update(SAID, milestone=False)
     await stage.questions.stop(showing.row.id, user_id="U1")
     with pytest.raises(Withdrawn):
-        await showing.show(SAID, milestone=False)
+        await showing.update(SAID, milestone=False)
 
     (message,) = stage.slack.shown.values()
     assert "Stopped “heat pumps”." in message["text"]
@@ -233,7 +237,7 @@ async def test_the_progress_of_a_suspended_worker_gives_way_to_the_answer(
     showing.questions.answered = answered
 
     with pytest.raises(Withdrawn):
-        await showing.show(SAID, milestone=False)
+        await showing.update(SAID, milestone=False)
     (message,) = stage.slack.shown.values()
     assert shown in str(message)
 
@@ -245,7 +249,7 @@ async def test_an_answer_whose_blocks_slack_refuses_is_put_back_in_words(stage: 
     stage.slack.fail("chat.update", taken, Fault(status=200, body='{"ok": false, "error": "invalid_blocks"}'))
 
     with pytest.raises(Withdrawn):
-        await showing.show(SAID, milestone=False)
+        await showing.update(SAID, milestone=False)
     (message,) = stage.slack.shown.values()
     assert "The whole report." in message["text"]
 
@@ -264,7 +268,7 @@ async def test_behind_a_slash_too_a_progress_that_reaches_slack_second_gives_way
     showing.questions = StoppedInFlight(stage.pool, no_job)
 
     with pytest.raises(Withdrawn):
-        await showing.show(SAID, milestone=True)
+        await showing.update(SAID, milestone=True)
     late, last = [post.payload for post in stage.slack.posts]
     assert (SAID.text[:11] in late["text"], "Stopped “heat pumps”." in last["text"]) == (True, True)
     assert (last["replace_original"], last["response_type"]) == (True, "ephemeral")
@@ -276,6 +280,6 @@ async def test_a_progress_that_overtakes_the_stop_gives_way_to_it(stage: Stage) 
     showing.questions = SlowQuestions(stage.pool, no_job)
 
     with pytest.raises(Withdrawn):
-        await showing.show(SAID, milestone=False)
+        await showing.update(SAID, milestone=False)
     (message,) = stage.slack.shown.values()
     assert "Stopped “heat pumps”." in message["text"]
