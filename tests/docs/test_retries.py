@@ -57,5 +57,5 @@ def test_the_time_limits_are_the_code_s() -> None:
 def test_the_rest_of_a_service_is_the_code_s() -> None:
     policy, page = BreakerPolicy(), PAGE.read_text(encoding="utf-8").replace("\n", " ")
 
-    assert f"failed {policy.failures} times in a row is left alone for {policy.seconds:g} seconds" in page
+    assert f"failed {policy.failures} times in a row is skipped for {policy.seconds:g} seconds" in page
     assert f"another {policy.seconds:g} seconds" in page
