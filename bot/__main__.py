@@ -28,11 +28,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from bot.settings import Settings
 
-OURS = Path(__file__).parent.parent / "perplexity"
+OUR_PACKAGE = Path(__file__).parent.parent / "perplexity"
 """The package that was installed with this one."""
 
 DISTRIBUTION = "web-answers-for-slack"
-_WRONG = (
+_WRONG_PACKAGE = (
     "`import perplexity` finds {found}, because another package, such as Perplexity's SDK (perplexityai), has the same "
     f"import name: install {DISTRIBUTION} in a virtual environment of its own."
 )
@@ -42,15 +42,17 @@ def wrong_package() -> str | None:
     """Return a sentence that says what is wrong and how to fix it, or None if `perplexity` is ours. Imports nothing."""
     found = find_spec("perplexity")
     if found is None or found.origin is None:
-        return _WRONG.format(found="no complete package")
+        return _WRONG_PACKAGE.format(found="no complete package")
     if _is_ours(Path(found.origin)) and not _is_shared(Path(found.origin).parent):
         return None
-    return _WRONG.format(found=f"a package that is not, or not only, {DISTRIBUTION}'s (in {Path(found.origin).parent})")
+    return _WRONG_PACKAGE.format(
+        found=f"a package that is not, or not only, {DISTRIBUTION}'s (in {Path(found.origin).parent})"
+    )
 
 
 def _is_ours(start: Path) -> bool:
     """Return whether this `__init__.py`, compiled or not, is in the package next to this one and names this project."""
-    return start.parent.resolve() == OURS.resolve() and DISTRIBUTION.encode() in start.read_bytes()
+    return start.parent.resolve() == OUR_PACKAGE.resolve() and DISTRIBUTION.encode() in start.read_bytes()
 
 
 def _is_shared(folder: Path) -> bool:
@@ -62,11 +64,11 @@ def _is_shared(folder: Path) -> bool:
 T = TypeVar("T")
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-LONGEST_STOP_SECONDS = 25.0
+MAX_STOP_SECONDS = 25.0
 """Hosts kill a process thirty seconds after they asked it to stop. Even a process that hangs exits before that."""
 
-STOPPED_AT_ONCE = 130
-STOPPED_LATE = 1
+EXIT_FORCED = 130
+EXIT_LATE = 1
 
 
 class Stopped(Exception):
@@ -76,7 +78,7 @@ class Stopped(Exception):
 class StopSignals:
     """Handles stop signals. `seconds` is the longest time that a gentle stop may take."""
 
-    def __init__(self, *, seconds: float = LONGEST_STOP_SECONDS) -> None:
+    def __init__(self, *, seconds: float = MAX_STOP_SECONDS) -> None:
         self._seconds = seconds
         self._requested = False
         self._wake: Callable[[], None] | None = None
@@ -99,7 +101,7 @@ class StopSignals:
         """Return whether a signal has come."""
         return self._requested
 
-    def at_once(self, abandon: Callable[[], None]) -> None:
+    def on_forced_exit(self, abandon: Callable[[], None]) -> None:
         """Register a callback for a forced exit, which runs no other cleanup. It must not wait."""
         self._at_once.append(abandon)
 
@@ -116,7 +118,7 @@ class StopSignals:
             event.set()
         return event
 
-    async def unless_stopped(self, work: Coroutine[Any, Any, T]) -> T:
+    async def run_until_stopped(self, work: Coroutine[Any, Any, T]) -> T:
         """Return what the work returns. Raises `Stopped` when a signal comes first; the work is cancelled then."""
         working = asyncio.ensure_future(work)
         stopping = asyncio.ensure_future(self.event().wait())
@@ -130,25 +132,25 @@ class StopSignals:
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self._requested:
-            self._end(STOPPED_AT_ONCE)
+            self._exit(EXIT_FORCED)
         self._requested = True
         # Not through `sys.stdout`: the signal may have interrupted a write to it.
         with suppress(OSError):
             os.write(1, b"\nStopping  (repeat the signal to stop at once; no question is lost)\n")
-        late = Timer(self._seconds, self._end, args=[STOPPED_LATE])
+        late = Timer(self._seconds, self._exit, args=[EXIT_LATE])
         late.daemon = True
         late.start()
         if self._wake is not None:
             self._wake()
 
-    def _end(self, code: int) -> None:
+    def _exit(self, code: int) -> None:
         for abandon in self._at_once:
             with suppress(Exception):
                 abandon()
         os._exit(code)
 
 
-NEWER = (
+DATABASE_NEWER = (
     "Database  newer than this version of the app, which can still run with it. Commands that it does not know "
     "stay in the queue for a newer version."
 )
@@ -166,22 +168,22 @@ def main(arguments: Sequence[str] | None = None, *, program: str = "python -m bo
     parsed = _parser(program).parse_args(arguments)
     stop = StopSignals()
     with stop.handled() if parsed.command in STOPPABLE else nullcontext():
-        return _outcome(parsed, stop)
+        return _run_installed(parsed, stop)
 
 
-def _outcome(parsed: argparse.Namespace, stop: StopSignals) -> int:
+def _run_installed(parsed: argparse.Namespace, stop: StopSignals) -> int:
     """Run the command if what it needs is installed, or say which extra is missing."""
     from perplexity.errors import MissingExtra
     from perplexity.extras import require
 
     try:
         require("bot")
-        return _installed_outcome(parsed, stop)
+        return _run_reporting_errors(parsed, stop)
     except MissingExtra as error:
         return _fail(f"{parsed.program} {parsed.command}: {error}", code=1)
 
 
-def _installed_outcome(parsed: argparse.Namespace, stop: StopSignals) -> int:
+def _run_reporting_errors(parsed: argparse.Namespace, stop: StopSignals) -> int:
     """Run the command; turn each expected error into a sentence and an exit code."""
     # Imported here because they take most of a second, and the signal handlers must be installed before that.
     from psycopg import OperationalError
@@ -193,7 +195,7 @@ def _installed_outcome(parsed: argparse.Namespace, stop: StopSignals) -> int:
     from bot.storage.embedded import NoEmbeddedServer
 
     try:
-        return _doctor() if parsed.command == "doctor" else _commanded(parsed, stop)
+        return _run_doctor() if parsed.command == "doctor" else _run_command(parsed, stop)
     except Stopped:
         return 0
     except KeyboardInterrupt:
@@ -226,35 +228,35 @@ def _parser(program: str) -> argparse.ArgumentParser:
     commands.add_parser("migrate", help="bring the database up to date and exit")
     commands.add_parser("doctor", help="check everything the app needs, and say how to mend what is wrong")
     manifest = commands.add_parser("manifest", help="print the manifest that Slack makes the app from")
-    manifest.add_argument("--url", type=_https, metavar="https://…", help="the app's public address")
+    manifest.add_argument("--url", type=_parse_https, metavar="https://…", help="the app's public address")
     manifest.add_argument("--json", action="store_true", help="as JSON, which Slack's command line reads")
     return parser
 
 
-def _https(url: str) -> str:
-    from bot.settings import is_safe
+def _parse_https(url: str) -> str:
+    from bot.settings import is_https_or_loopback
 
-    if not (url.startswith("https://") and is_safe(url)):
+    if not (url.startswith("https://") and is_https_or_loopback(url)):
         raise argparse.ArgumentTypeError("must be an https address, such as https://answers.example.com")
     return url
 
 
-def _commanded(parsed: argparse.Namespace, stop: StopSignals) -> int:
+def _run_command(parsed: argparse.Namespace, stop: StopSignals) -> int:
     from bot import logs
-    from bot.settings import load
+    from bot.settings import load_settings
 
-    settings = load()
+    settings = load_settings()
     logs.configure(settings.log_level, sys.stderr)
-    return _manifest(settings, parsed) if parsed.command == "manifest" else _run(settings, parsed, stop)
+    return _print_manifest(settings, parsed) if parsed.command == "manifest" else _run_app(settings, parsed, stop)
 
 
-def _doctor() -> int:
+def _run_doctor() -> int:
     from bot import logs
     from bot.doctor import checks, diagnose
-    from bot.settings import read
+    from bot.settings import read_settings
 
     logs.configure("ERROR", sys.stderr)
-    settings, faults = read()
+    settings, faults = read_settings()
     findings = checks.run(diagnose(settings, faults, now=time.time))
     # https://no-color.org, which asks for the environment and for nothing else
     signs = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
@@ -262,7 +264,7 @@ def _doctor() -> int:
     return checks.exit_code(findings)
 
 
-def _manifest(settings: Settings, parsed: argparse.Namespace) -> int:
+def _print_manifest(settings: Settings, parsed: argparse.Namespace) -> int:
     from bot.manifest import EXAMPLE, as_json, as_yaml
 
     if parsed.url is not None and settings.slack_app_token is not None:
@@ -272,7 +274,7 @@ def _manifest(settings: Settings, parsed: argparse.Namespace) -> int:
     return 0
 
 
-def _run(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) -> int:
+def _run_app(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) -> int:
     from bot.errors import CannotListen
     from bot.settings import SettingsError
     from bot.storage.database import database_is_newer, migrate
@@ -283,12 +285,12 @@ def _run(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) -> i
             "SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET are missing; without them the playground runs inside "
             "`python -m bot run`, and a worker of its own has nowhere to answer"
         )
-    with _database(settings, stop) as (conninfo, described):
-        applied = asyncio.run(stop.unless_stopped(migrate(conninfo)))
-        if asyncio.run(stop.unless_stopped(database_is_newer(conninfo))):
-            _say(NEWER)
+    with _open_database(settings, stop) as (conninfo, described):
+        applied = asyncio.run(stop.run_until_stopped(migrate(conninfo)))
+        if asyncio.run(stop.run_until_stopped(database_is_newer(conninfo))):
+            _print(DATABASE_NEWER)
         if parsed.command == "migrate":
-            _say(f"Database  {described}\nMigrated  {applied} applied")
+            _print(f"Database  {described}\nMigrated  {applied} applied")
             return 0
         try:
             asyncio.run(_serve(settings, parsed, stop, conninfo=conninfo, described=described))
@@ -317,7 +319,7 @@ def _cannot_listen(cause: BaseException | None, settings: Settings) -> str:
 
 
 @contextmanager
-def _database(settings: Settings, stop: StopSignals) -> Iterator[tuple[str, str]]:
+def _open_database(settings: Settings, stop: StopSignals) -> Iterator[tuple[str, str]]:
     """Yield the connection address and what to call it. Raises `Stopped` when a signal comes before that."""
     from bot.storage.embedded import embedded_server, require
 
@@ -325,7 +327,7 @@ def _database(settings: Settings, stop: StopSignals) -> Iterator[tuple[str, str]
         yield settings.database_url.get_secret_value(), "Postgres at DATABASE_URL"
         return
     require(dyno=settings.dyno)
-    with embedded_server(Path(settings.data_dir), stopping=stop.requested, at_once=stop.at_once) as conninfo:
+    with embedded_server(Path(settings.data_dir), stopping=stop.requested, at_once=stop.on_forced_exit) as conninfo:
         if stop.requested():
             raise Stopped
         yield conninfo, f"embedded Postgres in {settings.data_dir}"
@@ -338,13 +340,15 @@ async def _serve(
 
     event = stop.event()
     async with compose(settings, conninfo=conninfo, http=parsed.command == "run") as app:
-        _say(f"Database  {described}")
-        _say(f"Providers {', '.join(provider.name for provider in app.providers) or 'none'}")
-        _say(f"Slack     {_slack(settings)}")
-        await app.serve(event, work=not getattr(parsed, "no_worker", False), ready=lambda: _ready(settings, parsed))
+        _print(f"Database  {described}")
+        _print(f"Providers {', '.join(provider.name for provider in app.providers) or 'none'}")
+        _print(f"Slack     {_describe_slack(settings)}")
+        await app.serve(
+            event, work=not getattr(parsed, "no_worker", False), ready=lambda: _print_ready(settings, parsed)
+        )
 
 
-def _slack(settings: Settings) -> str:
+def _describe_slack(settings: Settings) -> str:
     if not settings.slack_configured:
         return "playground (no Slack token is set)"
     return "a real workspace" + (
@@ -354,22 +358,22 @@ def _slack(settings: Settings) -> str:
     )
 
 
-def _ready(settings: Settings, parsed: argparse.Namespace) -> None:
+def _print_ready(settings: Settings, parsed: argparse.Namespace) -> None:
     if parsed.command == "worker":
-        _say("Working   on questions; Ctrl-C stops")
+        _print("Working   on questions; Ctrl-C stops")
     elif settings.slack_signing_secret is not None:
-        _say(f"Listening on {settings.bind_host}:{settings.port}; Slack's request URL ends in /slack/events")
+        _print(f"Listening on {settings.bind_host}:{settings.port}; Slack's request URL ends in /slack/events")
     elif settings.slack_configured:
-        _say(f"Listening on {settings.bind_host}:{settings.port}; requests come by Socket Mode")
+        _print(f"Listening on {settings.bind_host}:{settings.port}; requests come by Socket Mode")
     else:
-        _say(f"Open      http://127.0.0.1:{settings.port}/playground  (Ctrl-C stops)")
+        _print(f"Open      http://127.0.0.1:{settings.port}/playground  (Ctrl-C stops)")
 
 
 def _first_line(error: Exception) -> str:
     return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 

@@ -25,8 +25,8 @@ from bot.listeners.installation import Installation, token_hash
 from bot.listeners.intake import ACK_SECONDS, Journal, Services
 from bot.playground.examples import Pause, with_examples
 from bot.playground.server import Playground
-from bot.process import App
-from bot.services import WorkspaceOffice, opened_asked, slack_of
+from bot.process import Application
+from bot.services import WorkspaceOffice, open_search_services, slack_connection
 from bot.settings import Settings
 from bot.slack.connection import Slack, SocketMode, client_of, opened_session
 from bot.slack.messages import Chat
@@ -95,7 +95,7 @@ def _bolt_logger() -> logging.Logger:
 
 WORK_CONNECTIONS = 4
 ACK_CONNECTIONS = 3
-APART_CONNECTIONS = 2
+HEALTH_CONNECTIONS = 2
 """Acknowledgements, and heartbeats with health checks, have connections of their own, so that they never wait for work.
 
 With the one on which new jobs are heard of, that is ten at most; small databases allow twenty.
@@ -109,7 +109,9 @@ SAME_FILE_SECONDS = 60.0
 
 
 @asynccontextmanager
-async def compose(settings: Settings, *, conninfo: str, http: bool, pause: Pause = asyncio.sleep) -> AsyncIterator[App]:
+async def compose(
+    settings: Settings, *, conninfo: str, http: bool, pause: Pause = asyncio.sleep
+) -> AsyncIterator[Application]:
     """Put the process together over an open database; `http` adds the server. Closes what it opened.
 
     `pause` waits between the events of a recorded example.
@@ -117,7 +119,7 @@ async def compose(settings: Settings, *, conninfo: str, http: bool, pause: Pause
     async with AsyncExitStack() as stack:
         pool = await stack.enter_async_context(connection_pool(conninfo, size=WORK_CONNECTIONS, seconds=POOL_SECONDS))
         acks = await stack.enter_async_context(connection_pool(conninfo, size=ACK_CONNECTIONS, seconds=ACK_SECONDS))
-        apart = await stack.enter_async_context(connection_pool(conninfo, size=APART_CONNECTIONS))
+        apart = await stack.enter_async_context(connection_pool(conninfo, size=HEALTH_CONNECTIONS))
         jobs = Jobs(pool, beats=apart)
         await jobs.open()
         share = Share(
@@ -129,17 +131,17 @@ async def compose(settings: Settings, *, conninfo: str, http: bool, pause: Pause
         patience, metrics = Patience(seconds=math.inf), Metrics()
         attempt_log = AttemptLog(attempts=attempts)
 
-        def heard(attempt: Attempt) -> None:
+        def on_attempt(attempt: Attempt) -> None:
             metrics.attempted(attempt)
             attempt_log.note(attempt)
 
-        slack, playground = slack_of(settings)
-        commands = available_commands(agent=settings.agent_lacks is None)
+        slack, playground = slack_connection(settings)
+        commands = available_commands(agent=settings.missing_agent_setting is None)
         if playground is not None and settings.keyless:
             commands = with_examples(commands, prefix=settings.command_prefix, pause=pause)
         session = await stack.enter_async_context(opened_session(slack))
         client = client_of(slack, session)
-        asked = await stack.enter_async_context(opened_asked(settings, on_attempt=heard))
+        asked = await stack.enter_async_context(open_search_services(settings, on_attempt=on_attempt))
         chat, response_urls = Chat(client), ResponseUrls(session)
         announcing = Announcing(
             questions=questions,
@@ -188,7 +190,7 @@ async def compose(settings: Settings, *, conninfo: str, http: bool, pause: Pause
             commands={command.name: command for command in commands} | digests.commands,
             patience=Patience(seconds=RUN_SECONDS),
             agent=asked.agent,
-            diver=asked.diver,
+            diver=asked.deepdives,
             stages=lambda row: StagesOf(stages=stages, row=row, patience=patience),
             sends_files=filing.allowed,
             end_runs=stopping.begin,
@@ -248,13 +250,13 @@ async def compose(settings: Settings, *, conninfo: str, http: bool, pause: Pause
                 questions=Questions(apart, jobs.defer),
                 attempts=Attempts(apart),
             )
-        yield App(
+        yield Application(
             playground=playground,
             providers=asked.providers,
             questions=questions,
             jobs=jobs,
             attempt_log=attempt_log,
-            ticker=digests.ticker,
+            scheduler=digests.ticker,
             installation=installation,
             server=server,
             socket=SocketMode(app, app_token=slack.app_token, client=client) if http and slack.app_token else None,

@@ -33,7 +33,7 @@ CLOSE_SECONDS = 1.5
 
 
 @dataclass(frozen=True, kw_only=True)
-class App:
+class Application:
     """Everything that runs in one process, put together but not started."""
 
     playground: Playground | None
@@ -41,7 +41,7 @@ class App:
     questions: Questions
     jobs: Jobs
     attempt_log: AttemptLog
-    ticker: Ticker
+    scheduler: Ticker
     installation: Installation
     server: Server | None
     socket: SocketMode | None = None
@@ -51,32 +51,32 @@ class App:
 
         `ready` is called when requests are taken. Raises `CannotListen` or `SocketRefused`.
         """
-        if not await self._started(stop):
+        if not await self._start_unless_stopped(stop):
             await self._stop([], None)
             return
         await self.installation.start()
         keeping_up = asyncio.create_task(self.installation.run())
         worker = [asyncio.create_task(self.jobs.work(drain_seconds=DRAIN_SECONDS))] if work else []
         sweep = asyncio.create_task(self.jobs.sweep(self.questions))
-        ticking = asyncio.create_task(self.ticker.run())
+        ticking = asyncio.create_task(self.scheduler.run())
         logging = asyncio.create_task(self.attempt_log.run())
         checking = asyncio.create_task(check_models(self.providers))
         ready()
         try:
-            await _first({asyncio.create_task(stop.wait()), sweep, ticking, logging, keeping_up, *worker})
+            await _wait_for_first({asyncio.create_task(stop.wait()), sweep, ticking, logging, keeping_up, *worker})
         finally:
-            await asyncio.gather(_ended(ticking), _ended(keeping_up))
+            await asyncio.gather(_cancel_until_done(ticking), _cancel_until_done(keeping_up))
             await self._stop(worker, sweep)
-            await _cancelled(checking)
-            await _ended(logging)
+            await _cancel(checking)
+            await _cancel_until_done(logging)
 
-    async def _started(self, stop: asyncio.Event) -> bool:
+    async def _start_unless_stopped(self, stop: asyncio.Event) -> bool:
         """Start to take requests; return False if `stop` was set before Slack had answered."""
         starting, stopped = asyncio.create_task(self._start()), asyncio.create_task(stop.wait())
         await asyncio.wait({starting, stopped}, return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()
         if not starting.done():
-            await _ended(starting)
+            await _cancel_until_done(starting)
             return False
         starting.result()
         return True
@@ -93,20 +93,24 @@ class App:
     async def _stop(self, worker: Sequence[asyncio.Task[None]], sweep: asyncio.Task[None] | None) -> None:
         """Finish work and close. Each step has a limit, so that all together stay below the time that hosts allow."""
         # The playground is its own Slack: it must go on listening for the answers that are still on their way.
-        closing = asyncio.create_task(_within(CLOSE_SECONDS, self.socket.close())) if self.socket is not None else None
+        closing = (
+            asyncio.create_task(_run_within(CLOSE_SECONDS, self.socket.close())) if self.socket is not None else None
+        )
         if self.server is not None and self.playground is None:
             await self.server.stop_accepting()
         if sweep is not None:
-            await asyncio.gather(_ended(sweep), _within(DRAIN_SECONDS + HAND_BACK_SECONDS, _cancelled(*worker)))
+            await asyncio.gather(
+                _cancel_until_done(sweep), _run_within(DRAIN_SECONDS + HAND_BACK_SECONDS, _cancel(*worker))
+            )
         if closing is not None:
             await closing
         if self.playground is not None:
             await self.playground.close()
         if self.server is not None:
-            await _within(CLOSE_SECONDS, self.server.stop())
+            await _run_within(CLOSE_SECONDS, self.server.stop())
 
 
-async def _within(seconds: float, work: Coroutine[Any, Any, None]) -> None:
+async def _run_within(seconds: float, work: Coroutine[Any, Any, None]) -> None:
     """Do some work, and cancel it if it takes longer."""
     try:
         async with asyncio.timeout(seconds):
@@ -115,20 +119,20 @@ async def _within(seconds: float, work: Coroutine[Any, Any, None]) -> None:
         log.warning("stop.late", extra={"seconds": seconds})
 
 
-async def _first(tasks: set[asyncio.Task[Any]]) -> None:
+async def _wait_for_first(tasks: set[asyncio.Task[Any]]) -> None:
     """Wait until one task ends; raises what it raised, since a worker that ended is no app."""
     done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for task in done:
         task.result()
 
 
-async def _cancelled(*tasks: asyncio.Task[None]) -> None:
+async def _cancel(*tasks: asyncio.Task[None]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _ended(task: asyncio.Task[None]) -> None:
+async def _cancel_until_done(task: asyncio.Task[None]) -> None:
     """Cancel a task until it has ended: Python 3.11 loses a cancellation at the moment a connection is handed over.
 
     https://github.com/python/cpython/issues/86296

@@ -50,15 +50,15 @@ async def check_models(providers: Sequence[Provider]) -> None:
 
 
 @asynccontextmanager
-async def opened_agent(
+async def open_agent(
     settings: Settings, *, provider: Provider, on_attempt: Callable[[Attempt], None]
 ) -> AsyncIterator[Agent]:
     """Give the agent, whose tools search and ask by way of `provider`, and close it at the end.
 
     `on_attempt` hears how each of its runs ended.
     """
-    if settings.agent_lacks is not None:
-        yield DisabledAgent(missing=settings.agent_lacks)
+    if settings.missing_agent_setting is not None:
+        yield DisabledAgent(missing=settings.missing_agent_setting)
         return
     # Over a second and 1,000 modules, for those who have an agent.
     from perplexity.agent import AgentLimits, WebAgent, model_at, tools_over
@@ -99,7 +99,7 @@ def retry_policy(settings: Settings) -> RetryPolicy:
 
 
 @asynccontextmanager
-async def opened_diver(
+async def open_deepdive_runner(
     settings: Settings,
     providers: Sequence[Provider],
     *,
@@ -111,7 +111,7 @@ async def opened_diver(
     `on_attempt` hears how each attempt ended, but of those at the facts, of which the chain tells.
     """
     async with AsyncExitStack() as stack:
-        grok = _grok(settings)
+        grok = _build_grok(settings)
         if grok is not None:
             await stack.enter_async_context(grok)
         deadlines = Deadlines(reasoning=settings.reasoning_chain_seconds)
@@ -130,7 +130,7 @@ async def opened_diver(
         )
 
 
-def _grok(settings: Settings) -> Grok | None:
+def _build_grok(settings: Settings) -> Grok | None:
     keys, base_urls = settings.provider_keys, settings.provider_base_urls | {"xai": settings.xai_base_url}
     if settings.xai_api_key is not None:
         keys = keys | {"xai": settings.xai_api_key.get_secret_value()}
@@ -138,33 +138,35 @@ def _grok(settings: Settings) -> Grok | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class SearchServices:
     """Everybody who is asked: each provider, all of them in a chain, and whom the chain serves."""
 
     providers: Sequence[Provider]
     chain: Provider
-    diver: Diver
+    deepdives: Diver
     agent: Agent
 
 
 @asynccontextmanager
-async def opened_asked(settings: Settings, *, on_attempt: Callable[[Attempt], None]) -> AsyncIterator[Asked]:
+async def open_search_services(
+    settings: Settings, *, on_attempt: Callable[[Attempt], None]
+) -> AsyncIterator[SearchServices]:
     """Give everybody who is asked, and close them at the end; `on_attempt` hears how each attempt ended."""
-    async with opened(provider_setup(settings), order=settings.provider_order) as providers:
+    async with opened(provider_config(settings), order=settings.provider_order) as providers:
         chain = Fallback(
             providers,
-            deadlines=chain_deadlines(settings),
+            deadlines=fallback_timeouts(settings),
             reasoning_effort=settings.reasoning_effort,
             on_attempt=on_attempt,
         )
         async with (
-            opened_diver(settings, providers, facts=chain, on_attempt=on_attempt) as diver,
-            opened_agent(settings, provider=chain, on_attempt=on_attempt) as agent,
+            open_deepdive_runner(settings, providers, facts=chain, on_attempt=on_attempt) as diver,
+            open_agent(settings, provider=chain, on_attempt=on_attempt) as agent,
         ):
-            yield Asked(providers=providers, chain=chain, diver=diver, agent=agent)
+            yield SearchServices(providers=providers, chain=chain, deepdives=diver, agent=agent)
 
 
-def chain_deadlines(settings: Settings) -> Deadlines:
+def fallback_timeouts(settings: Settings) -> Deadlines:
     """Return how long the whole chain may take."""
     return Deadlines(
         search=settings.search_chain_seconds,
@@ -174,7 +176,7 @@ def chain_deadlines(settings: Settings) -> Deadlines:
     )
 
 
-def provider_setup(settings: Settings) -> Setup:
+def provider_config(settings: Settings) -> Setup:
     """Return what the providers are made of."""
     return Setup(
         keys=settings.provider_keys,
@@ -192,18 +194,18 @@ def provider_setup(settings: Settings) -> Setup:
     )
 
 
-def slack_of(settings: Settings) -> tuple[Slack, Playground | None]:
+def slack_connection(settings: Settings) -> tuple[Slack, Playground | None]:
     """Return the connection to a real Slack and None, or to a playground and that playground, with its own secrets."""
     if settings.slack_bot_token is not None:
         slack = Slack(
             bot_token=settings.slack_bot_token.get_secret_value(),
-            signing_secret=_revealed(settings.slack_signing_secret),
-            app_token=_revealed(settings.slack_app_token),
+            signing_secret=_secret_value(settings.slack_signing_secret),
+            app_token=_secret_value(settings.slack_app_token),
             api_url=settings.slack_api_url,
         )
         return slack, None
     origin = f"http://127.0.0.1:{settings.port}"
-    bot_token, signing_secret = f"xoxb-{secrets.token_hex(16)}", kept_secret(Path(settings.data_dir))
+    bot_token, signing_secret = f"xoxb-{secrets.token_hex(16)}", load_or_create_secret(Path(settings.data_dir))
     playground = Playground(
         signing_secret=signing_secret,
         bot_token=bot_token,
@@ -216,7 +218,7 @@ def slack_of(settings: Settings) -> tuple[Slack, Playground | None]:
     return slack, playground
 
 
-def kept_secret(folder: Path) -> str:
+def load_or_create_secret(folder: Path) -> str:
     """Return the secret that is kept in a folder, and make one if there is none yet.
 
     It signs the playground's response_urls, which stay valid for half an hour, also after a restart. If the folder
@@ -244,5 +246,5 @@ def _prompts(settings: Settings) -> tuple[Prompt, ...]:
     return tuple(Prompt(label=one.label, line=line(one, prefix=settings.command_prefix)) for one in EXAMPLES)
 
 
-def _revealed(secret: SecretStr | None) -> str | None:
+def _secret_value(secret: SecretStr | None) -> str | None:
     return secret.get_secret_value() if secret is not None else None

@@ -30,7 +30,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def is_safe(url: str) -> bool:
+def is_https_or_loopback(url: str) -> bool:
     """Tell whether an address is https to anywhere, or http to this machine; and nothing but an address."""
     try:
         parts = urlsplit(url)
@@ -41,10 +41,10 @@ def is_safe(url: str) -> bool:
     return bool(host) and plain and (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host)))
 
 
-STARTS = {"SLACK_BOT_TOKEN": "xoxb-", "SLACK_APP_TOKEN": "xapp-", "PERPLEXITY_API_KEY": "pplx-"}
+PREFIXES = {"SLACK_BOT_TOKEN": "xoxb-", "SLACK_APP_TOKEN": "xapp-", "PERPLEXITY_API_KEY": "pplx-"}
 """How the values of a variable begin: https://docs.slack.dev/authentication/tokens"""
 
-FOUND = {
+WHERE_TO_FIND = {
     "SLACK_BOT_TOKEN": "the bot token starts with xoxb- and stands under OAuth & Permissions",
     "SLACK_APP_TOKEN": "the app-level token starts with xapp- and stands under Basic Information, App-Level Tokens",
     "SLACK_SIGNING_SECRET": "the signing secret stands under Basic Information, App Credentials",
@@ -52,13 +52,13 @@ FOUND = {
 }
 """Where the right value is, on the app's pages at https://api.slack.com/apps."""
 
-_MUST = frozenset({"SLACK_BOT_TOKEN", "SLACK_APP_TOKEN"})
+REQUIRED_PREFIX = frozenset({"SLACK_BOT_TOKEN", "SLACK_APP_TOKEN"})
 """The variables whose values always begin so; other services that speak like Perplexity have other keys."""
 
-_USER_TOKEN = "xoxp-"  # noqa: S105 - how one begins
+_USER_TOKEN_PREFIX = "xoxp-"  # noqa: S105 - how one begins
 
 
-def one_word(value: str) -> str:
+def strip_secret(value: str) -> str:
     """Return the value without the spaces around a copied one. Raises ValueError, which never holds it."""
     value = value.strip()
     if not all("!" <= sign <= "~" for sign in value):
@@ -66,16 +66,16 @@ def one_word(value: str) -> str:
     return value
 
 
-def checked_secret(variable: str, value: str) -> str:
+def validate_secret(variable: str, value: str) -> str:
     """Return the value without the spaces around a copied one. Raises ValueError, which never holds it."""
-    value = one_word(value)
-    if belongs := next((name for name, start in STARTS.items() if value.startswith(start)), None):
+    value = strip_secret(value)
+    if belongs := next((name for name, start in PREFIXES.items() if value.startswith(start)), None):
         if belongs != variable:
-            raise ValueError(f"this looks like the value of {belongs}; {FOUND[variable]}")
-    elif value.startswith(_USER_TOKEN):
-        raise ValueError(f"this looks like a user token, which the app does not use; {FOUND[variable]}")
-    elif variable in _MUST:
-        raise ValueError(f"must start with {STARTS[variable]}; {FOUND[variable]}")
+            raise ValueError(f"this looks like the value of {belongs}; {WHERE_TO_FIND[variable]}")
+    elif value.startswith(_USER_TOKEN_PREFIX):
+        raise ValueError(f"this looks like a user token, which the app does not use; {WHERE_TO_FIND[variable]}")
+    elif variable in REQUIRED_PREFIX:
+        raise ValueError(f"must start with {PREFIXES[variable]}; {WHERE_TO_FIND[variable]}")
     return value
 
 
@@ -83,7 +83,7 @@ Seconds = Annotated[float, Field(gt=0, le=3600)]
 
 OPENROUTER = "https://openrouter.ai/api/v1"
 
-LONGEST_PREFIX = 23
+MAX_PREFIX = 23
 """Slack's names have 32 characters at most, with the slash: https://docs.slack.dev/reference/app-manifest
 
 The longest name that the app gives a command has eight.
@@ -161,12 +161,12 @@ class Settings(BaseSettings):
 
     @model_validator(mode="before")
     @classmethod
-    def _blank_is_unset(cls, values: dict[str, object]) -> dict[str, object]:
+    def _unset_blank(cls, values: dict[str, object]) -> dict[str, object]:
         return {name: value for name, value in values.items() if not (isinstance(value, str) and not value.strip())}
 
     @field_validator("admin_user_ids")
     @classmethod
-    def _people(cls, ids: str) -> str:
+    def _validate_user_ids(cls, ids: str) -> str:
         wrong = [one for one in ids.split(",") if one.strip() and not re.fullmatch(r"[UW][A-Z0-9]{2,20}", one.strip())]
         if wrong:
             raise ValueError("takes user ids of Slack, such as U012AB3CD, with commas between them")
@@ -174,7 +174,7 @@ class Settings(BaseSettings):
 
     @field_validator("providers")
     @classmethod
-    def _known_providers(cls, names: str) -> str:
+    def _validate_providers(cls, names: str) -> str:
         try:
             checked_order(names.split(","))
         except InvalidRequest as error:
@@ -190,8 +190,8 @@ class Settings(BaseSettings):
         "xai_base_url",
     )
     @classmethod
-    def _https_or_loopback(cls, url: str) -> str:
-        if not is_safe(url):
+    def _validate_url(cls, url: str) -> str:
+        if not is_https_or_loopback(url):
             raise ValueError(
                 "must be an https address without user name or query; http is allowed for a loopback host only"
             )
@@ -199,41 +199,41 @@ class Settings(BaseSettings):
 
     @field_validator("slack_api_url")
     @classmethod
-    def _folder(cls, url: str) -> str:
+    def _end_with_slash(cls, url: str) -> str:
         # The SDK would take the last part of an address for a file, and put the method in its place.
         return url.rstrip("/") + "/"
 
     @field_validator("slack_bot_token", "slack_signing_secret", "slack_app_token", "perplexity_api_key")
     @classmethod
-    def _in_its_place(cls, secret: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+    def _validate_slack_secret(cls, secret: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
         if secret is None:
             return None
-        return SecretStr(checked_secret(str(info.field_name).upper(), secret.get_secret_value()))
+        return SecretStr(validate_secret(str(info.field_name).upper(), secret.get_secret_value()))
 
     @field_validator("agent_api_key", "openrouter_api_key", "brave_api_key", "xai_api_key")
     @classmethod
-    def _one_word(cls, secret: SecretStr | None) -> SecretStr | None:
+    def _strip_key(cls, secret: SecretStr | None) -> SecretStr | None:
         # Of any service: how its keys begin is not known.
-        word = one_word(secret.get_secret_value()) if secret is not None else ""
+        word = strip_secret(secret.get_secret_value()) if secret is not None else ""
         return SecretStr(word) if word else None
 
     @field_validator("command_prefix")
     @classmethod
-    def _fits_a_name(cls, prefix: str) -> str:
-        if not re.fullmatch(rf"[A-Za-z0-9_-]{{0,{LONGEST_PREFIX}}}", prefix):
+    def _validate_prefix(cls, prefix: str) -> str:
+        if not re.fullmatch(rf"[A-Za-z0-9_-]{{0,{MAX_PREFIX}}}", prefix):
             raise ValueError(
-                f"must be at most {LONGEST_PREFIX} letters, digits, - or _, without the slash: x- makes /x-ask of /ask"
+                f"must be at most {MAX_PREFIX} letters, digits, - or _, without the slash: x- makes /x-ask of /ask"
             )
         return prefix.lower()
 
     @field_validator("log_level", mode="before")
     @classmethod
-    def _upper(cls, level: object) -> object:
+    def _upper_case(cls, level: object) -> object:
         return level.upper() if isinstance(level, str) else level
 
     @field_validator("database_url")
     @classmethod
-    def _postgres(cls, url: SecretStr | None) -> SecretStr | None:
+    def _validate_database_url(cls, url: SecretStr | None) -> SecretStr | None:
         if url is None:
             return None
         if not url.get_secret_value().startswith(("postgres://", "postgresql://")):
@@ -289,7 +289,7 @@ class Settings(BaseSettings):
         return key.get_secret_value() if key is not None else None
 
     @property
-    def agent_lacks(self) -> str | None:
+    def missing_agent_setting(self) -> str | None:
         """The name of the setting without which there is no agent; an endpoint of one's own may want no key."""
         if not self.agent_model:
             return "AGENT_MODEL"
@@ -308,7 +308,7 @@ class Settings(BaseSettings):
         return self.host or ("0.0.0.0" if everywhere else "127.0.0.1")  # noqa: S104 - a dyno's router needs it
 
 
-_WORDS = (("Input should be", "must be"), ("a valid integer", "a whole number"), ("a valid number", "a number"))
+_REPLACEMENTS = (("Input should be", "must be"), ("a valid integer", "a whole number"), ("a valid number", "a number"))
 """What the library says, and how it is said here."""
 
 
@@ -316,15 +316,15 @@ class SettingsError(Exception):
     """The environment cannot be used; the message names every variable that is wrong and what it takes."""
 
 
-def load() -> Settings:
+def load_settings() -> Settings:
     """Read the environment; raises `SettingsError` that lists every fault at once, and never shows a secret."""
-    settings, faults = read()
+    settings, faults = read_settings()
     if faults:
         raise SettingsError("\n".join(faults.values()))
     return settings
 
 
-def read() -> tuple[Settings, Mapping[str, str]]:
+def read_settings() -> tuple[Settings, Mapping[str, str]]:
     """Read what can be used of the environment; a wrong value gives way to its default.
 
     The faults are sentences by the names of their fields, such as `port`; a whole file's is under its name, `.env`.
@@ -332,15 +332,15 @@ def read() -> tuple[Settings, Mapping[str, str]]:
     try:
         settings, wrong = Settings(), {}
     except ValidationError as error:
-        wrong = {_field(fault): _explain(fault) for fault in error.errors()}
+        wrong = {_field_name(fault): _explain(fault) for fault in error.errors()}
         settings = Settings(**{name: Settings.model_fields[name].get_default() for name in wrong})
     except (OSError, UnicodeDecodeError) as error:
         why = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
         return Settings.model_construct(), {".env": f".env cannot be read: {why}"}
-    return settings, wrong | dict(_missing(settings, wrong.keys()))
+    return settings, wrong | dict(_find_missing(settings, wrong.keys()))
 
 
-def _missing(settings: Settings, wrong: Set[str]) -> Iterator[tuple[str, str]]:
+def _find_missing(settings: Settings, wrong: Set[str]) -> Iterator[tuple[str, str]]:
     """Say what a workspace lacks, unless it is there and wrong."""
     slack = {
         name
@@ -361,15 +361,15 @@ def _missing(settings: Settings, wrong: Set[str]) -> Iterator[tuple[str, str]]:
         )
 
 
-def _field(fault: ErrorDetails) -> str:
+def _field_name(fault: ErrorDetails) -> str:
     return str(fault["loc"][0]).lower()
 
 
 def _explain(fault: ErrorDetails) -> str:
-    field = Settings.model_fields[_field(fault)]
+    field = Settings.model_fields[_field_name(fault)]
     secret = "SecretStr" in str(field.annotation) or "@" in str(fault["input"])
     shown = "" if secret else f" cannot be {fault['input']!r}"
     allowed = str(fault["msg"]).removeprefix("Value error, ").partition(", unable to parse")[0]
-    for theirs, ours in _WORDS:
+    for theirs, ours in _REPLACEMENTS:
         allowed = allowed.replace(theirs, ours)
-    return f"{_field(fault).upper()}{shown}: {allowed}"
+    return f"{_field_name(fault).upper()}{shown}: {allowed}"

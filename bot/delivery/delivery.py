@@ -57,7 +57,7 @@ LONGEST_SLEEP_SECONDS = 300.0
 """Ways that asked for a pause are tried again after this time at the latest."""
 
 
-class Superseded(Exception):
+class ClaimLost(Exception):
     """Another worker holds the question now, so this one says nothing more."""
 
 
@@ -97,7 +97,7 @@ class Delivery:
     jitter: Callable[[float, float], float] = uniform
 
     async def deliver(self, row: QuestionRow, *, audience: Audience) -> bool:
-        """Post what is not out yet; False when no way was left. Raises `Superseded` for a zombie."""
+        """Post what is not out yet; False when no way was left. Raises `ClaimLost` for a zombie."""
         messages = row.messages or ()
         uses = row.response_uses
         for part in range(row.part, len(messages)):
@@ -170,7 +170,7 @@ class Delivery:
             lambda: self.questions.begin_part(letter.row, letter.part, uses=letter.uses, unconfirmed=letter.unconfirmed)
         )
         if not ours:
-            raise Superseded
+            raise ClaimLost
 
 
 def _after(result: Posting, letter: Letter, used: Letter) -> Letter:

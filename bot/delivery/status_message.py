@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from time import monotonic
 
 from bot.blocks import escaping
-from bot.delivery.delivery import Superseded
+from bot.delivery.delivery import ClaimLost
 from bot.delivery.routes import is_open
 from bot.model.message import Audience, OutgoingMessage
 from bot.slack.messages import CannotLook, Chat, Found, Looked, NotThere, Posting, Sent, TryLater
@@ -37,7 +37,7 @@ class Announcing:
         """Say that the search is on, where the listener could not, and return the row as it then is.
 
         In a thread that is a message whose place the answer will take; after a click it stands in the place of the
-        message with the button. Raises `Superseded` for a zombie.
+        message with the button. Raises `ClaimLost` for a zombie.
         """
         message = escaping.seal(message)
         if row.thread_ts is not None:
@@ -95,7 +95,7 @@ class Announcing:
             return row
         if not await self.patience(lambda: self.questions.record_message(row, ts)):
             await self._withdraw(row, ts)
-            raise Superseded
+            raise ClaimLost
         return replace(row, message_ts=ts)
 
     async def _withdraw(self, row: QuestionRow, ts: str) -> None:
@@ -144,4 +144,4 @@ class Announcing:
 
     async def _begin(self, row: QuestionRow) -> None:
         if not await self.patience(lambda: self.questions.begin_part(row, row.part, uses=row.response_uses)):
-            raise Superseded
+            raise ClaimLost

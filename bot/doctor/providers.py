@@ -34,9 +34,13 @@ async def check_agent(case: Case) -> Sequence[Finding]:
     except MissingExtra as error:
         text = "AGENT_MODEL is set, but the extra `agent` is not installed, so the app does not start."
         return [fault(AGENT, text, fix=f"Install it ({error.command}), or unset AGENT_MODEL.")]
-    if settings.agent_lacks is not None:
-        text = f"AGENT_MODEL is set, but {settings.agent_lacks} is not, so there is no `/ask --agent`."
-        return [warning(AGENT, text, fix=f"Set {settings.agent_lacks} or OPENROUTER_API_KEY, or unset AGENT_MODEL.")]
+    if settings.missing_agent_setting is not None:
+        text = f"AGENT_MODEL is set, but {settings.missing_agent_setting} is not, so there is no `/ask --agent`."
+        return [
+            warning(
+                AGENT, text, fix=f"Set {settings.missing_agent_setting} or OPENROUTER_API_KEY, or unset AGENT_MODEL."
+            )
+        ]
     return [well(AGENT, f"{settings.agent_model} is set up. It was not tried, since that costs.")]
 
 

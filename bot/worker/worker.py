@@ -25,7 +25,7 @@ from bot.commands.base import (
 from bot.commands.deepdive import DeepDiveReply
 from bot.commands.help import placeholder
 from bot.commands.routing import BY_MENTION, DIRECTLY, notice
-from bot.delivery.delivery import Delivery, Superseded
+from bot.delivery.delivery import ClaimLost, Delivery
 from bot.delivery.routes import leaves_a_line
 from bot.delivery.status_message import Announcing
 from bot.errors import AgentNotSetUp, NoKey, UnknownCommand
@@ -148,7 +148,7 @@ class Working:
         return stopped_message(self.commands[row.command].parse_question_text(row.text), question=str(row.id))
 
     async def outcome(self, row: QuestionRow, progress: Progress) -> Outcome:
-        """Return what becomes of a question, a failure too. Raises `Superseded` where another worker holds it."""
+        """Return what becomes of a question, a failure too. Raises `ClaimLost` where another worker holds it."""
         started = self.clock()
         if row.returns > MAX_RETURNS:
             self.end_runs(row.id)
@@ -156,7 +156,7 @@ class Working:
         try:
             return await self._answered(row, started, progress)
         except Withdrawn:
-            raise Superseded from None
+            raise ClaimLost from None
         except PerplexityError as error:
             tried = error.attempts if isinstance(error, AllProvidersFailed) else ()
             log.warning("question.failed", extra=row.ids | {"error": type(error).__name__})
@@ -378,7 +378,7 @@ class Answering:
                 await self._settle(row, "expired")
             else:
                 await self._deliver(row)
-        except Superseded:
+        except ClaimLost:
             log.warning("question.superseded", extra=row.ids | {"attempt": row.attempt})
 
     async def _claimed(self, question_id: UUID) -> QuestionRow | None:
@@ -404,7 +404,7 @@ class Answering:
             outcome = await self.working.outcome(row, progress)
             row = replace(row, response_uses=row.response_uses + progress.response_url_uses)
         if not await self.patience(lambda: self.questions.keep_messages(row, outcome)):
-            raise Superseded
+            raise ClaimLost
         figures = {name: value for name, value in vars(outcome).items() if name != "messages"}
         log.info("answer.kept", extra=row.ids | figures | {"parts": len(outcome.messages)})
         return replace(row, messages=tuple(outcome.messages), outcome=outcome.state)
@@ -420,7 +420,7 @@ class Answering:
 
     async def _settle(self, row: QuestionRow, state: str) -> None:
         if not await self.patience(lambda: self.questions.settle(row, state)):
-            raise Superseded
+            raise ClaimLost
         self.metrics.settled(command=row.command, state=state)
         extra = row.ids | {"state": state, "parts": len(row.messages or ()), "reference": row.reference}
         log.log(logging.ERROR if state == "expired" else logging.INFO, "question.settled", extra=extra)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bot.commands import COMMANDS
 from bot.commands.routing import slash_commands
 from bot.manifest import EVENTS, EXAMPLE, as_json, as_yaml, dump
-from bot.settings import LONGEST_PREFIX
+from bot.settings import MAX_PREFIX
 from bot.slack.scopes import SCOPES
 
 SCHEMA = json.loads(Path("tests/data/slack-manifest.v2.schema.json").read_text(encoding="utf-8"))
@@ -41,7 +41,7 @@ def test_the_file_is_the_output_for_the_defaults() -> None:
 
 
 @pytest.mark.parametrize("url", [EXAMPLE, "https://answers.example.com/base/", None])
-@pytest.mark.parametrize("prefix", ["", "x-", "acme_", "9", "x" * LONGEST_PREFIX])
+@pytest.mark.parametrize("prefix", ["", "x-", "acme_", "9", "x" * MAX_PREFIX])
 def test_it_is_valid_for_every_configuration_and_the_same_in_both_formats(prefix: str, url: str | None) -> None:
     manifest = read(as_yaml(prefix=prefix, url=url))
 

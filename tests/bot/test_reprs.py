@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 import bot
 import perplexity
-from bot.services import opened_asked, slack_of
+from bot.services import open_search_services, slack_connection
 from bot.settings import Settings
 from bot.slack.connection import client_of
 
@@ -60,8 +60,8 @@ async def test_what_holds_tokens_does_not_show_them(real: bool) -> None:
         xai_api_key=secret,
         agent_api_key=secret,
     )
-    slack, playground = slack_of(settings)
-    async with ClientSession() as session, opened_asked(settings, on_attempt=lambda _: None) as asked:
+    slack, playground = slack_connection(settings)
+    async with ClientSession() as session, open_search_services(settings, on_attempt=lambda _: None) as asked:
         said = "".join(map(repr, (settings, slack, playground, client_of(slack, session), asked, *asked.providers)))
 
     for hidden in ("SECRET-1", slack.bot_token, slack.signing_secret):

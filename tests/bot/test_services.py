@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from bot.commands.base import DisabledAgent
-from bot.services import opened_agent
+from bot.services import open_agent
 from bot.settings import Settings
 from perplexity.attempts import Attempt
 from perplexity.filters import Filters
@@ -34,8 +34,8 @@ OPENROUTER_KEY = SecretStr("sk-or-1")
 async def test_what_is_missing_is_named(given: dict[str, Any], lacks: str | None) -> None:
     settings = Settings(**given)
 
-    async with opened_agent(settings, provider=FakeProvider("One"), on_attempt=lambda attempt: None) as agent:
-        assert settings.agent_lacks == lacks
+    async with open_agent(settings, provider=FakeProvider("One"), on_attempt=lambda attempt: None) as agent:
+        assert settings.missing_agent_setting == lacks
         assert (agent == DisabledAgent(missing=lacks)) if lacks else not isinstance(agent, DisabledAgent)
 
 
@@ -61,7 +61,7 @@ async def test_its_tools_search_and_ask_the_chain_within_the_question_s_filters(
     filters = Filters(recency="day", domains=("example.com",))
     async with FakeModelServer(script) as server:
         settings = Settings(agent_model=MODEL, agent_base_url=server.base_url, agent_api_key=SecretStr(KEY))
-        async with opened_agent(settings, provider=chain, on_attempt=heard.append) as agent:
+        async with open_agent(settings, provider=chain, on_attempt=heard.append) as agent:
             answer = await agent.answer(Question(messages=(Message(role="user", content="How far?"),), filters=filters))
 
     assert (answer.text, answer.queries) == ("So [1].", ("moon", "Far?"))

@@ -9,11 +9,11 @@ import pytest
 
 from bot.commands import COMMANDS
 from bot.commands.routing import slash_commands
-from bot.settings import LONGEST_PREFIX, Settings, SettingsError, load, read
+from bot.settings import MAX_PREFIX, Settings, SettingsError, load_settings, read_settings
 
 
 def test_nothing_set__playground_on_loopback() -> None:
-    settings = load()
+    settings = load_settings()
 
     assert (settings.slack_configured, settings.bind_host, settings.port) == (False, "127.0.0.1", 3000)
 
@@ -22,14 +22,14 @@ def test_slack_configured__every_interface(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-1")
     monkeypatch.setenv("SLACK_SIGNING_SECRET", "s")
 
-    assert load().bind_host == "0.0.0.0"  # noqa: S104 - the expected value
+    assert load_settings().bind_host == "0.0.0.0"  # noqa: S104 - the expected value
 
 
 def test_socket_mode_needs_no_signing_secret_and_stays_on_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-1")
     monkeypatch.setenv("SLACK_APP_TOKEN", "xapp-1")
 
-    settings = load()
+    settings = load_settings()
 
     assert (settings.slack_configured, settings.bind_host) == (True, "127.0.0.1")
 
@@ -38,7 +38,7 @@ def test_spaces_around_a_copied_token_go(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("SLACK_BOT_TOKEN", " xoxb-1\n")
     monkeypatch.setenv("SLACK_SIGNING_SECRET", "s")
 
-    token = load().slack_bot_token
+    token = load_settings().slack_bot_token
 
     assert token is not None
     assert token.get_secret_value() == "xoxb-1"
@@ -47,7 +47,7 @@ def test_spaces_around_a_copied_token_go(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_the_longest_prefix_leaves_room_for_every_command() -> None:
     longest = max(len(command.name) for command in slash_commands(COMMANDS))
 
-    assert LONGEST_PREFIX + longest <= 32
+    assert MAX_PREFIX + longest <= 32
 
 
 def test_a_wrong_value_gives_way_to_the_default_and_the_others_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,7 +55,7 @@ def test_a_wrong_value_gives_way_to_the_default_and_the_others_are_read(monkeypa
     monkeypatch.setenv("PPLX_API_KEY", "xoxb-1")
     monkeypatch.setenv("COMMAND_PREFIX", "X-")
 
-    settings, faults = read()
+    settings, faults = read_settings()
 
     assert (settings.port, settings.perplexity_api_key, settings.command_prefix) == (3000, None, "x-")
     assert set(faults) == {"port", "perplexity_api_key"}
@@ -65,7 +65,7 @@ def test_a_wrong_value_gives_way_to_the_default_and_the_others_are_read(monkeypa
 def test_either_name_of_the_key_is_read(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv(name, "pplx-1")
 
-    key = load().perplexity_api_key
+    key = load_settings().perplexity_api_key
 
     assert key is not None
     assert key.get_secret_value() == "pplx-1"
@@ -105,7 +105,7 @@ def test_a_bad_value_is_named_and_not_shown(monkeypatch: pytest.MonkeyPatch, nam
     monkeypatch.setenv(name, value)
 
     with pytest.raises(SettingsError) as raised:
-        load()
+        load_settings()
 
     assert named in str(raised.value)
     assert "hunter2" not in str(raised.value)
@@ -115,7 +115,7 @@ def test_the_value_of_what_is_no_secret_is_shown(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("PORT", "80x")
 
     with pytest.raises(SettingsError, match="PORT cannot be '80x': "):
-        load()
+        load_settings()
 
 
 def test_every_fault_is_listed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +123,7 @@ def test_every_fault_is_listed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOG_LEVEL", "loud")
 
     with pytest.raises(SettingsError) as raised:
-        load()
+        load_settings()
 
     assert len(str(raised.value).splitlines()) == 2
 
@@ -132,19 +132,19 @@ def test_every_fault_is_listed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_http_is_taken_for_loopback_only(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("PERPLEXITY_BASE_URL", url)
 
-    assert load().perplexity_base_url == url
+    assert load_settings().perplexity_base_url == url
 
 
 def test_an_env_file_that_cannot_be_read_is_a_fault_and_no_traceback(tmp_path: Path) -> None:
     (tmp_path / ".env").write_bytes(b"PORT=\xff")
 
-    assert read()[1] == {".env": ".env cannot be read: it is not UTF-8 text"}
+    assert read_settings()[1] == {".env": ".env cannot be read: it is not UTF-8 text"}
 
 
 def test_slack_s_address_is_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLACK_API_URL", "https://slack.com/api")
 
-    assert load().slack_api_url == "https://slack.com/api/"
+    assert load_settings().slack_api_url == "https://slack.com/api/"
 
 
 def test_secrets_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +154,7 @@ def test_secrets_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, "hunter2")
     monkeypatch.setenv("DATABASE_URL", "postgres://u:hunter2@h/d")
 
-    assert "hunter2" not in repr(load())
+    assert "hunter2" not in repr(load_settings())
 
 
 NAMES = frozenset(name.upper() for name in Settings.model_fields)
@@ -176,7 +176,7 @@ def test_the_example_s_values_are_taken(tmp_path: Path) -> None:
     example = Path(".env.example").read_text(encoding="utf-8")
     (tmp_path / ".env").write_text(re.sub(r"^#(?=[A-Z_]+=)", "", example.replace("…", "1"), flags=re.MULTILINE))
 
-    assert read()[1] == {}
+    assert read_settings()[1] == {}
 
 
 KEYS = ["OPENROUTER_API_KEY", "BRAVE_API_KEY", "AGENT_API_KEY"]
@@ -188,7 +188,7 @@ def test_a_key_that_is_no_word_is_named_and_not_shown(monkeypatch: pytest.Monkey
     monkeypatch.setenv(name, value)
 
     with pytest.raises(SettingsError) as caught:
-        load()
+        load_settings()
 
     assert f"{name}: must be one word" in str(caught.value)
     assert value not in str(caught.value)
@@ -198,7 +198,7 @@ def test_a_key_that_is_no_word_is_named_and_not_shown(monkeypatch: pytest.Monkey
 def test_a_blank_key_is_none(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv(name, "  ")
 
-    assert getattr(load(), name.lower()) is None
+    assert getattr(load_settings(), name.lower()) is None
 
 
 @pytest.mark.parametrize("blank", [" ", "\t\n\u00a0"])
@@ -206,10 +206,10 @@ def test_a_blank_key_is_none(monkeypatch: pytest.MonkeyPatch, name: str) -> None
 def test_a_blank_setting_counts_as_unset(monkeypatch: pytest.MonkeyPatch, name: str, blank: str) -> None:
     monkeypatch.setenv(name.upper(), blank)
 
-    settings, faults = read()
+    settings, faults = read_settings()
 
     assert (settings, faults) == (Settings(), {})
-    assert settings.agent_lacks == "AGENT_MODEL"
+    assert settings.missing_agent_setting == "AGENT_MODEL"
 
 
 @pytest.mark.parametrize(
@@ -218,4 +218,4 @@ def test_a_blank_setting_counts_as_unset(monkeypatch: pytest.MonkeyPatch, name: 
 def test_spaces_around_a_word_go(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv(name, " U012ab\n".upper() if name == "ADMIN_USER_IDS" else " word\n")
 
-    assert getattr(load(), name.lower()) in {"word", "U012AB"}
+    assert getattr(load_settings(), name.lower()) in {"word", "U012AB"}

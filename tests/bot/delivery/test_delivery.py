@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 from psycopg import OperationalError
 
-from bot.delivery.delivery import BLIND_PAUSE_SECONDS, BROKEN_PAUSE_SECONDS, Delivery, Superseded, all_ways
+from bot.delivery.delivery import BLIND_PAUSE_SECONDS, BROKEN_PAUSE_SECONDS, ClaimLost, Delivery, all_ways
 from bot.delivery.status_message import Announcing
 from bot.model.message import Audience, OutgoingMessage
 from bot.slack.messages import (
@@ -275,7 +275,7 @@ async def test_slack_is_away_for_hours__the_question_expires() -> None:
 async def test_a_zombie_posts_nothing() -> None:
     ways = Ways(zombie_at=0)
 
-    with pytest.raises(Superseded):
+    with pytest.raises(ClaimLost):
         await deliver(ways, row())
     assert ways.happened == ["begin 0 uses 1"]
 
@@ -283,7 +283,7 @@ async def test_a_zombie_posts_nothing() -> None:
 async def test_superseded_between_two_parts__the_second_is_not_posted() -> None:
     ways = Ways(zombie_at=1)
 
-    with pytest.raises(Superseded):
+    with pytest.raises(ClaimLost):
         await deliver(ways, row(messages=(message(1), message(2))))
     assert ways.happened == ["begin 0 uses 1", "url asker replace", "begin 1 uses 2"]
 
@@ -489,7 +489,7 @@ async def test_a_zombie_takes_its_searching_line_away__unless_the_other_took_it(
 ) -> None:
     ways = Ways(zombie_at=1, taken=taken)
 
-    with pytest.raises(Superseded):
+    with pytest.raises(ClaimLost):
         await ways.announcing().announce(in_thread(message_ts=None), message(1))
     assert ("remove C1 1.3" in ways.happened) == cleared
 

@@ -13,7 +13,7 @@ from psycopg import AsyncConnection, OperationalError
 from psycopg.rows import DictRow
 
 from bot.commands import COMMANDS
-from bot.delivery.delivery import Delivery, Superseded
+from bot.delivery.delivery import ClaimLost, Delivery
 from bot.delivery.status_message import Announcing
 from bot.errors import UnknownCommand
 from bot.model.message import Audience, OutgoingMessage
@@ -317,7 +317,7 @@ async def test_no_way_left__expired(desk: Desk) -> None:
 
 
 async def test_superseded__nothing_more_is_said(desk: Desk) -> None:
-    desk.delivery.error = Superseded()
+    desk.delivery.error = ClaimLost()
 
     assert await desk.run(await desk.receive()) == "delivering"
 
