@@ -24,7 +24,7 @@ from bot.commands.parsing import Grammar, parse_options
 from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
 from perplexity.filters import Filters
-from perplexity.news.summary import NewsSummary, news_summary, of_the_day
+from perplexity.news.summary import NewsSummary, default_to_past_day, news_summary
 from perplexity.notes import no_news_found
 from perplexity.validation import parse_query
 
@@ -60,7 +60,7 @@ def parse(text: str) -> NewsRequest:
     first, *rest = arguments.text.split(maxsplit=1) or [""]
     named = read_category(first)
     with usage_errors("a topic"):
-        filters = of_the_day(read_filters(arguments))
+        filters = default_to_past_day(read_filters(arguments))
         topic = parse_query(rest[0]) if rest else ""
     return NewsRequest(
         category=named, topic=topic, text=arguments.text, filters=filters, public=PUBLIC.name in arguments.given

@@ -20,8 +20,8 @@ from bot.slack.users import Presence
 from bot.storage.database import Patience
 from bot.storage.digests import Digests, Noted, Seen, SeenStories
 from perplexity.errors import PerplexityError
-from perplexity.news.stories import Story, fingerprint, new_since
-from perplexity.news.summary import MOST, news_summary
+from perplexity.news.stories import Story, fingerprint, unseen
+from perplexity.news.summary import MAX_STORIES, news_summary
 from perplexity.notes import found_nothing
 
 log = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ class Choosing:
 
     seen: SeenStories
     patience: Patience
-    compare: Compare = new_since
+    compare: Compare = unseen
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def with_new(self, report: Report, *, question_id: UUID) -> Report:
@@ -64,7 +64,7 @@ class Choosing:
         while True:
             seen = await self._seen(report, question_id=question_id, place=place)
             new, since, place = await self._unlike(new, seen, among=stories), _later(since, seen.at), seen.place
-            chosen = new[:MOST]
+            chosen = new[:MAX_STORIES]
             noted = await self._note(report, chosen, question_id=question_id, place=place)
             if noted is not Noted.OUTDATED:
                 return report.with_new(chosen, since=since) if noted is Noted.DONE else replace(report, held=True)
@@ -165,7 +165,7 @@ class Running:
         wish = digest.wish
         try:
             summary = await news_summary(
-                work.provider, category=wish.category, topic=wish.topic, since=since, now=now, most=None
+                work.provider, category=wish.category, topic=wish.topic, since=since, now=now, max_stories=None
             )
         except PerplexityError as error:
             if not found_nothing(error):

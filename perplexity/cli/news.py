@@ -17,12 +17,12 @@ from perplexity.news.stories import Story
 from perplexity.news.summary import (
     CATEGORIES,
     NewsSummary,
-    also,
     as_answer,
-    made_at,
+    default_to_past_day,
+    format_time,
     news_stand_in,
     news_summary,
-    of_the_day,
+    other_sites,
     parse_category,
 )
 from perplexity.notes import no_news_found
@@ -44,7 +44,7 @@ def run(parsed: argparse.Namespace, world: World) -> None:
     """Find the news and write the stories. Raises UsageError or PerplexityError."""
     filters, order, kind = read_filters(parsed), read_providers(parsed), parse_category(parsed.category)
     topic = " ".join(parsed.topic)
-    with or_say(no_news_found(kind, topic, of_the_day(filters))):
+    with or_say(no_news_found(kind, topic, default_to_past_day(filters))):
         summary = asyncio.run(_found(kind, topic, filters, world=world, order=order))
     results, missing = as_results(summary), unset(world, order)
     first = [on_one_line(line) for line in filter(None, [news_stand_in(summary, unset=missing)])]
@@ -68,7 +68,7 @@ async def _found(kind: str, topic: str, filters: Filters, *, world: World, order
 
 
 def _raw(summary: NewsSummary, first: list[str]) -> str:
-    told = printable(f"{format_result(as_answer(summary))}\n\nAs of {made_at(summary)}.\n")
+    told = printable(f"{format_result(as_answer(summary))}\n\nAs of {format_time(summary)}.\n")
     return "\n\n".join(filter(None, (" ".join(first), told)))
 
 
@@ -85,7 +85,7 @@ def as_results(summary: NewsSummary) -> SearchResults:
 
 
 def _as_page(number: int, story: Story) -> Source:
-    others = f"(also: {', '.join(sites)})" if (sites := also(story)) else ""
+    others = f"(also: {', '.join(sites)})" if (sites := other_sites(story)) else ""
     return Source(
         number=number,
         title=story.headline,
@@ -97,7 +97,7 @@ def _as_page(number: int, story: Story) -> Source:
 
 def _headed(summary: NewsSummary) -> str:
     about = f" about {summary.topic}" if summary.topic else ""
-    return f"{summary.category.capitalize()} news{about}, as of {made_at(summary)}."
+    return f"{summary.category.capitalize()} news{about}, as of {format_time(summary)}."
 
 
 NEWS = Command(name="news", summary="tell the day's news of a category, each story once", add=add, run=run)

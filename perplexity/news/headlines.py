@@ -92,23 +92,23 @@ rise rose climb jump gain higher up surg increas grow soar plus steig stieg haus
 hold held keep kept steady unchang unverandert maintien mantien
 """
 
-TURNS: tuple[tuple[tuple[str, ...], ...], ...] = tuple(
+EVENT_STATES: tuple[tuple[tuple[str, ...], ...], ...] = tuple(
     tuple(tuple(state.split()) for state in course.splitlines()) for course in _COURSES.strip().split("\n\n")
 )
 
 _SHORTEST_BEGINNING, _LONGEST_ENDING = 4, 4
 
 
-def states(words: Iterable[str]) -> dict[int, int]:
-    """Return the state on each course that these words, folded, tell of, by the places of both in `TURNS`."""
+def event_states(words: Iterable[str]) -> dict[int, int]:
+    """Return the state on each course that these words, folded, tell of, by the places of both in `EVENT_STATES`."""
     found: dict[int, int] = {}
-    for course, place in (told for word in words for told in turns_of(word)):
+    for course, place in (told for word in words for told in states_of(word)):
         found[course] = min(place, found.get(course, place))
     return found
 
 
 @lru_cache(maxsize=16384)
-def turns_of(word: str) -> tuple[tuple[int, int], ...]:
+def states_of(word: str) -> tuple[tuple[int, int], ...]:
     """Return each course that a folded word belongs to, and the state on it."""
     shortest = max(_SHORTEST_BEGINNING, len(word) - _LONGEST_ENDING)
     beginnings = [word[:length] for length in range(shortest, len(word) + 1)]
@@ -120,7 +120,7 @@ def turns_of(word: str) -> tuple[tuple[int, int], ...]:
 def _places() -> dict[str, list[tuple[int, int]]]:
     """Return where each beginning stands: its course, and the state on it."""
     places: dict[str, list[tuple[int, int]]] = {}
-    for course, steps in enumerate(TURNS):
+    for course, steps in enumerate(EVENT_STATES):
         for place, beginning in ((place, beginning) for place, line in enumerate(steps) for beginning in line):
             places.setdefault(beginning, []).append((course, place))
     return places
@@ -129,11 +129,11 @@ def _places() -> dict[str, list[tuple[int, int]]]:
 _PLACES = _places()
 
 
-LONGEST = 300
+MAX_LENGTH = 300
 """Characters of a text that are looked at."""
-BEGINNING = 4
+PREFIX_LENGTH = 4
 """So many letters of two stems must be the same, for one to be the beginning of the other."""
-NAME, NUMBER = 2.0, 1.5
+NAME_WEIGHT, NUMBER_WEIGHT = 2.0, 1.5
 """What a name and a number weigh; another word weighs 1."""
 
 _NUMBER = r"\d+(?:[.,:-]\d+)*(?:\s?(?:billions?|bn|millions?|mio|mrd|b|m|k)\b|\s?%)?"
@@ -172,16 +172,16 @@ _COUNTED = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Words:
+class Keywords:
     """What a text is about: its stems, its numbers, those stems that it writes as names, and those in lower case."""
 
     stems: frozenset[str]
     numbers: frozenset[str]
     names: frozenset[str]
-    plain: frozenset[str]
+    lowercase: frozenset[str]
 
 
-def words_of(text: str) -> Words:
+def keywords_of(text: str) -> Keywords:
     """Return a text's words, those that say nothing left out."""
     stems, numbers, names, plain = set[str](), set[str](), set[str](), set[str]()
     for number, run, word in _TOKEN.findall(_prepared(text)):
@@ -197,11 +197,11 @@ def words_of(text: str) -> Words:
                 stems.add(meant)
                 (plain if word.islower() else names).add(meant)
     names = set[str]() if _all_capitals(names, plain) else names - plain
-    return Words(
+    return Keywords(
         stems=frozenset(stems),
         numbers=frozenset(numbers),
         names=frozenset(names),
-        plain=frozenset(plain),
+        lowercase=frozenset(plain),
     )
 
 
@@ -212,7 +212,7 @@ def _read(word: str) -> tuple[str, str]:
         return _COUNTED[folded], ""
     if folded in _SAYING_NOTHING or len(folded) < 2:
         return "", ""
-    return "", meaning(folded) if word[1:].islower() else stem(folded)
+    return "", concept(folded) if word[1:].islower() else stem(folded)
 
 
 def fold(word: str) -> str:
@@ -232,33 +232,33 @@ def stem(folded: str) -> str:
     return folded[: len(folded) - len(ending)]
 
 
-def meaning(folded: str) -> str:
+def concept(folded: str) -> str:
     """Return one stem for all words that tell the same turn, such as "holds" and "keeps", else the word's own."""
-    course, place = next(iter(turns_of(folded)), (None, None))
+    course, place = next(iter(states_of(folded)), (None, None))
     return stem(folded) if course is None else f"{course}>{place}"
 
 
-def matched(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
+def matching_stems(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
     """Return which stems of one stand in the other too, or are the beginning of one there, or begin with one."""
     both, apart = one & other, dict[str, list[str]]()
     for theirs in other:
-        apart.setdefault(theirs[:BEGINNING], []).append(theirs)
-    return both | {mine for mine in one - both if any(_alike(mine, t) for t in apart.get(mine[:BEGINNING], ()))}
+        apart.setdefault(theirs[:PREFIX_LENGTH], []).append(theirs)
+    return both | {mine for mine in one - both if any(_alike(mine, t) for t in apart.get(mine[:PREFIX_LENGTH], ()))}
 
 
-def weight(words: Words, names: frozenset[str]) -> float:
+def weight(words: Keywords, names: frozenset[str]) -> float:
     """Return what the words weigh: the more, the more they tell which story it is."""
-    return len(words.stems) + (NAME - 1) * len(words.stems & names) + NUMBER * len(words.numbers)
+    return len(words.stems) + (NAME_WEIGHT - 1) * len(words.stems & names) + NUMBER_WEIGHT * len(words.numbers)
 
 
 def _alike(one: str, other: str) -> bool:
     """Tell whether one of two stems is the beginning of the other."""
     short, long = (one, other) if len(one) < len(other) else (other, one)
-    return len(short) >= BEGINNING and len(long) - len(short) <= 4 and long.startswith(short)
+    return len(short) >= PREFIX_LENGTH and len(long) - len(short) <= 4 and long.startswith(short)
 
 
 def _prepared(text: str) -> str:
-    text = _BEHIND.sub("", text[:LONGEST]) if ")" in text or "）" in text else text[:LONGEST]
+    text = _BEHIND.sub("", text[:MAX_LENGTH]) if ")" in text or "）" in text else text[:MAX_LENGTH]
     text = text if text.isascii() else unicodedata.normalize("NFKC", text)
     if "'" in text or "’" in text:
         text = _ELISION.sub("", _POSSESSIVE.sub("", text))
@@ -286,10 +286,10 @@ _LETTERS = re.compile(r"[\W_]+")
 _SHORTEST_NAME = 3
 
 
-def without_site(title: str, url: str) -> str:
+def strip_site_name(title: str, url: str) -> str:
     """Return a title without the name of its site behind it, such as " - BBC News" of bbc.co.uk."""
     title = " ".join(title.split())
-    while len(title) <= LONGEST and (match := _SITE.fullmatch(title)) and _names(match[2], url):
+    while len(title) <= MAX_LENGTH and (match := _SITE.fullmatch(title)) and _names(match[2], url):
         title = match[1]
     return title
 

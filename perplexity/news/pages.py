@@ -18,7 +18,7 @@ _TRACKING = re.compile(
 
 
 @lru_cache(maxsize=8192)
-def page_of(url: str) -> str:
+def canonical_url(url: str) -> str:
     """Return the address without its fragment and the parameters that only track; others may name the article."""
     address = (linkable(url) or url).partition("#")[0]
     path, _, query = address.partition("?")
@@ -26,10 +26,10 @@ def page_of(url: str) -> str:
     return f"{path}?{'&'.join(kept)}" if kept else path
 
 
-def sections(url: str) -> tuple[str, ...] | None:
+def path_segments(url: str) -> tuple[str, ...] | None:
     """Return the parts of an address's path, None where a parameter with a number names the page, or it is broken."""
     try:
-        parts = urlsplit(page_of(url))
+        parts = urlsplit(canonical_url(url))
     except ValueError:
         return None
     return None if re.search(r"\d", parts.query) else tuple(filter(None, parts.path.split("/")))
@@ -46,7 +46,7 @@ _DATE = re.compile(r"(?:19|20)\d\d(?:-\d\d(?:-\d\d)?)?(?:/\d\d?){0,2}")
 _FEW_WORDS = 2
 
 
-def is_front(title: str, address: str) -> bool:
+def is_section_page(title: str, address: str) -> bool:
     """Tell whether a page that is called so, at this address, is a front and no article.
 
     Both must say so: a model may tell a story in its own headline and cite a front for it.
@@ -59,7 +59,7 @@ def _standing(title: str) -> bool:
 
 
 def _leads_to_a_section(address: str) -> bool:
-    parts = sections(address)
+    parts = path_segments(address)
     if parts is None:
         return False
     path = _DATE.sub("", "/".join(parts))

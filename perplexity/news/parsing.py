@@ -10,9 +10,9 @@ from itertools import zip_longest
 
 from perplexity.citations import Cited, cite, cite_each
 from perplexity.filters import Filters, Recency
-from perplexity.news.headlines import without_site
-from perplexity.news.pages import is_front
-from perplexity.news.stories import Story, day
+from perplexity.news.headlines import strip_site_name
+from perplexity.news.pages import is_section_page
+from perplexity.news.stories import Story, parse_date
 from perplexity.types import Answer, AnswerKind, Source
 
 _LONG: dict[Recency, timedelta] = {
@@ -27,7 +27,7 @@ _WESTERNMOST = timedelta(hours=12)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Span:
+class DateRange:
     """The days from `first` to `last`, both included; None leaves an end open."""
 
     first: date | None = None
@@ -37,10 +37,10 @@ class Span:
         return (self.first is None or self.first <= day) and (self.last is None or day <= self.last)
 
 
-ALWAYS = Span()
+ANY_TIME = DateRange()
 
 
-def after(moment: datetime) -> date:
+def search_after(moment: datetime) -> date:
     """Return the day `after` which to search, for what is news since a moment (in UTC).
 
     It is the day before: whether the named day counts, services do not say, and a page is dated by its own zone.
@@ -48,15 +48,15 @@ def after(moment: datetime) -> date:
     return moment.date() - timedelta(days=1)
 
 
-def span_of(filters: Filters, *, now: datetime) -> Span:
+def date_range(filters: Filters, *, now: datetime) -> DateRange:
     """Return the days that the filters allow at this moment (in UTC)."""
     if filters.recency:
-        return Span(first=(now - _LONG[filters.recency] - _WESTERNMOST).date())
-    return Span(first=filters.after, last=filters.before)
+        return DateRange(first=(now - _LONG[filters.recency] - _WESTERNMOST).date())
+    return DateRange(first=filters.after, last=filters.before)
 
 
-LONGEST_HEADLINE = 200
-LONGEST_SENTENCE = 300
+MAX_HEADLINE = 200
+MAX_SENTENCE = 300
 
 _SIGN = re.compile(r"^\s*(?:[-*•]\s+|\d{1,2}[.)]\s+)?")
 _BORDER = re.compile("[|¦｜]")
@@ -78,44 +78,48 @@ _NOTHING = re.compile(
     re.IGNORECASE,
 )
 """How models say that there is no news if they do not write the word NONE that the prompt asks for."""
-MOST_LISTED = 100
+MAX_LISTED = 100
 """The most stories that are read from one answer, since each is compared with each; no caller asks for so many."""
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+|(?<=[。！？])")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Read:
-    """The stories of an answer; `unsourced` counts those of no page, `outdated` those of another time: both left out.
+class ParsedStories:
+    """The stories of an answer; `unsourced` counts those of no page, `out_of_range` those of another time: both left out.
 
-    `as_found` says that the pages themselves are the stories; `unread` counts those after the first hundred.
+    `from_pages` says that the pages themselves are the stories; `unread` counts those after the first hundred.
     """
 
     stories: tuple[Story, ...]
     unsourced: int = 0
-    outdated: int = 0
-    as_found: bool = False
+    out_of_range: int = 0
+    from_pages: bool = False
     unread: int = 0
 
 
-def read(answer: Answer, *, span: Span = ALWAYS) -> Read:
+def parse_stories(answer: Answer, *, period: DateRange = ANY_TIME) -> ParsedStories:
     """Return the stories that a model listed; the pages themselves if no model wrote, or its reply was no list.
 
     A list in which no story names its page is none. Where the model says that there is no news, there is none,
     unless it goes on with stories that do. Fronts tell no story by themselves, and pages that are all dated outside the
-    `span` none that was asked for.
+    `period` none that was asked for.
     """
     if answer.kind is AnswerKind.PASSAGES:
-        return _as_found(answer.sources, span)
+        return _as_found(answer.sources, period)
     listed = list(_listed(answer.text.splitlines()))
-    told = cite_each(listed[:MOST_LISTED], answer.sources)
-    found = [story for cited in told if (story := _of_line(cited, span)) is not None]
+    told = cite_each(listed[:MAX_LISTED], answer.sources)
+    found = [story for cited in told if (story := _of_line(cited, period)) is not None]
     if not found:
-        return Read(stories=()) if _tells_nothing(answer, listed=bool(told)) else _as_found(answer.sources, span)
-    stories = tuple(story for story in found if _of_time(story.source, span))
-    return Read(
+        return (
+            ParsedStories(stories=())
+            if _tells_nothing(answer, listed=bool(told))
+            else _as_found(answer.sources, period)
+        )
+    stories = tuple(story for story in found if _of_time(story.source, period))
+    return ParsedStories(
         stories=stories,
         unsourced=len(told) - len(found),
-        outdated=len(found) - len(stories),
+        out_of_range=len(found) - len(stories),
         unread=len(listed) - len(told),
     )
 
@@ -129,14 +133,14 @@ def _listed(lines: Sequence[str]) -> Iterator[str]:
             yield line
 
 
-def _as_found(sources: Iterable[Source], span: Span) -> Read:
+def _as_found(sources: Iterable[Source], span: DateRange) -> ParsedStories:
     stories = tuple(_of_pages(sources, span))
-    return Read(stories=stories[:MOST_LISTED], as_found=True, unread=max(0, len(stories) - MOST_LISTED))
+    return ParsedStories(stories=stories[:MAX_LISTED], from_pages=True, unread=max(0, len(stories) - MAX_LISTED))
 
 
-def _of_time(source: Source, span: Span) -> bool:
+def _of_time(source: Source, span: DateRange) -> bool:
     """Tell whether a page may be of the time: it is dated so, or not at all."""
-    dated = day(source.date)
+    dated = parse_date(source.date)
     return dated is None or dated in span
 
 
@@ -166,7 +170,7 @@ def _says_none(line: str) -> bool:
     return False
 
 
-def _of_line(cited: Cited, span: Span) -> Story | None:
+def _of_line(cited: Cited, span: DateRange) -> Story | None:
     """Return the story of a line; None where no page that was found stands behind it."""
     text = "".join(piece for piece in cited.pieces if isinstance(piece, str))
     headline, *rest = (part.strip() for part in _BORDER.split(_SIGN.sub("", text.strip(" |"))))
@@ -177,10 +181,10 @@ def _of_line(cited: Cited, span: Span) -> Story | None:
     sentence = max((part for part in rest if part is not written), key=len, default="")
     source, *others = sorted(cited.sources, key=lambda page: not _of_time(page, span))
     return Story(
-        headline=headline[:LONGEST_HEADLINE],
+        headline=headline[:MAX_HEADLINE],
         source=source,
-        date=day(source.date) or day(_day_in(written)),
-        sentence=sentence.strip(_MARKS)[:LONGEST_SENTENCE],
+        date=parse_date(source.date) or parse_date(_day_in(written)),
+        sentence=sentence.strip(_MARKS)[:MAX_SENTENCE],
         others=tuple(others),
     )
 
@@ -190,15 +194,15 @@ def _day_in(text: str) -> str | None:
     return found[0] if found else None
 
 
-def _of_pages(sources: Iterable[Source], span: Span) -> Iterator[Story]:
+def _of_pages(sources: Iterable[Source], span: DateRange) -> Iterator[Story]:
     """Yield a story for each page, in its own words."""
     for source in sources:
-        title = without_site(source.title, source.url)
-        if not is_front(title, source.url) and _of_time(source, span):
+        title = strip_site_name(source.title, source.url)
+        if not is_section_page(title, source.url) and _of_time(source, span):
             sentence = _first_sentence(source)
-            yield Story(headline=title[:LONGEST_HEADLINE], source=source, date=day(source.date), sentence=sentence)
+            yield Story(headline=title[:MAX_HEADLINE], source=source, date=parse_date(source.date), sentence=sentence)
 
 
 def _first_sentence(source: Source) -> str:
     snippet = " ".join(source.snippet.split())
-    return _SENTENCE_END.split(snippet, maxsplit=1)[0][:LONGEST_SENTENCE] if snippet else ""
+    return _SENTENCE_END.split(snippet, maxsplit=1)[0][:MAX_SENTENCE] if snippet else ""

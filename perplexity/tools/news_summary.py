@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from perplexity.citations import format_result
 from perplexity.errors import PerplexityError
 from perplexity.filters import Filters
-from perplexity.news.summary import CATEGORIES, as_answer, made_at, news_stand_in, news_summary, of_the_day
+from perplexity.news.summary import CATEGORIES, as_answer, default_to_past_day, format_time, news_stand_in, news_summary
 from perplexity.notes import no_news_found
 from perplexity.providers import opened
 from perplexity.providers.base import OnAttempt, Provider
@@ -58,9 +58,9 @@ def _tool(provider: Provider, *, now: Callable[[], float] = time.time, notes: Se
             moment = datetime.fromtimestamp(now(), UTC)
             summary = await news_summary(provider, category=category, topic=topic, now=moment, seconds=SECONDS)
         except PerplexityError as error:
-            nothing = no_news_found(category, topic, of_the_day(Filters()))
+            nothing = no_news_found(category, topic, default_to_past_day(Filters()))
             return explain_chain(NAME, error, seconds=SECONDS, nothing=nothing, notes=notes)
-        served = f"Found by {summary.provider}. As of {made_at(summary)}."
+        served = f"Found by {summary.provider}. As of {format_time(summary)}."
         below = " ".join([served, *summary.notes, *notes])
         parts = (news_stand_in(summary), format_result(as_answer(summary)), below)
         return "\n\n".join(filter(None, parts))

@@ -16,7 +16,7 @@ from bot.slack.users import Presence
 from bot.storage.database import Patience
 from bot.storage.digests import Digests
 from bot.storage.questions import Pool
-from perplexity.news.stories import new_since
+from perplexity.news.stories import unseen
 from perplexity.types import Answer, Question, Source, Usage
 from tests.fakes.digests import WallClock, no_job
 from tests.fakes.office import FakeOffice
@@ -59,7 +59,7 @@ class Office:
     clock: WallClock
     newsroom: Newsroom = field(default_factory=Newsroom)
     presence: Presence = Presence.HERE
-    compare: Compare = new_since
+    compare: Compare = unseen
 
     @property
     def digests(self) -> Digests:

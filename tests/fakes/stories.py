@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from perplexity.news.stories import Story, fingerprint, new_since
+from perplexity.news.stories import Story, fingerprint, unseen
 from perplexity.types import Source
 
 
@@ -20,4 +20,4 @@ def told(headline: str, *, url: str = "https://a.example/1", day: str = "2026-11
 
 def is_same(one: Story, other: Story) -> bool:
     """Tell whether the other is not new where the one was told."""
-    return not new_since([other], [fingerprint(one)])
+    return not unseen([other], [fingerprint(one)])

@@ -18,9 +18,9 @@ from perplexity.domains import KeptText, host, keep_answer
 from perplexity.formulas import readable, unfinished
 from perplexity.freshness import wanted_days
 from perplexity.markdown import regions
-from perplexity.news.pages import page_of
-from perplexity.news.parsing import read as read_news
-from perplexity.news.stories import Telling, grouped, same
+from perplexity.news.pages import canonical_url
+from perplexity.news.parsing import parse_stories as read_news
+from perplexity.news.stories import Headline, deduplicate, same_story
 from perplexity.notes import nothing_found
 from perplexity.passages import passages, scores
 from perplexity.sanitize import quoted, untagged
@@ -116,9 +116,9 @@ def told(text: str) -> Told:
 
 
 def telling(text: str) -> object:
-    one = Telling(headline=text, sentence=text[:300], date=None, url=f"https://a.example/{text}")
-    other = Telling(headline=f"{text}b", sentence="", date=None, url="https://b.example/")
-    return same(one, other), one.figures, one.states, one.is_front, page_of(text)
+    one = Headline(text=text, sentence=text[:300], date=None, url=f"https://a.example/{text}")
+    other = Headline(text=f"{text}b", sentence="", date=None, url="https://b.example/")
+    return same_story(one, other), one.sentence_numbers, one.states, one.is_section_page, canonical_url(text)
 
 
 def passed(text: str) -> object:
@@ -241,7 +241,7 @@ def merged(pages: int) -> None:
 def newspaper(stories: int) -> None:
     sources = [Source(number=n, title="", url=f"https://a.example/{n}") for n in range(1, stories + 1)]
     lines = "\n".join(f"{n}. A {n} | b | c [{n}]" for n in range(1, stories + 1))
-    grouped(read_news(Answer(text=lines, sources=tuple(sources), provider="P")).stories)
+    deduplicate(read_news(Answer(text=lines, sources=tuple(sources), provider="P")).stories)
 
 
 def ranked(size: int) -> None:

@@ -10,7 +10,7 @@ from bot.model.digest import Why
 from bot.storage.digests import SEEN_DAYS
 from perplexity.attempts import Attempt
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, TimedOut
-from perplexity.news.summary import MOST
+from perplexity.news.summary import MAX_STORIES
 from tests.fakes.digest_office import Office
 from tests.fakes.newsroom import BUDGET, PLANT, TEN, VOLCANO
 
@@ -82,8 +82,8 @@ async def test_a_run_looks_back_to_the_one_before__a_day_at_least_and_a_month_at
 
 async def test_what_is_new_is_chosen_among_all_that_is_found_and_then_eight_are_told(office: Office) -> None:
     found = (*TEN, "Ferry service to the island resumes", "Beekeepers warn of mites")
-    assert await office.told(*found) == list(found[:MOST])
-    assert await office.told(*found) == list(found[MOST:])
+    assert await office.told(*found) == list(found[:MAX_STORIES])
+    assert await office.told(*found) == list(found[MAX_STORIES:])
 
 
 async def test_what_it_costs_to_find_nothing_is_told(office: Office) -> None:

@@ -17,8 +17,8 @@ from bot.listeners.intake import Journal, Written
 from bot.model.digest import Digest, Report, Why
 from bot.storage.database import Patience
 from bot.storage.questions import NewQuestion, Pool, Questions
-from perplexity.news.stories import Story, fingerprint, new_since
-from perplexity.news.summary import MOST, NewsSummary
+from perplexity.news.stories import Story, fingerprint, unseen
+from perplexity.news.summary import MAX_STORIES, NewsSummary
 from perplexity.types import Source
 from tests.fakes.digest_office import Office
 from tests.fakes.digests import SATURDAY, Flickering, kept, no_job, wish
@@ -61,7 +61,7 @@ async def test_what_another_run_posts_during_the_comparison_is_not_posted_again(
         compared.append(len(seen))
         if len(compared) == 1:
             asyncio.run_coroutine_threadsafe(office.report(other, BUDGET, PLANT), loop).result(10)
-        return new_since(stories, seen, among=among)
+        return unseen(stories, seen, among=among)
 
     office.compare = compare
     report = await office.report(one, BUDGET, VOLCANO)
@@ -83,8 +83,8 @@ async def test_what_is_new_is_chosen_among_all_stories_and_then_eight_are_told(o
         assert found is not None
         return [story.headline for story in found.stories]
 
-    assert await told(*TEN) == list(TEN[:MOST])
-    assert await told(*TEN) == list(TEN[MOST:])
+    assert await told(*TEN) == list(TEN[:MAX_STORIES])
+    assert await told(*TEN) == list(TEN[MAX_STORIES:])
     assert await told(*TEN) == []
 
 
@@ -95,7 +95,7 @@ async def test_only_stories_that_may_be_new_still_are_compared(office: Office) -
 
     def compare(stories: Iterable[Story], seen: Iterable[str], *, among: Iterable[Story]) -> Sequence[Story]:
         compared.append([story.headline for story in stories])
-        return new_since(stories, seen, among=among)
+        return unseen(stories, seen, among=among)
 
     office.compare = compare
     assert await office.told(TEN[-1], TEN[0]) == []
@@ -119,7 +119,7 @@ class Slow:
         while monotonic() < end:
             pass
         self.at_once -= 1
-        return new_since(stories, seen, among=among)
+        return unseen(stories, seen, among=among)
 
 
 async def another(office: Office) -> tuple[Run, UUID]:

@@ -7,8 +7,8 @@ from datetime import date
 
 import pytest
 
-from perplexity.news.headlines import without_site
-from perplexity.news.stories import fingerprint, grouped, new_since
+from perplexity.news.headlines import strip_site_name
+from perplexity.news.stories import deduplicate, fingerprint, unseen
 from perplexity.types import Source
 from tests.fakes.stories import is_same, told
 
@@ -119,13 +119,13 @@ def test_a_page_is_its_address_with_the_number_of_the_article_and_without_what_o
     other = told("Samsung recalls foldable tablet in Seoul", url=f"https://n.example/{now}")
 
     assert is_same(one, other) is same
-    assert len(grouped([one, other])) == 2 - same
+    assert len(deduplicate([one, other])) == 2 - same
 
 
 def test_a_page_is_known_again_however_long_its_address_is() -> None:
     one = told("EU fines Meta over ads", url=f"https://n.example/view?id=1&b={'x' * 400}", day="2026-11-01")
 
-    assert new_since([replace(one, date=date(2026, 11, 20))], [fingerprint(one)]) == ()
+    assert unseen([replace(one, date=date(2026, 11, 20))], [fingerprint(one)]) == ()
 
 
 def test_a_short_title_at_an_address_with_the_number_of_an_article_is_no_front() -> None:
@@ -145,4 +145,4 @@ def test_a_short_title_at_an_address_with_the_number_of_an_article_is_no_front()
     ],
 )
 def test_a_headline_loses_the_name_of_its_own_site_and_nothing_else(title: str, url: str, headline: str) -> None:
-    assert without_site(title, url) == headline
+    assert strip_site_name(title, url) == headline

@@ -13,7 +13,7 @@ from ddgs.engines.duckduckgo import Duckduckgo
 from perplexity.client import PerplexityClient
 from perplexity.errors import AllProvidersFailed
 from perplexity.fallback import Fallback
-from perplexity.news.summary import AS_FOUND, NewsSummary, news_summary
+from perplexity.news.summary import FROM_PAGES, NewsSummary, news_summary
 from perplexity.providers.base import Provider
 from perplexity.providers.brave import Brave
 from perplexity.providers.duckduckgo import DuckDuckGo
@@ -98,7 +98,7 @@ async def test_brave_gives_its_news_as_they_stand_there(services: Services) -> N
 
     (story,) = summary.stories
     assert (story.headline, story.sentence, story.date) == ("A", "d", date(2026, 11, 21))
-    assert summary.notes == (AS_FOUND, "Only 1 story was found.")
+    assert summary.notes == (FROM_PAGES, "Only 1 story was found.")
     request = services.brave.requests[0]
     assert request.path.endswith("/news/search")
     assert (request.query["q"], request.query["freshness"]) == ("chips technology news", "pd")
@@ -124,7 +124,7 @@ async def test_twenty_pages_are_looked_for_where_nobody_writes(services: Service
     services.openrouter.fail("/chat/completions", status=503, body={})
     services.brave.fail("/news/search", status=503, body={})
 
-    summary = await news_summary(services.chain, category="tech", now=NOW, most=None)
+    summary = await news_summary(services.chain, category="tech", now=NOW, max_stories=None)
 
     assert [story.headline for story in summary.stories] == ["Ducks fly south", "Bears wake up"]
     asked = Question(messages=(Message(role="user", content="ducks"),))

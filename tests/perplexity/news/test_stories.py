@@ -8,7 +8,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perplexity.news.stories import Story, fingerprint, grouped, new_since
+from perplexity.news.stories import Story, deduplicate, fingerprint, unseen
 from perplexity.types import Source
 from tests.fakes.stories import is_same, told
 from tests.fakes.wild_text import short, wild
@@ -20,7 +20,7 @@ def test_sites_that_tell_one_story_are_one() -> None:
     third = told("Apple Unveils M6 Chip | MSN", url="https://msn.example/1")
     other = told("Google tests ads in Gemini", url="https://msn.example/2")
 
-    merged, alone = grouped([first, second, other, third])
+    merged, alone = deduplicate([first, second, other, third])
 
     assert merged == replace(first, others=(second.source, third.source))
     assert alone == other
@@ -31,16 +31,16 @@ def test_in_one_answer_undated_copies_on_two_sites_are_one_whatever_figures_they
     copy = replace(first, source=replace(first.source, url="https://b.example/1"), sentence="It fell 200 metres.")
     later = replace(copy, source=replace(first.source, url="https://a.example/2"))
 
-    assert grouped([first, copy]) == (replace(first, others=(copy.source,)),)
-    assert grouped([first, later]) == (first, later)
-    assert new_since([copy], [fingerprint(first)]) == (copy,)
+    assert deduplicate([first, copy]) == (replace(first, others=(copy.source,)),)
+    assert deduplicate([first, later]) == (first, later)
+    assert unseen([copy], [fingerprint(first)]) == (copy,)
 
 
 def test_a_page_is_named_once_in_a_merged_story() -> None:
     first, again = told("Rain falls in Spain"), told("Rain falls in Spain")
     shared = Source(number=3, title="Rain", url="https://b.example/")
 
-    (merged,) = grouped([replace(first, others=(shared,)), replace(again, others=(shared,))])
+    (merged,) = deduplicate([replace(first, others=(shared,)), replace(again, others=(shared,))])
 
     assert merged.others == (shared,)
 
@@ -51,8 +51,8 @@ def test_two_stories_that_share_a_round_up_stay_two() -> None:
 
     found = [replace(first, others=(round_up,)), replace(second, others=(round_up,))]
 
-    assert grouped(found) == tuple(found)
-    assert new_since(found[1:], [fingerprint(found[0])]) == tuple(found[1:])
+    assert deduplicate(found) == tuple(found)
+    assert unseen(found[1:], [fingerprint(found[0])]) == tuple(found[1:])
 
 
 def test_a_page_that_several_stories_cite_makes_none_of_them_known_again() -> None:
@@ -60,16 +60,16 @@ def test_a_page_that_several_stories_cite_makes_none_of_them_known_again() -> No
     rocket = replace(told("Rocket lands on a barge", url="https://a.example/1"), others=(both,))
     whales = replace(told("Whales return to the bay", url="https://b.example/1"), others=(both,))
 
-    assert grouped([rocket, whales]) == (rocket, whales)
-    assert new_since([whales], [fingerprint(rocket)]) == ()
-    assert new_since([whales], [fingerprint(rocket, among=(rocket, whales))]) == (whales,)
+    assert deduplicate([rocket, whales]) == (rocket, whales)
+    assert unseen([whales], [fingerprint(rocket)]) == ()
+    assert unseen([whales], [fingerprint(rocket, among=(rocket, whales))]) == (whales,)
 
 
 def test_a_story_is_known_by_what_its_other_sites_called_it() -> None:
     other = Source(number=2, title="Lava threatens Grindavik harbour", url="https://b.example/", date="2026-11-20")
     before = replace(told("Volcano erupts in Iceland"), others=(other,))
 
-    assert new_since([told("Lava threatens Grindavik harbour", url="https://c.example/")], [fingerprint(before)]) == ()
+    assert unseen([told("Lava threatens Grindavik harbour", url="https://c.example/")], [fingerprint(before)]) == ()
 
 
 stories = st.builds(
@@ -89,13 +89,13 @@ def test_likeness_goes_both_ways_and_outlives_its_keeping(one: Story, other: Sto
     assert is_same(one, one)
     assert is_same(one, other) == is_same(other, one)
     assert len(fingerprint(one)) < 4_000
-    assert new_since([one], [json.loads(json.dumps(fingerprint(one)))]) == ()
+    assert unseen([one], [json.loads(json.dumps(fingerprint(one)))]) == ()
 
 
 @given(st.lists(stories, max_size=6))
 @settings(max_examples=60, deadline=None)
 def test_grouping_loses_no_page(found: list[Story]) -> None:
-    together = grouped(found)
+    together = deduplicate(found)
 
     pages = {source.url for story in together for source in (story.source, *story.others)}
     assert pages == {story.source.url for story in found}
@@ -110,9 +110,9 @@ def test_what_is_new_can_be_found_in_two_steps() -> None:
     answer, known = (rocket, whales, lava), fingerprint(rocket)
     since = fingerprint(replace(told("The week in science", url="https://d.example/1"), others=(round_up,)))
 
-    first = new_since(answer, [known])
+    first = unseen(answer, [known])
 
     assert first == (whales, lava)
-    assert new_since(first, [since], among=answer) == first == new_since(answer, [known, since])
-    assert new_since(first, [fingerprint(lava)], among=answer) == (whales,)
-    assert new_since([whales], [since]) == ()
+    assert unseen(first, [since], among=answer) == first == unseen(answer, [known, since])
+    assert unseen(first, [fingerprint(lava)], among=answer) == (whales,)
+    assert unseen([whales], [since]) == ()

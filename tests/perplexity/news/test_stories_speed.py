@@ -10,7 +10,7 @@ from itertools import islice, product
 from time import thread_time
 from zlib import crc32
 
-from perplexity.news.stories import Story, fingerprint, new_since
+from perplexity.news.stories import Story, fingerprint, unseen
 from perplexity.types import Source
 from tests.fakes.stories import told
 
@@ -44,7 +44,7 @@ def test_a_month_of_stories_is_looked_through_at_once() -> None:
 
     def measured() -> float:
         started = thread_time()
-        assert len(new_since(today, seen)) == len(today)
+        assert len(unseen(today, seen)) == len(today)
         return thread_time() - started
 
     assert min(measured() for _ in range(3)) < 10 * min(_yardstick(seen) for _ in range(3))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from perplexity.news.stories import Story, fingerprint, new_since
+from perplexity.news.stories import Story, fingerprint, unseen
 from tests.fakes.stories import told
 
 DATA = Path(__file__).parents[2] / "data" / "stories"
@@ -49,7 +49,7 @@ def _story(row: Sequence[str]) -> Story:
 def test_precision_and_recall_of_new(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Every story that comes now is held against all that were told before, not only against its own."""
     seen = [fingerprint(pair.before) for pair in corpus(name)]
-    judged = Counter((bool(new_since([pair.now], seen)), pair.kind in NEW) for pair in corpus(name))
+    judged = Counter((bool(unseen([pair.now], seen)), pair.kind in NEW) for pair in corpus(name))
     right = judged[True, True]
     precision, recall = right / (right + judged[True, False]), right / (right + judged[False, True])
 
@@ -71,5 +71,5 @@ def test_the_corpus_is_large_and_mixed() -> None:
 def test_nothing_of_what_was_told_is_new() -> None:
     stories = [pair.before for name in FILES for pair in corpus(name)]
 
-    assert new_since(stories, map(fingerprint, stories)) == ()
-    assert new_since(stories, []) == tuple(stories)
+    assert unseen(stories, map(fingerprint, stories)) == ()
+    assert unseen(stories, []) == tuple(stories)

@@ -9,7 +9,7 @@ import pytest
 
 from perplexity.errors import InvalidRequest, NothingFound
 from perplexity.filters import Filters
-from perplexity.news.summary import AS_FOUND, NO_FORM, NewsSummary, news_summary
+from perplexity.news.summary import FROM_PAGES, UNPARSED_REPLY, NewsSummary, news_summary
 from perplexity.types import Answer, AnswerKind, Question, Source, Usage
 from tests.fakes.provider import FakeProvider
 
@@ -148,7 +148,7 @@ async def test_there_are_at_most_eight() -> None:
 
 @pytest.mark.parametrize("count", [3, 10])
 async def test_whoever_chooses_among_them_gets_all_and_no_word_on_how_few_they_are(count: int) -> None:
-    summary = await news_summary(Newsroom(lines(count)), category="tech", now=NOW, most=None)
+    summary = await news_summary(Newsroom(lines(count)), category="tech", now=NOW, max_stories=None)
 
     assert (len(summary.stories), summary.notes) == (count, ())
 
@@ -174,12 +174,12 @@ async def test_fewer_than_five_are_not_filled_up_and_that_is_said(count: int, no
 @pytest.mark.parametrize(
     ("provider", "note"),
     [
-        (Newsroom("Some passage [1]", kind=AnswerKind.PASSAGES), AS_FOUND),
-        (Newsroom("NONE", kind=AnswerKind.PASSAGES), AS_FOUND),
-        (Newsroom("Much has happened, such as the budget [1]."), NO_FORM),
-        (Newsroom("Much has happened.\n\nThe budget has passed, for one."), NO_FORM),
-        (Newsroom("\n".join(f"{headline} | 2026-11-19 | It happened." for headline in HEADLINES[:5])), NO_FORM),
-        (Newsroom("Rain | 2026-11-20 | It rains. [99]"), NO_FORM),
+        (Newsroom("Some passage [1]", kind=AnswerKind.PASSAGES), FROM_PAGES),
+        (Newsroom("NONE", kind=AnswerKind.PASSAGES), FROM_PAGES),
+        (Newsroom("Much has happened, such as the budget [1]."), UNPARSED_REPLY),
+        (Newsroom("Much has happened.\n\nThe budget has passed, for one."), UNPARSED_REPLY),
+        (Newsroom("\n".join(f"{headline} | 2026-11-19 | It happened." for headline in HEADLINES[:5])), UNPARSED_REPLY),
+        (Newsroom("Rain | 2026-11-20 | It rains. [99]"), UNPARSED_REPLY),
     ],
     ids=["search only", "a page says so", "prose", "unmarked prose", "no page is named", "nor one that was found"],
 )
