@@ -25,7 +25,7 @@ from bot.slack.connection import Slack
 from bot.slack.users import Admins
 from bot.storage.attempts import Attempts
 from perplexity.attempts import Attempt
-from perplexity.deepdive.pipeline import Diver, writers
+from perplexity.deepdive.pipeline import DeepDiveRunner, text_generators
 from perplexity.deepdive.types import Persona
 from perplexity.errors import PerplexityError
 from perplexity.fallback import Fallback
@@ -105,7 +105,7 @@ async def open_deepdive_runner(
     *,
     facts: Provider,
     on_attempt: Callable[[Attempt], None],
-) -> AsyncIterator[Diver]:
+) -> AsyncIterator[DeepDiveRunner]:
     """Give who makes deep dives: facts by the chain, posts by Grok where a key leads to it, a model to write.
 
     `on_attempt` hears how each attempt ended, but of those at the facts, of which the chain tells.
@@ -115,11 +115,11 @@ async def open_deepdive_runner(
         if grok is not None:
             await stack.enter_async_context(grok)
         deadlines = Deadlines(reasoning=settings.reasoning_chain_seconds)
-        yield Diver(
+        yield DeepDiveRunner(
             facts=facts,
-            pulse=Telling(source=grok, on_attempt=on_attempt) if grok is not None else None,
+            posts=Telling(source=grok, on_attempt=on_attempt) if grok is not None else None,
             synthesis=Fallback(
-                writers(providers),
+                text_generators(providers),
                 deadlines=deadlines,
                 reasoning_effort=settings.reasoning_effort,
                 on_attempt=on_attempt,
@@ -143,7 +143,7 @@ class SearchServices:
 
     providers: Sequence[Provider]
     chain: Provider
-    deepdives: Diver
+    deepdives: DeepDiveRunner
     agent: Agent
 
 

@@ -16,8 +16,8 @@ from bot.blocks.news import moment, time_of_day
 from bot.blocks.sources import address_of, source_blocks
 from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.citations import Cited, Marker, cite
-from perplexity.deepdive.report import report_section, titled
-from perplexity.deepdive.types import DeepDive, Finding, Stage, Update
+from perplexity.deepdive.report import render_section, report_title
+from perplexity.deepdive.types import DeepDive, Stage, StageResult, StageUpdate
 from perplexity.types import Source
 
 
@@ -26,9 +26,9 @@ def deepdive_messages(report: DeepDive, *, audience: Audience, file: str | None 
 
     `file` is the id behind the button that sends it as a file; None for no button.
     """
-    blocks = [header(one_line(titled(report.topic)))]
-    for finding in report.findings:
-        text = hold(_cited(report_section(finding), report.sources))
+    blocks = [header(one_line(report_title(report.topic)))]
+    for finding in report.stages:
+        text = hold(_cited(render_section(finding), report.sources))
         blocks += map(markdown, pages(text, [address_of(source) for source in report.sources]))
         blocks += _moods(finding)
     blocks += [*source_blocks(report.sources, ()), *_others(report)]
@@ -39,22 +39,22 @@ def deepdive_messages(report: DeepDive, *, audience: Audience, file: str | None 
     return messages.messages(blocks, summary=summary, quote=quote(report.topic, audience))
 
 
-def _moods(finding: Finding) -> Iterator[Block]:
+def _moods(finding: StageResult) -> Iterator[Block]:
     """Draw the posts by mood; the text has the same in words, for people who do not see the chart."""
-    if finding.moods is not None and finding.moods.total:
-        counts = finding.moods.counts()
+    if finding.sentiment is not None and finding.sentiment.total:
+        counts = finding.sentiment.counts()
         names, values = [mood.capitalize() for mood in counts], [float(count) for count in counts.values()]
         yield bar_chart("Posts by mood", categories=names, series={"Posts": values}, y_label="Posts")
 
 
 def _course(report: DeepDive) -> Iterator[str]:
     """Yield a line for each stage, and when the report was finished."""
-    yield from (_stage(finding, report) for finding in report.findings)
+    yield from (_stage(finding, report) for finding in report.stages)
     yield f"As of {moment(report.made_at)}"
 
 
-def _stage(finding: Finding, report: DeepDive) -> str:
-    voice = f"as {report.persona}" if finding.stage is Stage.ANALYSIS and not finding.missing else ""
+def _stage(finding: StageResult, report: DeepDive) -> str:
+    voice = f"as {report.persona}" if finding.stage is Stage.ANALYSIS and not finding.failure else ""
     items = (finding.stage.heading, finding.provider, voice, duration(finding.seconds), dollars(finding.cost_usd))
     return " · ".join(escape(item) for item in items if item)
 
@@ -67,12 +67,12 @@ def _cited(text: str, sources: tuple[Source, ...]) -> Cited:
 
 
 def _others(report: DeepDive) -> Iterator[Block]:
-    if report.others:
-        yield context(f"{report.others} more source{'' if report.others == 1 else 's'} read")
+    if report.unused_sources:
+        yield context(f"{report.unused_sources} more source{'' if report.unused_sources == 1 else 's'} read")
 
 
 def _grey(report: DeepDive, audience: Audience) -> Block:
-    orphans = report.orphans
+    orphans = report.dangling
     removed = f"{orphans} reference{'' if orphans == 1 else 's'} without a source removed" if orphans else ""
     return grey_line(
         "Deep dive",
@@ -101,7 +101,7 @@ def begun_message(topic: str, *, question: str, public: bool) -> OutgoingMessage
 
 
 def progress_message(
-    topic: str, stages: Mapping[Stage, Update], *, question: str, clock: float | None = None, now: datetime
+    topic: str, stages: Mapping[Stage, StageUpdate], *, question: str, clock: float | None = None, now: datetime
 ) -> OutgoingMessage:
     """Render the stages; one that is not in `stages` has not begun.
 
@@ -131,20 +131,20 @@ def _stoppable(lines: Sequence[str], question: str) -> OutgoingMessage:
     return OutgoingMessage(text=text, blocks=blocks)
 
 
-def _state(stage: Stage, stages: Mapping[Stage, Update], clock: float | None) -> str:
+def _state(stage: Stage, stages: Mapping[Stage, StageUpdate], clock: float | None) -> str:
     update = stages.get(stage)
     if stage is Stage.ANALYSIS and update is None and not _ended(stages):
         return "waits for the two above"
-    if update is None or update.finding is None:
+    if update is None or update.result is None:
         if clock is None:
             return "no result yet"
         return f"{DOES[stage]} …{f' · {duration(max(0.0, clock - update.started))}' if update else ''}"
-    finding = update.finding
+    finding = update.result
     figures = [duration(finding.seconds), dollars(finding.cost_usd)]
-    return " · ".join(filter(None, ["nothing came" if finding.missing else "done", *figures]))
+    return " · ".join(filter(None, ["nothing came" if finding.failure else "done", *figures]))
 
 
-def _ended(stages: Mapping[Stage, Update]) -> bool:
+def _ended(stages: Mapping[Stage, StageUpdate]) -> bool:
     """Return whether the stages that the analysis needs have ended."""
     needed = (stages.get(stage) for stage in (Stage.SITUATION, Stage.PULSE))
-    return all(update is not None and update.finding is not None for update in needed)
+    return all(update is not None and update.result is not None for update in needed)

@@ -13,8 +13,8 @@ from bot.errors import AgentNotSetUp, UsageError
 from bot.model.digest import Watching
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.provider_stats import ProviderFigures
-from perplexity.deepdive.pipeline import Diver
-from perplexity.deepdive.types import NoStore, StageStore
+from perplexity.deepdive.pipeline import DeepDiveRunner
+from perplexity.deepdive.types import NullStageStore, StageStore
 from perplexity.providers.base import Provider
 from perplexity.types import Answer, Question
 
@@ -147,8 +147,8 @@ class CommandContext:
     question_id: UUID = NO_QUESTION
     team_id: str = ""
     channel_id: str = ""
-    diver: Diver | None = None
-    stages: StageStore = field(default_factory=NoStore)
+    diver: DeepDiveRunner | None = None
+    stages: StageStore = field(default_factory=NullStageStore)
     progress: Progress = NULL_PROGRESS
     can_upload: Callable[[], Awaitable[bool]] = no_uploads
 

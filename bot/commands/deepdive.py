@@ -14,8 +14,8 @@ from bot.commands.filters import PUBLIC, audience, usage_errors
 from bot.commands.parsing import Grammar, parse_options
 from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
-from perplexity.deepdive.pipeline import Diver
-from perplexity.deepdive.types import DeepDive, Stage, Update
+from perplexity.deepdive.pipeline import DeepDiveRunner
+from perplexity.deepdive.types import DeepDive, Stage, StageUpdate
 from perplexity.notes import nothing_found
 from perplexity.validation import parse_query
 
@@ -45,10 +45,10 @@ class DeepDiveRequest:
 class ProgressBoard:
     """The latest update of each stage; `changed` is set whenever there is a new one, and when the dive is over."""
 
-    stages: dict[Stage, Update] = field(default_factory=dict)
+    stages: dict[Stage, StageUpdate] = field(default_factory=dict)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def update(self, update: Update) -> None:
+    def update(self, update: StageUpdate) -> None:
         """Record an update of the dive."""
         self.stages[update.stage] = update
         self.changed.set()
@@ -59,7 +59,7 @@ class ProgressBoard:
 
         The end of the analysis is not one: the report shows it.
         """
-        ended = (update.finding is not None for stage, update in self.stages.items() if stage is not Stage.ANALYSIS)
+        ended = (update.result is not None for stage, update in self.stages.items() if stage is not Stage.ANALYSIS)
         return 1 + sum(ended)
 
 
@@ -83,9 +83,9 @@ def parse(text: str) -> DeepDiveRequest:
 
 async def answer(request: DeepDiveRequest, context: CommandContext) -> DeepDiveReply:
     """Dive, and show how far it has come. Raises PerplexityError; Withdrawn when it is not wanted any more."""
-    diver = context.diver or Diver(facts=context.provider, synthesis=context.provider)
+    diver = context.diver or DeepDiveRunner(facts=context.provider, synthesis=context.provider)
     board = ProgressBoard()
-    diving = asyncio.create_task(diver.dive(request.topic, store=context.stages, on_stage=board.update))
+    diving = asyncio.create_task(diver.run(request.topic, store=context.stages, on_stage=board.update))
     diving.add_done_callback(lambda _: board.changed.set())
     try:
         await _show_progress(diving, board, request, context)

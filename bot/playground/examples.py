@@ -21,7 +21,7 @@ from bot.commands.base import Command, CommandContext, Progress, no_uploads
 from bot.errors import NoKey
 from bot.model.message import Audience, OutgoingMessage
 from perplexity.attempts import Kind
-from perplexity.deepdive.pipeline import Diver
+from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.deepdive.types import Persona
 from perplexity.errors import AllProvidersFailed, ConnectionFailed, NothingFound, StreamTruncated, TimedOut
 from perplexity.fallback import RESTING
@@ -145,10 +145,10 @@ def _replaying(example: Example, work: CommandContext, *, pause: Pause) -> Comma
     return replace(
         work,
         provider=recorded(recording=example.recording),
-        diver=Diver(
+        diver=DeepDiveRunner(
             facts=recorded(recording="situation"),
             synthesis=recorded(recording="analysis"),
-            pulse=RecordedPulse(recording="pulse", pause=pause),
+            posts=RecordedPulse(recording="pulse", pause=pause),
             persona=Persona() if work.diver is None else work.diver.persona,
             now=lambda: example.at,
         ),

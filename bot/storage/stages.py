@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 
 from bot.storage.database import AWAY, Patience
 from bot.storage.questions import Pool, QuestionRow
-from perplexity.deepdive.types import Run
+from perplexity.deepdive.types import BackgroundRun
 from perplexity.errors import Withdrawn
 from perplexity.types import JSON
 
@@ -58,7 +58,7 @@ class Stages:
         """Keep what a stage came to, its `seconds` and its `cost_usd`; False for a zombie."""
         return await self._changed(_PUT, row, stage=stage, result=Jsonb(dict(result)), **figures)
 
-    async def put_run(self, row: QuestionRow, stage: str, run: Run) -> bool:
+    async def put_run(self, row: QuestionRow, stage: str, run: BackgroundRun) -> bool:
         """Keep a stage's run; False for a zombie."""
         return await self._changed(_PUT_RUN, row, stage=stage, run_id=run.id, age=run.age)
 
@@ -94,12 +94,12 @@ class StagesOf:
         ):
             raise Withdrawn("another worker holds the question, or nobody wants it any more")
 
-    async def run(self, stage: str) -> Run | None:
+    async def get_run(self, stage: str) -> BackgroundRun | None:
         """Return a stage's run in the background, where one was begun."""
         kept = await self.patience(lambda: self.stages.get(self.row.id, stage))
-        return Run(id=kept["run_id"], age=kept["age"]) if kept and kept["run_id"] else None
+        return BackgroundRun(id=kept["run_id"], age=kept["age"]) if kept and kept["run_id"] else None
 
-    async def put_run(self, stage: str, run: Run) -> None:
+    async def put_run(self, stage: str, run: BackgroundRun) -> None:
         """Keep a run. With the database away the run goes on but cannot be resumed. Raises Withdrawn as `put`."""
         patience = replace(self.patience, seconds=RUN_SECONDS)
         try:

@@ -21,8 +21,8 @@ from bot.slack.scopes import FILES
 from bot.storage.questions import Questions
 from bot.storage.stages import Stages
 from bot.worker.background import Background
-from perplexity.deepdive.report import assembled, titled, whole
-from perplexity.deepdive.types import DeepDive, Finding, Stage
+from perplexity.deepdive.report import as_document, assemble, report_title
+from perplexity.deepdive.types import DeepDive, Stage, StageResult
 from perplexity.threads import computed
 
 log = logging.getLogger(__name__)
@@ -63,8 +63,8 @@ class Filing:
         results = {stage: one["result"] for stage, one in kept.items() if one and one["result"]}
         if row is None or row.command != DEEPDIVE.name or len(results) < len(Stage):
             return None
-        found = [Finding.of(stage, results[stage]) for stage in Stage]
-        return await computed(assembled, DEEPDIVE.parse(row.text).topic, *found, persona=self.persona)
+        found = [StageResult.from_json(stage, results[stage]) for stage in Stage]
+        return await computed(assemble, DEEPDIVE.parse(row.text).topic, *found, persona=self.persona)
 
     def begin(
         self,
@@ -105,12 +105,12 @@ class Filing:
 
     async def _upload(self, report: DeepDive, *, channel: str) -> None:
         name = re.sub(r"\W+", "-", report.topic.lower()).strip("-")[:60] or "report"
-        content = await computed(lambda: clean(whole(report)))
+        content = await computed(lambda: clean(as_document(report)))
         uploaded = await self.client.files_upload_v2(
             channel=channel,
             content=content,
             filename=f"deep-dive-{name}.md",
-            title=titled(one_line(report.topic))[:120],
+            title=report_title(one_line(report.topic))[:120],
         )
         if not uploaded.get("ok"):
             raise SlackClientError("the upload was not completed")

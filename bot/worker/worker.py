@@ -35,8 +35,8 @@ from bot.storage.database import AWAY, Patience
 from bot.storage.questions import OPEN, Outcome, QuestionRow, Questions
 from bot.web.metrics import Metrics
 from perplexity.attempts import Attempt, charged
-from perplexity.deepdive.pipeline import Diver
-from perplexity.deepdive.types import NoStore, StageStore
+from perplexity.deepdive.pipeline import DeepDiveRunner
+from perplexity.deepdive.types import NullStageStore, StageStore
 from perplexity.errors import AllProvidersFailed, InvalidRequest, NothingFound, PerplexityError, TimedOut, Withdrawn
 from perplexity.news.summary import NewsSummary
 from perplexity.notes import found_nothing, with_reasons
@@ -123,8 +123,8 @@ class Working:
     commands: Mapping[str, Command[Any, Any]]
     patience: Patience
     agent: Agent = DISABLED_AGENT
-    diver: Diver | None = None
-    stages: Callable[[QuestionRow], StageStore] = lambda row: NoStore()
+    diver: DeepDiveRunner | None = None
+    stages: Callable[[QuestionRow], StageStore] = lambda row: NullStageStore()
     sends_files: Callable[[], Awaitable[bool]] = no_uploads
     end_runs: Callable[[UUID], None] = lambda question_id: None
     clock: Callable[[], float] = monotonic

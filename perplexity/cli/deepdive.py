@@ -1,4 +1,4 @@
-"""`deepdive`: the facts of a topic, what people say about it, and an analysis of both."""
+"""`run_deepdive`: the facts of a topic, what people say about it, and an analysis of both."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from perplexity.cli.options import Form, add_forms, add_providers, form_of, read
 from perplexity.cli.output import as_json, printable
 from perplexity.cli.progress import Progress
 from perplexity.cli.providers import checked_setup
-from perplexity.deepdive.report import whole
-from perplexity.deepdive.types import DeepDive, Finding, NoStore, Stage, Update
+from perplexity.deepdive.report import as_document
+from perplexity.deepdive.types import DeepDive, NullStageStore, Stage, StageResult, StageUpdate
 from perplexity.formatting import duration
 from perplexity.notes import nothing_found
 from perplexity.tools.news_deepdive import as_answer, opened_diver, with_xai
@@ -43,7 +43,7 @@ def run(parsed: argparse.Namespace, world: World) -> None:
     if form is Form.SCREEN:
         from perplexity.cli.live import Screen
 
-        Screen(world.stdout, color=not parsed.no_color).page(whole(report))
+        Screen(world.stdout, color=not parsed.no_color).page(as_document(report))
     else:
         world.stdout.write(_written(report, form))
 
@@ -51,19 +51,19 @@ def run(parsed: argparse.Namespace, world: World) -> None:
 async def _dive(topic: str, world: World, order: tuple[str, ...]) -> DeepDive:
     progress, active = Progress.of(world), dict.fromkeys((Stage.SITUATION, Stage.PULSE))
 
-    def tell(update: Update) -> None:
-        if update.finding is None:
+    def tell(update: StageUpdate) -> None:
+        if update.result is None:
             active[update.stage] = None
         else:
             active.pop(update.stage, None)
-            progress.note(_line(update.stage, update.finding))
+            progress.note(_line(update.stage, update.result))
         if active:
             progress.tell(_doing(active))
 
     setup = with_xai(world.environ, checked_setup(world, order))
     async with opened_diver(world.environ, setup=setup, order=order) as diver, progress.running(_doing(active)):
         # No one could resume the run after this process has ended.
-        return await diver.dive(topic, store=NoStore(), on_stage=tell, resumable=False)
+        return await diver.run(topic, store=NullStageStore(), on_stage=tell, resumable=False)
 
 
 def _doing(stages: Iterable[Stage]) -> str:
@@ -71,14 +71,14 @@ def _doing(stages: Iterable[Stage]) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _line(stage: Stage, finding: Finding) -> str:
-    return f"{stage.heading}: {finding.missing or 'done'} ({duration(finding.seconds)})"
+def _line(stage: Stage, finding: StageResult) -> str:
+    return f"{stage.heading}: {finding.failure or 'done'} ({duration(finding.seconds)})"
 
 
 def _written(report: DeepDive, form: Form) -> str:
     if form is Form.JSON:
         return as_json(report)
-    return printable(whole(report) if form is Form.PLAIN else f"{format_result(as_answer(report))}\n")
+    return printable(as_document(report) if form is Form.PLAIN else f"{format_result(as_answer(report))}\n")
 
 
 DEEPDIVE = Command(

@@ -13,7 +13,7 @@ from datetime import date
 
 from perplexity.attempts import charged
 from perplexity.citations import cite
-from perplexity.deepdive.report import titled
+from perplexity.deepdive.report import report_title
 from perplexity.deepdive.types import DeepDive
 from perplexity.formatting import counted, day, dollars, duration
 from perplexity.news.summary import NewsSummary
@@ -59,8 +59,9 @@ def as_json(value: Answer | SearchResults | NewsSummary | DeepDive) -> str:
 
     `cost_usd` is the sum of all charges, including those of failed attempts; null if none is known.
     """
-    title = {"title": titled(value.topic)} if isinstance(value, DeepDive) else {}
-    told = title | asdict(value) | {"cost_usd": _charged(value)}
+    title = {"title": report_title(value.topic)} if isinstance(value, DeepDive) else {}
+    fields = value.as_json() if isinstance(value, DeepDive) else asdict(value)
+    told = title | fields | {"cost_usd": _charged(value)}
     return escaped(encode(told, indent=2, default=_iso)) + "\n"
 
 

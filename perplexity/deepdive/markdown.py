@@ -22,7 +22,7 @@ _EMPTY_LINES = re.compile(r"\A(?:[ \t]*\n)+")
 _AROUND_A_HEADING = " #*:_"
 
 
-def without_headings(text: str) -> str:
+def headings_to_bold(text: str) -> str:
     """Return a Markdown text whose headings, in lists and quotations too, are bold lines; code stays as it is.
 
     Control characters are left out, and every line ends in a line feed.
@@ -41,7 +41,7 @@ def without_headings(text: str) -> str:
     return "\n".join([*kept, *lines[place:]])
 
 
-def without_own_heading(text: str, heading: str) -> str:
+def strip_own_heading(text: str, heading: str) -> str:
     """Return a section's text without the heading that stands above it anyway."""
     first, _, rest = text.lstrip().partition("\n")
     return _EMPTY_LINES.sub("", rest) if first.strip(_AROUND_A_HEADING).upper() == heading else text
@@ -66,16 +66,16 @@ _MARKUP = re.compile(r"<(?=[A-Za-z/!?])|\](?=\()")
 _DEFINITION = re.compile(r"^([ \t>*+\-0-9.)]*\[(?:\\.|[^\[\]\\]){1,999}\]):", re.MULTILINE | re.DOTALL)
 
 
-def inert(text: str, sources: Sequence[Source]) -> str:
+def neutralize(text: str, sources: Sequence[Source]) -> str:
     """Return a section's text without headings, HTML and links to what is no source, its LaTeX readable.
 
     Code stays as it is.
     """
     text, _ = without_strangers(readable(harmless(text)), sources)
-    return without_headings(_without_definitions(_without_markup(text)))
+    return headings_to_bold(_without_definitions(_without_markup(text)))
 
 
-def inert_line(text: str) -> str:
+def neutralize_line(text: str) -> str:
     """Return a title, a date or a note as words on one line, which is no heading, list or quotation either."""
     words, _ = without_strangers(quoted(text), ())
     line = _MARKUP.sub(r"\g<0> ", words).strip()
@@ -104,7 +104,7 @@ def _without_definitions(text: str) -> str:
 _EMPHASIS = re.compile(r"[*_~]{2,}")
 
 
-def quoting(answer: Answer) -> Answer:
+def quote_passages(answer: Answer) -> Answer:
     """Return passages as block quotes, each one line with its source's number; a written answer stays as it is.
 
     A page's own `[2]` is ‹2›, its links are their words, and it makes no heading, list, table or bold line, so that
@@ -118,4 +118,4 @@ def quoting(answer: Answer) -> Answer:
 
 def _words(text: str) -> str:
     # A link that is left out may have been all that kept its neighbours from being a marker.
-    return quoted(inert_line(_EMPHASIS.sub("", text)))
+    return quoted(neutralize_line(_EMPHASIS.sub("", text)))

@@ -13,8 +13,12 @@ from perplexity.types import JSON, Source
 from perplexity.wire.json import dollars, mapping, mappings, text, texts, whole
 from perplexity.x_posts.types import MOODS, Moods
 
+_RESULT_NAMES = {"failure": "missing", "sentiment": "moods"}
+_REPORT_NAMES = {"stages": "findings", "unused_sources": "others", "dangling": "orphans"}
+"""Names of fields in JSON, which is saved and which programs read, if they are not the fields' own."""
 
-def source(kept: Mapping[str, JSON]) -> Source:
+
+def load_source(kept: Mapping[str, JSON]) -> Source:
     """Read a source."""
     aliases = kept.get("aliases")
     return Source(
@@ -28,7 +32,7 @@ def source(kept: Mapping[str, JSON]) -> Source:
     )
 
 
-def attempt(kept: Mapping[str, JSON]) -> Attempt:
+def load_attempt(kept: Mapping[str, JSON]) -> Attempt:
     """Read who was tried."""
     return Attempt(
         provider=text(kept.get("provider")),
@@ -54,10 +58,10 @@ class Stage(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
-    """What came of a stage: a text whose markers refer to `sources`, or a sentence on why it is `missing`.
+class StageResult:
+    """What came of a stage: a text whose markers refer to `sources`, or a sentence on why it is `failure`.
 
-    `failed` are those who were tried where it is missing. `moods` are the posts' by number, None where none were
+    `failed` are those who were tried where it is missing. `sentiment` are the posts' by number, None where none were
     counted. `stand_in` is the line above the text if another provider than the first choice wrote it. `provider` is
     the display name of who did it, `at` the moment when it was done (ISO 8601).
     """
@@ -65,8 +69,8 @@ class Finding:
     stage: Stage
     text: str = ""
     sources: tuple[Source, ...] = ()
-    moods: Moods | None = None
-    missing: str | None = None
+    sentiment: Moods | None = None
+    failure: str | None = None
     failed: tuple[Attempt, ...] = ()
     notes: tuple[str, ...] = ()
     stand_in: str = ""
@@ -76,21 +80,21 @@ class Finding:
     at: str = ""
 
     def as_json(self) -> dict[str, JSON]:
-        """Return what `of` reads."""
-        return asdict(self)
+        """Return what `from_json` reads, under the names that saved stages have."""
+        return {_RESULT_NAMES.get(name, name): value for name, value in asdict(self).items()}
 
     @classmethod
-    def of(cls, stage: Stage, kept: JSON) -> Finding:
+    def from_json(cls, stage: Stage, kept: JSON) -> StageResult:
         """Read what `as_json` wrote; what is not understood is left out."""
         told = mapping(kept)
         moods = mapping(told.get("moods"))
         return cls(
             stage=stage,
             text=text(told.get("text")),
-            sources=tuple(source(one) for one in mappings(told.get("sources"))),
-            moods=Moods(**{mood: whole(moods.get(mood)) or 0 for mood in MOODS}) if moods else None,
-            missing=text(told.get("missing")) or None,
-            failed=tuple(attempt(one) for one in mappings(told.get("failed"))),
+            sources=tuple(load_source(one) for one in mappings(told.get("sources"))),
+            sentiment=Moods(**{mood: whole(moods.get(mood)) or 0 for mood in MOODS}) if moods else None,
+            failure=text(told.get("missing")) or None,
+            failed=tuple(load_attempt(one) for one in mappings(told.get("failed"))),
             notes=texts(told.get("notes")),
             stand_in=text(told.get("stand_in")),
             provider=text(told.get("provider")),
@@ -101,12 +105,12 @@ class Finding:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Update:
-    """How a stage stands: at work since `started` on the dive's clock, or finished with `finding`."""
+class StageUpdate:
+    """How a stage stands: at work since `started` on the dive's clock, or finished with `result`."""
 
     stage: Stage
     started: float
-    finding: Finding | None = None
+    result: StageResult | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,34 +126,41 @@ class Persona:
 
 @dataclass(frozen=True, kw_only=True)
 class DeepDive:
-    """The report. Every marker in `findings`, which stand in the order of the stages, is a number of `sources`.
+    """The report. Every marker in `stages`, which stand in the order of the stages, is a number of `sources`.
 
-    `others` counts the pages and posts that were read and are not referred to. `made_at` is when it was finished,
-    `seconds` how long it was worked on.
+    `unused_sources` counts the pages and posts that were read and are not referred to. `made_at` is when it was
+    finished, `seconds` how long it took.
     """
 
     topic: str
-    findings: tuple[Finding, ...]
+    stages: tuple[StageResult, ...]
     sources: tuple[Source, ...]
-    others: int
-    orphans: int
+    unused_sources: int
+    dangling: int
     persona: str
     made_at: datetime
     seconds: float
 
+    def as_json(self) -> dict[str, JSON]:
+        """Return the report as a JSON object."""
+        fields = asdict(self) | {"stages": [result.as_json() for result in self.stages]}
+        return {_REPORT_NAMES.get(name, name): value for name, value in fields.items()}
+
     @property
     def cost_usd(self) -> float | None:
         """The dollars of all stages, None where none says what it cost."""
-        return total(finding.cost_usd for finding in self.findings)
+        return total(finding.cost_usd for finding in self.stages)
 
     @property
-    def moods(self) -> Moods | None:
+    def sentiment(self) -> Moods | None:
         """The posts' moods, where any were counted."""
-        return next((finding.moods for finding in self.findings if finding.moods and finding.moods.total), None)
+        return next(
+            (finding.sentiment for finding in self.stages if finding.sentiment and finding.sentiment.total), None
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class BackgroundRun:
     """A run in the background by its id, and how many seconds ago the stage was begun that it is for."""
 
     id: str
@@ -170,16 +181,16 @@ class StageStore(Protocol):
         """Keep the result of a stage that has finished."""
         ...
 
-    async def run(self, stage: str) -> Run | None:
+    async def get_run(self, stage: str) -> BackgroundRun | None:
         """Return a stage's run in the background, where one was begun."""
         ...
 
-    async def put_run(self, stage: str, run: Run) -> None:
+    async def put_run(self, stage: str, run: BackgroundRun) -> None:
         """Keep a run that has just begun to cost money."""
         ...
 
 
-class NoStore:
+class NullStageStore:
     """Keeps nothing: for a process that is asked once."""
 
     async def get(self, stage: str) -> Mapping[str, JSON] | None:
@@ -189,9 +200,9 @@ class NoStore:
     async def put(self, stage: str, result: Mapping[str, JSON], *, seconds: float, cost_usd: float | None) -> None:
         """Forget it."""
 
-    async def run(self, stage: str) -> Run | None:
+    async def get_run(self, stage: str) -> BackgroundRun | None:
         """Return nothing."""
         return None
 
-    async def put_run(self, stage: str, run: Run) -> None:
+    async def put_run(self, stage: str, run: BackgroundRun) -> None:
         """Forget it."""

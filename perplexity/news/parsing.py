@@ -85,9 +85,10 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+|(?<=[。！？])")
 
 @dataclass(frozen=True, kw_only=True)
 class ParsedStories:
-    """The stories of an answer; `unsourced` counts those of no page, `out_of_range` those of another time: both left out.
+    """The stories of an answer.
 
-    `from_pages` says that the pages themselves are the stories; `unread` counts those after the first hundred.
+    `unsourced` counts the stories left out because they name no page, `out_of_range` those dated outside the period,
+    `unread` those after the first hundred. `from_pages` says that the pages themselves are the stories.
     """
 
     stories: tuple[Story, ...]

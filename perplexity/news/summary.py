@@ -140,14 +140,13 @@ async def news_summary(
     seconds: float | None = None,
     max_stories: int | None = MAX_STORIES,
 ) -> NewsSummary:
-    """Return the news of a category, of the past day unless the filters name another time.
+    """Return the news of a category, of the past day unless the filters name another period.
 
-    `now` is the moment of the summary, in any time zone; `since` is one to tell the news from, whatever time the
-    filters name, and the longer ago it is, the more stories are asked for. `seconds` is as in a `Question`. `max_stories` is
-    how many stories there may be; None gives all that were found, for whoever chooses among them, and says nothing of
-    how few they are.
-    Raises InvalidRequest for a category that there is not, NothingFound where no page tells a story, or another
-    PerplexityError.
+    `now` is the moment of the summary, in any time zone. `since` replaces the period of the filters: only news after
+    that moment is searched, and the longer ago it is, the more stories are asked for. `seconds` is as in a `Question`.
+    `max_stories` limits the stories; None returns all that were found, for a caller that chooses among them, without a
+    note on how few they are.
+    Raises InvalidRequest for an unknown category, NothingFound if no page has a story, or another PerplexityError.
     """
     category = parse_category(category)
     topic = parse_query(topic) if topic.strip() else ""

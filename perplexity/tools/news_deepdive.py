@@ -9,10 +9,10 @@ from dataclasses import replace
 
 from perplexity.citations import format_result
 from perplexity.client import first
-from perplexity.deepdive.pipeline import SECONDS as OF_STAGES
-from perplexity.deepdive.pipeline import Diver, writers
-from perplexity.deepdive.report import figures, heading, sections
-from perplexity.deepdive.types import DeepDive, NoStore, Persona, Stage
+from perplexity.deepdive.pipeline import STAGE_SECONDS as OF_STAGES
+from perplexity.deepdive.pipeline import DeepDiveRunner, text_generators
+from perplexity.deepdive.report import render_sections, render_title, stats_line
+from perplexity.deepdive.types import DeepDive, NullStageStore, Persona, Stage
 from perplexity.errors import InvalidRequest, PerplexityError
 from perplexity.fallback import Fallback
 from perplexity.notes import nothing_found
@@ -55,7 +55,7 @@ async def opened_diver(
     setup: Setup,
     order: Sequence[str] = (),
     on_attempt: OnAttempt = log_attempt,
-) -> AsyncIterator[Diver]:
+) -> AsyncIterator[DeepDiveRunner]:
     """Give the diver over the services of the setup, and close its connections at the end.
 
     xAI reads posts if the setup holds its key, else OpenRouter does. PERSONA_NAME and PERSONA_PROMPT say who writes the
@@ -66,21 +66,21 @@ async def opened_diver(
         grok = grok_for(setup.keys, setup.base_urls, open_timeout=setup.open_timeout)
         if grok is not None:
             await stack.enter_async_context(grok)
-        yield Diver(
+        yield DeepDiveRunner(
             facts=Fallback(providers, on_attempt=on_attempt),
-            pulse=None if grok is None else Telling(source=grok, on_attempt=on_attempt),
-            synthesis=Fallback(writers(providers), on_attempt=on_attempt),
+            posts=None if grok is None else Telling(source=grok, on_attempt=on_attempt),
+            synthesis=Fallback(text_generators(providers), on_attempt=on_attempt),
             persona=_persona(environ),
         )
 
 
-def reporting_diver(diver: Diver, on_attempt: OnAttempt | None) -> Diver:
+def reporting_diver(diver: DeepDiveRunner, on_attempt: OnAttempt | None) -> DeepDiveRunner:
     """Return the diver, whose services report their attempts to the hook; without one each is a line of the log."""
-    pulse = diver.pulse
+    pulse = diver.posts
     if pulse is not None and (on_attempt is not None or not isinstance(pulse, Telling)):
         pulse = Telling(source=pulse, on_attempt=on_attempt or log_attempt)
     facts, synthesis = reported(diver.facts, on_attempt), reported(diver.synthesis, on_attempt)
-    return replace(diver, facts=facts, synthesis=synthesis, pulse=pulse)
+    return replace(diver, facts=facts, synthesis=synthesis, posts=pulse)
 
 
 def _persona(environ: Mapping[str, str]) -> Persona:
@@ -105,7 +105,7 @@ PARAMETERS: Mapping[str, JSON] = {
 SECONDS = max(OF_STAGES[Stage.SITUATION], OF_STAGES[Stage.PULSE]) + OF_STAGES[Stage.ANALYSIS]
 
 
-def create_news_deepdive_tool(diver: Diver, *, on_attempt: OnAttempt | None = None) -> Tool:
+def create_news_deepdive_tool(diver: DeepDiveRunner, *, on_attempt: OnAttempt | None = None) -> Tool:
     """Return the tool; its handler takes `topic` and returns the report, its references and its figures.
 
     `on_attempt` hears how each attempt ended; without it each is a line of the log.
@@ -113,24 +113,24 @@ def create_news_deepdive_tool(diver: Diver, *, on_attempt: OnAttempt | None = No
     return _tool(reporting_diver(diver, on_attempt))
 
 
-def _tool(diver: Diver, notes: Sequence[str] = ()) -> Tool:
+def _tool(diver: DeepDiveRunner, notes: Sequence[str] = ()) -> Tool:
     """Return the tool; `notes` are said in every result."""
 
     async def handler(topic: str) -> str:
         try:
             # Nobody knows the run once this call is over.
-            report = await diver.dive(topic, store=NoStore(), on_stage=lambda update: None, resumable=False)
+            report = await diver.run(topic, store=NullStageStore(), on_stage=lambda update: None, resumable=False)
         except PerplexityError as error:
             return explain_chain(NAME, error, seconds=SECONDS, nothing=nothing_found(topic), notes=notes)
-        return "\n\n".join([format_result(as_answer(report)), *figures(report), *notes])
+        return "\n\n".join([format_result(as_answer(report)), *stats_line(report), *notes])
 
     return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)
 
 
 def as_answer(report: DeepDive) -> Answer:
     """Return the report as an answer, whose text is the title and the three sections."""
-    providers = dict.fromkeys(finding.provider for finding in report.findings if finding.provider)
-    text = f"{heading(report)}\n\n{sections(report)}"
+    providers = dict.fromkeys(finding.provider for finding in report.stages if finding.provider)
+    text = f"{render_title(report)}\n\n{render_sections(report)}"
     return Answer(text=text, sources=report.sources, provider=", ".join(providers))
 
 

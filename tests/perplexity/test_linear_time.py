@@ -12,8 +12,8 @@ from perplexity.citations import cite, format_result, without_strangers
 from perplexity.cli.live import Growing
 from perplexity.cli.output import printable
 from perplexity.completions import Thinking
-from perplexity.deepdive.markdown import inert, inert_line, without_headings
-from perplexity.deepdive.report import Numbering
+from perplexity.deepdive.markdown import headings_to_bold, neutralize, neutralize_line
+from perplexity.deepdive.report import SourceList
 from perplexity.domains import KeptText, host, keep_answer
 from perplexity.formulas import readable, unfinished
 from perplexity.freshness import wanted_days
@@ -161,10 +161,10 @@ READERS: dict[str, Callable[[str], object]] = {
     "no news": lambda text: read_news(Answer(text=f"There {text} at all", sources=(), provider="P")),
     "telling": telling,
     "passages": passed,
-    "headings": without_headings,
-    "inert": lambda text: inert(text, SOURCED),
-    "inert line": inert_line,
-    "numbering": lambda text: Numbering().text(text, SOURCED),
+    "headings": headings_to_bold,
+    "inert": lambda text: neutralize(text, SOURCED),
+    "inert line": neutralize_line,
+    "numbering": lambda text: SourceList().renumber(text, SOURCED),
     "query": parse_query,
     "printable": printable,
     "growing": grown,

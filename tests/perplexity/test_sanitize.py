@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from perplexity.agent.results import Notebook, read
 from perplexity.citations import cite, format_result
 from perplexity.cli.search import _as_answer
-from perplexity.deepdive.markdown import inert, inert_line
+from perplexity.deepdive.markdown import neutralize, neutralize_line
 from perplexity.mcp_server.tools import pages_text, response_text
 from perplexity.passages import passages_answer
 from perplexity.sanitize import quoted, quoted_address, told, untagged
@@ -177,8 +177,8 @@ def test_no_sign_that_controls_a_terminal_or_reorders_text_is_left(sign: str) ->
         quoted_address(address),
         pages_text(SearchResults(results=(source,), provider=text, notes=(text,))),
         response_text(Answer(text=text, sources=(source,), provider="P", notes=(text,), incomplete=text)),
-        inert(text, ()),
-        inert_line(text),
+        neutralize(text, ()),
+        neutralize_line(text),
     ]
 
     assert [one for one in kept if sign in one] == []

@@ -14,8 +14,8 @@ from bot.blocks.deepdive import deepdive_messages, progress_message
 from bot.blocks.escaping import seal
 from bot.blocks.messages import texts
 from bot.model.message import Audience, OutgoingMessage
-from perplexity.deepdive.report import assembled, sections
-from perplexity.deepdive.types import DeepDive, Finding, Stage, Update
+from perplexity.deepdive.report import assemble, render_sections
+from perplexity.deepdive.types import DeepDive, Stage, StageResult, StageUpdate
 from perplexity.markdown import blocks
 from perplexity.types import Source
 from perplexity.x_posts.types import Moods
@@ -24,16 +24,18 @@ from tests.fakes.wild_text import short, wild
 
 PAGE = Source(number=1, title="A page", url="https://a.example/")
 POST = Source(number=1, title="Ada is glad", url="https://x.com/ada/status/1")
-SITUATION = Finding(stage=Stage.SITUATION, text="So it is.[1]", sources=(PAGE,), seconds=30.0, cost_usd=0.5)
-PULSE = Finding(stage=Stage.PULSE, text="Glad.[1]", sources=(POST,), moods=Moods(positive=1), seconds=40.0)
-ANALYSIS = Finding(stage=Stage.ANALYSIS, text="Well.[2]", seconds=5.0, cost_usd=0.1, at="2026-11-21T12:00:00+00:00")
+SITUATION = StageResult(stage=Stage.SITUATION, text="So it is.[1]", sources=(PAGE,), seconds=30.0, cost_usd=0.5)
+PULSE = StageResult(stage=Stage.PULSE, text="Glad.[1]", sources=(POST,), sentiment=Moods(positive=1), seconds=40.0)
+ANALYSIS = StageResult(stage=Stage.ANALYSIS, text="Well.[2]", seconds=5.0, cost_usd=0.1, at="2026-11-21T12:00:00+00:00")
 
-DONE = Update(stage=Stage.SITUATION, started=1.0, finding=SITUATION)
+DONE = StageUpdate(stage=Stage.SITUATION, started=1.0, result=SITUATION)
 NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
 
 
-def report(situation: Finding = SITUATION, pulse: Finding = PULSE, analysis: Finding = ANALYSIS) -> DeepDive:
-    return assembled("heat pumps", situation, pulse, analysis, persona="Nikki")
+def report(
+    situation: StageResult = SITUATION, pulse: StageResult = PULSE, analysis: StageResult = ANALYSIS
+) -> DeepDive:
+    return assemble("heat pumps", situation, pulse, analysis, persona="Nikki")
 
 
 def shown(message: OutgoingMessage) -> str:
@@ -66,7 +68,7 @@ def test_a_short_report_is_one_message_with_the_figures_of_each_stage() -> None:
 @pytest.mark.parametrize("stage", Stage)
 def test_a_section_that_failed_says_what_is_missing_and_the_others_stand(stage: Stage) -> None:
     findings = {one.stage: one for one in (SITUATION, PULSE, ANALYSIS)}
-    findings[stage] = Finding(stage=stage, missing="This part is missing: nobody answered.", at=ANALYSIS.at)
+    findings[stage] = StageResult(stage=stage, failure="This part is missing: nobody answered.", at=ANALYSIS.at)
     made = report(findings[Stage.SITUATION], findings[Stage.PULSE], findings[Stage.ANALYSIS])
 
     (message,) = deepdive_messages(made, audience=Audience.ASKER)
@@ -116,7 +118,7 @@ def test_code_that_one_section_leaves_open_does_not_swallow_the_others(stage: St
     words = "\n".join(shown(message) for message in deepdive_messages(made, audience=Audience.ASKER))
     assert words.count("[[1]](https://a.example/)") == 1
     assert words.count("[[2]](https://x.com/ada/status/1)") == 2
-    assert [token.type for token in blocks(sections(made))].count("heading_open") == 3
+    assert [token.type for token in blocks(render_sections(made))].count("heading_open") == 3
 
 
 def headings(text: str) -> list[str]:
@@ -149,8 +151,8 @@ def test_no_heading_stands_beside_those_of_the_report(stage: Stage, written: str
     findings[stage] = replace(findings[stage], text=f"First.\n\n{written}")
     made = report(findings[Stage.SITUATION], findings[Stage.PULSE], findings[Stage.ANALYSIS])
 
-    assert f"First.\n\n{left}" in re.sub("\n{3,}", "\n\n", sections(made))
-    assert headings(sections(made)) == HEADINGS
+    assert f"First.\n\n{left}" in re.sub("\n{3,}", "\n\n", render_sections(made))
+    assert headings(render_sections(made)) == HEADINGS
     assert headings(shown_text(made)) == HEADINGS
 
 
@@ -161,20 +163,20 @@ def test_a_section_that_begins_with_its_own_heading_has_it_once(stage: Stage, wr
     findings[stage] = replace(findings[stage], text=written.format(stage.heading))
     made = report(findings[Stage.SITUATION], findings[Stage.PULSE], findings[Stage.ANALYSIS])
 
-    assert f"## {stage.heading}\n\nWell." in sections(made)
+    assert f"## {stage.heading}\n\nWell." in render_sections(made)
 
 
 @given(first=wild, second=wild, third=wild)
 def test_whatever_was_found__the_report_has_exactly_its_three_headings(first: str, second: str, third: str) -> None:
     made = report(replace(SITUATION, text=first), replace(PULSE, text=second), replace(ANALYSIS, text=third))
 
-    assert headings(sections(made)) == HEADINGS
+    assert headings(render_sections(made)) == HEADINGS
     assert headings(shown_text(made)) == HEADINGS
 
 
 @pytest.mark.parametrize("text", ["So it is.", "```\ncode\n```", "- ```\n  code", "> ```\n> code", "Inline `code", ""])
 def test_a_text_whose_code_is_closed_stays_as_it_is(text: str) -> None:
-    assert f"{text}\n\n## THE PUBLIC PULSE".lstrip() in sections(report(replace(SITUATION, text=text)))
+    assert f"{text}\n\n## THE PUBLIC PULSE".lstrip() in render_sections(report(replace(SITUATION, text=text)))
 
 
 @pytest.mark.parametrize(
@@ -184,16 +186,20 @@ def test_a_text_whose_code_is_closed_stays_as_it_is(text: str) -> None:
         ([], None, "*THE SITUATION*  no result yet\n*THE PUBLIC PULSE*  no result yet"),
         ([], None, "*MY ANALYSIS*  waits for the two above"),
         ([], None, "“heat pumps” · as of <!date^1795255200^{time_secs}|10:00:00 UTC>\n"),
-        ([Update(stage=Stage.SITUATION, started=10.0)], 22.5, "researching the facts … · 12.5 s"),
-        ([Update(stage=Stage.SITUATION, started=10.0)], None, "*THE SITUATION*  no result yet\n"),
-        ([DONE, Update(stage=Stage.PULSE, started=1.0, finding=PULSE)], None, "*MY ANALYSIS*  no result yet"),
-        ([DONE, Update(stage=Stage.PULSE, started=1.0, finding=PULSE)], 2.0, "*MY ANALYSIS*  writing …"),
-        ([Update(stage=Stage.SITUATION, started=1.0, finding=SITUATION)], 2.0, "done · 30.0 s · $0.50"),
-        ([Update(stage=Stage.PULSE, started=1.0, finding=replace(PULSE, missing="No."))], 2.0, "nothing came · 40.0 s"),
-        ([Update(stage=Stage.ANALYSIS, started=1.0)], 2.0, "writing … · 1.0 s"),
+        ([StageUpdate(stage=Stage.SITUATION, started=10.0)], 22.5, "researching the facts … · 12.5 s"),
+        ([StageUpdate(stage=Stage.SITUATION, started=10.0)], None, "*THE SITUATION*  no result yet\n"),
+        ([DONE, StageUpdate(stage=Stage.PULSE, started=1.0, result=PULSE)], None, "*MY ANALYSIS*  no result yet"),
+        ([DONE, StageUpdate(stage=Stage.PULSE, started=1.0, result=PULSE)], 2.0, "*MY ANALYSIS*  writing …"),
+        ([StageUpdate(stage=Stage.SITUATION, started=1.0, result=SITUATION)], 2.0, "done · 30.0 s · $0.50"),
+        (
+            [StageUpdate(stage=Stage.PULSE, started=1.0, result=replace(PULSE, failure="No."))],
+            2.0,
+            "nothing came · 40.0 s",
+        ),
+        ([StageUpdate(stage=Stage.ANALYSIS, started=1.0)], 2.0, "writing … · 1.0 s"),
     ],
 )
-def test_the_progress_says_how_each_stage_stands(stages: list[Update], clock: float | None, said: str) -> None:
+def test_the_progress_says_how_each_stage_stands(stages: list[StageUpdate], clock: float | None, said: str) -> None:
     message = progress_message("heat pumps", {one.stage: one for one in stages}, question="7", clock=clock, now=NOW)
 
     assert said in shown(message)

@@ -13,11 +13,11 @@ from psycopg.rows import DictRow
 from bot.storage.database import Patience
 from bot.storage.questions import NewQuestion, QuestionRow, Questions, connection_pool
 from bot.storage.stages import Stages, StagesOf
-from perplexity.deepdive.types import Run
+from perplexity.deepdive.types import BackgroundRun
 from perplexity.errors import Withdrawn
 from tests.fakes.rows import claim
 
-RUN = Run(id="resp_1", age=100.0)
+RUN = BackgroundRun(id="resp_1", age=100.0)
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,12 @@ async def held(database: str) -> AsyncIterator[Held]:
 
 
 async def test_what_is_kept_is_there(held: Held) -> None:
-    assert (await held.store.get("pulse"), await held.store.run("pulse")) == (None, None)
+    assert (await held.store.get("pulse"), await held.store.get_run("pulse")) == (None, None)
     await held.store.put_run("pulse", RUN)
     assert await held.store.get("pulse") is None
     await held.store.put("pulse", {"text": "ü"}, seconds=1.5, cost_usd=None)
 
-    run = await held.store.run("pulse")
+    run = await held.store.get_run("pulse")
     assert run is not None
     assert await held.store.get("pulse") == {"text": "ü"}
     assert run.id == "resp_1"

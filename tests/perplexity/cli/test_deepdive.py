@@ -1,4 +1,4 @@
-"""`deepdive` as a process: the report on stdout, and on stderr, if it is a terminal, how far it has come."""
+"""`run_deepdive` as a process: the report on stdout, and on stderr, if it is a terminal, how far it has come."""
 
 from __future__ import annotations
 

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from perplexity.attempts import Attempt
 from perplexity.client import PerplexityClient
-from perplexity.deepdive.pipeline import deepdive
-from perplexity.deepdive.report import sections, whole
-from perplexity.deepdive.stages import LEAST_SECONDS, NO_KEY, NO_MODEL, UNSOURCED
-from perplexity.deepdive.types import DeepDive, Finding, Run, Stage, Update
+from perplexity.deepdive.pipeline import run_deepdive
+from perplexity.deepdive.report import as_document, render_sections
+from perplexity.deepdive.stages import MIN_RESUME_SECONDS, NO_KEY, NO_MODEL, UNSOURCED
+from perplexity.deepdive.types import BackgroundRun, DeepDive, Stage, StageResult, StageUpdate
 from perplexity.errors import (
     AllProvidersFailed,
     BillingError,
@@ -54,7 +54,7 @@ class Memory:
     """A store in memory; `withdrawn` says that nobody wants the dive any more."""
 
     results: dict[str, Mapping[str, JSON]] = field(default_factory=dict)
-    runs: dict[str, Run] = field(default_factory=dict)
+    runs: dict[str, BackgroundRun] = field(default_factory=dict)
     withdrawn: bool = False
 
     async def get(self, stage: str) -> Mapping[str, JSON] | None:
@@ -65,10 +65,10 @@ class Memory:
         # What is kept is JSON, as in a database.
         self.results[stage] = json.loads(json.dumps(result))
 
-    async def run(self, stage: str) -> Run | None:
+    async def get_run(self, stage: str) -> BackgroundRun | None:
         return self.runs.get(stage)
 
-    async def put_run(self, stage: str, run: Run) -> None:
+    async def put_run(self, stage: str, run: BackgroundRun) -> None:
         self._check()
         self.runs[stage] = run
 
@@ -86,10 +86,10 @@ class Bench:
     writer: FakePerplexity
     given: dict[str, Any]
     store: Memory = field(default_factory=Memory)
-    updates: list[Update] = field(default_factory=list)
+    updates: list[StageUpdate] = field(default_factory=list)
 
     async def dive(self, topic: str = "heat pumps", **more: Any) -> DeepDive:
-        return await deepdive(
+        return await run_deepdive(
             topic, store=self.store, now=lambda: NOW, on_stage=self.updates.append, **(self.given | more)
         )
 
@@ -118,18 +118,18 @@ async def bench() -> AsyncIterator[Bench]:
             for server in (facts, writer)
         ]
         posts = await stack.enter_async_context(Grok(grok.KEY, base_url=fake.api_url, retry=once))
-        given = {"facts": chain_over(clients[0]), "pulse": posts, "synthesis": chain_over(clients[1])}
+        given = {"facts": chain_over(clients[0]), "posts": posts, "synthesis": chain_over(clients[1])}
         yield Bench(facts=facts, grok=fake, writer=writer, given=given)
 
 
-def by_stage(report: DeepDive) -> dict[Stage, Finding]:
-    return {finding.stage: finding for finding in report.findings}
+def by_stage(report: DeepDive) -> dict[Stage, StageResult]:
+    return {finding.stage: finding for finding in report.stages}
 
 
 async def test_the_report_has_three_sections_and_one_list_of_sources(bench: Bench) -> None:
     report = await bench.dive()
 
-    assert [finding.stage.heading for finding in report.findings] == [
+    assert [finding.stage.heading for finding in report.stages] == [
         "THE SITUATION",
         "THE PUBLIC PULSE",
         "MY ANALYSIS",
@@ -144,18 +144,18 @@ async def test_the_report_has_three_sections_and_one_list_of_sources(bench: Benc
         (4, "https://x.com/eve/status/3333"),
         (5, "https://x.com/i/status/2222"),
     ]
-    assert report.moods == Moods(positive=2, negative=1)
+    assert report.sentiment == Moods(positive=2, negative=1)
     assert (report.persona, report.made_at, bench.asked()) == ("Nikki", NOW, (1, 1, 1))
 
 
 async def test_each_stage_has_its_seconds_and_dollars(bench: Bench) -> None:
     report = await bench.dive()
 
-    costs = [finding.cost_usd for finding in report.findings]
+    costs = [finding.cost_usd for finding in report.stages]
     assert all(cost is not None and cost > 0 for cost in costs)
     assert report.cost_usd == pytest.approx(sum(cost or 0 for cost in costs))
-    assert all(finding.seconds > 0 for finding in report.findings)
-    assert report.seconds >= max(finding.seconds for finding in report.findings)
+    assert all(finding.seconds > 0 for finding in report.stages)
+    assert report.seconds >= max(finding.seconds for finding in report.stages)
 
 
 async def test_facts_and_pulse_are_asked_side_by_side_and_the_analysis_after_both(bench: Bench) -> None:
@@ -170,7 +170,7 @@ async def test_facts_and_pulse_are_asked_side_by_side_and_the_analysis_after_bot
 
     assert asked_first == (1, 1, 0)
     assert [update.stage for update in bench.updates[-2:]] == [Stage.ANALYSIS] * 2
-    assert [update.finding is None for update in bench.updates] == [True, True, False, False, True, False]
+    assert [update.result is None for update in bench.updates] == [True, True, False, False, True, False]
 
 
 async def test_an_engine_is_asked_for_the_topic_and_nothing_else(bench: Bench) -> None:
@@ -219,13 +219,13 @@ async def test_the_analysis_keeps_the_numbers_it_was_given_and_no_others(
     report = await bench.dive(synthesis=Writer(written))
 
     assert by_stage(report)[Stage.ANALYSIS].text == shown
-    assert (len(report.sources), report.orphans) == (5, orphans)
+    assert (len(report.sources), report.dangling) == (5, orphans)
 
 
 async def test_an_analysis_with_sources_of_its_own_is_none(bench: Bench) -> None:
     report = await bench.dive(synthesis=Writer("The minister resigned.[1]", SOURCE))
 
-    assert by_stage(report)[Stage.ANALYSIS].missing == NO_MODEL
+    assert by_stage(report)[Stage.ANALYSIS].failure == NO_MODEL
     assert len(report.sources) == 5
 
 
@@ -236,7 +236,7 @@ async def test_where_a_writer_searches_all_the_same_the_next_one_writes(bench: B
     second = Writer("It is so.[3]")
     with_another = await bench.dive(synthesis=Fallback([bench.given["synthesis"], second]))
 
-    assert by_stage(alone)[Stage.ANALYSIS].missing == "The analysis is missing: Perplexity could not finish the answer."
+    assert by_stage(alone)[Stage.ANALYSIS].failure == "The analysis is missing: Perplexity could not finish the answer."
     assert by_stage(with_another)[Stage.ANALYSIS].text == "It is so.[3]"
 
 
@@ -288,9 +288,9 @@ async def test_the_report_stands_whatever_stage_fails(
     bench.writer.script(AGENT, *filter(None, [analysis]))
     report = await bench.dive(seconds=BRIEFLY)
 
-    assert {finding.stage.value for finding in report.findings if finding.missing} == missing
-    assert all(bool(finding.text) != bool(finding.missing) for finding in report.findings)
-    assert all(finding.missing is None or "missing" in finding.missing for finding in report.findings)
+    assert {finding.stage.value for finding in report.stages if finding.failure} == missing
+    assert all(bool(finding.text) != bool(finding.failure) for finding in report.stages)
+    assert all(finding.failure is None or "missing" in finding.failure for finding in report.stages)
 
 
 @pytest.mark.parametrize(
@@ -310,10 +310,10 @@ async def test_a_refusal_is_told_as_one_where_nothing_else_came(bench: Bench) ->
     bench.facts.script(AGENT, PERPLEXITY["400"])
 
     with pytest.raises(InvalidRequest):
-        await bench.dive(pulse=None)
+        await bench.dive(posts=None)
 
 
-@pytest.mark.parametrize("stage", ["facts", "pulse", "synthesis"])
+@pytest.mark.parametrize("stage", ["facts", "posts", "synthesis"])
 async def test_a_service_that_breaks_takes_its_own_stage_only(
     bench: Bench, stage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -324,8 +324,8 @@ async def test_a_service_that_breaks_takes_its_own_stage_only(
     broken: dict[str, Any] = {stage: Broken("Broken", error=ValueError("heat pumps"))}
     report = await bench.dive(**broken)
 
-    (one,) = [finding for finding in report.findings if finding.missing]
-    assert one.stage == {"facts": Stage.SITUATION, "pulse": Stage.PULSE, "synthesis": Stage.ANALYSIS}[stage]
+    (one,) = [finding for finding in report.stages if finding.failure]
+    assert one.stage == {"facts": Stage.SITUATION, "posts": Stage.PULSE, "synthesis": Stage.ANALYSIS}[stage]
     broke, failed = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert (broke.message, vars(broke)["error"]) == ("provider.broke", "ValueError")
     assert (failed.message, vars(failed)["stage"], vars(failed)["error"]) == ("stage.failed", one.stage, "RunFailed")
@@ -358,7 +358,7 @@ async def test_a_section_that_is_missing_says_who_failed_and_how(
     broken: dict[str, Any] = {"facts" if stage is Stage.SITUATION else "synthesis": FakeProvider("P", error=error)}
     report = await bench.dive(**broken)
 
-    assert str(by_stage(report)[stage].missing).endswith(f"{why}.")
+    assert str(by_stage(report)[stage].failure).endswith(f"{why}.")
 
 
 class Mute(FakeProvider):
@@ -369,7 +369,7 @@ class Mute(FakeProvider):
 
 
 async def test_why_all_came_to_nothing_outlives_the_process(bench: Bench) -> None:
-    failing: dict[str, Any] = {"facts": FakeProvider("P", error=OUT), "pulse": Mute("Grok")}
+    failing: dict[str, Any] = {"facts": FakeProvider("P", error=OUT), "posts": Mute("Grok")}
     raised = []
     for _ in range(2):
         with pytest.raises(AllProvidersFailed) as caught:
@@ -393,8 +393,8 @@ async def test_a_part_that_was_cut_says_so(bench: Bench) -> None:
     bench.writer.script(AGENT, streamed(sse({"type": "response.incomplete", "response": cut_short(WRITTEN)})))
     report = await bench.dive()
 
-    assert [finding.notes for finding in report.findings] == [(CUT,)] * 3
-    assert whole(report).count(CUT) == 3
+    assert [finding.notes for finding in report.stages] == [(CUT,)] * 3
+    assert as_document(report).count(CUT) == 3
     assert CUT in bench.writer.requests[0].json["input"][1]["content"]
 
 
@@ -414,16 +414,16 @@ async def test_a_stand_in_says_why_it_served(bench: Bench) -> None:
     found = by_stage(report)
     assert found[Stage.SITUATION].stand_in == "Perplexity is having trouble; this answer is from Engine."
     assert found[Stage.ANALYSIS].stand_in == "Perplexity is out of credit; this answer is from Writer."
-    assert sections(report).startswith(
+    assert render_sections(report).startswith(
         "## THE SITUATION\n\n_Perplexity is having trouble; this answer is from Engine._\n\n"
     )
 
 
 async def test_without_a_service_for_posts_the_section_says_so(bench: Bench) -> None:
-    report = await bench.dive(pulse=None)
+    report = await bench.dive(posts=None)
 
-    assert by_stage(report)[Stage.PULSE].missing == NO_KEY
-    assert (report.moods, bench.asked()) == (None, (1, 0, 1))
+    assert by_stage(report)[Stage.PULSE].failure == NO_KEY
+    assert (report.sentiment, bench.asked()) == (None, (1, 0, 1))
 
 
 async def test_a_pulse_that_rests_on_no_post_says_so_and_counts_none(bench: Bench) -> None:
@@ -432,7 +432,7 @@ async def test_a_pulse_that_rests_on_no_post_says_so_and_counts_none(bench: Benc
 
     found = by_stage(report)[Stage.PULSE]
     assert (found.text, found.notes) == ("Most people are glad. Some fear the cost.", (NO_POSTS,))
-    assert (report.moods, len(report.sources)) == (None, 2)
+    assert (report.sentiment, len(report.sources)) == (None, 2)
 
 
 async def test_passages_are_no_analysis(bench: Bench) -> None:
@@ -444,7 +444,7 @@ async def test_passages_are_no_analysis(bench: Bench) -> None:
 
     report = await bench.dive(synthesis=Engine("Engine"))
 
-    assert by_stage(report)[Stage.ANALYSIS].missing == NO_MODEL
+    assert by_stage(report)[Stage.ANALYSIS].failure == NO_MODEL
 
 
 @pytest.mark.parametrize("topic", ["", "   ", "\u200b", "x" * 4_001])
@@ -464,8 +464,8 @@ async def test_begun_again_no_finished_stage_is_asked_twice(bench: Bench, finish
     again = await bench.dive()
 
     assert bench.asked() == tuple(1 if place < finished else 2 for place in range(3))
-    assert [finding.text for finding in again.findings] == [finding.text for finding in before.findings]
-    assert (again.sources, again.moods) == (before.sources, before.moods)
+    assert [finding.text for finding in again.stages] == [finding.text for finding in before.stages]
+    assert (again.sources, again.sentiment) == (before.sources, before.sentiment)
 
 
 async def test_a_run_that_was_begun_is_resumed(bench: Bench) -> None:
@@ -497,24 +497,24 @@ async def test_an_analysis_that_runs_in_the_background_is_kept_and_resumed(bench
         report = await bench.dive(synthesis=chain_over(client))
 
     assert kept == {Stage.SITUATION: "resp_1", Stage.ANALYSIS: "resp_1"}
-    assert (by_stage(report)[Stage.ANALYSIS].missing, bench.asked()) == (None, (1, 1, 1))
+    assert (by_stage(report)[Stage.ANALYSIS].failure, bench.asked()) == (None, (1, 1, 1))
     assert bench.writer.cancelled == []
 
 
-@pytest.mark.parametrize(("passed", "left"), [(0, 420.0), (100, 320.0), (1_000, LEAST_SECONDS), (-5, 420.0)])
+@pytest.mark.parametrize(("passed", "left"), [(0, 420.0), (100, 320.0), (1_000, MIN_RESUME_SECONDS), (-5, 420.0)])
 async def test_a_resumed_stage_goes_on_with_what_is_left_of_its_time_and_its_seconds_are_all_of_them(
     bench: Bench, passed: int, left: float
 ) -> None:
-    begun = Run(id="resp_0", age=passed)
+    begun = BackgroundRun(id="resp_0", age=passed)
     bench.store.runs = {Stage.SITUATION: begun}
     facts = RunsAnew("Facts")
     report = await bench.dive(facts=facts, clock=lambda: 5_000.0)
 
     (question,) = facts.questions
     assert (question.run_id, question.seconds) == ("resp_0", left)
-    assert bench.updates[0] == Update(stage=Stage.SITUATION, started=5_000.0 - max(0, passed))
+    assert bench.updates[0] == StageUpdate(stage=Stage.SITUATION, started=5_000.0 - max(0, passed))
     assert (by_stage(report)[Stage.SITUATION].seconds, report.seconds) == (max(0, passed), max(0, passed))
-    assert bench.store.runs[Stage.SITUATION] == Run(id="resp_9", age=max(0, passed))
+    assert bench.store.runs[Stage.SITUATION] == BackgroundRun(id="resp_9", age=max(0, passed))
 
 
 class RunsAnew(FakeProvider):
@@ -564,20 +564,20 @@ WILD = st.recursive(
 @given(counts=st.lists(st.integers(0, 20), min_size=4, max_size=4), written=st.text(max_size=60))
 def test_what_is_kept_is_read_back(counts: list[int], written: str) -> None:
     positive, neutral, negative, mixed = counts
-    finding = Finding(
+    finding = StageResult(
         stage=Stage.PULSE,
         text=written.replace("\0", ""),
         sources=(SOURCE, replace(SOURCE, number=7, aliases=(8, 9), date="2026-11-20")),
-        moods=Moods(positive=positive, neutral=neutral, negative=negative, mixed=mixed),
+        sentiment=Moods(positive=positive, neutral=neutral, negative=negative, mixed=mixed),
         notes=("A note.",),
         failed=OUT.attempts,
         seconds=1.5,
         cost_usd=0.25,
     )
 
-    assert Finding.of(Stage.PULSE, json.loads(json.dumps(finding.as_json()))) == finding
+    assert StageResult.from_json(Stage.PULSE, json.loads(json.dumps(finding.as_json()))) == finding
 
 
 @given(kept=st.dictionaries(st.sampled_from(["text", "sources", "moods", "notes"]), WILD))
 def test_whatever_is_kept__reading_it_raises_nothing(kept: JSON) -> None:
-    assert Finding.of(Stage.SITUATION, kept).stage is Stage.SITUATION
+    assert StageResult.from_json(Stage.SITUATION, kept).stage is Stage.SITUATION

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from perplexity.attempts import Attempt
-from perplexity.deepdive.pipeline import deepdive
-from perplexity.deepdive.types import DeepDive, NoStore, Stage
+from perplexity.deepdive.pipeline import run_deepdive
+from perplexity.deepdive.types import DeepDive, NullStageStore, Stage
 from perplexity.errors import AllProvidersFailed, MalformedResponse, PerplexityError, RunFailed
 from perplexity.fallback import Fallback
 from perplexity.types import Answer, Question, Source, Usage
@@ -56,8 +56,8 @@ class Bill:
         return Fallback(providers, on_attempt=self.heard.append)
 
     async def dive(self, **services: Any) -> DeepDive:
-        given: dict[str, Any] = {"facts": Priced(), "pulse": People(), "synthesis": Priced()} | services
-        return await deepdive("heat pumps", store=NoStore(), now=lambda: NOW, **given)
+        given: dict[str, Any] = {"facts": Priced(), "posts": People(), "synthesis": Priced()} | services
+        return await run_deepdive("heat pumps", store=NullStageStore(), now=lambda: NOW, **given)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ class Bill:
     [
         ({"facts": Priced("  ")}, Stage.SITUATION, 0.5),
         ({"facts": FakeProvider("One", error=USELESS)}, Stage.SITUATION, 0.25),
-        ({"pulse": People(MalformedResponse("no summary", cost_usd=0.04))}, Stage.PULSE, 0.04),
+        ({"posts": People(MalformedResponse("no summary", cost_usd=0.04))}, Stage.PULSE, 0.04),
         ({"synthesis": FakeProvider("One", error=USELESS)}, Stage.ANALYSIS, 0.25),
         ({"synthesis": Priced("It is so.[1]", SOURCE)}, Stage.ANALYSIS, 0.5),
         ({"synthesis": FakeProvider("One", error=RunFailed("nobody says"))}, Stage.ANALYSIS, None),
@@ -76,7 +76,7 @@ async def test_a_stage_that_came_to_nothing_says_what_it_cost(
 ) -> None:
     report = await Bill().dive(**services)
 
-    (lost,) = [finding for finding in report.findings if finding.missing]
+    (lost,) = [finding for finding in report.stages if finding.failure]
     assert (lost.stage, lost.cost_usd) == (stage, cost)
     others = {Stage.SITUATION: 0.5, Stage.PULSE: 0.03, Stage.ANALYSIS: 0.5} | {stage: cost or 0.0}
     assert report.cost_usd == pytest.approx(sum(others.values()))
@@ -88,7 +88,7 @@ async def test_what_a_stand_in_had_to_make_good_is_paid_as_well() -> None:
     served = await bill.dive(synthesis=bill.chain(broken, Priced()))
     alone = await bill.dive(synthesis=bill.chain(broken))
 
-    assert [report.findings[2].cost_usd for report in (served, alone)] == [0.75, 0.25]
+    assert [report.stages[2].cost_usd for report in (served, alone)] == [0.75, 0.25]
     assert [(one.provider, one.cost_usd) for one in bill.heard] == [("One", 0.25), ("Priced", 0.5), ("One", 0.25)]
 
 
@@ -96,5 +96,5 @@ async def test_a_report_of_nothing_says_what_it_cost() -> None:
     bill = Bill()
 
     with pytest.raises(AllProvidersFailed) as raised:
-        await bill.dive(facts=bill.chain(FakeProvider("One", error=USELESS)), pulse=People(USELESS))
+        await bill.dive(facts=bill.chain(FakeProvider("One", error=USELESS)), posts=People(USELESS))
     assert raised.value.cost_usd == 0.5

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perplexity.citations import cite
-from perplexity.deepdive.markdown import quoting
-from perplexity.deepdive.pipeline import deepdive
-from perplexity.deepdive.report import whole
-from perplexity.deepdive.types import DeepDive, NoStore
+from perplexity.deepdive.markdown import quote_passages
+from perplexity.deepdive.pipeline import run_deepdive
+from perplexity.deepdive.report import as_document
+from perplexity.deepdive.types import DeepDive, NullStageStore
 from perplexity.markdown import blocks
 from perplexity.passages import passages_answer
 from perplexity.types import Answer, Question, SearchResults, Source
@@ -51,12 +51,12 @@ class Quiet(FakeProvider):
 async def dive(*snippets: str) -> tuple[DeepDive, str]:
     """Return the report, and what the analysis was asked."""
     writer = FakeProvider("Writer")
-    report = await deepdive(
+    report = await run_deepdive(
         "heat pumps",
         facts=Engine(pages(*snippets)),
-        pulse=Quiet("Quiet"),
+        posts=Quiet("Quiet"),
         synthesis=writer,
-        store=NoStore(),
+        store=NullStageStore(),
         now=lambda: datetime(2026, 11, 21, tzinfo=UTC),
     )
     return report, writer.questions[0].text
@@ -76,16 +76,16 @@ async def test_what_a_page_says_is_a_quotation_that_cites_that_page(said: str, l
     report, asked = await dive(said)
 
     quotation = f"> {line} [1]\n"
-    assert quotation in f"{report.findings[0].text}\n"
+    assert quotation in f"{report.stages[0].text}\n"
     assert quotation in asked
-    assert quotation in whole(report)
+    assert quotation in as_document(report)
 
 
 async def test_a_page_s_own_numbers_put_no_page_on_the_list() -> None:
     report, _ = await dive("Heat pumps [3] are bad [2].", "Cats.")
 
     assert [source.url for source in report.sources] == ["https://p0.example/"]
-    assert report.orphans == 0
+    assert report.dangling == 0
 
 
 ADDRESSES = ("http://evil.com", "https://evil.com/x", GOV)
@@ -98,7 +98,7 @@ def test_whatever_a_page_says__each_passage_is_a_quotation_that_cites_its_page(s
     results = (*pages(*(f"so {snippet}" for snippet in snippets)).results[:-1], *linked)
     answer = passages_answer(SearchResults(results=results, provider="Engine"), "so")
 
-    text = quoting(answer).text
+    text = quote_passages(answer).text
 
     for paragraph, passage in zip(text.split("\n\n"), answer.passages, strict=True):
         assert [source.number for source in cite(paragraph, results).sources] == [passage.source]

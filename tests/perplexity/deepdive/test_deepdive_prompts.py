@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perplexity.deepdive import stages as prompts
-from perplexity.deepdive.report import numbered
-from perplexity.deepdive.types import Finding, Persona, Stage
+from perplexity.deepdive.report import renumber
+from perplexity.deepdive.types import Persona, Stage, StageResult
 from perplexity.types import Source
 from perplexity.validation import checked_messages
 from perplexity.x_posts.types import Moods
@@ -19,15 +19,15 @@ from tests.fakes.wild_text import wild
 
 PAGE = Source(number=1, title="A page", url="https://www.page.example/a", date="2026-11-20")
 POST = Source(number=1, title="Ada is glad", url="https://x.com/ada/status/1")
-SITUATION = Finding(stage=Stage.SITUATION, text="So it is.[1]", sources=(PAGE,), notes=("A note.",))
-PULSE = Finding(stage=Stage.PULSE, text="Glad.[1]", sources=(POST,), moods=Moods(positive=1))
+SITUATION = StageResult(stage=Stage.SITUATION, text="So it is.[1]", sources=(PAGE,), notes=("A note.",))
+PULSE = StageResult(stage=Stage.PULSE, text="Glad.[1]", sources=(POST,), sentiment=Moods(positive=1))
 SCAFFOLD = re.compile(r"<\s*/?\s*(?:result|references)[^>\n]*>?", re.IGNORECASE)
 
 
-def asked(situation: Finding = SITUATION, pulse: Finding = PULSE, persona: Persona | None = None) -> str:
+def asked(situation: StageResult = SITUATION, pulse: StageResult = PULSE, persona: Persona | None = None) -> str:
     """Return the user's turn as a provider sends it. Raises InvalidRequest where it is too long."""
-    parts, numbering = numbered(situation, pulse)
-    messages = prompts.analysis("heat pumps", parts, numbering.sources, persona=persona or Persona())
+    parts, numbering = renumber(situation, pulse)
+    messages = prompts.analysis_messages("heat pumps", parts, numbering.sources, persona=persona or Persona())
     return checked_messages(messages)[1].content
 
 
@@ -50,7 +50,7 @@ def test_however_much_was_found__it_fits_and_the_parts_come_before_the_list(leng
     long = replace(SITUATION, text="fact " * 30_000, sources=pages)
     user = asked(long, replace(PULSE, text="word " * 30_000), Persona(prompt="p" * 4_000))
 
-    assert user.count("fact ") == user.count("word ") == prompts.LONGEST_SECTION // 5
+    assert user.count("fact ") == user.count("word ") == prompts.MAX_SECTION // 5
     assert "[1] Long title" in user
     assert user.endswith("\n</references>")
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from markdown_it import MarkdownIt
 
-from perplexity.deepdive.report import assembled, whole
-from perplexity.deepdive.types import DeepDive, Finding, Stage
+from perplexity.deepdive.report import as_document, assemble
+from perplexity.deepdive.types import DeepDive, Stage, StageResult
 from perplexity.types import Source
 from tests.fakes.wild_text import short, wild
 
@@ -22,9 +22,9 @@ VIEWER = MarkdownIt("commonmark", {"html": True}).enable("table")
 
 def report(text: str = "So it is.[1]", *, title: str = "A page", date: str = "2026-11-20", note: str = "") -> DeepDive:
     source = Source(number=1, title=title, url=URL, date=date)
-    found = Finding(stage=Stage.SITUATION, text=text, sources=(source,), notes=(note,) if note else ())
-    people, analysis = Finding(stage=Stage.PULSE, text="Glad."), Finding(stage=Stage.ANALYSIS, text="Well.[1]")
-    return assembled("heat pumps", found, people, analysis, persona="Nikki")
+    found = StageResult(stage=Stage.SITUATION, text=text, sources=(source,), notes=(note,) if note else ())
+    people, analysis = StageResult(stage=Stage.PULSE, text="Glad."), StageResult(stage=Stage.ANALYSIS, text="Well.[1]")
+    return assemble("heat pumps", found, people, analysis, persona="Nikki")
 
 
 def links(written: str) -> set[str]:
@@ -40,7 +40,7 @@ def headings(written: str) -> list[str]:
 
 
 def test_the_sources_are_listed_with_dates_and_addresses() -> None:
-    assert f"Sources:\n1. A page (2026-11-20)\n   {URL}\n\n" in whole(report())
+    assert f"Sources:\n1. A page (2026-11-20)\n   {URL}\n\n" in as_document(report())
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_the_sources_are_listed_with_dates_and_addresses() -> None:
     ],
 )
 def test_a_text_leads_nowhere_but_to_its_sources(written: str, shown: str) -> None:
-    document = whole(report(written))
+    document = as_document(report(written))
 
     assert shown in document
     assert (links(document), headings(document)) == (set(), HEADINGS)
@@ -86,14 +86,14 @@ def test_a_text_leads_nowhere_but_to_its_sources(written: str, shown: str) -> No
     ],
 )
 def test_a_title_is_words_on_one_line(title: str, shown: str) -> None:
-    document = whole(report(title=title))
+    document = as_document(report(title=title))
 
     assert f"{shown}\n   {URL}\n" in document
     assert (links(document), headings(document)) == (set(), HEADINGS)
 
 
 def test_a_date_and_a_note_are_one_line() -> None:
-    document = whole(report(date="2026\n# Forged", note="Well.\n\n## MY ANALYSIS\n[click](https://evil.example)"))
+    document = as_document(report(date="2026\n# Forged", note="Well.\n\n## MY ANALYSIS\n[click](https://evil.example)"))
 
     assert "(2026 # Forged)" in document
     assert "_Well. ## MY ANALYSIS click_" in document
@@ -102,7 +102,7 @@ def test_a_date_and_a_note_are_one_line() -> None:
 
 @given(text=wild, title=short, note=short)
 def test_whatever_was_found__the_document_leads_to_no_other_site(text: str, title: str, note: str) -> None:
-    document = whole(report(text, title=title, note=note))
+    document = as_document(report(text, title=title, note=note))
 
     assert headings(document) == HEADINGS
     assert [link for link in links(document) if re.match(r"[a-z]+:|//", link, re.IGNORECASE)] == []

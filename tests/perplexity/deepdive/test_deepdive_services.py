@@ -12,9 +12,9 @@ from functools import partial
 import pytest
 from ddgs.engines.duckduckgo import Duckduckgo
 
-from perplexity.deepdive.pipeline import deepdive, writers
-from perplexity.deepdive.stages import NO_WRITER, PASSAGES
-from perplexity.deepdive.types import Finding, NoStore, Stage
+from perplexity.deepdive.pipeline import run_deepdive, text_generators
+from perplexity.deepdive.stages import NO_TEXT_GENERATOR, PASSAGES
+from perplexity.deepdive.types import NullStageStore, Stage, StageResult
 from perplexity.fallback import Fallback
 from perplexity.providers.base import Provider
 from perplexity.providers.brave import Brave
@@ -72,18 +72,18 @@ class Quiet(FakeProvider):
         return Pulse(text="Most are glad.")
 
 
-async def dive(facts: Provider, synthesis: Provider) -> dict[Stage, Finding]:
-    report = await deepdive(
+async def dive(facts: Provider, synthesis: Provider) -> dict[Stage, StageResult]:
+    report = await run_deepdive(
         "heat pumps",
         facts=Fallback([facts]),
-        pulse=Quiet("Quiet"),
-        synthesis=Fallback(writers([synthesis])),
-        store=NoStore(),
+        posts=Quiet("Quiet"),
+        synthesis=Fallback(text_generators([synthesis])),
+        store=NullStageStore(),
         now=lambda: NOW,
         seconds=BRIEFLY,
     )
-    assert [finding.stage for finding in report.findings] == [*Stage]
-    return {finding.stage: finding for finding in report.findings}
+    assert [finding.stage for finding in report.stages] == [*Stage]
+    return {finding.stage: finding for finding in report.stages}
 
 
 WELL = {
@@ -98,9 +98,9 @@ async def test_facts_come_from_whoever_is_there(services: Services, name: str) -
     found = await dive(services.providers[name], FakeProvider("Nobody"))
 
     situation = found[Stage.SITUATION]
-    assert (situation.text, situation.notes[:1], situation.missing) == (*WELL[name], None)
+    assert (situation.text, situation.notes[:1], situation.failure) == (*WELL[name], None)
     assert (situation.provider, len(situation.sources)) == (name, 1)
-    assert found[Stage.ANALYSIS].missing == f"The analysis is missing: {NO_WRITER}."
+    assert found[Stage.ANALYSIS].failure == f"The analysis is missing: {NO_TEXT_GENERATOR}."
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ async def test_the_report_stands_whatever_becomes_of_the_facts(
         services.servers[name].script(path, fault)
         found = await dive(services.providers[name], services.providers["OpenRouter"])
 
-        assert (found[Stage.SITUATION].text, "is missing" in str(found[Stage.SITUATION].missing)) == ("", True)
+        assert (found[Stage.SITUATION].text, "is missing" in str(found[Stage.SITUATION].failure)) == ("", True)
         assert found[Stage.ANALYSIS].text == "Answer."
 
 
@@ -142,12 +142,12 @@ async def test_the_report_stands_whatever_becomes_of_the_analysis(services: Serv
 
     assert (found[Stage.SITUATION].text, found[Stage.PULSE].text) == ("> d [1]", "Most are glad.")
     assert found[Stage.ANALYSIS].text == ""
-    assert str(found[Stage.ANALYSIS].missing).startswith("The analysis is missing: OpenRouter ")
+    assert str(found[Stage.ANALYSIS].failure).startswith("The analysis is missing: OpenRouter ")
 
 
 @pytest.mark.parametrize("name", ["Brave", "DuckDuckGo"])
 async def test_who_only_searches_writes_nothing(services: Services, name: str) -> None:
     found = await dive(services.providers["OpenRouter"], services.providers[name])
 
-    assert found[Stage.ANALYSIS].missing == f"The analysis is missing: {NO_WRITER}."
+    assert found[Stage.ANALYSIS].failure == f"The analysis is missing: {NO_TEXT_GENERATOR}."
     assert services.servers[name].requests == []

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import ClientSession
 
 from perplexity.attempts import Attempt
-from perplexity.deepdive.pipeline import Diver
+from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.errors import BillingError, ConnectionFailed
 from perplexity.fallback import Fallback
 from perplexity.tools import (
@@ -78,7 +78,7 @@ async def test_a_hook_hears_of_a_provider_and_of_each_in_a_chain(
 
 async def test_a_hook_hears_of_the_parts_of_a_deep_dive() -> None:
     heard: list[Attempt] = []
-    diver = Diver(facts=FakeProvider("Facts"), synthesis=FakeProvider("Writer"))
+    diver = DeepDiveRunner(facts=FakeProvider("Facts"), synthesis=FakeProvider("Writer"))
 
     await create_news_deepdive_tool(diver, on_attempt=heard.append)(topic="x")
 
