@@ -34,7 +34,7 @@ from perplexity.providers import opened
 from perplexity.providers.base import Provider, Setup
 from perplexity.providers.openrouter import OpenRouter
 from perplexity.retry import RetryPolicy
-from perplexity.x_posts.client import Grok, Telling, grok_for
+from perplexity.x_posts.client import Grok, ReportingPostSource, build_grok
 
 log = logging.getLogger(__name__)
 
@@ -117,7 +117,7 @@ async def open_deepdive_runner(
         deadlines = Deadlines(reasoning=settings.reasoning_chain_seconds)
         yield DeepDiveRunner(
             facts=facts,
-            posts=Telling(source=grok, on_attempt=on_attempt) if grok is not None else None,
+            posts=ReportingPostSource(source=grok, on_attempt=on_attempt) if grok is not None else None,
             synthesis=Fallback(
                 text_generators(providers),
                 deadlines=deadlines,
@@ -134,7 +134,7 @@ def _build_grok(settings: Settings) -> Grok | None:
     keys, base_urls = settings.provider_keys, settings.provider_base_urls | {"xai": settings.xai_base_url}
     if settings.xai_api_key is not None:
         keys = keys | {"xai": settings.xai_api_key.get_secret_value()}
-    return grok_for(keys, base_urls, retry=retry_policy(settings), open_timeout=settings.open_timeout)
+    return build_grok(keys, base_urls, retry=retry_policy(settings), open_timeout=settings.open_timeout)
 
 
 @dataclass(frozen=True, kw_only=True)

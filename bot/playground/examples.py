@@ -29,9 +29,9 @@ from perplexity.models import Effort
 from perplexity.threads import computed
 from perplexity.types import JSON, Answer, Done, Event, Query, Question, SearchResults
 from perplexity.wire.agent import PROVIDER, Agent
-from perplexity.x_posts.parsing import judged
-from perplexity.x_posts.types import Pulse
-from perplexity.x_posts.xai import XAI
+from perplexity.x_posts.parsing import validate_response
+from perplexity.x_posts.types import PostSummary
+from perplexity.x_posts.xai import XaiWire
 
 MARK = "Recorded example, not a live answer"
 
@@ -226,12 +226,12 @@ class RecordedPulse:
 
     recording: str
     pause: Pause = asyncio.sleep
-    name: str = XAI.name
+    name: str = XaiWire.name
 
-    async def feel(self, topic: str, *, since: date, until: date, seconds: float) -> Pulse:
+    async def summarize(self, topic: str, *, since: date, until: date, seconds: float) -> PostSummary:
         """Return the recorded posts."""
         return await anext(
-            replace(judged(XAI().read(body)), seconds=at)
+            replace(validate_response(XaiWire().read(body)), seconds=at)
             async for at, body in _replayed(self.recording, pause=self.pause)
         )
 

@@ -20,7 +20,7 @@ from perplexity.providers.openrouter import OpenRouter
 from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.threads import computed
 from perplexity.validation import parse_query
-from perplexity.x_posts.types import PulseSource
+from perplexity.x_posts.types import PostSource
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ async def run_deepdive(
     topic: str,
     *,
     facts: Provider,
-    posts: PulseSource | None,
+    posts: PostSource | None,
     synthesis: Provider,
     store: StageStore,
     now: Callable[[], datetime],
@@ -142,7 +142,7 @@ class DeepDiveRunner:
 
     facts: Provider
     synthesis: Provider
-    posts: PulseSource | None = None
+    posts: PostSource | None = None
     persona: Persona = field(default_factory=Persona)
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 

@@ -12,7 +12,7 @@ from perplexity.deepdive.types import DeepDive, Stage, StageResult
 from perplexity.markdown import blocks
 from perplexity.types import Source
 from perplexity.urls import linkable
-from perplexity.x_posts.types import Moods
+from perplexity.x_posts.types import Sentiment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +137,7 @@ def stats_line(report: DeepDive) -> list[str]:
     return [" · ".join([*each, total, f"written as {report.persona}", f"{report.made_at:%Y-%m-%d %H:%M} UTC"])]
 
 
-def sentiment_line(moods: Moods) -> str:
+def sentiment_line(moods: Sentiment) -> str:
     """Return how many posts are of each mood, in words."""
     counts = " · ".join(f"{count} {mood}" for mood, count in moods.counts().items())
     return f"Of {moods.total} post{'' if moods.total == 1 else 's'}: {counts}"

@@ -20,7 +20,7 @@ from perplexity.sanitize import quoted, untagged
 from perplexity.types import Answer, AnswerKind, Message, Question, Source
 from perplexity.urls import site
 from perplexity.validation import LONGEST_PROMPT, shortened, within
-from perplexity.x_posts.types import Pulse, PulseSource
+from perplexity.x_posts.types import PostSource, PostSummary
 
 log = logging.getLogger(__name__)
 
@@ -128,7 +128,7 @@ def _fitting(lines: Sequence[str], room: int) -> list[str]:
     return [line for line, length in zip(lines, lengths, strict=True) if length <= room]
 
 
-Reply = TypeVar("Reply", Answer, Pulse)
+Reply = TypeVar("Reply", Answer, PostSummary)
 
 EFFORT = "high"
 """The facts are researched for minutes, in a run that a restart resumes."""
@@ -154,7 +154,7 @@ class StageRunner:
 
     topic: str
     facts: Provider
-    posts: PulseSource | None
+    posts: PostSource | None
     synthesis: Provider
     store: StageStore
     now: Callable[[], datetime]
@@ -183,14 +183,14 @@ class StageRunner:
             return StageResult(stage=Stage.PULSE, failure=NO_KEY)
         today = self.now().date()
         since, seconds = today - timedelta(days=POST_DAYS), self.seconds[Stage.PULSE]
-        felt = await _of(self.posts, self.posts.feel(self.topic, since=since, until=today, seconds=seconds))
+        felt = await _of(self.posts, self.posts.summarize(self.topic, since=since, until=today, seconds=seconds))
         text, cut = within(felt.text)
         return StageResult(
             stage=Stage.PULSE,
             text=text,
             sources=felt.posts,
-            sentiment=felt.moods if felt.moods.total else None,
-            notes=(*cut, *_cut(felt.incomplete), *filter(None, [felt.degraded])),
+            sentiment=felt.sentiment if felt.sentiment.total else None,
+            notes=(*cut, *_cut(felt.incomplete), *filter(None, [felt.unreliable])),
             provider=felt.provider,
             cost_usd=felt.cost_usd,
         )
@@ -228,7 +228,7 @@ class StageRunner:
         return max(seconds - (self.clock() - begun), min(seconds, MIN_RESUME_SECONDS))
 
 
-async def _of(service: Provider | PulseSource, saying: Awaitable[Reply]) -> Reply:
+async def _of(service: Provider | PostSource, saying: Awaitable[Reply]) -> Reply:
     """Return what a service says. Whatever else it raises than it may is a failure of its own, as in the chain."""
     try:
         return await saying

@@ -11,7 +11,7 @@ from typing import Protocol
 from perplexity.attempts import Attempt, total
 from perplexity.types import JSON, Source
 from perplexity.wire.json import dollars, mapping, mappings, text, texts, whole
-from perplexity.x_posts.types import MOODS, Moods
+from perplexity.x_posts.types import SENTIMENT_LABELS, Sentiment
 
 _RESULT_NAMES = {"failure": "missing", "sentiment": "moods"}
 _REPORT_NAMES = {"stages": "findings", "unused_sources": "others", "dangling": "orphans"}
@@ -69,7 +69,7 @@ class StageResult:
     stage: Stage
     text: str = ""
     sources: tuple[Source, ...] = ()
-    sentiment: Moods | None = None
+    sentiment: Sentiment | None = None
     failure: str | None = None
     failed: tuple[Attempt, ...] = ()
     notes: tuple[str, ...] = ()
@@ -92,7 +92,7 @@ class StageResult:
             stage=stage,
             text=text(told.get("text")),
             sources=tuple(load_source(one) for one in mappings(told.get("sources"))),
-            sentiment=Moods(**{mood: whole(moods.get(mood)) or 0 for mood in MOODS}) if moods else None,
+            sentiment=Sentiment(**{mood: whole(moods.get(mood)) or 0 for mood in SENTIMENT_LABELS}) if moods else None,
             failure=text(told.get("missing")) or None,
             failed=tuple(load_attempt(one) for one in mappings(told.get("failed"))),
             notes=texts(told.get("notes")),
@@ -152,7 +152,7 @@ class DeepDive:
         return total(finding.cost_usd for finding in self.stages)
 
     @property
-    def sentiment(self) -> Moods | None:
+    def sentiment(self) -> Sentiment | None:
         """The posts' moods, where any were counted."""
         return next(
             (finding.sentiment for finding in self.stages if finding.sentiment and finding.sentiment.total), None

@@ -21,7 +21,7 @@ from perplexity.providers.base import OnAttempt, Setup, log_attempt
 from perplexity.tools.base import Tool, explain, explain_chain
 from perplexity.tools.environment import Usable, reported, usable_setup, without, wrong_variable
 from perplexity.types import JSON, Answer
-from perplexity.x_posts.client import Telling, grok_for
+from perplexity.x_posts.client import ReportingPostSource, build_grok
 
 _XAI_KEYS, _XAI_ADDRESS = ("XAI_API_KEY",), "XAI_BASE_URL"
 
@@ -42,7 +42,7 @@ def with_xai(environ: Mapping[str, str], setup: Setup) -> Setup:
         return setup
     whole = replace(setup, keys={**setup.keys, "xai": key}, base_urls={**setup.base_urls, "xai": address})
     try:
-        grok_for(whole.keys, whole.base_urls)
+        build_grok(whole.keys, whole.base_urls)
     except InvalidRequest as error:
         raise InvalidRequest(wrong_variable(error, environ, keys=_XAI_KEYS, address=_XAI_ADDRESS)) from None
     return whole
@@ -63,12 +63,12 @@ async def opened_diver(
     """
     async with AsyncExitStack() as stack:
         providers = await stack.enter_async_context(opened(setup, order=order))
-        grok = grok_for(setup.keys, setup.base_urls, open_timeout=setup.open_timeout)
+        grok = build_grok(setup.keys, setup.base_urls, open_timeout=setup.open_timeout)
         if grok is not None:
             await stack.enter_async_context(grok)
         yield DeepDiveRunner(
             facts=Fallback(providers, on_attempt=on_attempt),
-            posts=None if grok is None else Telling(source=grok, on_attempt=on_attempt),
+            posts=None if grok is None else ReportingPostSource(source=grok, on_attempt=on_attempt),
             synthesis=Fallback(text_generators(providers), on_attempt=on_attempt),
             persona=_persona(environ),
         )
@@ -77,8 +77,8 @@ async def opened_diver(
 def reporting_diver(diver: DeepDiveRunner, on_attempt: OnAttempt | None) -> DeepDiveRunner:
     """Return the diver, whose services report their attempts to the hook; without one each is a line of the log."""
     pulse = diver.posts
-    if pulse is not None and (on_attempt is not None or not isinstance(pulse, Telling)):
-        pulse = Telling(source=pulse, on_attempt=on_attempt or log_attempt)
+    if pulse is not None and (on_attempt is not None or not isinstance(pulse, ReportingPostSource)):
+        pulse = ReportingPostSource(source=pulse, on_attempt=on_attempt or log_attempt)
     facts, synthesis = reported(diver.facts, on_attempt), reported(diver.synthesis, on_attempt)
     return replace(diver, facts=facts, synthesis=synthesis, posts=pulse)
 

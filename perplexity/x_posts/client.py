@@ -19,10 +19,10 @@ from perplexity.attempts import Attempt
 from perplexity.errors import AuthenticationError, PerplexityError
 from perplexity.retry import Deadline, Retries, RetryPolicy, surely_not_begun
 from perplexity.transport import OPEN_SECONDS, Session, Transport
-from perplexity.x_posts.openrouter import GrokAtOpenRouter
-from perplexity.x_posts.parsing import judged
-from perplexity.x_posts.types import GrokWire, Pulse, PulseSource
-from perplexity.x_posts.xai import DIALECT, XAI
+from perplexity.x_posts.openrouter import OpenRouterWire
+from perplexity.x_posts.parsing import validate_response
+from perplexity.x_posts.types import GrokWire, PostSource, PostSummary
+from perplexity.x_posts.xai import DIALECT, XaiWire
 
 
 class Grok:
@@ -47,7 +47,7 @@ class Grok:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         random: Callable[[], float] = randomness.random,
     ) -> None:
-        self._wire: GrokWire = wire or XAI()
+        self._wire: GrokWire = wire or XaiWire()
         self._transport = Transport(
             api_key, base_url=base_url or self._wire.base_url, session=session, open_timeout=open_timeout
         )
@@ -68,7 +68,7 @@ class Grok:
         """The display name, which says by whom Grok is reached."""
         return self._wire.name
 
-    async def feel(self, topic: str, *, since: date, until: date, seconds: float) -> Pulse:
+    async def summarize(self, topic: str, *, since: date, until: date, seconds: float) -> PostSummary:
         """Return what people said from `since` to `until`, both included. Raises any PerplexityError.
 
         It is asked again only where the first request surely did nothing: the posts that were read are paid for.
@@ -79,19 +79,19 @@ class Grok:
         deadline = Deadline.after(seconds, self._clock)
         try:
             told = await self._calls.json("POST", wire.path, body, deadline=deadline, again=surely_not_begun)
-            return replace(judged(wire.read(told)), seconds=self._clock() - started)
+            return replace(validate_response(wire.read(told)), seconds=self._clock() - started)
         except PerplexityError as error:
-            meant = wire.understood(error)
+            meant = wire.translate_error(error)
             if meant is error:
                 raise
             raise meant from error
 
 
-WAYS: Mapping[str, GrokWire] = {"xai": XAI(), "openrouter": GrokAtOpenRouter()}
+SERVICES: Mapping[str, GrokWire] = {"xai": XaiWire(), "openrouter": OpenRouterWire()}
 """By the service's name, the first that there is a key for counts: xAI itself tells how many posts it has read."""
 
 
-def grok_for(
+def build_grok(
     keys: Mapping[str, str],
     base_urls: Mapping[str, str],
     *,
@@ -102,17 +102,17 @@ def grok_for(
 
     Raises InvalidRequest for a key or an address that cannot be right.
     """
-    for name, wire in WAYS.items():
+    for name, wire in SERVICES.items():
         if key := keys.get(name):
             return Grok(key, wire=wire, base_url=base_urls.get(name), retry=retry, open_timeout=open_timeout)
     return None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Telling:
+class ReportingPostSource:
     """Asks `source`; `on_attempt` hears of every attempt, the successful one too. `clock` only goes forward."""
 
-    source: PulseSource
+    source: PostSource
     on_attempt: Callable[[Attempt], None]
     clock: Callable[[], float] = time.monotonic
 
@@ -121,11 +121,11 @@ class Telling:
         """The source's name."""
         return self.source.name
 
-    async def feel(self, topic: str, *, since: date, until: date, seconds: float) -> Pulse:
+    async def summarize(self, topic: str, *, since: date, until: date, seconds: float) -> PostSummary:
         """Return what the source says. Raises what it raises."""
         started = self.clock()
         try:
-            felt = await self.source.feel(topic, since=since, until=until, seconds=seconds)
+            felt = await self.source.summarize(topic, since=since, until=until, seconds=seconds)
         except PerplexityError as error:
             self.on_attempt(
                 Attempt(
@@ -141,15 +141,15 @@ class Telling:
         return felt
 
 
-PATH = "/api-key"
+KEY_PATH = "/api-key"
 
-BLOCKED = ("api_key_blocked", "api_key_disabled", "team_blocked")
+BLOCKED_FLAGS = ("api_key_blocked", "api_key_disabled", "team_blocked")
 
 
 async def check_key(
     api_key: str,
     *,
-    base_url: str = XAI.base_url,
+    base_url: str = XaiWire.base_url,
     seconds: float = 5.0,
     open_timeout: float = OPEN_SECONDS,
     clock: Callable[[], float] = time.monotonic,
@@ -165,8 +165,8 @@ async def check_key(
     retries = Retries(policy=RetryPolicy(attempts=1), sleep=sleep, random=randomness.random)
     calls = Calls(transport=transport, retries=retries, now=now, dialect=DIALECT)
     try:
-        told = await calls.json("GET", PATH, deadline=Deadline.after(seconds, clock))
+        told = await calls.json("GET", KEY_PATH, deadline=Deadline.after(seconds, clock))
     finally:
         await transport.close()
-    if any(told.get(name) is True for name in BLOCKED):
-        raise AuthenticationError("the key is blocked or disabled", provider=XAI.name)
+    if any(told.get(name) is True for name in BLOCKED_FLAGS):
+        raise AuthenticationError("the key is blocked or disabled", provider=XaiWire.name)

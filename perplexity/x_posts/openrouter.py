@@ -15,7 +15,8 @@ from perplexity.types import JSON
 from perplexity.wire.errors import Dialect, clean
 from perplexity.wire.json import cost_of, mapping, mappings, text
 from perplexity.wire.sonar import choice_of, failure
-from perplexity.x_posts.types import SCHEMA, Told, messages
+from perplexity.x_posts.prompt import SCHEMA, build_messages
+from perplexity.x_posts.types import GrokResponse
 
 MODEL = "x-ai/grok-4.3"
 
@@ -24,7 +25,7 @@ _X_ONLY = "Use the search of X only, not the search of web pages."
 
 
 @dataclass(frozen=True, kw_only=True)
-class GrokAtOpenRouter:
+class OpenRouterWire:
     """The wire of OpenRouter. xAI's price of half a cent a post is passed on."""
 
     name: str = "Grok at OpenRouter"
@@ -41,7 +42,7 @@ class GrokAtOpenRouter:
         days: dict[str, JSON] = {"from_date": since.isoformat(), "to_date": until.isoformat()}
         return {
             "model": MODEL,
-            "messages": messages(topic, more=_X_ONLY),
+            "messages": build_messages(topic, extra=_X_ONLY),
             "tools": [{"type": "openrouter:web_search", "parameters": {"engine": "native", "x_search": days}}],
             "tool_choice": "required",
             "provider": {"only": ["xai"], "allow_fallbacks": False},
@@ -51,7 +52,7 @@ class GrokAtOpenRouter:
             },
         }
 
-    def read(self, body: Mapping[str, JSON]) -> Told:
+    def read(self, body: Mapping[str, JSON]) -> GrokResponse:
         """Return what a response says. Raises what its error says, or RunFailed.
 
         How many posts were read it does not tell, and what it came across only by annotations:
@@ -66,18 +67,18 @@ class GrokAtOpenRouter:
             raise RunFailed("the answer was broken off", provider=self.name, cost_usd=cost_usd)
         message = mapping(choice.get("message"))
         annotated = _annotated(mappings(message.get("annotations")))
-        return Told(
-            written=text(message.get("content")),
-            annotated=annotated,
-            named=annotated,
-            fetched=None,
+        return GrokResponse(
+            text=text(message.get("content")),
+            annotation_urls=annotated,
+            confirmed_urls=annotated,
+            posts_read=None,
             incomplete=None if finish in {"", "stop"} else finish,
             provider=self.name,
             model=text(body.get("model")) or None,
             cost_usd=cost_of(body.get("usage")),
         )
 
-    def understood(self, error: PerplexityError) -> PerplexityError:
+    def translate_error(self, error: PerplexityError) -> PerplexityError:
         """Return what an error means: OpenRouter says some in words only."""
         return openrouter.understood(error, provider=self.name)
 

@@ -13,7 +13,7 @@ from perplexity.errors import MalformedResponse
 from perplexity.markers import DASHES
 from perplexity.types import JSON, Source
 from perplexity.wire.json import mappings, text
-from perplexity.x_posts.types import MOODS, MOST_POSTS, Moods, Pulse, Told
+from perplexity.x_posts.types import MAX_POSTS, SENTIMENT_LABELS, GrokResponse, PostSummary, Sentiment
 
 _POST = re.compile(r"https://(?:www\.)?(?:x|twitter)\.com/(?:i|\w{1,15})/status/(\d{1,20})\b", re.ASCII)
 _LINK = re.compile(
@@ -26,35 +26,35 @@ _MOST_PASSES = 5  # what is removed may have kept its neighbours from being a li
 _ONLY_NUMBERS = re.compile(rf"(?:web:|[\d\s,;，；、{DASHES}])+")
 
 
-def post_address(url: str) -> str | None:
+def post_url(url: str) -> str | None:
     """Return a post's address without what follows its number; None for any other page."""
     match = _POST.match(url.strip())
     return match[0] if match else None
 
 
-def status(url: str) -> str:
+def post_id(url: str) -> str:
     """Return the number by which X knows a post, whoever its address names; "" for any other page."""
     match = _POST.match(url.strip())
     return match[1] if match else ""
 
 
-def inline(written: str) -> Iterator[str]:
+def inline_links(written: str) -> Iterator[str]:
     """Yield the addresses of the linked markers that the service puts into a text; JSON may escape its slashes."""
     yield from (match["url"] for match in _LINK.finditer(written.replace(r"\/", "/")) if match["marker"])
 
 
-def without_markers(written: str) -> str:
+def strip_links(written: str) -> str:
     """Return the text without the linked markers that the service puts into it."""
     return _LINK.sub(lambda match: "" if match["marker"] else match[0], written)
 
 
-def with_own_markers(summary: str, posts: Sequence[Source]) -> str:
+def renumber_links(summary: str, posts: Sequence[Source]) -> str:
     """Return the text with each link to a post of the list as the marker of that post, and without any other link.
 
     The service numbers its own markers in an order of its own, so their numbers mean nothing: the address does. A
     link's own words stay.
     """
-    numbers = {status(post.url): post.number for post in posts}
+    numbers = {post_id(post.url): post.number for post in posts}
     for _ in range(_MOST_PASSES):
         before, summary = summary, _LINK.sub(lambda match: _marked(match, numbers), summary)
         if summary == before:
@@ -64,7 +64,7 @@ def with_own_markers(summary: str, posts: Sequence[Source]) -> str:
 
 def _marked(match: re.Match[str], numbers: Mapping[str, int]) -> str:
     words = match["words"] if match["words"] and not _ONLY_NUMBERS.fullmatch(match["words"]) else ""
-    number = numbers.get(status(match["url"]))
+    number = numbers.get(post_id(match["url"]))
     marker = f"[{number}]" if number else ""
     return f"{match['space'] if words or marker else ''}{words}{marker}"
 
@@ -78,7 +78,7 @@ UNKNOWN = "unknown"
 _LIKE_JSON = re.compile(r'\A\s*(?:```(?:json)?\s*)?(?:\{|\[\s*[{\]])|"(?:posts|summary)"\s*:')
 
 
-def judged(told: Told) -> Pulse:
+def validate_response(told: GrokResponse) -> PostSummary:
     """Return what people say. Raises MalformedResponse.
 
     The posts that the search returned are not in the response, only what the model says of them. So a post counts when
@@ -86,19 +86,21 @@ def judged(told: Told) -> Pulse:
     counted here, and only where the service names the posts and has read as many. Where no post was fetched, none
     counts.
     """
-    if not told.written.strip():
+    if not told.text.strip():
         raise _unreadable("the response holds no text", told)
     said = _decoded(told) or _prose(told)
-    known = frozenset(filter(None, map(status, told.named)))
-    posts = [] if told.fetched == 0 else list(_posts(said, known=known))
+    known = frozenset(filter(None, map(post_id, told.confirmed_urls)))
+    posts = [] if told.posts_read == 0 else list(_posts(said, known=known))
     sources = tuple(source for source, _ in posts)
-    degraded = _degraded(len(posts), known=known, fetched=told.fetched)
-    return Pulse(
-        text=with_own_markers(text(said.get("summary")).strip(), sources),
+    degraded = _degraded(len(posts), known=known, fetched=told.posts_read)
+    return PostSummary(
+        text=renumber_links(text(said.get("summary")).strip(), sources),
         posts=sources,
-        moods=Moods() if degraded else Moods(**{mood: sum(one == mood for _, one in posts) for mood in MOODS}),
-        fetched=told.fetched,
-        degraded=degraded,
+        sentiment=Sentiment()
+        if degraded
+        else Sentiment(**{mood: sum(one == mood for _, one in posts) for mood in SENTIMENT_LABELS}),
+        posts_read=told.posts_read,
+        unreliable=degraded,
         incomplete=told.incomplete,
         provider=told.provider,
         model=told.model,
@@ -115,15 +117,15 @@ def _degraded(posts: int, *, known: frozenset[str], fetched: int | None) -> str 
     return None if known else NOT_CONFIRMED
 
 
-def _prose(told: Told) -> Mapping[str, JSON]:
-    return {"summary": told.written, "posts": [{"url": url, "mood": UNKNOWN} for url in told.annotated]}
+def _prose(told: GrokResponse) -> Mapping[str, JSON]:
+    return {"summary": told.text, "posts": [{"url": url, "mood": UNKNOWN} for url in told.annotation_urls]}
 
 
-def _decoded(told: Told) -> Mapping[str, JSON] | None:
+def _decoded(told: GrokResponse) -> Mapping[str, JSON] | None:
     """Return the object that was asked for; None for prose. Raises MalformedResponse for JSON of another kind."""
-    if not _LIKE_JSON.search(told.written):
+    if not _LIKE_JSON.search(told.text):
         return None
-    said = _loaded(told.written) or _loaded(without_markers(told.written))
+    said = _loaded(told.text) or _loaded(strip_links(told.text))
     if said is None:
         raise _unreadable("the text is not the JSON that was asked for", told)
     if not text(said.get("summary")).strip():
@@ -131,7 +133,7 @@ def _decoded(told: Told) -> Mapping[str, JSON] | None:
     return said
 
 
-def _unreadable(why: str, told: Told) -> MalformedResponse:
+def _unreadable(why: str, told: GrokResponse) -> MalformedResponse:
     return MalformedResponse(why, provider=told.provider, cost_usd=told.cost_usd)
 
 
@@ -147,9 +149,9 @@ def _loaded(written: str) -> dict[str, JSON] | None:
 def _posts(said: Mapping[str, JSON], *, known: frozenset[str]) -> Iterator[tuple[Source, str]]:
     """Yield each post that counts, once, with its mood; its number is its place in the model's list."""
     seen: set[str] = set()
-    for number, post in enumerate(mappings(said.get("posts"))[:MOST_POSTS], 1):
-        address, mood = post_address(text(post.get("url"))), text(post.get("mood"))
-        key = status(address or "")
-        if address and key not in seen and mood in {*MOODS, UNKNOWN} and (not known or key in known):
+    for number, post in enumerate(mappings(said.get("posts"))[:MAX_POSTS], 1):
+        address, mood = post_url(text(post.get("url"))), text(post.get("mood"))
+        key = post_id(address or "")
+        if address and key not in seen and mood in {*SENTIMENT_LABELS, UNKNOWN} and (not known or key in known):
             seen.add(key)
             yield Source(number=number, title=text(post.get("about")).strip() or "Post on X", url=address), mood

@@ -1,4 +1,4 @@
-"""What a service that has Grok is asked and says: what a new way to Grok has to offer."""
+"""What a service with Grok must offer, and what it returns: posts on X, their summary and their sentiment."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from perplexity.wire.errors import Dialect
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
-    """What a response says, of which nothing is believed yet.
+class GrokResponse:
+    """The contents of a response, not yet validated.
 
-    `written` is the model's own text. `annotated` are the addresses that the service annotates it with, `named` all
-    those that the service, and not the model, says it came across. `fetched` is how many posts it read, None where it
-    does not say. `incomplete` says why the model stopped early (None: it finished).
+    `text` is the model's own text. `annotation_urls` are the addresses in the service's annotations of that text,
+    `confirmed_urls` all addresses that the service, not the model, reports. `posts_read` is how many posts it read,
+    None if it does not say. `incomplete` says why the model stopped early (None: it finished).
     """
 
-    written: str
-    annotated: tuple[str, ...]
-    named: tuple[str, ...]
-    fetched: int | None
+    text: str
+    annotation_urls: tuple[str, ...]
+    confirmed_urls: tuple[str, ...]
+    posts_read: int | None
     incomplete: str | None
     provider: str
     model: str | None
@@ -32,7 +32,7 @@ class Told:
 
 
 class GrokWire(Protocol):
-    """A way to Grok: the address, the request, and what the answers mean. Pure."""
+    """A service's protocol for Grok: the address, the request and the response. Pure."""
 
     @property
     def name(self) -> str:
@@ -41,41 +41,41 @@ class GrokWire(Protocol):
 
     @property
     def base_url(self) -> str:
-        """Where the service usually is."""
+        """The service's usual address."""
         ...
 
     @property
     def path(self) -> str:
-        """What is posted to."""
+        """The path that requests are posted to."""
         ...
 
     @property
     def dialect(self) -> Dialect:
-        """How the service names errors."""
+        """How the service reports errors."""
         ...
 
     def build(self, topic: str, *, since: date, until: date) -> dict[str, JSON]:
         """Return the request's body. Both days are included."""
         ...
 
-    def read(self, body: Mapping[str, JSON]) -> Told:
-        """Return what a response says. Raises what its error says, RunFailed or MalformedResponse."""
+    def read(self, body: Mapping[str, JSON]) -> GrokResponse:
+        """Parse a response. Raise the error that it reports, RunFailed or MalformedResponse."""
         ...
 
-    def understood(self, error: PerplexityError) -> PerplexityError:
-        """Return what an error of this service means, in the service's name."""
+    def translate_error(self, error: PerplexityError) -> PerplexityError:
+        """Return the error with its meaning at this service, and the service's name."""
         ...
 
 
-Mood = Literal["positive", "neutral", "negative", "mixed"]
-MOODS: tuple[Mood, ...] = get_args(Mood)
+SentimentLabel = Literal["positive", "neutral", "negative", "mixed"]
+SENTIMENT_LABELS: tuple[SentimentLabel, ...] = get_args(SentimentLabel)
 
-MOST_POSTS = 20
+MAX_POSTS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moods:
-    """How many posts are of each mood."""
+class Sentiment:
+    """How many posts express each sentiment."""
 
     positive: int = 0
     neutral: int = 0
@@ -84,29 +84,29 @@ class Moods:
 
     @property
     def total(self) -> int:
-        """How many posts were counted."""
+        """The number of posts counted."""
         return sum(self.counts().values())
 
-    def counts(self) -> dict[Mood, int]:
-        """Return the number of posts by mood."""
+    def counts(self) -> dict[SentimentLabel, int]:
+        """Return the number of posts by sentiment."""
         return {"positive": self.positive, "neutral": self.neutral, "negative": self.negative, "mixed": self.mixed}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pulse:
-    """What people say. `text` has markers that refer to `posts`, whose addresses were checked.
+class PostSummary:
+    """What people say. `text` has markers that refer to `posts`, whose addresses were validated.
 
-    `moods` counts the posts, and nothing that a model says of them. `degraded` is a sentence on why this rests on no
-    post at all, or on posts that nobody confirms and whose moods are not counted; None where it rests on some that are
-    to be believed. `incomplete` says why the model stopped early (None: it finished), `fetched` is how many posts the
-    service read, None where it does not say.
+    `sentiment` counts posts; it never repeats figures from the model. `unreliable` is a sentence on why the summary
+    rests on no posts, or on posts that the service does not confirm and whose sentiment is not counted; None if it is
+    reliable. `incomplete` says why the model stopped early (None: it finished), `posts_read` is how many posts the
+    service read, None if it does not say.
     """
 
     text: str
     posts: tuple[Source, ...] = ()
-    moods: Moods = Moods()
-    fetched: int | None = None
-    degraded: str | None = None
+    sentiment: Sentiment = Sentiment()
+    posts_read: int | None = None
+    unreliable: str | None = None
     incomplete: str | None = None
     provider: str = ""
     model: str | None = None
@@ -114,7 +114,7 @@ class Pulse:
     cost_usd: float | None = None
 
 
-class PulseSource(Protocol):
+class PostSource(Protocol):
     """A service that reads public posts."""
 
     @property
@@ -122,46 +122,6 @@ class PulseSource(Protocol):
         """The display name, such as "Grok" or "Grok at OpenRouter"."""
         ...
 
-    async def feel(self, topic: str, *, since: date, until: date, seconds: float) -> Pulse:
-        """Return what people said from `since` to `until`, both included. Raises a PerplexityError, nothing else."""
+    async def summarize(self, topic: str, *, since: date, until: date, seconds: float) -> PostSummary:
+        """Summarize posts from `since` to `until`, both included. Raise a PerplexityError, nothing else."""
         ...
-
-
-MOST_SEARCHES = 3
-
-SYSTEM = f"""\
-Search X for what people say about the topic. Read at most {MOST_POSTS} posts, in at most {MOST_SEARCHES} searches. \
-Take posts of different people and opinions, no advertisements and no copies.
-`posts`: each post that you found and used, with its address and the mood of its author towards the topic: positive, \
-neutral, negative or mixed. `about`: who says what, in at most ten words.
-`summary`: what people say and why, in at most 200 words. Behind each statement put the numbers of the posts that say \
-it in square brackets, such as [1] or [2][3]; the first of `posts` is 1. Do not quote posts word for word.
-Where you found no posts, leave `posts` empty and say so in `summary`."""
-
-SCHEMA: Mapping[str, JSON] = {
-    "type": "object",
-    "properties": {
-        "posts": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "url": {"type": "string"},
-                    "mood": {"type": "string", "enum": [*MOODS]},
-                    "about": {"type": "string"},
-                },
-                "required": ["url", "mood", "about"],
-                "additionalProperties": False,
-            },
-        },
-        "summary": {"type": "string"},
-    },
-    "required": ["posts", "summary"],
-    "additionalProperties": False,
-}
-
-
-def messages(topic: str, *, more: str = "") -> list[JSON]:
-    """Return the two messages; `more` is what one service has to be told besides."""
-    system = f"{SYSTEM}\n{more}" if more else SYSTEM
-    return [{"role": "system", "content": system}, {"role": "user", "content": f"Topic: {topic}"}]

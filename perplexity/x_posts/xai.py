@@ -13,8 +13,9 @@ from perplexity.errors import BillingError, PerplexityError, RateLimitError, Run
 from perplexity.types import JSON
 from perplexity.wire.errors import Dialect, clean
 from perplexity.wire.json import dollars, mapping, mappings, text, texts, whole
-from perplexity.x_posts.parsing import inline
-from perplexity.x_posts.types import MOST_SEARCHES, SCHEMA, Told, messages
+from perplexity.x_posts.parsing import inline_links
+from perplexity.x_posts.prompt import MAX_SEARCHES, SCHEMA, build_messages
+from perplexity.x_posts.types import GrokResponse
 
 MODEL = "grok-4.3"
 TICKS_PER_DOLLAR = 10**10
@@ -22,7 +23,7 @@ DIALECT = Dialect(kinds={"insufficient_quota": BillingError, "rate_limit_exceede
 
 
 @dataclass(frozen=True, kw_only=True)
-class XAI:
+class XaiWire:
     """The wire of xAI itself. Each post that is read costs half a cent."""
 
     name: str = "Grok"
@@ -34,17 +35,17 @@ class XAI:
         """Return the request's body. The search is forced, or it might answer from memory."""
         return {
             "model": MODEL,
-            "input": messages(topic),
+            "input": build_messages(topic),
             "tools": [{"type": "x_search", "from_date": since.isoformat(), "to_date": until.isoformat()}],
             "tool_choice": "required",
-            "max_turns": MOST_SEARCHES + 1,
+            "max_turns": MAX_SEARCHES + 1,
             "text": {"format": {"type": "json_schema", "name": "pulse", "schema": SCHEMA, "strict": True}},
             # They would be numbered in another order than ours, and stand inside the JSON.
             "include": ["no_inline_citations"],
             "store": False,
         }
 
-    def read(self, body: Mapping[str, JSON]) -> Told:
+    def read(self, body: Mapping[str, JSON]) -> GrokResponse:
         """Return what a response says. Raises RunFailed.
 
         What it came across stands in its list of citations, in annotations, and in the linked markers in the text.
@@ -56,18 +57,18 @@ class XAI:
         written, annotated = _written(body), tuple(_annotated(body))
         usage = mapping(body.get("usage"))
         why = clean(mapping(body.get("incomplete_details")).get("reason")) or "unknown"
-        return Told(
-            written=written,
-            annotated=annotated,
-            named=(*texts(body.get("citations")), *annotated, *inline(written)),
-            fetched=whole(mapping(usage.get("server_side_tool_usage_details")).get("x_posts_fetched")),
+        return GrokResponse(
+            text=written,
+            annotation_urls=annotated,
+            confirmed_urls=(*texts(body.get("citations")), *annotated, *inline_links(written)),
+            posts_read=whole(mapping(usage.get("server_side_tool_usage_details")).get("x_posts_fetched")),
             incomplete=why if status == "incomplete" else None,
             provider=self.name,
             model=text(body.get("model")) or None,
             cost_usd=_dollars(usage),
         )
 
-    def understood(self, error: PerplexityError) -> PerplexityError:
+    def translate_error(self, error: PerplexityError) -> PerplexityError:
         """Return the error in the service's name: its statuses mean what they say."""
         error.provider = self.name
         return error

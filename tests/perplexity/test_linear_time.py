@@ -32,8 +32,8 @@ from perplexity.wire.errors import clean
 from perplexity.wire.sonar import SonarStream
 from perplexity.wire.sources import iso_date, merge
 from perplexity.wire.sse import Decoder
-from perplexity.x_posts.parsing import inline, judged, with_own_markers
-from perplexity.x_posts.types import Told
+from perplexity.x_posts.parsing import inline_links, renumber_links, validate_response
+from perplexity.x_posts.types import GrokResponse
 from tests.fakes.linear import SIGNS, Shape, assert_linear, shapes
 
 SOURCES = (Source(number=1, title="A", url="https://a.example/1"),)
@@ -109,9 +109,16 @@ def grown(text: str) -> object:
     return growing.cut()
 
 
-def told(text: str) -> Told:
-    return Told(
-        written=text, annotated=(), named=(), fetched=1, incomplete=None, provider="X", model=None, cost_usd=None
+def told(text: str) -> GrokResponse:
+    return GrokResponse(
+        text=text,
+        annotation_urls=(),
+        confirmed_urls=(),
+        posts_read=1,
+        incomplete=None,
+        provider="X",
+        model=None,
+        cost_usd=None,
     )
 
 
@@ -169,9 +176,9 @@ READERS: dict[str, Callable[[str], object]] = {
     "printable": printable,
     "growing": grown,
     "finding": read_finding,
-    "judgement": lambda text: judged(told(text)),
-    "judgement of JSON": lambda text: judged(told('{"summary": "' + text)),
-    "posts": lambda text: [*inline(text), with_own_markers(text, SOURCED)],
+    "judgement": lambda text: validate_response(told(text)),
+    "judgement of JSON": lambda text: validate_response(told('{"summary": "' + text)),
+    "posts": lambda text: [*inline_links(text), renumber_links(text, SOURCED)],
 }
 SHAPES = [
     *SIGNS,

@@ -18,14 +18,14 @@ from perplexity.deepdive.report import assemble, render_sections
 from perplexity.deepdive.types import DeepDive, Stage, StageResult, StageUpdate
 from perplexity.markdown import blocks
 from perplexity.types import Source
-from perplexity.x_posts.types import Moods
+from perplexity.x_posts.types import Sentiment
 from tests.fakes.slack_limits import check_message
 from tests.fakes.wild_text import short, wild
 
 PAGE = Source(number=1, title="A page", url="https://a.example/")
 POST = Source(number=1, title="Ada is glad", url="https://x.com/ada/status/1")
 SITUATION = StageResult(stage=Stage.SITUATION, text="So it is.[1]", sources=(PAGE,), seconds=30.0, cost_usd=0.5)
-PULSE = StageResult(stage=Stage.PULSE, text="Glad.[1]", sources=(POST,), sentiment=Moods(positive=1), seconds=40.0)
+PULSE = StageResult(stage=Stage.PULSE, text="Glad.[1]", sources=(POST,), sentiment=Sentiment(positive=1), seconds=40.0)
 ANALYSIS = StageResult(stage=Stage.ANALYSIS, text="Well.[2]", seconds=5.0, cost_usd=0.1, at="2026-11-21T12:00:00+00:00")
 
 DONE = StageUpdate(stage=Stage.SITUATION, started=1.0, result=SITUATION)

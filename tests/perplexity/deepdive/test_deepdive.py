@@ -37,7 +37,7 @@ from perplexity.retry import RetryPolicy
 from perplexity.types import JSON, Answer, Question, SearchResults, Source
 from perplexity.x_posts.client import Grok
 from perplexity.x_posts.parsing import NO_POSTS
-from perplexity.x_posts.types import Moods, Pulse
+from perplexity.x_posts.types import PostSummary, Sentiment
 from tests.fakes import grok
 from tests.fakes.faults import PERPLEXITY
 from tests.fakes.grok import FakeGrok
@@ -144,7 +144,7 @@ async def test_the_report_has_three_sections_and_one_list_of_sources(bench: Benc
         (4, "https://x.com/eve/status/3333"),
         (5, "https://x.com/i/status/2222"),
     ]
-    assert report.sentiment == Moods(positive=2, negative=1)
+    assert report.sentiment == Sentiment(positive=2, negative=1)
     assert (report.persona, report.made_at, bench.asked()) == ("Nikki", NOW, (1, 1, 1))
 
 
@@ -318,7 +318,7 @@ async def test_a_service_that_breaks_takes_its_own_stage_only(
     bench: Bench, stage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Broken(FakeProvider):
-        async def feel(self, topic: str, **more: Any) -> Pulse:
+        async def summarize(self, topic: str, **more: Any) -> PostSummary:
             raise ValueError(topic)
 
     broken: dict[str, Any] = {stage: Broken("Broken", error=ValueError("heat pumps"))}
@@ -364,7 +364,7 @@ async def test_a_section_that_is_missing_says_who_failed_and_how(
 class Mute(FakeProvider):
     """Fails to read posts."""
 
-    async def feel(self, topic: str, **more: Any) -> Pulse:
+    async def summarize(self, topic: str, **more: Any) -> PostSummary:
         raise REFUSED
 
 
@@ -568,7 +568,7 @@ def test_what_is_kept_is_read_back(counts: list[int], written: str) -> None:
         stage=Stage.PULSE,
         text=written.replace("\0", ""),
         sources=(SOURCE, replace(SOURCE, number=7, aliases=(8, 9), date="2026-11-20")),
-        sentiment=Moods(positive=positive, neutral=neutral, negative=negative, mixed=mixed),
+        sentiment=Sentiment(positive=positive, neutral=neutral, negative=negative, mixed=mixed),
         notes=("A note.",),
         failed=OUT.attempts,
         seconds=1.5,

@@ -14,7 +14,7 @@ from perplexity.deepdive.types import DeepDive, NullStageStore, Stage
 from perplexity.errors import AllProvidersFailed, MalformedResponse, PerplexityError, RunFailed
 from perplexity.fallback import Fallback
 from perplexity.types import Answer, Question, Source, Usage
-from perplexity.x_posts.types import Pulse
+from perplexity.x_posts.types import PostSummary
 from tests.fakes.provider import SOURCE, FakeProvider
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -40,10 +40,10 @@ class People:
     error: PerplexityError | None = None
     name: str = "People"
 
-    async def feel(self, topic: str, *, since: date, until: date, seconds: float) -> Pulse:
+    async def summarize(self, topic: str, *, since: date, until: date, seconds: float) -> PostSummary:
         if self.error is not None:
             raise self.error
-        return Pulse(text="Most are glad.", cost_usd=0.03)
+        return PostSummary(text="Most are glad.", cost_usd=0.03)
 
 
 @dataclass

@@ -16,7 +16,7 @@ from perplexity.deepdive.types import DeepDive, NullStageStore
 from perplexity.markdown import blocks
 from perplexity.passages import passages_answer
 from perplexity.types import Answer, Question, SearchResults, Source
-from perplexity.x_posts.types import Pulse
+from perplexity.x_posts.types import PostSummary
 from tests.fakes.provider import FakeProvider
 from tests.fakes.wild_text import wild
 
@@ -44,8 +44,8 @@ class Engine(FakeProvider):
 class Quiet(FakeProvider):
     """Knows of nobody who said anything."""
 
-    async def feel(self, topic: str, *, since: date, until: date, seconds: float) -> Pulse:
-        return Pulse(text="Most are glad.")
+    async def summarize(self, topic: str, *, since: date, until: date, seconds: float) -> PostSummary:
+        return PostSummary(text="Most are glad.")
 
 
 async def dive(*snippets: str) -> tuple[DeepDive, str]:

@@ -14,13 +14,13 @@ from perplexity.deepdive.report import renumber
 from perplexity.deepdive.types import Persona, Stage, StageResult
 from perplexity.types import Source
 from perplexity.validation import checked_messages
-from perplexity.x_posts.types import Moods
+from perplexity.x_posts.types import Sentiment
 from tests.fakes.wild_text import wild
 
 PAGE = Source(number=1, title="A page", url="https://www.page.example/a", date="2026-11-20")
 POST = Source(number=1, title="Ada is glad", url="https://x.com/ada/status/1")
 SITUATION = StageResult(stage=Stage.SITUATION, text="So it is.[1]", sources=(PAGE,), notes=("A note.",))
-PULSE = StageResult(stage=Stage.PULSE, text="Glad.[1]", sources=(POST,), sentiment=Moods(positive=1))
+PULSE = StageResult(stage=Stage.PULSE, text="Glad.[1]", sources=(POST,), sentiment=Sentiment(positive=1))
 SCAFFOLD = re.compile(r"<\s*/?\s*(?:result|references)[^>\n]*>?", re.IGNORECASE)
 
 

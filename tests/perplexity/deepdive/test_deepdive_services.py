@@ -21,7 +21,7 @@ from perplexity.providers.brave import Brave
 from perplexity.providers.duckduckgo import DuckDuckGo, through_ddgs
 from perplexity.providers.openrouter import OpenRouter
 from perplexity.retry import RetryPolicy
-from perplexity.x_posts.types import Pulse
+from perplexity.x_posts.types import PostSummary
 from tests.fakes import brave, duckduckgo, openrouter
 from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit
 from tests.fakes.faults import BRAVE, DUCKDUCKGO, OPENROUTER
@@ -68,8 +68,8 @@ async def services(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Services]:
 class Quiet(FakeProvider):
     """Says one thing about everything, without a post."""
 
-    async def feel(self, topic: str, *, since: date, until: date, seconds: float) -> Pulse:
-        return Pulse(text="Most are glad.")
+    async def summarize(self, topic: str, *, since: date, until: date, seconds: float) -> PostSummary:
+        return PostSummary(text="Most are glad.")
 
 
 async def dive(facts: Provider, synthesis: Provider) -> dict[Stage, StageResult]:

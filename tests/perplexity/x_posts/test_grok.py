@@ -24,9 +24,9 @@ from perplexity.errors import (
     TimedOut,
 )
 from perplexity.x_posts.client import Grok
-from perplexity.x_posts.parsing import MORE_THAN_READ, NO_POSTS, NOT_CONFIRMED, judged, post_address
-from perplexity.x_posts.types import Moods, Pulse
-from perplexity.x_posts.xai import XAI
+from perplexity.x_posts.parsing import MORE_THAN_READ, NO_POSTS, NOT_CONFIRMED, post_url, validate_response
+from perplexity.x_posts.types import PostSummary, Sentiment
+from perplexity.x_posts.xai import XaiWire
 from tests.fakes.grok import KEY, PATH, FakeGrok, fixture, refused, sentiment, told
 from tests.fakes.service import Fault, replied
 
@@ -39,13 +39,13 @@ async def fake() -> AsyncIterator[FakeGrok]:
         yield server
 
 
-async def feel(fake: FakeGrok, *, key: str = KEY, seconds: float = 5.0) -> Pulse:
+async def feel(fake: FakeGrok, *, key: str = KEY, seconds: float = 5.0) -> PostSummary:
     async with Grok(key, base_url=fake.api_url) as grok:
-        return await grok.feel("heat pumps", since=SINCE, until=UNTIL, seconds=seconds)
+        return await grok.summarize("heat pumps", since=SINCE, until=UNTIL, seconds=seconds)
 
 
-def read(body: dict[str, Any]) -> Pulse:
-    return judged(XAI().read(body))
+def read(body: dict[str, Any]) -> PostSummary:
+    return validate_response(XaiWire().read(body))
 
 
 async def test_the_search_of_x_is_forced_and_bounded_in_days_posts_and_turns(fake: FakeGrok) -> None:
@@ -67,9 +67,9 @@ async def test_posts_are_counted_by_mood_and_the_cost_is_read(fake: FakeGrok) ->
         (2, "https://x.com/i/status/2222"),
         (3, "https://x.com/eve/status/3333"),
     ]
-    assert (pulse.moods, pulse.moods.total) == (Moods(positive=2, negative=1), 3)
+    assert (pulse.sentiment, pulse.sentiment.total) == (Sentiment(positive=2, negative=1), 3)
     assert pulse.cost_usd == pytest.approx(0.02923315)
-    assert (pulse.fetched, pulse.degraded) == (12, None)
+    assert (pulse.posts_read, pulse.unreliable) == (12, None)
 
 
 def post(url: str, mood: str = "neutral") -> dict[str, str]:
@@ -94,7 +94,7 @@ def post(url: str, mood: str = "neutral") -> dict[str, str]:
     ],
 )
 def test_only_the_address_of_a_post_counts(url: str, address: str | None) -> None:
-    assert post_address(url) == address
+    assert post_url(url) == address
 
 
 def posts(count: int) -> list[dict[str, str]]:
@@ -135,8 +135,8 @@ def test_what_is_believed(body: dict[str, Any], urls: list[str], degraded: str |
     pulse = read(body)
 
     assert [source.url.rpartition("/")[2] for source in pulse.posts] == urls
-    assert pulse.degraded == degraded
-    assert pulse.moods.total == (0 if body == fixture() else len(urls))
+    assert pulse.unreliable == degraded
+    assert pulse.sentiment.total == (0 if body == fixture() else len(urls))
 
 
 def annotated(body: dict[str, Any], *urls: str) -> dict[str, Any]:
@@ -177,7 +177,7 @@ def test_moods_are_counted_only_of_posts_that_the_service_names_and_has_read(
 ) -> None:
     pulse = read(body)
 
-    assert (pulse.moods.total, pulse.moods.positive, pulse.degraded) == (counted, counted, degraded)
+    assert (pulse.sentiment.total, pulse.sentiment.positive, pulse.unreliable) == (counted, counted, degraded)
     assert len(pulse.posts) == (counted or 3)
 
 
@@ -244,7 +244,7 @@ WHOLE = json.dumps(sentiment())
 def test_json_with_something_around_it_is_read(written: str) -> None:
     pulse = read(told(written, citations=[one["url"] for one in sentiment()["posts"]]))
 
-    assert (pulse.text, pulse.moods.total) == ("Most people are glad.[1][3] Some fear the cost.[2]", 3)
+    assert (pulse.text, pulse.sentiment.total) == ("Most people are glad.[1][3] Some fear the cost.[2]", 3)
 
 
 @pytest.mark.parametrize("written", [f"```json\n{WHOLE[:60]}", f"Here is it: {WHOLE[:60]}", "[]", '[{"posts": []}]'])
@@ -255,7 +255,7 @@ def test_json_that_is_broken_is_no_text_for_a_reader(written: str) -> None:
 
 @pytest.mark.parametrize("written", ["[1] says so.", "[Ada](https://x.com/ada) says {so}.", "It is so."])
 def test_prose_is_no_json_whatever_it_begins_with(written: str) -> None:
-    assert read(told(written)).degraded == NO_POSTS
+    assert read(told(written)).unreliable == NO_POSTS
 
 
 @given(st.text(alphabet="[]()<> 12xhttps:/.comiau\n") | st.text())
@@ -308,4 +308,4 @@ async def test_an_answer_of_no_use_says_what_it_cost(fake: FakeGrok, written: st
 async def test_a_short_limit_is_waited_for(fake: FakeGrok) -> None:
     fake.script(PATH, refused(429, headers={"Retry-After": "0.01"}))
 
-    assert (await feel(fake)).moods.total == 3
+    assert (await feel(fake)).sentiment.total == 3

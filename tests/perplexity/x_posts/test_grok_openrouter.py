@@ -23,10 +23,11 @@ from perplexity.errors import (
     TimedOut,
 )
 from perplexity.retry import RetryPolicy
-from perplexity.x_posts.client import Grok, grok_for
-from perplexity.x_posts.openrouter import GrokAtOpenRouter
-from perplexity.x_posts.parsing import NO_POSTS, NOT_CONFIRMED, judged
-from perplexity.x_posts.types import SCHEMA, Moods, Pulse
+from perplexity.x_posts.client import Grok, build_grok
+from perplexity.x_posts.openrouter import OpenRouterWire
+from perplexity.x_posts.parsing import NO_POSTS, NOT_CONFIRMED, validate_response
+from perplexity.x_posts.prompt import SCHEMA
+from perplexity.x_posts.types import PostSummary, Sentiment
 from tests.fakes.grok import sentiment
 from tests.fakes.openrouter import KEY, FakeOpenRouter, error, pulse_of
 from tests.fakes.service import Fault, replied
@@ -41,10 +42,10 @@ async def fake() -> AsyncIterator[FakeOpenRouter]:
         yield server
 
 
-async def feel(fake: FakeOpenRouter, *, seconds: float = 5.0) -> Pulse:
+async def feel(fake: FakeOpenRouter, *, seconds: float = 5.0) -> PostSummary:
     retry = RetryPolicy(base=0.001)
-    async with Grok(KEY, wire=GrokAtOpenRouter(), base_url=fake.base_url, retry=retry) as grok:
-        return await grok.feel("heat pumps", since=SINCE, until=UNTIL, seconds=seconds)
+    async with Grok(KEY, wire=OpenRouterWire(), base_url=fake.base_url, retry=retry) as grok:
+        return await grok.summarize("heat pumps", since=SINCE, until=UNTIL, seconds=seconds)
 
 
 async def test_the_search_of_x_is_forced_and_bounded_and_only_xai_is_asked(fake: FakeOpenRouter) -> None:
@@ -81,7 +82,7 @@ async def test_posts_are_counted_by_mood_and_the_cost_is_read(fake: FakeOpenRout
         (2, "https://x.com/i/status/2222"),
         (3, "https://x.com/eve/status/3333"),
     ]
-    assert (pulse.moods, pulse.fetched, pulse.degraded) == (Moods(positive=2, negative=1), None, None)
+    assert (pulse.sentiment, pulse.posts_read, pulse.unreliable) == (Sentiment(positive=2, negative=1), None, None)
     assert (pulse.cost_usd, pulse.provider, pulse.model) == (0.00502, "Grok at OpenRouter", "x-ai/grok-4.3")
     assert pulse.seconds > 0
 
@@ -120,10 +121,10 @@ BROKEN += '"about": "Ada"}], "summary": "Most are glad.[1]"}'
     ],
 )
 def test_what_is_believed(body: dict[str, Any], numbers: list[int], counted: int, degraded: str | None) -> None:
-    pulse = judged(GrokAtOpenRouter().read(body))
+    pulse = validate_response(OpenRouterWire().read(body))
 
     assert [post.number for post in pulse.posts] == numbers
-    assert (pulse.moods.total, pulse.degraded) == (counted, degraded)
+    assert (pulse.sentiment.total, pulse.unreliable) == (counted, degraded)
 
 
 @pytest.mark.parametrize(("finish", "incomplete"), [("stop", None), (None, None), ("length", "length")])
@@ -131,15 +132,15 @@ def test_an_answer_that_was_cut_says_why(finish: str | None, incomplete: str | N
     body = pulse_of(sentiment())
     body["choices"][0]["finish_reason"] = finish
 
-    assert judged(GrokAtOpenRouter().read(body)).incomplete == incomplete
+    assert validate_response(OpenRouterWire().read(body)).incomplete == incomplete
 
 
 def test_annotations_and_costs_of_a_kind_that_is_not_known_are_skipped() -> None:
     body = pulse_of(sentiment(), usage={"cost": "much"}, model=None)
     body["choices"][0]["message"]["annotations"] = [{"type": "file"}, {"type": "url_citation"}, None, 7]
-    pulse = judged(GrokAtOpenRouter().read(body))
+    pulse = validate_response(OpenRouterWire().read(body))
 
-    assert (pulse.degraded, pulse.cost_usd, pulse.model) == (NOT_CONFIRMED, None, None)
+    assert (pulse.unreliable, pulse.cost_usd, pulse.model) == (NOT_CONFIRMED, None, None)
 
 
 def status(code: int, message: str = "No.", **options: Any) -> Fault:
@@ -197,7 +198,7 @@ async def test_each_failure_is_told_and_paid_once(
 async def test_a_short_limit_is_waited_for(fake: FakeOpenRouter) -> None:
     fake.script(PATH, status(429, headers={"Retry-After": "0.01"}))
 
-    assert (await feel(fake)).moods.total == 3
+    assert (await feel(fake)).sentiment.total == 3
 
 
 @pytest.mark.parametrize(
@@ -212,6 +213,6 @@ async def test_a_short_limit_is_waited_for(fake: FakeOpenRouter) -> None:
     ],
 )
 def test_xai_itself_is_preferred(keys: dict[str, str], name: str | None) -> None:
-    grok = grok_for(keys, {})
+    grok = build_grok(keys, {})
 
     assert (grok and grok.name) == name

@@ -9,8 +9,8 @@ import pytest
 
 from perplexity.attempts import Attempt
 from perplexity.errors import AuthenticationError, PerplexityError, RunFailed
-from perplexity.x_posts.client import Telling
-from perplexity.x_posts.types import Pulse
+from perplexity.x_posts.client import ReportingPostSource
+from perplexity.x_posts.types import PostSummary
 from tests.fakes.time import Time
 
 DAY = date(2026, 11, 21)
@@ -24,17 +24,17 @@ class People:
     error: Exception | None = None
     name: str = "People"
 
-    async def feel(self, topic: str, *, since: date, until: date, seconds: float) -> Pulse:
+    async def summarize(self, topic: str, *, since: date, until: date, seconds: float) -> PostSummary:
         await self.time.sleep(2.0)
         if self.error is not None:
             raise self.error
-        return Pulse(text=f"{topic} {since} {until} {seconds}", cost_usd=0.03)
+        return PostSummary(text=f"{topic} {since} {until} {seconds}", cost_usd=0.03)
 
 
 async def test_an_answer_is_heard_with_its_seconds_and_its_cost() -> None:
     time, attempts = Time(), list[Attempt]()
-    telling = Telling(source=People(time), on_attempt=attempts.append, clock=time.clock)
-    pulse = await telling.feel("heat", since=DAY, until=DAY, seconds=9.0)
+    telling = ReportingPostSource(source=People(time), on_attempt=attempts.append, clock=time.clock)
+    pulse = await telling.summarize("heat", since=DAY, until=DAY, seconds=9.0)
 
     assert (pulse.text, telling.name) == ("heat 2026-11-21 2026-11-21 9.0", "People")
     assert attempts == [Attempt(provider="People", seconds=2.0, cost_usd=0.03)]
@@ -43,10 +43,10 @@ async def test_an_answer_is_heard_with_its_seconds_and_its_cost() -> None:
 @pytest.mark.parametrize("error", [AuthenticationError("x"), RunFailed("x", cost_usd=0.04)])
 async def test_a_failure_is_heard_with_its_class_and_its_cost(error: PerplexityError) -> None:
     time, attempts = Time(), list[Attempt]()
-    telling = Telling(source=People(time, error), on_attempt=attempts.append, clock=time.clock)
+    telling = ReportingPostSource(source=People(time, error), on_attempt=attempts.append, clock=time.clock)
 
     with pytest.raises(type(error)):
-        await telling.feel("heat", since=DAY, until=DAY, seconds=9.0)
+        await telling.summarize("heat", since=DAY, until=DAY, seconds=9.0)
     (heard,) = attempts
     assert (heard.provider, heard.seconds, heard.cost_usd) == ("People", 2.0, error.cost_usd)
     assert (heard.error_class, heard.summary) == (type(error).__name__, error.summary)
