@@ -20,7 +20,7 @@ from perplexity.fallback import Fallback
 from perplexity.providers import opened
 from perplexity.providers.base import Setup
 from perplexity.retry import RetryPolicy
-from tests.bot.worker.test_worker import Desk, no_job
+from tests.bot.worker.test_worker import WorkerHarness, no_job
 from tests.fakes import brave, openrouter, perplexity
 from tests.fakes.brave import FakeBrave
 from tests.fakes.openrouter import FakeOpenRouter, chunk
@@ -159,13 +159,15 @@ CASES = {
 
 
 @pytest.fixture
-async def desk(database: str) -> AsyncIterator[Desk]:
+async def desk(database: str) -> AsyncIterator[WorkerHarness]:
     async with connection_pool(database) as pool:
-        yield Desk(questions=Questions(pool, no_job))
+        yield WorkerHarness(questions=Questions(pool, no_job))
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-async def test_the_row_the_footer_and_the_metrics_say_what_was_charged(case: Case, desk: Desk, database: str) -> None:
+async def test_the_row_the_footer_and_the_metrics_say_what_was_charged(
+    case: Case, desk: WorkerHarness, database: str
+) -> None:
     metrics, heard = Metrics(), list[Attempt]()
 
     def told(attempt: Attempt) -> None:

@@ -16,7 +16,7 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.remote.webdriver import WebDriver
 
-from tests.fakes.newcomer import started
+from tests.fakes.first_run import started
 from tests.fakes.playground_app import PlaygroundApp, Site, serve
 from tests.fakes.scripted_search import ScriptedSearch
 

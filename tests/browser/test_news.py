@@ -9,7 +9,7 @@ from selenium.webdriver.remote.webdriver import WebDriver
 
 from tests.browser.page import Page
 from tests.browser.test_whole_app import running
-from tests.fakes.newsroom import written
+from tests.fakes.news_answers import written
 
 pytestmark = pytest.mark.browser
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from tests.chaos.world import Member, World, hogs
+from tests.chaos.harness import ChaosHarness, Member, hogs
 from tests.fakes.faults import BRAVE, PERPLEXITY
 from tests.fakes.service import Fault as ServiceFault
 from tests.fakes.slack import Fault as SlackFault
@@ -27,7 +27,7 @@ class Scale:
     rounds: int = 1
 
 
-Strike = Callable[[World, Scale], Awaitable[None]]
+Strike = Callable[[ChaosHarness, Scale], Awaitable[None]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,12 +61,12 @@ class Fault:
     host: str = "127.0.0.1"
 
 
-async def nothing(world: World, scale: Scale) -> None:
+async def nothing(world: ChaosHarness, scale: Scale) -> None:
     """Let everything be well."""
     await asyncio.sleep(scale.seconds)
 
 
-async def clock_jumps(world: World, scale: Scale) -> None:
+async def clock_jumps(world: ChaosHarness, scale: Scale) -> None:
     """Take Slack away, and put the workers' clocks an hour ahead when the questions wait for it."""
     world.slack.lasting["*"] = SlackFault(status=503)
     await world.load_over.wait()
@@ -80,7 +80,7 @@ async def clock_jumps(world: World, scale: Scale) -> None:
 def slack_lasts(fault: SlackFault) -> Strike:
     """Have Slack do this to every call."""
 
-    async def strike(world: World, scale: Scale) -> None:
+    async def strike(world: ChaosHarness, scale: Scale) -> None:
         world.slack.lasting["*"] = fault
         await asyncio.sleep(scale.seconds)
         world.slack.lasting.clear()
@@ -91,7 +91,7 @@ def slack_lasts(fault: SlackFault) -> Strike:
 def providers_last(first: ServiceFault, second: ServiceFault | None) -> Strike:
     """Have the first provider, and perhaps the second one, do this to every call."""
 
-    async def strike(world: World, scale: Scale) -> None:
+    async def strike(world: ChaosHarness, scale: Scale) -> None:
         world.perplexity.lasting["*"] = first
         if second is not None:
             world.brave.lasting["*"] = second
@@ -102,10 +102,10 @@ def providers_last(first: ServiceFault, second: ServiceFault | None) -> Strike:
     return strike
 
 
-def killed(which: Callable[[World], Sequence[Member]], *, pause: float = 0.0) -> Strike:
+def killed(which: Callable[[ChaosHarness], Sequence[Member]], *, pause: float = 0.0) -> Strike:
     """Kill processes at once and start them again, so many times over the seconds."""
 
-    async def strike(world: World, scale: Scale) -> None:
+    async def strike(world: ChaosHarness, scale: Scale) -> None:
         for _ in range(scale.rounds):
             began = time.monotonic()
             members = which(world)
@@ -117,7 +117,7 @@ def killed(which: Callable[[World], Sequence[Member]], *, pause: float = 0.0) ->
     return strike
 
 
-async def rolled(world: World, scale: Scale) -> None:
+async def rolled(world: ChaosHarness, scale: Scale) -> None:
     """Stop and start one process after the other."""
     for member in world.members:
         await member.terminate()
@@ -125,51 +125,51 @@ async def rolled(world: World, scale: Scale) -> None:
         await asyncio.sleep(scale.seconds / 10)
 
 
-async def suspended(world: World, scale: Scale) -> None:
+async def suspended(world: ChaosHarness, scale: Scale) -> None:
     """Have one worker stand still."""
     await world.workers[0].suspend(scale.seconds)
 
 
-async def database_hangs(world: World, scale: Scale) -> None:
+async def database_hangs(world: ChaosHarness, scale: Scale) -> None:
     """Forward nothing to the database and nothing back."""
     world.gateway.hang()
     await asyncio.sleep(scale.seconds)
     world.gateway.flow()
 
 
-async def database_gone(world: World, scale: Scale) -> None:
+async def database_gone(world: ChaosHarness, scale: Scale) -> None:
     """Refuse every connection to the database."""
     await world.gateway.refuse()
     await asyncio.sleep(scale.seconds)
     await world.gateway.accept()
 
 
-async def database_cut(world: World, scale: Scale) -> None:
+async def database_cut(world: ChaosHarness, scale: Scale) -> None:
     """Cut all connections to the database, again and again."""
     for _ in range(scale.rounds):
         world.gateway.cut()
         await asyncio.sleep(scale.seconds / scale.rounds)
 
 
-async def postgres_restarts(world: World, scale: Scale) -> None:
+async def postgres_restarts(world: ChaosHarness, scale: Scale) -> None:
     """Stop the server the fast way and start it again."""
     await world.postgres.stop()
     await world.postgres.start()
 
 
-async def postgres_crashes(world: World, scale: Scale) -> None:
+async def postgres_crashes(world: ChaosHarness, scale: Scale) -> None:
     """Kill the server and all its processes, and start it again."""
     await world.postgres.kill()
     await asyncio.sleep(1)
     await world.postgres.start()
 
 
-async def postgres_stands_still(world: World, scale: Scale) -> None:
+async def postgres_stands_still(world: ChaosHarness, scale: Scale) -> None:
     """Suspend the server and all its processes."""
     await world.postgres.suspend(scale.seconds)
 
 
-async def disk_full(world: World, scale: Scale) -> None:
+async def disk_full(world: ChaosHarness, scale: Scale) -> None:
     """Fill the database's disk; where it has no disk of its own, let it refuse every write for want of space."""
     if not world.postgres.small_disk:
         await _writes_refused(world, scale)
@@ -180,7 +180,7 @@ async def disk_full(world: World, scale: Scale) -> None:
     await world.postgres.revive()
 
 
-async def _writes_refused(world: World, scale: Scale) -> None:
+async def _writes_refused(world: ChaosHarness, scale: Scale) -> None:
     tables = ("questions", "procrastinate_jobs", "procrastinate_workers", "attempts")
     raising = "BEGIN RAISE EXCEPTION USING ERRCODE = '53100', MESSAGE = 'No space left on device'; END"
     await world.query(f"CREATE FUNCTION no_space() RETURNS trigger LANGUAGE plpgsql AS $$ {raising} $$")
@@ -192,7 +192,7 @@ async def _writes_refused(world: World, scale: Scale) -> None:
     await world.query("DROP FUNCTION no_space() CASCADE")
 
 
-async def two_hours_down(world: World, scale: Scale) -> None:
+async def two_hours_down(world: ChaosHarness, scale: Scale) -> None:
     """Let no worker run for two hours: the questions are made older instead of waited for."""
     await asyncio.gather(*(worker.terminate() for worker in world.workers))
     await world.load_over.wait()
@@ -203,7 +203,7 @@ async def two_hours_down(world: World, scale: Scale) -> None:
     await asyncio.gather(*(worker.start() for worker in world.workers))
 
 
-async def starved(world: World, scale: Scale) -> None:
+async def starved(world: ChaosHarness, scale: Scale) -> None:
     """Keep the machine busy with other things."""
     busy = [
         await asyncio.create_subprocess_exec(sys.executable, "-c", "while True: pass")
@@ -213,7 +213,7 @@ async def starved(world: World, scale: Scale) -> None:
         await asyncio.sleep(scale.seconds)
 
 
-async def names_gone(world: World, scale: Scale) -> None:
+async def names_gone(world: ChaosHarness, scale: Scale) -> None:
     """Let no name resolve in the workers, and no connection be kept."""
     for service in (world.slack, world.perplexity, world.brave):
         service.closing = True

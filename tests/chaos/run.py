@@ -11,9 +11,9 @@ from pathlib import Path
 
 from tests.chaos.evidence import calls, copies
 from tests.chaos.faults import Fault, Scale
+from tests.chaos.harness import JOBS, ChaosHarness, opened_world
 from tests.chaos.judge import Asked, Copy, Figures, Told, faults, judge, recovered
 from tests.chaos.postgres import Postgres
-from tests.chaos.world import JOBS, World, opened_world
 
 PROBE_SECONDS = 0.25
 PROBES_FOR_SECONDS = 45.0
@@ -74,7 +74,7 @@ def scale_of(fault: Fault, *, short: bool) -> Scale:
     return fault.short if short and fault.short is not None else fault.full
 
 
-async def _struck(world: World, fault: Fault, scale: Scale, count: int) -> float:
+async def _struck(world: ChaosHarness, fault: Fault, scale: Scale, count: int) -> float:
     """Ask, strike and probe; return when the fault was over."""
 
     async def load() -> None:
@@ -90,7 +90,7 @@ async def _struck(world: World, fault: Fault, scale: Scale, count: int) -> float
     return over
 
 
-async def _probe(world: World, web: int, *, since: float) -> None:
+async def _probe(world: ChaosHarness, web: int, *, since: float) -> None:
     """Ask one web process again and again until it takes a question."""
     while time.monotonic() - since < PROBES_FOR_SECONDS:
         question = await world.load.probe(web)
@@ -99,7 +99,7 @@ async def _probe(world: World, web: int, *, since: float) -> None:
         await asyncio.sleep(PROBE_SECONDS)
 
 
-def _row(world: World, fault: Fault, *, over: float, left: str, seed: int) -> Row:
+def _row(world: ChaosHarness, fault: Fault, *, over: float, left: str, seed: int) -> Row:
     asked = [question.asked for question in world.load.questions]
     shown = list(copies(world.slack, {question.ts: question.id for question in world.load.questions}))
     made = [
@@ -149,7 +149,7 @@ def _settled(asked: list[Asked], shown: list[Copy], over: float) -> float:
     return max([0.0, *(at - over for at in first.values())])
 
 
-def _keep(world: World, row: Row) -> None:
+def _keep(world: ChaosHarness, row: Row) -> None:
     """Keep what explains the figures."""
     folder = Path(".artifacts/chaos") / row.name
     folder.mkdir(parents=True, exist_ok=True)

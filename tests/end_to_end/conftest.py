@@ -22,7 +22,7 @@ KEY = "pplx-test-key"
 
 
 @dataclass(frozen=True, kw_only=True)
-class World:
+class AppHarness:
     """Everything around one running app."""
 
     person: Person
@@ -96,7 +96,7 @@ def settings(slack: FakeSlack, perplexity: FakePerplexity) -> Settings:
 @pytest.fixture
 async def world(
     settings: Settings, database: str, slack: FakeSlack, perplexity: FakePerplexity, session: ClientSession
-) -> AsyncIterator[World]:
+) -> AsyncIterator[AppHarness]:
     url = f"http://127.0.0.1:{settings.port}"
     stop, ready = asyncio.Event(), asyncio.Event()
     async with compose(settings, conninfo=database, http=True) as app:
@@ -104,6 +104,6 @@ async def world(
         waiting = asyncio.create_task(ready.wait())
         await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
         person = Person(session=session, app_url=url, response_url=slack.response_url)
-        yield World(person=person, slack=slack, perplexity=perplexity, url=url, session=session)
+        yield AppHarness(person=person, slack=slack, perplexity=perplexity, url=url, session=session)
         stop.set()
         await serving

@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from bot.settings import Settings
-from tests.end_to_end.conftest import World
+from tests.end_to_end.conftest import AppHarness
 from tests.end_to_end.test_honest_answers import NO_CREDIT, first_line
 from tests.fakes import openrouter
 from tests.fakes.model_server import KEY, MODEL, FakeModelServer, Says, calls
@@ -47,7 +47,9 @@ def settings(
     return settings.model_copy(update=agent if getattr(request, "param", True) else {})
 
 
-async def test_the_agent_searches_by_the_chain_and_its_sources_are_shown(world: World, model: FakeModelServer) -> None:
+async def test_the_agent_searches_by_the_chain_and_its_sources_are_shown(
+    world: AppHarness, model: FakeModelServer
+) -> None:
     await world.asks("/ask --agent why is the sky blue")
 
     (post,) = await world.slack.wait_for(1)
@@ -57,7 +59,7 @@ async def test_the_agent_searches_by_the_chain_and_its_sources_are_shown(world: 
     assert len(model.requests) == 3
 
 
-async def test_who_stood_in_for_what_its_tools_asked_is_said_first(world: World, model: FakeModelServer) -> None:
+async def test_who_stood_in_for_what_its_tools_asked_is_said_first(world: AppHarness, model: FakeModelServer) -> None:
     world.perplexity.script("/v1/agent", NO_CREDIT)
     await world.asks("/ask --agent why is the sky blue")
 
@@ -68,7 +70,9 @@ async def test_who_stood_in_for_what_its_tools_asked_is_said_first(world: World,
 
 
 @pytest.mark.parametrize("settings", [False], indirect=True)
-async def test_where_no_agent_is_set_up_the_asker_is_sent_to_the_admin(world: World, model: FakeModelServer) -> None:
+async def test_where_no_agent_is_set_up_the_asker_is_sent_to_the_admin(
+    world: AppHarness, model: FakeModelServer
+) -> None:
     await world.asks("/ask --agent why is the sky blue")
 
     (post,) = await world.slack.wait_for(1)

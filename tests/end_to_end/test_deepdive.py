@@ -16,7 +16,7 @@ from psycopg import AsyncConnection
 from pydantic import SecretStr
 
 from bot.settings import Settings
-from tests.end_to_end.conftest import KEY, World
+from tests.end_to_end.conftest import KEY, AppHarness
 from tests.fakes import grok
 from tests.fakes.grok import FakeGrok
 from tests.fakes.perplexity import FakePerplexity
@@ -52,7 +52,7 @@ TITLE = "Deep Dive Report: heat pumps"
 HEADINGS = ["## THE SITUATION", "## THE PUBLIC PULSE", "## MY ANALYSIS"]
 
 
-async def test_a_report_comes_in_three_sections_with_one_list_of_sources_and_a_chart(world: World) -> None:
+async def test_a_report_comes_in_three_sections_with_one_list_of_sources_and_a_chart(world: AppHarness) -> None:
     await world.asks("/deepdive heat pumps")
     await world.settled(1)
 
@@ -82,7 +82,7 @@ def stop_button(post: Post) -> str:
     return str(value)
 
 
-async def test_a_slash_command_shows_its_progress_at_most_three_times(world: World, posts: FakeGrok) -> None:
+async def test_a_slash_command_shows_its_progress_at_most_three_times(world: AppHarness, posts: FakeGrok) -> None:
     posts.hold()
     ack = await world.asks("/deepdive heat pumps")
     first, *_ = await world.slack.wait_for(1)
@@ -104,7 +104,7 @@ class Surface:
     way: str
     ticks: bool
 
-    async def ask(self, world: World) -> None:
+    async def ask(self, world: AppHarness) -> None:
         if self.way == "response_url":
             await world.asks(self.typed)
         else:
@@ -127,7 +127,7 @@ def states(post: Post) -> dict[str, str]:
 
 @pytest.mark.parametrize("surface", SURFACES.values(), ids=SURFACES)
 async def test_a_stage_that_ended_shows_within_two_seconds_and_none_is_said_to_run_for_long(
-    world: World, posts: FakeGrok, surface: Surface
+    world: AppHarness, posts: FakeGrok, surface: Surface
 ) -> None:
     def shown(stage: str, start: str) -> Post | None:
         found = (post for post in world.slack.posts if states(post).get(stage, "").startswith(start))
@@ -157,7 +157,9 @@ async def test_a_stage_that_ended_shows_within_two_seconds_and_none_is_said_to_r
     await world.settled(1)
 
 
-async def test_in_a_thread_one_message_shows_each_stage_and_becomes_the_report(world: World, posts: FakeGrok) -> None:
+async def test_in_a_thread_one_message_shows_each_stage_and_becomes_the_report(
+    world: AppHarness, posts: FakeGrok
+) -> None:
     posts.hold()
     await world.mentions("deepdive heat pumps", ts="1795255200.000100")
     await world.slack.wait_until(lambda: any("done" in post.words for post in thread(world)))
@@ -172,20 +174,20 @@ async def test_in_a_thread_one_message_shows_each_stage_and_becomes_the_report(w
     assert "Stop" not in report.words
 
 
-def thread(world: World) -> list[Post]:
+def thread(world: AppHarness) -> list[Post]:
     return world.slack.thread("C1", "1795255200.000100")
 
 
-async def stop(world: World, question: str, *, user: str = "U1") -> int:
+async def stop(world: AppHarness, question: str, *, user: str = "U1") -> int:
     async with await replace(world.person, user=user).clicks("stop", question, token="stop") as response:
         return response.status
 
 
-def said_to_the_click(world: World) -> list[Post]:
+def said_to_the_click(world: AppHarness) -> list[Post]:
     return [post for post in world.slack.posts if post.payload.get("token") == "stop"]
 
 
-async def under_way(world: World, posts: FakeGrok) -> str:
+async def under_way(world: AppHarness, posts: FakeGrok) -> str:
     """Ask, and return the question once both of the first stages are under way."""
     posts.hold()
     world.perplexity.script("/v1/agent/resp_1", Fault(hang=True))
@@ -194,7 +196,7 @@ async def under_way(world: World, posts: FakeGrok) -> str:
     return stop_button(world.slack.posts[0])
 
 
-async def test_stop_ends_the_dive_at_the_services_and_closes_the_question(world: World, posts: FakeGrok) -> None:
+async def test_stop_ends_the_dive_at_the_services_and_closes_the_question(world: AppHarness, posts: FakeGrok) -> None:
     question = await under_way(world, posts)
     assert await stop(world, question) == 200
     async with asyncio.timeout(10):
@@ -211,7 +213,7 @@ async def test_stop_ends_the_dive_at_the_services_and_closes_the_question(world:
     assert not any(is_report(post) for post in world.slack.posts)
 
 
-async def test_a_stopped_dive_names_its_topic_and_can_be_started_again(world: World, posts: FakeGrok) -> None:
+async def test_a_stopped_dive_names_its_topic_and_can_be_started_again(world: AppHarness, posts: FakeGrok) -> None:
     await stop(world, await under_way(world, posts))
     (said,) = said_to_the_click(world)
     (again,) = [block["elements"][0] for block in said.payload["blocks"] if block["type"] == "actions"]
@@ -228,7 +230,7 @@ async def test_a_stopped_dive_names_its_topic_and_can_be_started_again(world: Wo
     assert world.slack.refusals == []
 
 
-async def test_only_the_asker_can_stop_it(world: World, posts: FakeGrok) -> None:
+async def test_only_the_asker_can_stop_it(world: AppHarness, posts: FakeGrok) -> None:
     question = await under_way(world, posts)
     await stop(world, question, user="U2")
     posts.release()
@@ -321,7 +323,7 @@ def file_buttons(post: Post) -> list[str]:
     return [element["value"] for row in rows for element in row["elements"] if element["action_id"] == "as_file"]
 
 
-async def test_the_report_can_be_had_as_a_file_sent_directly(world: World) -> None:
+async def test_the_report_can_be_had_as_a_file_sent_directly(world: AppHarness) -> None:
     await world.asks("/deepdive Heat pumps & more")
     await world.settled(1)
     (question,) = file_buttons(world.slack.posts[-1])
@@ -339,7 +341,7 @@ async def test_the_report_can_be_had_as_a_file_sent_directly(world: World) -> No
     assert json.loads(sent_to[0]["files"])[0]["title"] == "Deep Dive Report: Heat pumps & more"
 
 
-async def click_for_file(world: World, value: str) -> str:
+async def click_for_file(world: AppHarness, value: str) -> str:
     """Click, and return what is said to whoever clicked, last."""
     said = len(world.slack.posts)
     async with await world.person.clicks("as_file", value, token="file") as response:
@@ -348,7 +350,7 @@ async def click_for_file(world: World, value: str) -> str:
     return world.slack.posts[-1].words
 
 
-async def test_a_file_that_slack_does_not_take_is_told_and_the_next_report_has_no_button(world: World) -> None:
+async def test_a_file_that_slack_does_not_take_is_told_and_the_next_report_has_no_button(world: AppHarness) -> None:
     await world.asks("/deepdive heat pumps")
     await world.settled(1)
     (question,) = file_buttons(world.slack.posts[-1])
@@ -366,13 +368,13 @@ async def test_a_file_that_slack_does_not_take_is_told_and_the_next_report_has_n
 
 
 @pytest.mark.parametrize("value", ["", "nonsense", "00000000-0000-4000-8000-000000000000"])
-async def test_no_file_is_promised_of_a_report_that_is_not_there(world: World, value: str) -> None:
+async def test_no_file_is_promised_of_a_report_that_is_not_there(world: AppHarness, value: str) -> None:
     assert "no longer know this report" in await click_for_file(world, value)
     assert world.slack.files == {}
 
 
 async def test_everyone_reads_a_public_report_and_nothing_is_left_that_tells_how_far_it_has_come(
-    world: World, posts: FakeGrok
+    world: AppHarness, posts: FakeGrok
 ) -> None:
     posts.hold()
     await world.asks("/deepdive --public heat pumps")
@@ -388,7 +390,7 @@ async def test_everyone_reads_a_public_report_and_nothing_is_left_that_tells_how
     assert removed == [False] * len(world.slack.posts) + [True]
 
 
-async def test_an_admin_sees_that_grok_refuses_its_key(world: World, posts: FakeGrok) -> None:
+async def test_an_admin_sees_that_grok_refuses_its_key(world: AppHarness, posts: FakeGrok) -> None:
     posts.script(grok.PATH, grok.refused(401))
     await world.asks("/deepdive heat pumps")
     await world.settled(1)
@@ -405,7 +407,7 @@ async def test_an_admin_sees_that_grok_refuses_its_key(world: World, posts: Fake
     assert 'provider_attempts_total{provider="Grok",result="AuthenticationError"} 1.0' in metrics
 
 
-async def test_without_the_scope_for_files_there_is_no_button(world: World) -> None:
+async def test_without_the_scope_for_files_there_is_no_button(world: AppHarness) -> None:
     world.slack.scopes.remove("files:write")
     await world.asks("/deepdive heat pumps")
     await world.settled(1)

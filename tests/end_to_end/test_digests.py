@@ -13,43 +13,43 @@ import pytest
 from bot.digests.scheduler import Ticker
 from bot.storage.digests import Digests
 from bot.storage.questions import connection_pool
-from tests.end_to_end.conftest import World
+from tests.end_to_end.conftest import AppHarness
 from tests.fakes.digests import WallClock, kept, no_job, wish
-from tests.fakes.newsroom import BUDGET, PLANT, VOLCANO, told
+from tests.fakes.news_answers import BUDGET, PLANT, VOLCANO, news_answer
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.slack import Post
 
 WATCH = '/pplx watch world "europe" weekdays 9:00'
 
 
-def in_channel(world: World) -> list[Post]:
+def in_channel(world: AppHarness) -> list[Post]:
     return [post for post in world.slack.posts if post.payload.get("channel") == "C1"]
 
 
-def directly(world: World) -> list[Post]:
+def directly(world: AppHarness) -> list[Post]:
     return [post for post in world.slack.posts if post.payload.get("channel") == "DU1"]
 
 
-def said(world: World, trigger: str) -> str:
+def said(world: AppHarness, trigger: str) -> str:
     (words,) = [post.words for post in world.slack.posts if post.payload.get("token") == trigger]
     return words
 
 
-async def watched(world: World, text: str = WATCH) -> None:
+async def watched(world: AppHarness, text: str = WATCH) -> None:
     """Set up the digest 1."""
     world.slack.zones["U1"] = "Europe/Berlin"
     await world.asks(text, trigger="set-up")
     await world.settled(1)
 
 
-async def run(world: World, *stories: str, settled: int, trigger: str, **news: Any) -> None:
+async def run(world: AppHarness, *stories: str, settled: int, trigger: str, **news: Any) -> None:
     """Have the digest 1 made with these stories; `settled` counts the questions that have come to their end by then."""
-    world.perplexity.script("/v1/agent", told(*stories, **news))
+    world.perplexity.script("/v1/agent", news_answer(*stories, **news))
     await world.asks("/pplx watch run 1", trigger=trigger)
     await world.settled(settled)
 
 
-async def clicks(world: World, verb: str, *, user: str = "U1", token: str = "click") -> None:
+async def clicks(world: AppHarness, verb: str, *, user: str = "U1", token: str = "click") -> None:
     """Click a button of the latest post."""
     (row,) = [block for block in in_channel(world)[-1].payload["blocks"] if block["type"] == "actions"]
     (value,) = {element["value"] for element in row["elements"]}
@@ -70,11 +70,13 @@ async def missed(database: str, perplexity: FakePerplexity) -> None:
     at = (began + timedelta(minutes=30)).strftime("%H:%M")
     async with connection_pool(database) as pool:
         await kept(Digests(pool, no_job), uuid4(), wish(at, zone="UTC"), now=began)
-    perplexity.script("/v1/agent", told(BUDGET))
+    perplexity.script("/v1/agent", news_answer(BUDGET))
 
 
 @pytest.mark.usefixtures("missed")
-async def test_what_was_missed_is_posted_once_and_late_as_soon_as_the_app_is_back(world: World, database: str) -> None:
+async def test_what_was_missed_is_posted_once_and_late_as_soon_as_the_app_is_back(
+    world: AppHarness, database: str
+) -> None:
     await world.settled(1)
 
     (post,) = in_channel(world)
@@ -83,7 +85,7 @@ async def test_what_was_missed_is_posted_once_and_late_as_soon_as_the_app_is_bac
     assert await rows(database, "SELECT count(*), min(next_at) > now() FROM digests, digest_runs") == [(1, True)]
 
 
-async def test_the_confirmation_is_private_and_names_the_schedule_the_zone_and_the_next_time(world: World) -> None:
+async def test_the_confirmation_is_private_and_names_the_schedule_the_zone_and_the_next_time(world: AppHarness) -> None:
     await watched(world)
 
     (post,) = world.slack.posts
@@ -93,7 +95,7 @@ async def test_the_confirmation_is_private_and_names_the_schedule_the_zone_and_t
     assert "`/pplx watch list`" in post.words
 
 
-async def test_a_digest_posts_what_is_new_and_then_only_what_is_newer(world: World) -> None:
+async def test_a_digest_posts_what_is_new_and_then_only_what_is_newer(world: AppHarness) -> None:
     await watched(world)
     await run(world, BUDGET, VOLCANO, settled=3, trigger="t2")
     await run(world, BUDGET, PLANT, VOLCANO, settled=5, trigger="t3", site="copy.example")
@@ -110,7 +112,9 @@ async def test_a_digest_posts_what_is_new_and_then_only_what_is_newer(world: Wor
 
 
 @pytest.mark.parametrize("stories", [(BUDGET,), ()], ids=["news", "none"])
-async def test_what_a_run_costs_is_recorded_and_listed(world: World, database: str, stories: tuple[str, ...]) -> None:
+async def test_what_a_run_costs_is_recorded_and_listed(
+    world: AppHarness, database: str, stories: tuple[str, ...]
+) -> None:
     await watched(world)
     await run(world, *stories, settled=3, trigger="t2", cost=0.25)
     await world.asks("/pplx watch list", trigger="t4")
@@ -123,7 +127,7 @@ async def test_what_a_run_costs_is_recorded_and_listed(world: World, database: s
     assert "posted here · 1 run in 30 days · $0.25" in said(world, "t4")
 
 
-async def test_a_cost_that_nobody_knows_is_not_listed_as_none(world: World, database: str) -> None:
+async def test_a_cost_that_nobody_knows_is_not_listed_as_none(world: AppHarness, database: str) -> None:
     await watched(world)
     await run(world, BUDGET, settled=3, trigger="t2")
     assert await rows(database, "UPDATE questions SET cost_usd = NULL WHERE surface = 'digest' RETURNING 1") == [(1,)]
@@ -133,9 +137,11 @@ async def test_a_cost_that_nobody_knows_is_not_listed_as_none(world: World, data
     assert "posted here · 1 run in 30 days · cost unknown" in said(world, "t4")
 
 
-async def test_a_slot_that_comes_is_worked_on_by_the_app_and_only_news_is_posted(world: World, database: str) -> None:
+async def test_a_slot_that_comes_is_worked_on_by_the_app_and_only_news_is_posted(
+    world: AppHarness, database: str
+) -> None:
     await watched(world, "/pplx watch world 9:00")
-    world.perplexity.script("/v1/agent", told(BUDGET), told(BUDGET))
+    world.perplexity.script("/v1/agent", news_answer(BUDGET), news_answer(BUDGET))
     async with connection_pool(database) as pool:
         # The app's own sweep finds the question, as it finds those of a process that died before it made the job.
         clock = WallClock(datetime.now(UTC) + timedelta(days=1, hours=1))
@@ -158,7 +164,7 @@ async def age(*, pool_of: str) -> None:
         await connection.execute("UPDATE questions SET received_at = received_at - interval '10 seconds'")
 
 
-async def test_the_owner_s_clicks_pause_and_delete__anyone_else_s_do_not(world: World, database: str) -> None:
+async def test_the_owner_s_clicks_pause_and_delete__anyone_else_s_do_not(world: AppHarness, database: str) -> None:
     await watched(world)
     await run(world, BUDGET, settled=3, trigger="t2")
 
@@ -174,11 +180,11 @@ async def test_the_owner_s_clicks_pause_and_delete__anyone_else_s_do_not(world: 
     assert "This digest is deleted." in said(world, "run")
 
 
-async def test_a_click_makes_a_digest_now__and_a_second_click_not_one_more(world: World) -> None:
+async def test_a_click_makes_a_digest_now__and_a_second_click_not_one_more(world: AppHarness) -> None:
     await watched(world)
     await run(world, BUDGET, settled=3, trigger="t2")
     world.perplexity.hold()
-    world.perplexity.script("/v1/agent", told(PLANT))
+    world.perplexity.script("/v1/agent", news_answer(PLANT))
     await clicks(world, "run", token="one")
     await clicks(world, "run", token="two")
     world.perplexity.release()
@@ -189,7 +195,9 @@ async def test_a_click_makes_a_digest_now__and_a_second_click_not_one_more(world
     assert [PLANT in post.words for post in in_channel(world)] == [False, True]
 
 
-async def test_a_failure_is_told_to_the_owner_alone__and_the_next_run_tells_what_it_would_have(world: World) -> None:
+async def test_a_failure_is_told_to_the_owner_alone__and_the_next_run_tells_what_it_would_have(
+    world: AppHarness,
+) -> None:
     await watched(world)
     world.perplexity.fail("/v1/agent", status=401, body={"error": {"message": "no", "type": "invalid_api_key"}})
     await world.asks("/pplx watch run 1", trigger="t2")

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from tests.end_to_end.conftest import World
+from tests.end_to_end.conftest import AppHarness
 from tests.end_to_end.test_digests import clicks, directly, in_channel, rows, run, watched
-from tests.fakes.newsroom import BUDGET, PLANT
+from tests.fakes.news_answers import BUDGET, PLANT
 from tests.fakes.slack import Fault
 
 
@@ -16,7 +16,7 @@ def refusal(error: str) -> Fault:
     return Fault(status=200, body=json.dumps({"ok": False, "error": error}))
 
 
-def told_directly(world: World) -> list[str]:
+def told_directly(world: AppHarness) -> list[str]:
     """Return what the owner reads, that a digest has stopped before what it tells."""
     return sorted((post.words for post in directly(world)), key=lambda words: BUDGET in words or PLANT in words)
 
@@ -33,7 +33,7 @@ def told_directly(world: World) -> list[str]:
     ],
 )
 async def test_a_digest_whose_channel_is_closed_stops_and_its_owner_is_told(
-    world: World, database: str, error: str, reason: str
+    world: AppHarness, database: str, error: str, reason: str
 ) -> None:
     await watched(world)
     world.slack.fail("chat.postMessage", refusal(error))
@@ -48,7 +48,7 @@ async def test_a_digest_whose_channel_is_closed_stops_and_its_owner_is_told(
 
 
 async def test_who_watches_in_a_direct_message_between_others_is_not_told_to_invite_the_app(
-    world: World, database: str
+    world: AppHarness, database: str
 ) -> None:
     await watched(world)
     await rows(database, "UPDATE digests SET channel_id = 'DU7' RETURNING 1")
@@ -60,7 +60,7 @@ async def test_who_watches_in_a_direct_message_between_others_is_not_told_to_inv
     assert "/invite" not in notice
 
 
-async def test_the_owner_is_told_also_by_a_slack_that_is_busy_for_a_moment(world: World) -> None:
+async def test_the_owner_is_told_also_by_a_slack_that_is_busy_for_a_moment(world: AppHarness) -> None:
     await watched(world)
     busy = Fault(status=429, headers={"Retry-After": "0"})
     world.slack.fail("chat.postMessage", refusal("is_archived"), busy, busy, busy)
@@ -71,7 +71,9 @@ async def test_the_owner_is_told_also_by_a_slack_that_is_busy_for_a_moment(world
     assert BUDGET in news
 
 
-async def test_one_that_is_wanted_while_it_is_paused_says_why_it_is_not_posted(world: World, database: str) -> None:
+async def test_one_that_is_wanted_while_it_is_paused_says_why_it_is_not_posted(
+    world: AppHarness, database: str
+) -> None:
     await watched(world)
     await run(world, BUDGET, settled=3, trigger="t2")
     await clicks(world, "pause")
@@ -84,7 +86,7 @@ async def test_one_that_is_wanted_while_it_is_paused_says_why_it_is_not_posted(w
     assert await rows(database, "SELECT state FROM digests") == [("paused",)]
 
 
-async def test_one_that_is_wanted_after_it_stopped_says_again_why_it_is_not_posted(world: World) -> None:
+async def test_one_that_is_wanted_after_it_stopped_says_again_why_it_is_not_posted(world: AppHarness) -> None:
     await watched(world)
     world.slack.fail("chat.postMessage", refusal("is_archived"))
     await run(world, BUDGET, settled=4, trigger="t2")
@@ -96,7 +98,7 @@ async def test_one_that_is_wanted_after_it_stopped_says_again_why_it_is_not_post
 
 
 async def test_a_digest_whose_owner_left_is_deleted_and_asks_nobody_and_the_channel_is_told(
-    world: World, database: str
+    world: AppHarness, database: str
 ) -> None:
     await watched(world)
     world.slack.left.add("U1")
@@ -112,7 +114,7 @@ async def test_a_digest_whose_owner_left_is_deleted_and_asks_nobody_and_the_chan
 
 
 async def test_a_digest_whose_owner_left_the_channel_stops_and_asks_nobody_and_its_owner_is_told(
-    world: World, database: str
+    world: AppHarness, database: str
 ) -> None:
     await watched(world)
     world.slack.members["C1"].remove("U1")
@@ -126,7 +128,7 @@ async def test_a_digest_whose_owner_left_the_channel_stops_and_asks_nobody_and_i
     assert in_channel(world) == []
 
 
-async def test_whoever_comes_back_to_the_channel_lets_the_digest_go_on(world: World, database: str) -> None:
+async def test_whoever_comes_back_to_the_channel_lets_the_digest_go_on(world: AppHarness, database: str) -> None:
     await watched(world)
     world.slack.members["C1"].remove("U1")
     await run(world, BUDGET, settled=4, trigger="t2")
@@ -139,7 +141,7 @@ async def test_whoever_comes_back_to_the_channel_lets_the_digest_go_on(world: Wo
     assert BUDGET in in_channel(world)[0].words
 
 
-async def test_one_that_is_wanted_while_it_is_paused_says_why_it_is_not_made(world: World, database: str) -> None:
+async def test_one_that_is_wanted_while_it_is_paused_says_why_it_is_not_made(world: AppHarness, database: str) -> None:
     await watched(world)
     await world.asks("/pplx watch pause 1", trigger="t2")
     await world.settled(2)
@@ -152,7 +154,7 @@ async def test_one_that_is_wanted_while_it_is_paused_says_why_it_is_not_made(wor
     assert world.perplexity.requests == []
 
 
-async def test_a_digest_goes_on_without_its_owner_where_the_app_may_not_see_members(world: World) -> None:
+async def test_a_digest_goes_on_without_its_owner_where_the_app_may_not_see_members(world: AppHarness) -> None:
     world.slack.scopes.remove("channels:read")
     await watched(world)
     world.slack.members["C1"].remove("U1")
@@ -162,7 +164,7 @@ async def test_a_digest_goes_on_without_its_owner_where_the_app_may_not_see_memb
     assert directly(world) == []
 
 
-async def test_a_digest_asks_nobody_while_the_app_is_not_let_in(world: World, database: str) -> None:
+async def test_a_digest_asks_nobody_while_the_app_is_not_let_in(world: AppHarness, database: str) -> None:
     await watched(world)
     world.slack.fail("users.info", refusal("account_inactive"))
     await world.asks("/pplx watch run 1", trigger="t2")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.end_to_end.conftest import World
+from tests.end_to_end.conftest import AppHarness
 from tests.fakes.perplexity import fixture, replied
 from tests.fakes.slack import Post
 
@@ -33,7 +33,7 @@ def shown(post: Post) -> str:
     return json.dumps(post.payload.get("blocks"), ensure_ascii=False)
 
 
-async def posted(world: World, typed: str) -> str:
+async def posted(world: AppHarness, typed: str) -> str:
     await world.asks(typed)
     (post,) = await world.slack.wait_for(1)
     return shown(post)
@@ -48,7 +48,7 @@ async def posted(world: World, typed: str) -> str:
     ],
 )
 async def test_search__leaves_out_pages_from_elsewhere_and_counts_them(
-    world: World, domains: str, there: str, gone: str, note: str
+    world: AppHarness, domains: str, there: str, gone: str, note: str
 ) -> None:
     text = await posted(world, f"/search --domain {domains} python")
 
@@ -58,7 +58,7 @@ async def test_search__leaves_out_pages_from_elsewhere_and_counts_them(
     assert "1 result for" in text
 
 
-async def test_search__says_that_nothing_is_left(world: World) -> None:
+async def test_search__says_that_nothing_is_left(world: AppHarness) -> None:
     text = await posted(world, "/search --domain nota.example python")
 
     assert "https://" not in text
@@ -66,7 +66,7 @@ async def test_search__says_that_nothing_is_left(world: World) -> None:
     assert "2 results outside nota.example left out, so no result is left." in text
 
 
-async def test_ask__leaves_out_sources_markers_and_links_from_elsewhere(world: World) -> None:
+async def test_ask__leaves_out_sources_markers_and_links_from_elsewhere(world: AppHarness) -> None:
     world.perplexity.script("/v1/agent", replied(answered(CITED, "a.example", "b.example", "sub.a.example")))
 
     text = await posted(world, "/ask --domain a.example what is it")
@@ -81,7 +81,7 @@ async def test_ask__leaves_out_sources_markers_and_links_from_elsewhere(world: W
     assert "2 links outside a.example removed." in text
 
 
-async def test_ask__says_that_no_source_is_left(world: World) -> None:
+async def test_ask__says_that_no_source_is_left(world: AppHarness) -> None:
     world.perplexity.script("/v1/agent", replied(answered("It is so.[1][2]", "b.example", "nota.example")))
 
     text = await posted(world, "/ask --domain a.example what is it")
@@ -91,7 +91,7 @@ async def test_ask__says_that_no_source_is_left(world: World) -> None:
     assert "2 sources outside a.example left out, with 2 references to them; no source is left." in text
 
 
-async def test_news__tells_no_story_from_elsewhere(world: World) -> None:
+async def test_news__tells_no_story_from_elsewhere(world: AppHarness) -> None:
     lines = "1. Kept | 2026-11-20 | It is so. [1]\n2. Foreign | 2026-11-20 | It is so too. [2]"
     world.perplexity.script("/v1/agent", replied(answered(lines, "a.example", "b.example")))
 
@@ -103,7 +103,7 @@ async def test_news__tells_no_story_from_elsewhere(world: World) -> None:
     assert "1 source outside a.example left out, with 1 reference to it." in text
 
 
-async def test_news__whose_pages_are_all_from_elsewhere_says_why_there_is_none(world: World) -> None:
+async def test_news__whose_pages_are_all_from_elsewhere_says_why_there_is_none(world: AppHarness) -> None:
     world.perplexity.script("/v1/agent", replied(answered("1. Foreign | 2026-11-20 | It is so. [1]", "b.example")))
 
     text = await posted(world, "/news world --domain a.example")
@@ -115,7 +115,7 @@ async def test_news__whose_pages_are_all_from_elsewhere_says_why_there_is_none(w
     )
 
 
-async def test_markers_of_every_kind_are_read_and_a_link_has_one(world: World) -> None:
+async def test_markers_of_every_kind_are_read_and_a_link_has_one(world: AppHarness) -> None:
     text = "A [1-2]. B ［１］. C [２–９]. D [2024-2026]. E `a[1-2]`. F [Page 2](https://b.example/2).[2]"
     world.perplexity.script("/v1/agent", replied(answered(text, "a.example", "b.example")))
 

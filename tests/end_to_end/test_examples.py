@@ -12,8 +12,8 @@ from aiohttp import ClientSession
 from pydantic import SecretStr
 
 from bot.playground.examples import MARK
-from tests.bot.playground.browser_client import Visitor
-from tests.fakes.newcomer import Pauses, started
+from tests.bot.playground.browser_client import BrowserClient
+from tests.fakes.first_run import RecordedPauses, started
 from tests.fakes.perplexity import KEY, FakePerplexity
 from tests.fakes.person import SIGNING_SECRET, Person
 from tests.fakes.ports import free_port
@@ -24,10 +24,12 @@ NEWS = "/news science --recency week"
 
 
 @asynccontextmanager
-async def keyless(database: str, *, pause: Pauses | None = None, **settings: Any) -> AsyncIterator[Visitor]:
+async def keyless(
+    database: str, *, pause: RecordedPauses | None = None, **settings: Any
+) -> AsyncIterator[BrowserClient]:
     """Start the app and open its page."""
     async with started(database, pause=pause, **settings) as origin, ClientSession() as session:
-        yield Visitor(session=session, origin=origin)
+        yield BrowserClient(session=session, origin=origin)
 
 
 @pytest.fixture
@@ -35,7 +37,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{free_port()}")
 
 
-async def answered(visitor: Visitor, line: str, words: str) -> list[dict[str, Any]]:
+async def answered(visitor: BrowserClient, line: str, words: str) -> list[dict[str, Any]]:
     """Send a line and return the messages with these words, once there is one."""
     before = len(await visitor.shown())
     assert await visitor.say(line) == 204
@@ -58,7 +60,7 @@ async def answered(visitor: Visitor, line: str, words: str) -> list[dict[str, An
 )
 @pytest.mark.usefixtures("no_network")
 async def test_each_example_is_replayed_through_the_app_and_marked(database: str, line: str, words: str) -> None:
-    pauses = Pauses()
+    pauses = RecordedPauses()
     async with keyless(database, pause=pauses) as visitor:
         shown = await answered(visitor, line, words)
 

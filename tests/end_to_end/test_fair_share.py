@@ -13,7 +13,7 @@ from aiohttp import ClientSession
 
 from bot.app import compose
 from bot.settings import Settings
-from tests.end_to_end.conftest import World
+from tests.end_to_end.conftest import AppHarness
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import Person
 from tests.fakes.slack import FakeSlack
@@ -21,11 +21,11 @@ from tests.fakes.slack import FakeSlack
 MANY = 10_000
 
 
-def other(world: World, user: str) -> Person:
+def other(world: AppHarness, user: str) -> Person:
     return Person(session=world.session, app_url=world.url, response_url=world.slack.response_url, user=user)
 
 
-async def test_the_sixth_open_question_is_told_what_is_open__and_nothing_is_asked_for_it(world: World) -> None:
+async def test_the_sixth_open_question_is_told_what_is_open__and_nothing_is_asked_for_it(world: AppHarness) -> None:
     world.perplexity.hold()
     for number in range(5):
         await world.asks(f"/ask question {number}", trigger=f"t{number}")
@@ -44,7 +44,7 @@ async def test_the_sixth_open_question_is_told_what_is_open__and_nothing_is_aske
     assert len(world.perplexity.requests) == 6
 
 
-async def test_a_sixth_mention_is_told_so_privately(world: World) -> None:
+async def test_a_sixth_mention_is_told_so_privately(world: AppHarness) -> None:
     world.perplexity.hold()
     for number in range(5):
         await world.asks(f"/ask question {number}", trigger=f"t{number}")
@@ -58,7 +58,7 @@ async def test_a_sixth_mention_is_told_so_privately(world: World) -> None:
     assert "You have 5 unanswered questions" in told["text"]
 
 
-async def test_a_sixth_direct_message_is_told_so_in_its_thread(world: World) -> None:
+async def test_a_sixth_direct_message_is_told_so_in_its_thread(world: AppHarness) -> None:
     world.perplexity.hold()
     for number in range(5):
         await world.asks(f"/ask question {number}", trigger=f"t{number}")
@@ -70,7 +70,7 @@ async def test_a_sixth_direct_message_is_told_so_in_its_thread(world: World) -> 
     assert "You have 5 unanswered questions" in told.words
 
 
-async def test_a_click_on_try_again_counts_too(world: World) -> None:
+async def test_a_click_on_try_again_counts_too(world: AppHarness) -> None:
     world.perplexity.fail("/v1/agent", status=400, body={"error": {"message": "no"}})
     await world.asks("/ask fails")
     (post,) = await world.slack.wait_for(1)
@@ -85,7 +85,7 @@ async def test_a_click_on_try_again_counts_too(world: World) -> None:
     assert any("You have 5 unanswered questions" in post.words for post in posts)
 
 
-async def test_two_that_answer_each_other_in_a_thread_are_stopped_after_six_answers_a_minute(world: World) -> None:
+async def test_two_that_answer_each_other_in_a_thread_are_stopped_after_six_answers_a_minute(world: AppHarness) -> None:
     for number in range(12):
         person = other(world, f"U{number}")
         async with await person.mentions(f"reply {number}", ts=f"1795255200.00{number:04d}", thread_ts="1.1") as reply:

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from bot.settings import Settings
 from bot.worker.worker import MAX_RETURNS
-from tests.end_to_end.conftest import World
+from tests.end_to_end.conftest import AppHarness
 from tests.fakes import openrouter
 from tests.fakes.openrouter import FakeOpenRouter
 from tests.fakes.perplexity import FakePerplexity
@@ -39,7 +39,7 @@ def settings(settings: Settings, stand_in: FakeOpenRouter) -> Settings:
     return settings.model_copy(update=told)
 
 
-async def under_way(world: World, database: str) -> str:
+async def under_way(world: AppHarness, database: str) -> str:
     """Ask, and return the question's id once its run is recorded and asked for."""
     await world.asks("/ask --model high why")
     await world.perplexity.wait_for(2)
@@ -49,7 +49,7 @@ async def under_way(world: World, database: str) -> str:
     return str(question)
 
 
-async def cancelled(world: World) -> None:
+async def cancelled(world: AppHarness) -> None:
     """Wait for the request that cancels the run; the service then says so to whoever asks."""
     async with asyncio.timeout(10):
         await world.perplexity.told_to_cancel.wait()
@@ -70,7 +70,7 @@ def answers_asked_for(stand_in: FakeOpenRouter) -> int:
 
 
 async def test_stop_cancels_the_run(
-    world: World, database: str, stand_in: FakeOpenRouter, caplog: pytest.LogCaptureFixture
+    world: AppHarness, database: str, stand_in: FakeOpenRouter, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
     question = await under_way(world, database)
@@ -85,7 +85,7 @@ async def test_stop_cancels_the_run(
 
 
 async def test_asking_again_cancels_the_run(
-    world: World, database: str, stand_in: FakeOpenRouter, caplog: pytest.LogCaptureFixture
+    world: AppHarness, database: str, stand_in: FakeOpenRouter, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
     question = await under_way(world, database)
@@ -101,7 +101,7 @@ async def test_asking_again_cancels_the_run(
 
 
 async def test_giving_up_after_many_returns_cancels_the_run(
-    world: World, database: str, stand_in: FakeOpenRouter, caplog: pytest.LogCaptureFixture
+    world: AppHarness, database: str, stand_in: FakeOpenRouter, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
     question = await under_way(world, database)

@@ -11,9 +11,9 @@ import pytest
 from pydantic import SecretStr
 
 from bot.settings import Settings
-from tests.end_to_end.conftest import World
+from tests.end_to_end.conftest import AppHarness
 from tests.fakes import openrouter
-from tests.fakes.newsroom import written
+from tests.fakes.news_answers import written
 from tests.fakes.openrouter import FakeOpenRouter
 from tests.fakes.perplexity import replied
 from tests.fakes.slack import Post
@@ -52,12 +52,12 @@ def first_line(post: Post) -> str:
     return str(first["elements"][0]["text"]) if first["type"] == "context" else ""
 
 
-def asked(world: World) -> list[Any]:
+def asked(world: AppHarness) -> list[Any]:
     """Return the bodies of the questions that Perplexity got."""
     return [request.json for request in world.perplexity.requests if request.path == "/v1/agent"]
 
 
-async def test_news__without_a_story_of_the_day_says_so_and_offers_the_past_week(world: World) -> None:
+async def test_news__without_a_story_of_the_day_says_so_and_offers_the_past_week(world: AppHarness) -> None:
     world.perplexity.script("/v1/agent", written("NONE"))
     await world.asks("/news tech --domain a.example chips &amp; --lang de dips")
     (nothing,) = await world.slack.wait_for(1)
@@ -79,7 +79,7 @@ async def test_news__without_a_story_of_the_day_says_so_and_offers_the_past_week
     assert "Chip plant opens" in world.slack.posts[-1].words
 
 
-async def test_past_week__is_for_the_asker_and_for_news_only(world: World) -> None:
+async def test_past_week__is_for_the_asker_and_for_news_only(world: AppHarness) -> None:
     world.perplexity.script("/v1/agent", written("NONE"), NO_CREDIT)
     await world.asks("/news tech")
     (nothing,) = await world.slack.wait_for(1)
@@ -97,7 +97,7 @@ async def test_past_week__is_for_the_asker_and_for_news_only(world: World) -> No
     assert len(asked(world)) == 1
 
 
-async def test_news__of_the_past_week_without_a_story_offers_nothing_that_costs_again(world: World) -> None:
+async def test_news__of_the_past_week_without_a_story_offers_nothing_that_costs_again(world: AppHarness) -> None:
     world.perplexity.script("/v1/agent", written("NONE"))
     await world.asks("/news tech --recency week")
     (nothing,) = await world.slack.wait_for(1)
@@ -106,7 +106,7 @@ async def test_news__of_the_past_week_without_a_story_offers_nothing_that_costs_
     assert buttons(nothing) == []
 
 
-async def test_who_stands_in_says_so_first(world: World) -> None:
+async def test_who_stands_in_says_so_first(world: AppHarness) -> None:
     world.perplexity.script("/v1/agent", NO_CREDIT)
     await world.asks("/ask why")
     (post,) = await world.slack.wait_for(1)
@@ -116,7 +116,7 @@ async def test_who_stands_in_says_so_first(world: World) -> None:
 
 
 async def test_a_500_is_tried_three_times_before_the_next_service_is_asked(
-    world: World, stand_in: FakeOpenRouter
+    world: AppHarness, stand_in: FakeOpenRouter
 ) -> None:
     world.perplexity.script("/v1/agent", AWAY, AWAY, AWAY)
     await world.asks("/ask why")
@@ -127,7 +127,7 @@ async def test_a_500_is_tried_three_times_before_the_next_service_is_asked(
 
 
 async def test_in_the_last_service_a_500_is_tried_again_while_there_is_time(
-    world: World, stand_in: FakeOpenRouter
+    world: AppHarness, stand_in: FakeOpenRouter
 ) -> None:
     world.perplexity.script("/v1/agent", NO_CREDIT)
     stand_in.script("/chat/completions", *[AWAY] * 6)
@@ -139,7 +139,7 @@ async def test_in_the_last_service_a_500_is_tried_again_while_there_is_time(
 
 
 async def test_after_every_service_failed_the_first_is_asked_again_in_the_time_that_is_left(
-    world: World, stand_in: FakeOpenRouter
+    world: AppHarness, stand_in: FakeOpenRouter
 ) -> None:
     world.perplexity.script("/v1/agent", *[AWAY] * 6)
     stand_in.script("/chat/completions", NO_CREDIT)
@@ -164,7 +164,7 @@ TODAY = f"{datetime.now(UTC):%Y-%m-%d}"
     ],
 )
 async def test_the_age_of_the_newest_source_comes_first_if_something_newer_was_asked_for(
-    world: World, text: str, day: str | None, line: str
+    world: AppHarness, text: str, day: str | None, line: str
 ) -> None:
     world.perplexity.script("/v1/agent", written("It is so. [1]", day=day))
     await world.asks(f"/ask {text}")
@@ -173,7 +173,7 @@ async def test_the_age_of_the_newest_source_comes_first_if_something_newer_was_a
     assert first_line(post) == line
 
 
-async def test_a_wrong_option_in_a_mention_is_shown_to_the_asker_only(world: World) -> None:
+async def test_a_wrong_option_in_a_mention_is_shown_to_the_asker_only(world: AppHarness) -> None:
     await world.mentions("--recenty week why")
     (post,) = await world.slack.wait_for(1)
     await world.settled(1)
@@ -184,14 +184,14 @@ async def test_a_wrong_option_in_a_mention_is_shown_to_the_asker_only(world: Wor
     assert len(world.slack.posts) == 1
 
 
-async def test_a_text_that_is_too_long_in_a_thread_is_refused_there_to_the_asker_only(world: World) -> None:
+async def test_a_text_that_is_too_long_in_a_thread_is_refused_there_to_the_asker_only(world: AppHarness) -> None:
     await world.mentions("x" * 110_000, thread_ts="1795255000.000100")
     (post,) = await world.slack.wait_for(1)
 
     assert (post.way, post.payload["thread_ts"]) == ("chat.postEphemeral", "1795255000.000100")
 
 
-async def test_what_the_service_refuses_after_a_mention_is_shown_to_the_asker_only(world: World) -> None:
+async def test_what_the_service_refuses_after_a_mention_is_shown_to_the_asker_only(world: AppHarness) -> None:
     world.perplexity.fail("/v1/agent", status=400, body={"error": {"message": "no", "type": "invalid_request"}})
     await world.mentions("why")
     await world.settled(1)
@@ -203,7 +203,7 @@ async def test_what_the_service_refuses_after_a_mention_is_shown_to_the_asker_on
     assert world.slack.shown == {}
 
 
-async def test_what_is_refused_after_public_is_shown_to_the_asker_only(world: World) -> None:
+async def test_what_is_refused_after_public_is_shown_to_the_asker_only(world: AppHarness) -> None:
     world.perplexity.fail("/v1/agent", status=400, body={"error": {"message": "no", "type": "invalid_request"}})
     await world.asks("/ask --public why")
     (post,) = await world.slack.wait_for(1)

@@ -12,8 +12,8 @@ from bot.blocks.answer import answer_messages
 from bot.model.message import Audience
 from perplexity.threads import computed
 from perplexity.types import Answer, Source
-from tests.end_to_end.conftest import World
-from tests.fakes.newsroom import written
+from tests.end_to_end.conftest import AppHarness
+from tests.fakes.news_answers import written
 
 MOST_SECONDS = 0.25
 
@@ -30,7 +30,7 @@ LINES = {
 }
 
 
-async def longest_probe(world: World, work: Callable[[int], Awaitable[object]]) -> float:
+async def longest_probe(world: AppHarness, work: Callable[[int], Awaitable[object]]) -> float:
     """Return the longest that `/healthz` took while something was done; the best of three, for a busy machine."""
     best = float("inf")
     for turn in range(3):
@@ -47,7 +47,7 @@ async def longest_probe(world: World, work: Callable[[int], Awaitable[object]]) 
     return best
 
 
-async def _probe(world: World, times: list[float]) -> None:
+async def _probe(world: AppHarness, times: list[float]) -> None:
     while True:
         started = time.perf_counter()
         async with world.session.get(f"{world.url}/healthz") as response:
@@ -57,7 +57,7 @@ async def _probe(world: World, times: list[float]) -> None:
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-async def test_an_answer_that_is_slow_to_render_stops_nothing_else(world: World, name: str) -> None:
+async def test_an_answer_that_is_slow_to_render_stops_nothing_else(world: AppHarness, name: str) -> None:
     async def asked(turn: int) -> None:
         world.perplexity.script("/v1/agent", written(ANSWERS[name]))
         assert await world.mentions("<@U0APP> what is new?", ts=f"1795255200.00010{turn}") == 200
@@ -67,7 +67,7 @@ async def test_an_answer_that_is_slow_to_render_stops_nothing_else(world: World,
 
 
 @pytest.mark.parametrize("name", LINES)
-async def test_news_that_are_slow_to_read_stop_nothing_else(world: World, name: str) -> None:
+async def test_news_that_are_slow_to_read_stop_nothing_else(world: AppHarness, name: str) -> None:
     async def asked(turn: int) -> None:
         world.perplexity.script("/v1/agent", written(LINES[name]))
         await world.asks("/news tech", trigger=f"t{turn}")
@@ -77,7 +77,7 @@ async def test_news_that_are_slow_to_read_stop_nothing_else(world: World, name: 
 
 
 @pytest.mark.parametrize("repeated", ["='", "--a='x ", "<@U1> ", " "])
-async def test_a_mention_of_40_000_characters_stops_nothing_else(world: World, repeated: str) -> None:
+async def test_a_mention_of_40_000_characters_stops_nothing_else(world: AppHarness, repeated: str) -> None:
     text = repeated * (40_000 // len(repeated))
 
     async def asked(turn: int) -> None:
@@ -87,7 +87,7 @@ async def test_a_mention_of_40_000_characters_stops_nothing_else(world: World, r
     assert await longest_probe(world, asked) < MOST_SECONDS
 
 
-async def test_a_command_that_is_too_long_is_refused_at_once(world: World) -> None:
+async def test_a_command_that_is_too_long_is_refused_at_once(world: AppHarness) -> None:
     shown: list[object] = []
 
     async def asked(turn: int) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from bot.listeners.admission import MEMBERS_ONLY
 from bot.settings import Settings
-from tests.end_to_end.conftest import World
+from tests.end_to_end.conftest import AppHarness
 from tests.fakes.slack import Fault, Post
 
 
@@ -25,7 +25,7 @@ async def rows(database: str, query: str) -> list[tuple[Any, ...]]:
         return await (await connection.execute(query.encode())).fetchall()
 
 
-async def status_of(world: World, surface: str, **sent: Any) -> int:
+async def status_of(world: AppHarness, surface: str, **sent: Any) -> int:
     person = replace(world.person, sent=sent)
     match surface:
         case "slash":
@@ -53,7 +53,7 @@ async def status_of(world: World, surface: str, **sent: Any) -> int:
     ],
 )
 async def test_a_request_of_another_workspace_or_app_is_refused(
-    world: World, surface: str, sent: dict[str, Any]
+    world: AppHarness, surface: str, sent: dict[str, Any]
 ) -> None:
     await world.asks("/ask why")
     await world.settled(1)
@@ -64,7 +64,9 @@ async def test_a_request_of_another_workspace_or_app_is_refused(
     assert asked == 1
 
 
-async def test_an_event_of_a_shared_channel_that_its_sender_s_workspace_is_named_for_is_taken(world: World) -> None:
+async def test_an_event_of_a_shared_channel_that_its_sender_s_workspace_is_named_for_is_taken(
+    world: AppHarness,
+) -> None:
     assert await status_of(world, "mention", team_id="T2", is_ext_shared_channel=True, context_team_id="T1") == 200
     await world.settled(1)
     assert len(world.perplexity.requests) == 1
@@ -82,7 +84,7 @@ OUTSIDERS = [
 
 @pytest.mark.parametrize("profile", OUTSIDERS, ids=str)
 async def test_whoever_is_no_full_member_is_told_so_and_nobody_is_asked(
-    world: World, database: str, profile: dict[str, Any]
+    world: AppHarness, database: str, profile: dict[str, Any]
 ) -> None:
     world.slack.profiles["U1"] = profile
     await world.asks("/ask why")
@@ -105,7 +107,7 @@ async def test_whoever_is_no_full_member_is_told_so_and_nobody_is_asked(
     assert await rows(database, "SELECT count(*) FROM questions") == [(3,)]
 
 
-async def test_what_an_outsider_is_told_in_a_thread_that_slack_refuses_is_told_nowhere_else(world: World) -> None:
+async def test_what_an_outsider_is_told_in_a_thread_that_slack_refuses_is_told_nowhere_else(world: AppHarness) -> None:
     world.slack.profiles["U1"] = {"is_restricted": True}
     world.slack.fail("chat.postEphemeral", refusal("user_not_in_channel"))
     await world.mentions("why", thread_ts="1795255100.000100")
@@ -117,7 +119,7 @@ async def test_what_an_outsider_is_told_in_a_thread_that_slack_refuses_is_told_n
 
 
 async def test_a_sender_whom_the_event_names_as_of_elsewhere_is_refused_although_the_profile_says_nothing(
-    world: World,
+    world: AppHarness,
 ) -> None:
     person = replace(world.person, team="T2")
     async with await person.mentions("why"):
@@ -128,7 +130,7 @@ async def test_a_sender_whom_the_event_names_as_of_elsewhere_is_refused_although
 
 
 @pytest.mark.parametrize(("team", "answered"), [("T1", True), ("T2", False)])
-async def test_without_the_scope_the_event_alone_decides(world: World, team: str, answered: bool) -> None:
+async def test_without_the_scope_the_event_alone_decides(world: AppHarness, team: str, answered: bool) -> None:
     world.slack.fail("users.info", *[refusal("missing_scope")] * 5)
     world.slack.profiles["U1"] = {"is_restricted": True}
     async with await replace(world.person, team=team).mentions("why"):
@@ -140,7 +142,7 @@ async def test_without_the_scope_the_event_alone_decides(world: World, team: str
 @pytest.mark.parametrize("fault", [Fault(status=500, body="oops"), refusal("ratelimited"), Fault(status=0)], ids=str)
 @pytest.mark.parametrize("member", [True, False])
 async def test_while_slack_cannot_be_asked_a_question_waits_and_is_not_refused(
-    world: World, fault: Fault, member: bool
+    world: AppHarness, fault: Fault, member: bool
 ) -> None:
     world.slack.profiles["U1"] = {"is_restricted": not member}
     world.slack.fail("users.info", fault, fault, fault)
@@ -151,7 +153,7 @@ async def test_while_slack_cannot_be_asked_a_question_waits_and_is_not_refused(
     assert bool(world.perplexity.requests) is member
 
 
-async def test_a_member_is_asked_about_once_in_ten_minutes(world: World) -> None:
+async def test_a_member_is_asked_about_once_in_ten_minutes(world: AppHarness) -> None:
     await asyncio.gather(*(world.asks(f"/search why {n}", trigger=f"t{n}") for n in range(5)))
     await world.settled(5)
 
@@ -163,7 +165,7 @@ class TestAllowed:
     def settings(self, settings: Settings) -> Settings:
         return settings.model_copy(update={"allow_external_users": True})
 
-    async def test_people_from_elsewhere_are_answered_where_the_settings_allow_it(self, world: World) -> None:
+    async def test_people_from_elsewhere_are_answered_where_the_settings_allow_it(self, world: AppHarness) -> None:
         world.slack.profiles["U1"] = {"team_id": "T2", "is_stranger": True}
         async with await replace(world.person, team="T2").mentions("why"):
             await world.settled(1)
@@ -178,7 +180,7 @@ def file_button(post: Post) -> str:
     return str(value)
 
 
-async def click_for_file(world: World, value: str, **more: Any) -> str:
+async def click_for_file(world: AppHarness, value: str, **more: Any) -> str:
     """Click, and return what is said to whoever clicked."""
     person = replace(world.person, **{name: more.pop(name) for name in ("user", "team", "sent") if name in more})
     token = f"file{len(world.slack.posts)}"
@@ -203,7 +205,7 @@ COMING = "comes to you as a file"
     ],
 )
 async def test_a_report_is_for_its_asker_and_for_those_who_read_it(
-    world: World, command: str, clicker: dict[str, Any], told: str
+    world: AppHarness, command: str, clicker: dict[str, Any], told: str
 ) -> None:
     world.slack.admins.add("U2")
     await world.asks(command)
@@ -214,7 +216,7 @@ async def test_a_report_is_for_its_asker_and_for_those_who_read_it(
         assert world.slack.files == {}
 
 
-async def test_everyone_in_its_channel_may_have_a_report_that_a_mention_asked_for(world: World) -> None:
+async def test_everyone_in_its_channel_may_have_a_report_that_a_mention_asked_for(world: AppHarness) -> None:
     await world.mentions("deepdive heat pumps")
     await world.settled(1)
     button = file_button(world.slack.posts[-1])
@@ -223,7 +225,7 @@ async def test_everyone_in_its_channel_may_have_a_report_that_a_mention_asked_fo
     assert NOT_THEIRS in await click_for_file(world, button, user="U2", channel="C2")
 
 
-async def test_a_double_click_sends_one_file__and_others_get_theirs(world: World) -> None:
+async def test_a_double_click_sends_one_file__and_others_get_theirs(world: AppHarness) -> None:
     await world.asks("/deepdive --public heat pumps")
     await world.settled(1)
     button = file_button(world.slack.posts[-1])
@@ -238,7 +240,7 @@ async def test_a_double_click_sends_one_file__and_others_get_theirs(world: World
     assert _files_sent(world) == 2
 
 
-async def test_a_guest_gets_no_file_although_everyone_reads_the_report(world: World) -> None:
+async def test_a_guest_gets_no_file_although_everyone_reads_the_report(world: AppHarness) -> None:
     await world.asks("/deepdive --public heat pumps")
     await world.settled(1)
     world.slack.profiles["U2"] = {"is_restricted": True}
@@ -248,18 +250,18 @@ async def test_a_guest_gets_no_file_although_everyone_reads_the_report(world: Wo
     assert world.slack.files == {}
 
 
-async def _click(world: World, value: str, *, token: str) -> str:
+async def _click(world: AppHarness, value: str, *, token: str) -> str:
     async with await world.person.clicks("as_file", value, token=token) as response:
         assert response.status == 200
     return next(post.words for post in world.slack.posts if post.payload.get("token") == token)
 
 
-def _files_sent(world: World) -> int:
+def _files_sent(world: AppHarness) -> int:
     return [method for method, _ in world.slack.calls].count("files.completeUploadExternal")
 
 
 @pytest.mark.parametrize("action", ["retry", "stop", "as_file"])
-async def test_a_click_counts_in_the_workspace_that_was_asked_in(world: World, database: str, action: str) -> None:
+async def test_a_click_counts_in_the_workspace_that_was_asked_in(world: AppHarness, database: str, action: str) -> None:
     await world.asks("/deepdive heat pumps")
     await world.settled(1)
     async with await psycopg.AsyncConnection.connect(database) as connection:

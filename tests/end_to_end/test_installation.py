@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from bot.app import compose
 from bot.settings import Settings
-from tests.end_to_end.conftest import World
+from tests.end_to_end.conftest import AppHarness
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import BOT_USER, Person
 from tests.fakes.ports import free_port
@@ -51,7 +51,7 @@ async def told(person: Person, event: dict[str, Any], *, id: str = "Ev9") -> int
         return response.status
 
 
-async def under_way(world: World) -> None:
+async def under_way(world: AppHarness) -> None:
     """Keep a digest, an answer, and a deep run that goes on at Perplexity."""
     await world.asks('/pplx watch technology "databases" daily 9:00', trigger="w1")
     await world.asks("/ask why", trigger="w2")
@@ -61,7 +61,7 @@ async def under_way(world: World) -> None:
 
 @pytest.mark.parametrize("events", [[REVOKED], [REVOKED, REVOKED]], ids=len)
 async def test_a_revoked_token_pauses_digests_and_ends_what_is_open(
-    world: World, database: str, events: list[dict[str, Any]]
+    world: AppHarness, database: str, events: list[dict[str, Any]]
 ) -> None:
     await under_way(world)
     await until(database, "SELECT count(*) FROM questions WHERE run_id IS NOT NULL", [(1,)])
@@ -81,7 +81,9 @@ async def test_a_revoked_token_pauses_digests_and_ends_what_is_open(
     [[UNINSTALLED], [REVOKED, UNINSTALLED], [UNINSTALLED, REVOKED], [UNINSTALLED, UNINSTALLED, REVOKED]],
     ids=lambda events: "+".join(event["type"] for event in events),
 )
-async def test_an_uninstalled_app_forgets_every_text(world: World, database: str, events: list[dict[str, Any]]) -> None:
+async def test_an_uninstalled_app_forgets_every_text(
+    world: AppHarness, database: str, events: list[dict[str, Any]]
+) -> None:
     await under_way(world)
     assert [await told(world.person, event) for event in events] == [200] * len(events)
 
@@ -97,7 +99,7 @@ async def test_an_uninstalled_app_forgets_every_text(world: World, database: str
     assert await rows(database, "SELECT state FROM workspaces") == [("uninstalled",)]
 
 
-async def test_tokens_of_people_change_nothing(world: World, database: str) -> None:
+async def test_tokens_of_people_change_nothing(world: AppHarness, database: str) -> None:
     await world.asks("/ask why")
     await world.settled(1)
     assert await told(world.person, PEOPLE_S) == 200
@@ -107,7 +109,7 @@ async def test_tokens_of_people_change_nothing(world: World, database: str) -> N
     assert await rows(database, "SELECT state FROM workspaces") == [("open",)]
 
 
-async def test_what_comes_late_is_refused_once(world: World, database: str) -> None:
+async def test_what_comes_late_is_refused_once(world: AppHarness, database: str) -> None:
     await world.asks("/ask why")
     await world.settled(1)
     asked = len(world.perplexity.requests)
@@ -143,7 +145,7 @@ def person_at(settings: Settings, world_or_slack: FakeSlack, session: ClientSess
 
 
 async def test_every_process_hears_of_it_within_seconds(
-    world: World, settings: Settings, database: str, slack: FakeSlack, session: ClientSession
+    world: AppHarness, settings: Settings, database: str, slack: FakeSlack, session: ClientSession
 ) -> None:
     async with serving(settings, database, work=False) as other:
         person = person_at(other, slack, session)

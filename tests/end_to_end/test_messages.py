@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from bot.slack.scopes import HISTORIES
-from tests.end_to_end.conftest import World
+from tests.end_to_end.conftest import AppHarness
 from tests.fakes.perplexity import fixture, replied
 from tests.fakes.slack import Fault, Post
 
@@ -21,14 +21,14 @@ ROOT = "1795255100.000900"
 ANSWER = "Example answer"
 
 
-async def answer(world: World, *, channel: str = "C1", thread: str = TS, holds: str = ANSWER) -> Post:
+async def answer(world: AppHarness, *, channel: str = "C1", thread: str = TS, holds: str = ANSWER) -> Post:
     """Wait until a thread shows an answer, and return the one message that the thread then holds."""
     await world.slack.wait_until(lambda: any(holds in post.words for post in world.slack.thread(channel, thread)))
     (post,) = world.slack.thread(channel, thread)
     return post
 
 
-async def test_a_mention__a_line_at_once_in_the_thread_then_the_answer_in_its_place(world: World) -> None:
+async def test_a_mention__a_line_at_once_in_the_thread_then_the_answer_in_its_place(world: AppHarness) -> None:
     world.perplexity.hold()
     assert await world.mentions("what is <https://a.example|a.example> &amp; co?") == 200
     (line,) = await world.slack.wait_for(1)
@@ -47,13 +47,13 @@ async def test_a_mention__a_line_at_once_in_the_thread_then_the_answer_in_its_pl
     }
 
 
-async def test_a_mention_inside_a_thread_is_answered_in_that_thread(world: World) -> None:
+async def test_a_mention_inside_a_thread_is_answered_in_that_thread(world: AppHarness) -> None:
     await world.mentions("why", thread_ts=ROOT)
 
     assert ANSWER in (await answer(world, thread=ROOT)).words
 
 
-async def test_options_work_behind_a_mention_as_behind_ask(world: World) -> None:
+async def test_options_work_behind_a_mention_as_behind_ask(world: AppHarness) -> None:
     await world.mentions("—reasoning --recency week --domain a.example compare a and b")
     await answer(world)
 
@@ -65,7 +65,7 @@ async def test_options_work_behind_a_mention_as_behind_ask(world: World) -> None
     }
 
 
-async def test_a_direct_message_is_answered_in_its_thread(world: World) -> None:
+async def test_a_direct_message_is_answered_in_its_thread(world: AppHarness) -> None:
     await world.writes("why is the sky blue")
 
     post = await answer(world, channel="DU1")
@@ -88,7 +88,7 @@ async def test_a_direct_message_is_answered_in_its_thread(world: World) -> None:
         ("<@U0APP> what is a payload", "what is a payload"),
     ],
 )
-async def test_the_mention_is_no_part_of_the_question(world: World, typed: str, asked: str) -> None:
+async def test_the_mention_is_no_part_of_the_question(world: AppHarness, typed: str, asked: str) -> None:
     event = {"type": "app_mention", "channel": "C1", "text": typed, "ts": TS}
     async with await world.person.event(event) as response:
         assert response.status == 200
@@ -97,7 +97,7 @@ async def test_the_mention_is_no_part_of_the_question(world: World, typed: str, 
     assert world.perplexity.requests[0].json["input"] == asked
 
 
-async def test_both_events_of_one_mention__however_often__are_one_answer(world: World) -> None:
+async def test_both_events_of_one_mention__however_often__are_one_answer(world: AppHarness) -> None:
     event = {"type": "message", "channel": "C1", "channel_type": "channel", "text": "<@U0APP> why", "ts": TS}
     for _ in range(2):
         await world.mentions("why")
@@ -129,7 +129,7 @@ async def test_both_events_of_one_mention__however_often__are_one_answer(world: 
         {"ts": ""},
     ],
 )
-async def test_edits_bots_and_the_app_itself_are_never_answered(world: World, event: dict[str, Any]) -> None:
+async def test_edits_bots_and_the_app_itself_are_never_answered(world: AppHarness, event: dict[str, Any]) -> None:
     assert await world.writes("why", **event) == 200
     await world.writes("the end", ts="1795255300.000100")
     await answer(world, channel="DU1", thread="1795255300.000100")
@@ -139,7 +139,7 @@ async def test_edits_bots_and_the_app_itself_are_never_answered(world: World, ev
 
 
 @pytest.mark.parametrize("subtype", ["file_share", "thread_broadcast"])
-async def test_a_message_with_a_file_or_shown_in_the_channel_too_is_answered(world: World, subtype: str) -> None:
+async def test_a_message_with_a_file_or_shown_in_the_channel_too_is_answered(world: AppHarness, subtype: str) -> None:
     await world.writes("why", subtype=subtype)
 
     await answer(world, channel="DU1")
@@ -153,7 +153,9 @@ async def test_a_message_with_a_file_or_shown_in_the_channel_too_is_answered(wor
         ("help", "@Web Answers --domain docs.python.org how do t-strings work"),
     ],
 )
-async def test_what_asks_nothing_gets_a_helpful_line_and_costs_nothing(world: World, typed: str, said: str) -> None:
+async def test_what_asks_nothing_gets_a_helpful_line_and_costs_nothing(
+    world: AppHarness, typed: str, said: str
+) -> None:
     await world.mentions(typed)
 
     post = await answer(world, holds=said.replace('"', '\\"'))
@@ -173,7 +175,7 @@ async def test_what_asks_nothing_gets_a_helpful_line_and_costs_nothing(world: Wo
         ("--mode academic why", "works for searches only"),
     ],
 )
-async def test_what_cannot_be_asked_is_told_to_the_asker_only(world: World, typed: str, said: str) -> None:
+async def test_what_cannot_be_asked_is_told_to_the_asker_only(world: AppHarness, typed: str, said: str) -> None:
     await world.mentions(typed)
     (post,) = await world.slack.wait_for(1)
 
@@ -183,7 +185,7 @@ async def test_what_cannot_be_asked_is_told_to_the_asker_only(world: World, type
     assert world.perplexity.requests == []
 
 
-async def test_help_in_a_direct_message_shows_lines_as_they_are_typed_there(world: World) -> None:
+async def test_help_in_a_direct_message_shows_lines_as_they_are_typed_there(world: AppHarness) -> None:
     await world.writes("help")
 
     post = await answer(world, channel="DU1", holds="Usage")
@@ -191,7 +193,7 @@ async def test_help_in_a_direct_message_shows_lines_as_they_are_typed_there(worl
     assert "`--domain docs.python.org how do t-strings work`" in post.words
 
 
-async def test_the_parts_of_a_long_answer_follow_in_the_thread(world: World) -> None:
+async def test_the_parts_of_a_long_answer_follow_in_the_thread(world: AppHarness) -> None:
     words = [f"w{number}" for number in range(6_000)]
     body = json.loads(fixture("agent.200.json"))
     body["output"][1]["content"][0]["text"] = "\n\n".join(" ".join(words[i : i + 60]) for i in range(0, 6_000, 60))
@@ -207,7 +209,7 @@ async def test_the_parts_of_a_long_answer_follow_in_the_thread(world: World) -> 
     assert world.slack.refusals == []
 
 
-async def test_try_again_in_a_thread__the_answer_takes_the_failure_s_place(world: World) -> None:
+async def test_try_again_in_a_thread__the_answer_takes_the_failure_s_place(world: AppHarness) -> None:
     world.perplexity.script("/v1/agent", FAILURE)
     world.slack.fail("chat.update", Fault(status=200, body='{"ok": false, "error": "internal_error"}'))
     await world.mentions("why")
@@ -226,7 +228,7 @@ LOST = [Fault(status=503, accept=True), Fault(status=0, accept=True)]
 
 
 @pytest.mark.parametrize("fault", LOST)
-async def test_the_searching_line_whose_reply_got_lost_is_found_again(world: World, fault: Fault) -> None:
+async def test_the_searching_line_whose_reply_got_lost_is_found_again(world: AppHarness, fault: Fault) -> None:
     world.slack.scopes += HISTORIES
     world.slack.fail("chat.postMessage", fault)
 
@@ -236,7 +238,7 @@ async def test_the_searching_line_whose_reply_got_lost_is_found_again(world: Wor
 
 
 @pytest.mark.parametrize("fault", LOST)
-async def test_the_searching_line_of_a_direct_message_is_found_again(world: World, fault: Fault) -> None:
+async def test_the_searching_line_of_a_direct_message_is_found_again(world: AppHarness, fault: Fault) -> None:
     world.slack.fail("chat.postMessage", fault)
 
     await world.writes("why")
@@ -245,7 +247,7 @@ async def test_the_searching_line_of_a_direct_message_is_found_again(world: Worl
 
 
 @pytest.mark.parametrize("fault", LOST)
-async def test_where_the_app_cannot_look__the_searching_line_is_said_once(world: World, fault: Fault) -> None:
+async def test_where_the_app_cannot_look__the_searching_line_is_said_once(world: AppHarness, fault: Fault) -> None:
     world.slack.fail("chat.postMessage", fault)
 
     await world.mentions("why")
@@ -254,7 +256,7 @@ async def test_where_the_app_cannot_look__the_searching_line_is_said_once(world:
     assert ["Searching" in post.words for post in world.slack.thread("C1", TS)] == [True, False]
 
 
-async def test_a_question_that_waited_for_hours_is_answered_in_its_thread(world: World, database: str) -> None:
+async def test_a_question_that_waited_for_hours_is_answered_in_its_thread(world: AppHarness, database: str) -> None:
     world.perplexity.hold()
     await world.mentions("why")
     await world.perplexity.wait_for(1)
@@ -269,7 +271,7 @@ FAILURE = replied({"error": {"type": "invalid_api_key", "message": "no"}}, statu
 
 
 async def test_a_failure_whose_reply_got_lost_never_covers_the_answer_of_try_again(
-    world: World, caplog: pytest.LogCaptureFixture
+    world: AppHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     world.perplexity.script("/v1/agent", FAILURE)
     world.slack.fail("chat.update", Fault(status=503, accept=True, seconds=2))
@@ -283,7 +285,9 @@ async def test_a_failure_whose_reply_got_lost_never_covers_the_answer_of_try_aga
     assert ANSWER in (await answer(world)).words
 
 
-async def test_try_again_while_the_first_question_is_not_settled__it_says_no_more(world: World, database: str) -> None:
+async def test_try_again_while_the_first_question_is_not_settled__it_says_no_more(
+    world: AppHarness, database: str
+) -> None:
     world.perplexity.script("/v1/agent", FAILURE)
     await world.mentions("why")
     failure = await answer(world, holds="Try again")
@@ -312,14 +316,14 @@ def button(post: Post) -> str:
 
 
 @pytest.mark.parametrize("text", ["why \x00 not", "why \ud800 not"])
-async def test_text_that_a_database_cannot_hold_is_asked_without_it(world: World, text: str) -> None:
+async def test_text_that_a_database_cannot_hold_is_asked_without_it(world: AppHarness, text: str) -> None:
     assert await world.mentions(text) == 200
 
     assert ANSWER in (await answer(world)).words
 
 
 @pytest.mark.parametrize("error", ["message_not_found", "cant_update_message", "edit_window_closed"])
-async def test_a_line_that_cannot_be_changed_gives_way_to_a_message(world: World, error: str) -> None:
+async def test_a_line_that_cannot_be_changed_gives_way_to_a_message(world: AppHarness, error: str) -> None:
     world.slack.fail("chat.update", Fault(status=200, body=json.dumps({"ok": False, "error": error})))
 
     await world.mentions("why")
@@ -327,7 +331,7 @@ async def test_a_line_that_cannot_be_changed_gives_way_to_a_message(world: World
     await answer(world)
 
 
-async def test_blocks_that_slack_refuses__the_same_words_as_text(world: World) -> None:
+async def test_blocks_that_slack_refuses__the_same_words_as_text(world: AppHarness) -> None:
     world.slack.fail("chat.update", Fault(status=200, body='{"ok": false, "error": "invalid_blocks"}'))
 
     await world.mentions("why")
@@ -338,7 +342,7 @@ async def test_blocks_that_slack_refuses__the_same_words_as_text(world: World) -
 
 
 @pytest.mark.parametrize("error", ["not_in_channel", "channel_not_found", "is_archived"])
-async def test_a_thread_that_takes_nothing__a_direct_message(world: World, error: str) -> None:
+async def test_a_thread_that_takes_nothing__a_direct_message(world: AppHarness, error: str) -> None:
     refusal = Fault(status=200, body=json.dumps({"ok": False, "error": error}))
     world.slack.fail("chat.postMessage", refusal, refusal)
 
@@ -349,7 +353,7 @@ async def test_a_thread_that_takes_nothing__a_direct_message(world: World, error
     assert ANSWER in post.words
 
 
-async def test_the_challenge_is_answered(world: World) -> None:
+async def test_the_challenge_is_answered(world: AppHarness) -> None:
     from tests.fakes.person import signed
 
     body = b'{"type": "url_verification", "challenge": "abc", "token": "deprecated"}'
@@ -358,7 +362,7 @@ async def test_the_challenge_is_answered(world: World) -> None:
         assert (response.status, await response.json()) == (200, {"challenge": "abc"})
 
 
-async def test_many_mentions_at_once_are_all_answered_each_in_its_thread(world: World) -> None:
+async def test_many_mentions_at_once_are_all_answered_each_in_its_thread(world: AppHarness) -> None:
     stamps = [f"179525{number:04d}.000100" for number in range(20)]
     await asyncio.gather(*(world.mentions(f"question {ts}", ts=ts, user=f"U{ts[6:10]}") for ts in stamps))
     await world.slack.wait_until(

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tests.end_to_end.conftest import World
-from tests.fakes.newsroom import written
+from tests.end_to_end.conftest import AppHarness
+from tests.fakes.news_answers import written
 
 LINES = """\
 Chip plant opens in Dresden | 2026-11-20 | It opened on Friday. [1][2]
@@ -16,7 +16,7 @@ Rain falls in Spain | 2026-11-21 | It rains & rains. [2]
 
 
 @pytest.mark.parametrize("typed", ["/news tech chips", "/pplx news tech chips"])
-async def test_news__shows_the_stories_and_when_they_were_asked_for(world: World, typed: str) -> None:
+async def test_news__shows_the_stories_and_when_they_were_asked_for(world: AppHarness, typed: str) -> None:
     world.perplexity.script("/v1/agent", written(LINES))
 
     ack = await world.asks(typed)
@@ -35,7 +35,7 @@ async def test_news__shows_the_stories_and_when_they_were_asked_for(world: World
     assert grey["elements"][0]["text"].endswith("only visible to you")
 
 
-async def test_news__of_a_category_that_there_is_not_costs_nothing(world: World) -> None:
+async def test_news__of_a_category_that_there_is_not_costs_nothing(world: AppHarness) -> None:
     ack = await world.asks("/news technologie")
 
     assert "Did you mean technology?" in json.dumps(ack)

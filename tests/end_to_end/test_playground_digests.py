@@ -13,14 +13,14 @@ from pydantic import SecretStr
 from bot.app import compose
 from bot.playground.workspace import GENERAL
 from bot.settings import Settings
-from tests.bot.playground.browser_client import Visitor
-from tests.fakes.newsroom import BUDGET, told
+from tests.bot.playground.browser_client import BrowserClient
+from tests.fakes.news_answers import BUDGET, news_answer
 from tests.fakes.perplexity import KEY, FakePerplexity
 from tests.fakes.ports import free_port
 
 
 @pytest.fixture
-async def visitor(database: str, perplexity: FakePerplexity, session: ClientSession) -> AsyncIterator[Visitor]:
+async def visitor(database: str, perplexity: FakePerplexity, session: ClientSession) -> AsyncIterator[BrowserClient]:
     settings = Settings(
         perplexity_api_key=SecretStr(KEY), perplexity_base_url=perplexity.base_url, port=free_port(), host="127.0.0.1"
     )
@@ -28,12 +28,12 @@ async def visitor(database: str, perplexity: FakePerplexity, session: ClientSess
     async with compose(settings, conninfo=database, http=True) as app:
         serving = asyncio.create_task(app.serve(stop, work=True, ready=ready.set))
         await ready.wait()
-        yield Visitor(session=session, origin=f"http://127.0.0.1:{settings.port}")
+        yield BrowserClient(session=session, origin=f"http://127.0.0.1:{settings.port}")
         stop.set()
         await serving
 
 
-async def shown(visitor: Visitor, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+async def shown(visitor: BrowserClient, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
     """Return the first message of the page that holds, as soon as there is one."""
     async with asyncio.timeout(20):
         while True:
@@ -42,8 +42,8 @@ async def shown(visitor: Visitor, holds: Callable[[dict[str, Any]], bool]) -> di
                 return found[0]
 
 
-async def test_a_visitor_sets_up_makes_and_pauses_a_digest(visitor: Visitor, perplexity: FakePerplexity) -> None:
-    perplexity.script("/v1/agent", told(BUDGET))
+async def test_a_visitor_sets_up_makes_and_pauses_a_digest(visitor: BrowserClient, perplexity: FakePerplexity) -> None:
+    perplexity.script("/v1/agent", news_answer(BUDGET))
     await visitor.say('/pplx watch world "europe" weekdays 9:00')
     await shown(visitor, lambda message: "Digest 1 (World: europe) is set up." in message["text"])
     await visitor.say("/pplx watch run 1")

@@ -17,8 +17,8 @@ from bot.doctor.checks import Case, Mark
 from bot.settings import Settings
 from perplexity.agent import WebAgent, model_at
 from perplexity.types import Message, Question
-from tests.bot.playground.browser_client import Visitor
-from tests.end_to_end.conftest import KEY, World
+from tests.bot.playground.browser_client import BrowserClient
+from tests.end_to_end.conftest import KEY, AppHarness
 from tests.end_to_end.test_playground_digests import shown
 from tests.end_to_end.test_socket_mode import Workspace, started
 from tests.fakes.model_server import MODEL, FakeModelServer, Says
@@ -40,7 +40,7 @@ async def proxy(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FakeProxy]:
         yield server
 
 
-async def test_questions_in_slack_are_answered(world: World, proxy: FakeProxy) -> None:
+async def test_questions_in_slack_are_answered(world: AppHarness, proxy: FakeProxy) -> None:
     await world.asks("/ask how far is the moon", trigger="t1")
     assert await world.mentions("how far is the moon?") == 200
     async with asyncio.timeout(20):
@@ -60,7 +60,7 @@ async def test_a_mention_in_the_playground_is_answered(
     async with compose(settings, conninfo=database, http=True) as app:
         serving = asyncio.create_task(app.serve(stop, work=True, ready=ready.set))
         await ready.wait()
-        visitor = Visitor(session=session, origin=f"http://127.0.0.1:{settings.port}")
+        visitor = BrowserClient(session=session, origin=f"http://127.0.0.1:{settings.port}")
         try:
             await visitor.say("@Web Answers how far is the moon?")
             await shown(visitor, lambda message: "Example answer" in str(message))

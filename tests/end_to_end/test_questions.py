@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.end_to_end.conftest import World
+from tests.end_to_end.conftest import AppHarness
 from tests.fakes.perplexity import fixture, replied
 from tests.fakes.slack import Fault
 
@@ -20,7 +20,7 @@ def texts(shown: dict[str, Any]) -> str:
     return json.dumps([shown.get("text"), shown.get("blocks")], ensure_ascii=False)
 
 
-async def test_search__shows_results_privately_and_sends_the_right_body(world: World) -> None:
+async def test_search__shows_results_privately_and_sends_the_right_body(world: AppHarness) -> None:
     ack = await world.asks("/search --n 7 --recency week --domain a.example,b.example python wheels")
     (post,) = await world.slack.wait_for(1)
 
@@ -44,7 +44,7 @@ async def test_search__shows_results_privately_and_sends_the_right_body(world: W
     }
 
 
-async def test_ask__shows_the_answer_with_linked_sources(world: World) -> None:
+async def test_ask__shows_the_answer_with_linked_sources(world: AppHarness) -> None:
     await world.asks("/ask what is example")
     (post,) = await world.slack.wait_for(1)
 
@@ -64,7 +64,7 @@ async def test_ask__shows_the_answer_with_linked_sources(world: World) -> None:
     )
 
 
-async def test_ask_reasoning__asks_with_medium_effort(world: World) -> None:
+async def test_ask_reasoning__asks_with_medium_effort(world: AppHarness) -> None:
     await world.asks("/ask --reasoning compare a and b")
     (post,) = await world.slack.wait_for(1)
 
@@ -73,14 +73,14 @@ async def test_ask_reasoning__asks_with_medium_effort(world: World) -> None:
     assert "· medium ·" in post.words
 
 
-async def test_a_question_about_a_payload_is_answered(world: World) -> None:
+async def test_a_question_about_a_payload_is_answered(world: AppHarness) -> None:
     await world.asks("/ask what is a payload")
     await world.slack.wait_for(1)
 
     assert world.perplexity.requests[0].json["input"] == "what is a payload"
 
 
-async def test_public__the_answer_goes_to_the_channel(world: World) -> None:
+async def test_public__the_answer_goes_to_the_channel(world: AppHarness) -> None:
     ack = await world.asks("/ask --public why")
     (post,) = await world.slack.wait_for(1)
 
@@ -89,7 +89,7 @@ async def test_public__the_answer_goes_to_the_channel(world: World) -> None:
     assert "visible to everyone here" in post.words
 
 
-async def test_the_same_delivery_three_times_is_one_answer(world: World) -> None:
+async def test_the_same_delivery_three_times_is_one_answer(world: AppHarness) -> None:
     acks = await asyncio.gather(*(world.asks("/ask why", trigger="same") for _ in range(3)))
     await world.slack.wait_for(1)
     await world.asks("/ask something else", trigger="other")
@@ -100,7 +100,7 @@ async def test_the_same_delivery_three_times_is_one_answer(world: World) -> None
     assert len(world.slack.posts) == 2
 
 
-async def test_an_unknown_option_is_answered_at_once_with_the_nearest(world: World) -> None:
+async def test_an_unknown_option_is_answered_at_once_with_the_nearest(world: AppHarness) -> None:
     ack = await world.asks("/ask --recenty week why")
 
     assert "`--recenty`" in texts(ack)
@@ -108,7 +108,7 @@ async def test_an_unknown_option_is_answered_at_once_with_the_nearest(world: Wor
     assert world.perplexity.requests == []
 
 
-async def test_empty_input_and_help_show_help(world: World) -> None:
+async def test_empty_input_and_help_show_help(world: AppHarness) -> None:
     shown = [texts(await world.asks(text)) for text in ("/ask", "/ask help", "/search help", "/pplx", "/pplx help ask")]
 
     expected = ["--reasoning", "--reasoning", "--mode", "/pplx search", "/pplx ask -r"]
@@ -116,7 +116,7 @@ async def test_empty_input_and_help_show_help(world: World) -> None:
     assert world.perplexity.requests == []
 
 
-async def test_the_umbrella_and_a_prefixed_name_do_the_same(world: World) -> None:
+async def test_the_umbrella_and_a_prefixed_name_do_the_same(world: AppHarness) -> None:
     await world.asks("/pplx ask why", trigger="1")
     await world.slack.wait_for(1)
     await world.asks("/x-ask why", trigger="2")
@@ -125,7 +125,7 @@ async def test_the_umbrella_and_a_prefixed_name_do_the_same(world: World) -> Non
     assert [r.json["input"] for r in world.perplexity.requests] == ["why", "why"]
 
 
-async def test_curly_dashes_and_quotes_parse(world: World) -> None:
+async def test_curly_dashes_and_quotes_parse(world: AppHarness) -> None:
     await world.asks("/search —n 3 —recency “day” what’s new")
     await world.slack.wait_for(1)
 
@@ -139,7 +139,7 @@ def question_of(post: Any) -> str:
     return value
 
 
-async def test_a_failure_is_one_sentence_a_button_and_a_reference(world: World) -> None:
+async def test_a_failure_is_one_sentence_a_button_and_a_reference(world: AppHarness) -> None:
     world.perplexity.fail(
         "/v1/agent", status=400, body={"error": {"message": "secret words", "type": "invalid_request"}}
     )
@@ -154,7 +154,7 @@ async def test_a_failure_is_one_sentence_a_button_and_a_reference(world: World) 
     assert re.search(r"Reference `[0-9a-f]{4}-[0-9a-f]{4}`", post.words)
 
 
-async def test_try_again__a_double_click_is_one_new_answer(world: World) -> None:
+async def test_try_again__a_double_click_is_one_new_answer(world: AppHarness) -> None:
     world.perplexity.fail("/v1/agent", status=400, body={"error": {"message": "no", "type": "invalid_request"}})
     await world.asks("/ask why")
     (failure,) = await world.slack.wait_for(1)
@@ -171,7 +171,7 @@ async def test_try_again__a_double_click_is_one_new_answer(world: World) -> None
     assert len(world.perplexity.requests) == 2
 
 
-async def test_try_again__only_for_the_asker(world: World) -> None:
+async def test_try_again__only_for_the_asker(world: AppHarness) -> None:
     world.perplexity.fail("/v1/agent", status=400, body={"error": {"message": "no", "type": "invalid_request"}})
     await world.asks("/ask why")
     (failure,) = await world.slack.wait_for(1)
@@ -192,7 +192,7 @@ async def test_try_again__only_for_the_asker(world: World) -> None:
     assert [r.json["input"] for r in world.perplexity.requests] == ["why", "else"]
 
 
-async def test_slack_says_wait__the_answer_comes_after_it(world: World) -> None:
+async def test_slack_says_wait__the_answer_comes_after_it(world: AppHarness) -> None:
     world.slack.fail("response_url", Fault(status=429, headers={"Retry-After": "1"}), Fault(status=429))
 
     await world.asks("/ask why")
@@ -201,7 +201,7 @@ async def test_slack_says_wait__the_answer_comes_after_it(world: World) -> None:
     assert "Example answer" in post.words
 
 
-async def test_slack_refuses_the_blocks__the_same_words_as_text(world: World) -> None:
+async def test_slack_refuses_the_blocks__the_same_words_as_text(world: AppHarness) -> None:
     world.slack.fail("response_url", Fault(status=400, body="invalid_blocks"))
 
     await world.asks("/ask why")
@@ -212,7 +212,7 @@ async def test_slack_refuses_the_blocks__the_same_words_as_text(world: World) ->
     assert "https://a.example/1" in post.payload["text"]
 
 
-async def test_the_response_url_is_used_up__a_direct_message(world: World) -> None:
+async def test_the_response_url_is_used_up__a_direct_message(world: AppHarness) -> None:
     world.slack.fail("response_url", Fault(status=404, body="used_url"))
 
     await world.asks("/ask why")
@@ -222,7 +222,7 @@ async def test_the_response_url_is_used_up__a_direct_message(world: World) -> No
     assert "Example answer" in post.words
 
 
-async def test_a_direct_message_whose_reply_got_lost_is_not_sent_twice(world: World) -> None:
+async def test_a_direct_message_whose_reply_got_lost_is_not_sent_twice(world: AppHarness) -> None:
     world.slack.fail("response_url", Fault(status=404, body="expired_url"))
     world.slack.fail("chat.postMessage", Fault(status=503, accept=True))
 
@@ -234,7 +234,7 @@ async def test_a_direct_message_whose_reply_got_lost_is_not_sent_twice(world: Wo
     assert len(world.slack.posts) == 2
 
 
-async def test_a_click_while_the_database_hangs_is_told_so_in_time(world: World, database: str) -> None:
+async def test_a_click_while_the_database_hangs_is_told_so_in_time(world: AppHarness, database: str) -> None:
     world.perplexity.script("/v1/agent", replied({"error": {"type": "invalid_api_key", "message": "no"}}, status=401))
     await world.asks("/ask why")
     (failure,) = await world.slack.wait_for(1)
@@ -250,7 +250,7 @@ async def test_a_click_while_the_database_hangs_is_told_so_in_time(world: World,
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/", "https://["])
-async def test_a_foreign_response_url_is_never_called(world: World, url: str) -> None:
+async def test_a_foreign_response_url_is_never_called(world: AppHarness, url: str) -> None:
     from dataclasses import replace
 
     stranger = replace(world.person, response_url=lambda trigger: f"{url}{trigger}")
@@ -261,7 +261,7 @@ async def test_a_foreign_response_url_is_never_called(world: World, url: str) ->
     assert post.way == "chat.postMessage"
 
 
-async def test_health_readiness_and_metrics(world: World) -> None:
+async def test_health_readiness_and_metrics(world: AppHarness) -> None:
     await world.asks("/ask why")
     await world.slack.wait_for(1)
     await world.settled(1)
@@ -277,7 +277,7 @@ async def test_health_readiness_and_metrics(world: World) -> None:
     assert "why" not in page
 
 
-async def test_looks_at_the_health_take_no_connection_from_questions(world: World, database: str) -> None:
+async def test_looks_at_the_health_take_no_connection_from_questions(world: AppHarness, database: str) -> None:
     async def looks(page: str) -> int:
         async with world.session.get(f"{world.url}/{page}") as response:
             return response.status
@@ -293,12 +293,12 @@ async def test_looks_at_the_health_take_no_connection_from_questions(world: Worl
     assert set(await asyncio.gather(*looking)) <= {200, 503}
 
 
-async def test_the_playground_is_not_there_beside_a_real_slack(world: World) -> None:
+async def test_the_playground_is_not_there_beside_a_real_slack(world: AppHarness) -> None:
     async with world.session.get(f"{world.url}/playground") as response:
         assert response.status == 404
 
 
-async def test_a_very_long_answer__every_word_arrives_in_order_in_numbered_messages(world: World) -> None:
+async def test_a_very_long_answer__every_word_arrives_in_order_in_numbered_messages(world: AppHarness) -> None:
     words = [f"w{number}" for number in range(12_000)]
     body = json.loads(fixture("agent.200.json"))
     paragraphs = [" ".join(words[i : i + 60]) + " [1]." for i in range(0, len(words), 60)]

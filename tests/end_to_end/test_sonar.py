@@ -7,7 +7,7 @@ import json
 import pytest
 
 from bot.settings import Settings
-from tests.end_to_end.conftest import World
+from tests.end_to_end.conftest import AppHarness
 from tests.fakes.perplexity import fixture
 
 TS = "1795255200.000100"
@@ -19,14 +19,14 @@ def settings(settings: Settings) -> Settings:
     return settings.model_copy(update={"perplexity_api": "sonar"})
 
 
-async def words(world: World, holds: str) -> str:
+async def words(world: AppHarness, holds: str) -> str:
     """Wait until the thread shows the answer, and return what it then says."""
     await world.slack.wait_until(lambda: any(holds in post.words for post in world.slack.thread("C1", TS)))
     (post,) = world.slack.thread("C1", TS)
     return post.words
 
 
-async def test_a_question_is_answered_by_sonar_without_what_it_thought(world: World) -> None:
+async def test_a_question_is_answered_by_sonar_without_what_it_thought(world: AppHarness) -> None:
     await world.mentions("--reasoning why")
 
     shown = await words(world, "Answer.")
@@ -37,7 +37,7 @@ async def test_a_question_is_answered_by_sonar_without_what_it_thought(world: Wo
     ]
 
 
-async def test_a_question_to_a_retired_sonar_is_answered_all_the_same(world: World) -> None:
+async def test_a_question_to_a_retired_sonar_is_answered_all_the_same(world: AppHarness) -> None:
     world.perplexity.fail("/chat/completions", status=403, body=RETIRED)
 
     await world.mentions("why")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from tests.end_to_end.conftest import World
+from tests.end_to_end.conftest import AppHarness
 
 BAD_KEY = {"error": {"type": "invalid_api_key", "message": "bad key"}}
 
 
-async def status(world: World, *, trigger: str) -> dict[str, Any]:
+async def status(world: AppHarness, *, trigger: str) -> dict[str, Any]:
     """Ask for the status and return what the asker is shown in the end."""
     before = len(world.slack.posts)
     ack = await world.asks("/pplx status", trigger=trigger)
@@ -19,7 +19,7 @@ async def status(world: World, *, trigger: str) -> dict[str, Any]:
     return world.slack.posts[-1].payload
 
 
-async def figures_hold(world: World, words: str) -> dict[str, Any]:
+async def figures_hold(world: AppHarness, words: str) -> dict[str, Any]:
     """Ask until the figures, which are written a second later, hold some words."""
     async with asyncio.timeout(20):
         number = 0
@@ -31,7 +31,7 @@ async def figures_hold(world: World, words: str) -> dict[str, Any]:
             await asyncio.sleep(0.2)
 
 
-async def test_an_admin_sees_a_chart_and_the_same_as_a_table(world: World) -> None:
+async def test_an_admin_sees_a_chart_and_the_same_as_a_table(world: AppHarness) -> None:
     world.slack.admins.add("U1")
     await world.asks("/ask why", trigger="q1")
     await world.asks("/search why", trigger="q2")
@@ -51,14 +51,14 @@ async def test_an_admin_sees_a_chart_and_the_same_as_a_table(world: World) -> No
     assert (shown["response_type"], world.slack.refusals) == ("ephemeral", [])
 
 
-async def test_nobody_else_sees_it(world: World) -> None:
+async def test_nobody_else_sees_it(world: AppHarness) -> None:
     shown = await status(world, trigger="t1")
 
     assert "Only admins of this workspace" in shown["text"]
     assert len(shown["blocks"]) == 1
 
 
-async def test_slack_away__only_those_whom_the_settings_name_are_admins(world: World) -> None:
+async def test_slack_away__only_those_whom_the_settings_name_are_admins(world: AppHarness) -> None:
     from tests.fakes.slack import Fault
 
     world.slack.fail("users.info", Fault(status=200, body='{"ok": false, "error": "missing_scope"}'))
@@ -66,7 +66,7 @@ async def test_slack_away__only_those_whom_the_settings_name_are_admins(world: W
     assert "Only admins" in (await status(world, trigger="t1"))["text"]
 
 
-async def test_a_dead_key_does_not_hide_behind_a_fallback(world: World) -> None:
+async def test_a_dead_key_does_not_hide_behind_a_fallback(world: AppHarness) -> None:
     world.slack.admins.add("U1")
     world.perplexity.fail("/v1/agent", status=401, body=BAD_KEY)
     await world.asks("/ask --recency day why", trigger="q1")
@@ -90,7 +90,7 @@ async def test_a_dead_key_does_not_hide_behind_a_fallback(world: World) -> None:
                 ready = (response.status, (await response.json())["providers"])
 
 
-async def test_status_with_words_behind_it_is_explained(world: World) -> None:
+async def test_status_with_words_behind_it_is_explained(world: AppHarness) -> None:
     ack = await world.asks("/pplx status please")
 
     assert "takes nothing behind it" in ack["text"]

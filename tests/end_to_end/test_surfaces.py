@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.end_to_end.conftest import World
-from tests.fakes.newsroom import written
+from tests.end_to_end.conftest import AppHarness
+from tests.fakes.news_answers import written
 from tests.fakes.perplexity import fixture, replied
 from tests.fakes.slack import Fault, Post
 
@@ -18,7 +18,7 @@ STORIES = "Chip plant opens in Dresden | 2026-11-20 | It opened on Friday. [1][2
 BROKEN = replied({"error": {"type": "x", "message": "no"}}, status=500)
 
 
-def removals(world: World) -> int:
+def removals(world: AppHarness) -> int:
     return sum(bool(body.get("delete_original")) for way, body in world.slack.calls if way == "response_url")
 
 
@@ -44,7 +44,7 @@ COMMANDS = [
 
 @pytest.mark.parametrize(("typed", "shown"), COMMANDS)
 async def test_a_public_answer_removes_the_placeholder_which_shows_no_options_and_stays_true(
-    world: World, typed: str, shown: str
+    world: AppHarness, typed: str, shown: str
 ) -> None:
     if typed.startswith("/news"):
         world.perplexity.script("/v1/agent", written(STORIES))
@@ -58,7 +58,7 @@ async def test_a_public_answer_removes_the_placeholder_which_shows_no_options_an
 
 
 @pytest.mark.parametrize("fault", [Fault(status=500), Fault(status=429), Fault(status=404, body="used_url")])
-async def test_a_removal_that_fails_is_not_tried_again_and_the_answer_stands(world: World, fault: Fault) -> None:
+async def test_a_removal_that_fails_is_not_tried_again_and_the_answer_stands(world: AppHarness, fault: Fault) -> None:
     world.slack.fail("response_url", Fault(status=200, body="ok", accept=True), fault)
     await world.asks("/ask --public why")
     await world.settled(1)
@@ -67,7 +67,7 @@ async def test_a_removal_that_fails_is_not_tried_again_and_the_answer_stands(wor
     assert len(world.slack.posts) == 1
 
 
-async def test_a_private_answer_takes_the_placeholder_s_place_and_nothing_is_removed(world: World) -> None:
+async def test_a_private_answer_takes_the_placeholder_s_place_and_nothing_is_removed(world: AppHarness) -> None:
     ack = await world.asks("/ask --model sonar-pro why")
     await world.settled(1)
 
@@ -75,7 +75,7 @@ async def test_a_private_answer_takes_the_placeholder_s_place_and_nothing_is_rem
     assert (world.slack.posts[0].payload["replace_original"], removals(world)) == (True, 0)
 
 
-async def test_a_public_answer_of_many_parts_has_every_use_of_the_address(world: World) -> None:
+async def test_a_public_answer_of_many_parts_has_every_use_of_the_address(world: AppHarness) -> None:
     world.perplexity.script("/v1/agent", long_answer(12_000))
     await world.asks("/ask --public tell me everything")
     await world.settled(1)
@@ -84,7 +84,7 @@ async def test_a_public_answer_of_many_parts_has_every_use_of_the_address(world:
     assert (ways[:5], set(ways[5:]), removals(world)) == (["response_url"] * 5, {"chat.postMessage"}, 0)
 
 
-async def test_six_parallel_private_answers_each_begin_their_footer_with_their_question(world: World) -> None:
+async def test_six_parallel_private_answers_each_begin_their_footer_with_their_question(world: AppHarness) -> None:
     questions = [f"what is the {n}th question about?" for n in range(6)]
     for n, question in enumerate(questions):
         await world.asks(f"/ask --recency week {question}", trigger=f"t{n}")
@@ -97,7 +97,7 @@ async def test_six_parallel_private_answers_each_begin_their_footer_with_their_q
     assert len(posts) >= 5
 
 
-async def test_a_long_question_is_shortened_and_nothing_in_it_mentions_anyone(world: World) -> None:
+async def test_a_long_question_is_shortened_and_nothing_in_it_mentions_anyone(world: AppHarness) -> None:
     await world.asks("/ask &lt;!here&gt; *why*\n\n" + "and why not " * 40)
     await world.settled(1)
     (post,) = world.slack.posts
@@ -108,7 +108,7 @@ async def test_a_long_question_is_shortened_and_nothing_in_it_mentions_anyone(wo
     assert world.slack.refusals == []
 
 
-async def test_every_part_of_a_private_answer_quotes_the_question(world: World) -> None:
+async def test_every_part_of_a_private_answer_quotes_the_question(world: AppHarness) -> None:
     world.perplexity.script("/v1/agent", long_answer(6_000))
     await world.asks("/ask tell me everything")
     await world.settled(1)
@@ -131,7 +131,7 @@ async def test_every_part_of_a_private_answer_quotes_the_question(world: World) 
         ("/deepdive heat pumps", "“heat pumps” · Deep dive · "),
     ],
 )
-async def test_searches_news_reports_and_failures_quote_it_too(world: World, typed: str, quoted: str) -> None:
+async def test_searches_news_reports_and_failures_quote_it_too(world: AppHarness, typed: str, quoted: str) -> None:
     if typed.startswith("/news"):
         world.perplexity.script("/v1/agent", written(STORIES))
     if "Reference" in quoted:
@@ -145,7 +145,7 @@ async def test_searches_news_reports_and_failures_quote_it_too(world: World, typ
     assert world.slack.refusals == []
 
 
-async def test_what_everyone_sees_does_not_quote_it(world: World) -> None:
+async def test_what_everyone_sees_does_not_quote_it(world: AppHarness) -> None:
     await world.asks("/ask --public why")
     await world.settled(1)
     await world.mentions("why not")
@@ -170,7 +170,7 @@ MENTIONED = [
 @pytest.mark.parametrize("direct", [False, True])
 @pytest.mark.parametrize(("typed", "path", "sent"), MENTIONED)
 async def test_a_message_that_begins_with_a_command_is_that_command_or_else_a_question(
-    world: World, typed: str, path: str, sent: dict[str, Any], direct: bool
+    world: AppHarness, typed: str, path: str, sent: dict[str, Any], direct: bool
 ) -> None:
     assert await (world.writes if direct else world.mentions)(typed) == 200
     await world.perplexity.wait_for(1)
@@ -180,7 +180,7 @@ async def test_a_message_that_begins_with_a_command_is_that_command_or_else_a_qu
     await world.settled(1)
 
 
-async def test_news_in_a_mention_is_news(world: World) -> None:
+async def test_news_in_a_mention_is_news(world: AppHarness) -> None:
     world.perplexity.script("/v1/agent", written(STORIES))
     await world.mentions("news tech chips")
     await world.settled(1)
@@ -198,7 +198,7 @@ async def test_news_in_a_mention_is_news(world: World) -> None:
         ("", "“@Web Answers help” shows all options"),
     ],
 )
-async def test_help_in_a_mention_shows_lines_as_they_are_typed(world: World, typed: str, said: str) -> None:
+async def test_help_in_a_mention_shows_lines_as_they_are_typed(world: AppHarness, typed: str, said: str) -> None:
     await world.mentions(typed)
     await world.settled(1)
 
@@ -208,7 +208,7 @@ async def test_help_in_a_mention_shows_lines_as_they_are_typed(world: World, typ
     assert world.perplexity.requests == []
 
 
-async def test_help_lists_no_agent_where_none_is_set_up_and_what_each_option_does(world: World) -> None:
+async def test_help_lists_no_agent_where_none_is_set_up_and_what_each_option_does(world: AppHarness) -> None:
     shown = json.dumps(await world.asks("/ask help"), ensure_ascii=False)
     await world.mentions("help")
     await world.settled(1)

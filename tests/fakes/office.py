@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from bot.model.digest import Watching
 from bot.model.provider_stats import ProviderFigures
-from tests.fakes.watching import FakeWatching
+from tests.fakes.digest_service import FakeDigests
 
 
 class FakeOffice:
@@ -15,7 +15,7 @@ class FakeOffice:
     def __init__(self, *, admins: Collection[str] = (), figures: Sequence[ProviderFigures] = ()) -> None:
         self._admins = admins
         self._figures = figures
-        self.watching: Watching = FakeWatching()
+        self.watching: Watching = FakeDigests()
 
     async def is_admin(self, user_id: str) -> bool:
         """Tell by the list."""

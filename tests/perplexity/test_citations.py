@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from perplexity.citations import Marker, cite, format_result, without_orphans, without_strangers
 from perplexity.markdown import Kind, regions
 from perplexity.types import Answer, Source
-from tests.fakes.wild_text import wild
+from tests.fakes.hostile_text import wild
 
 SOURCES = tuple(Source(number=n, title=f"T{n}", url=f"https://s{n}.example/p") for n in (1, 2, 3, 4))
 NUMBERS = st.lists(st.integers(0, 12), max_size=8, unique=True)

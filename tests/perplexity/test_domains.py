@@ -14,7 +14,7 @@ from perplexity.domains import DomainPolicy, KeptText, host, keep_answer, keep_r
 from perplexity.filters import parse_domains
 from perplexity.markdown import Kind, regions
 from perplexity.types import Answer, SearchResults, Source
-from tests.fakes.wild_text import wild
+from tests.fakes.hostile_text import wild
 
 ONLY_A, NOT_B = ("a.example",), ("-b.example",)
 SOURCES = tuple(

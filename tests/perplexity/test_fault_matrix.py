@@ -145,7 +145,7 @@ def cases() -> Iterator[Case]:
                     yield Case(fault=fault, provider=provider, ask=ask, expected=expected)
 
 
-class World:
+class FaultMatrix:
     """The four services on loopback, and a chain of some of them; what it heard of its attempts."""
 
     def __init__(self, stack: AsyncExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,7 +218,7 @@ def _loaded() -> None:
 async def test_a_fault_leads_to_the_next_provider_in_time(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [case.provider, *([case.behind] if case.behind else [])]
     async with AsyncExitStack() as stack:
-        world = World(stack, monkeypatch)
+        world = FaultMatrix(stack, monkeypatch)
         await world.start(*names)
         world.breaks(case.provider, case.fault, PATHS[case.provider][case.ask])
         chain = await world.chain(*names, deadlines=case.deadlines)
@@ -269,7 +269,7 @@ async def test_the_last_one_answers_when_all_before_it_are_down(
     ask: Ask, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with AsyncExitStack() as stack:
-        world = World(stack, monkeypatch)
+        world = FaultMatrix(stack, monkeypatch)
         await world.start(*ORDER)
         for name, fault in DOWN.items():
             world.breaks(name, fault, *PATHS[name].values())
@@ -283,7 +283,7 @@ async def test_the_last_one_answers_when_all_before_it_are_down(
 async def test_when_all_hang_the_chain_gives_up_in_time(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     deadlines = Deadlines(search=0.6, answer=0.6, reserve=0.1, least=0.1)
     async with AsyncExitStack() as stack:
-        world = World(stack, monkeypatch)
+        world = FaultMatrix(stack, monkeypatch)
         await world.start(*ORDER)
         for name in ORDER:
             world.breaks(name, "hang", *PATHS[name].values())

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from perplexity.citations import cite
 from perplexity.formulas import readable, unfinished
 from perplexity.types import Source
-from tests.fakes.wild_text import wild
+from tests.fakes.hostile_text import wild
 
 FORMULAS = [line.split("\t") for line in Path("tests/data/latex/formulas.tsv").read_text("utf-8").splitlines()]
 MARKDOWN = MarkdownIt("commonmark").enable("table")

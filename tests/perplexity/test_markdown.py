@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from perplexity.markdown import Kind, regions
-from tests.fakes.wild_text import wild
+from tests.fakes.hostile_text import wild
 
 
 def found(text: str, *kinds: Kind) -> list[str]:

@@ -18,8 +18,8 @@ from perplexity.passages import passages_answer
 from perplexity.sanitize import quoted, quoted_address, told, untagged
 from perplexity.tools import create_duckduckgo_tool
 from perplexity.types import Answer, AnswerKind, SearchResults, Source
+from tests.fakes.hostile_text import wild
 from tests.fakes.provider import FakeProvider
-from tests.fakes.wild_text import wild
 
 FORGED = "https://forged.example/"
 ATTACKS = (

@@ -19,8 +19,8 @@ from perplexity.deepdive.types import DeepDive, Stage, StageResult, StageUpdate
 from perplexity.markdown import blocks
 from perplexity.types import Source
 from perplexity.x_posts.types import Sentiment
+from tests.fakes.hostile_text import short, wild
 from tests.fakes.slack_limits import check_message
-from tests.fakes.wild_text import short, wild
 
 PAGE = Source(number=1, title="A page", url="https://a.example/")
 POST = Source(number=1, title="Ada is glad", url="https://x.com/ada/status/1")

@@ -37,9 +37,9 @@ from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
 from perplexity.types import Source
 from tests.fakes.digests import OWNER, SATURDAY, wish
+from tests.fakes.hostile_text import wild
 from tests.fakes.renderer import mentions
 from tests.fakes.slack_limits import check_message
-from tests.fakes.wild_text import wild
 
 SOURCE = Source(number=1, title="T", url="https://site.example/1")
 STORY = Story(headline="Parliament passes the budget", source=SOURCE, sentence="It is so.")

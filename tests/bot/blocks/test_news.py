@@ -18,9 +18,9 @@ from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
 from perplexity.types import Source
 from perplexity.urls import linkable
+from tests.fakes.hostile_text import short, wild
 from tests.fakes.renderer import all_links, mentions
 from tests.fakes.slack_limits import check_message
-from tests.fakes.wild_text import short, wild
 
 AT = datetime(2026, 11, 21, 14, 5, tzinfo=UTC)
 TOKEN = "<!date^1795269900^{date_short_pretty} at {time}|21 Nov 2026 14:05 UTC>"

@@ -22,9 +22,9 @@ from perplexity.citations import cite
 from perplexity.filters import Filters
 from perplexity.types import Answer, AnswerKind, Passage, Query, SearchResults, Source
 from perplexity.urls import linkable
+from tests.fakes.hostile_text import short, wild
 from tests.fakes.renderer import all_links, links, mentions, shown
 from tests.fakes.slack_limits import check_message
-from tests.fakes.wild_text import short, wild
 
 ADDRESSES = (
     "https://docs.python.org/3.14/whatsnew/3.14.html",

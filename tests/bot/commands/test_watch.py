@@ -12,9 +12,9 @@ from bot.commands.watch import WATCH, ChangeDigest, ListDigests, WatchRequest, p
 from bot.errors import UsageError
 from bot.model.digest import WEEKDAYS, AlreadyRunning, Digest, NoSuchDigest, Owner, Schedule, Verb, Wish
 from bot.model.message import Audience
+from tests.fakes.digest_service import FakeDigests
 from tests.fakes.office import FakeOffice
 from tests.fakes.provider import FakeProvider
-from tests.fakes.watching import FakeWatching
 
 OWNER = Owner(team_id="T1", user_id="U1")
 WISH = Wish(
@@ -75,7 +75,7 @@ async def said(typed: str, office: FakeOffice) -> str:
 
 
 async def test_a_wish_becomes_a_digest_of_the_asker_where_it_was_typed() -> None:
-    office, watching = FakeOffice(), FakeWatching()
+    office, watching = FakeOffice(), FakeDigests()
     office.watching = watching
     text = await said(TYPED, office)
 
@@ -85,7 +85,7 @@ async def test_a_wish_becomes_a_digest_of_the_asker_where_it_was_typed() -> None
 
 
 async def test_a_change_is_asked_for_in_the_asker_s_name() -> None:
-    office, watching = FakeOffice(), FakeWatching(outcome=NoSuchDigest(number=2))
+    office, watching = FakeOffice(), FakeDigests(outcome=NoSuchDigest(number=2))
     office.watching = watching
 
     assert await said("pause 2", office) == "You have no digest 2. You have none."

@@ -9,13 +9,13 @@ import pytest
 
 from bot.storage.digests import Digests
 from bot.storage.questions import connection_pool
-from tests.fakes.digest_office import Office
+from tests.fakes.digest_harness import DigestHarness
 from tests.fakes.digests import WallClock, kept, no_job, wish
 
 
 @pytest.fixture
-async def office(database: str) -> AsyncIterator[Office]:
+async def office(database: str) -> AsyncIterator[DigestHarness]:
     clock = WallClock()
     async with connection_pool(database) as pool:
         digest = await kept(Digests(pool, no_job), uuid4(), wish())
-        yield Office(pool=pool, digest=digest, clock=clock)
+        yield DigestHarness(pool=pool, digest=digest, clock=clock)

@@ -12,9 +12,9 @@ from bot.digests.jobs import OWNER_LEFT, OWNER_LEFT_CHANNEL, Notice
 from bot.model.digest import Report, State, Why
 from bot.slack.users import Presence
 from bot.storage.digests import Limits
-from tests.fakes.digest_office import Office
+from tests.fakes.digest_harness import DigestHarness
 from tests.fakes.digests import NOBODY, SATURDAY, notices, wish
-from tests.fakes.newsroom import BUDGET, VOLCANO
+from tests.fakes.news_answers import BUDGET, VOLCANO
 
 
 def held(report: Report | None) -> float | None:
@@ -24,7 +24,7 @@ def held(report: Report | None) -> float | None:
     return report.cost_usd
 
 
-async def test_a_run_that_a_pause_holds_back_has_not_looked(office: Office) -> None:
+async def test_a_run_that_a_pause_holds_back_has_not_looked(office: DigestHarness) -> None:
     await office.told(BUDGET)
     office.clock.now += timedelta(days=2)
     question_id, looked = await office.begin(), office.clock.now.replace(second=0) - timedelta(days=2)
@@ -37,7 +37,7 @@ async def test_a_run_that_a_pause_holds_back_has_not_looked(office: Office) -> N
 
 
 async def test_a_digest_that_is_gone_or_paused_says_nothing_and_asks_nobody__unless_it_is_wanted(
-    office: Office,
+    office: DigestHarness,
 ) -> None:
     await office.digests.set_state(office.digest.id, State.PAUSED, next_at=None)
     assert held(await office.report(await office.begin(), BUDGET)) == 0
@@ -51,14 +51,14 @@ async def test_a_digest_that_is_gone_or_paused_says_nothing_and_asks_nobody__unl
 
 
 @pytest.mark.parametrize("why", [Why.DUE, Why.ASKED])
-async def test_a_digest_that_is_deleted_while_it_is_made_says_nothing(office: Office, why: Why) -> None:
+async def test_a_digest_that_is_deleted_while_it_is_made_says_nothing(office: DigestHarness, why: Why) -> None:
     question_id = await office.begin(why=why)
     office.newsroom.meanwhile = lambda: office.digests.delete(office.digest.id)
 
     assert held(await office.report(question_id, BUDGET, why=why)) == 0.01
 
 
-async def test_a_digest_that_is_paused_while_it_is_made_says_it_when_it_goes_on(office: Office) -> None:
+async def test_a_digest_that_is_paused_while_it_is_made_says_it_when_it_goes_on(office: DigestHarness) -> None:
     question_id = await office.begin()
     await office.report(question_id, BUDGET)  # a worker that was interrupted after this
     office.newsroom.meanwhile = lambda: office.digests.set_state(office.digest.id, State.PAUSED, next_at=None)
@@ -69,7 +69,7 @@ async def test_a_digest_that_is_paused_while_it_is_made_says_it_when_it_goes_on(
 
 @pytest.mark.parametrize("why", Why)
 async def test_a_digest_whose_owner_s_account_is_closed_makes_room_asks_nobody_and_has_that_said_once(
-    office: Office, why: Why
+    office: DigestHarness, why: Why
 ) -> None:
     office.presence = Presence.LEFT
     question_id = await office.begin(why=why)
@@ -88,7 +88,7 @@ async def test_a_digest_whose_owner_s_account_is_closed_makes_room_asks_nobody_a
 
 @pytest.mark.parametrize("why", Why)
 async def test_a_digest_whose_owner_left_the_channel_stops_asks_nobody_and_has_that_said_once(
-    office: Office, why: Why
+    office: DigestHarness, why: Why
 ) -> None:
     office.presence = Presence.LEFT_CHANNEL
     question_id = await office.begin(why=why)
@@ -102,7 +102,9 @@ async def test_a_digest_whose_owner_left_the_channel_stops_asks_nobody_and_has_t
     assert await notices(office.pool) == [Notice(digest_id=digest.id, word=OWNER_LEFT_CHANNEL)]
 
 
-async def test_a_digest_that_its_owner_has_left_goes_on_where_it_ended_when_they_are_back(office: Office) -> None:
+async def test_a_digest_that_its_owner_has_left_goes_on_where_it_ended_when_they_are_back(
+    office: DigestHarness,
+) -> None:
     await office.told(BUDGET)
     office.presence = Presence.LEFT_CHANNEL
     office.clock.now += timedelta(days=3)
@@ -114,7 +116,7 @@ async def test_a_digest_that_its_owner_has_left_goes_on_where_it_ended_when_they
     assert office.looked_since == office.clock.now.replace(second=0) - timedelta(days=3)
 
 
-async def test_an_app_that_is_let_in_no_more_pays_nobody_and_goes_on_where_it_ended(office: Office) -> None:
+async def test_an_app_that_is_let_in_no_more_pays_nobody_and_goes_on_where_it_ended(office: DigestHarness) -> None:
     await office.told(BUDGET)
     office.presence = Presence.UNREACHABLE
     office.clock.now += timedelta(days=3)

@@ -11,17 +11,17 @@ from bot.storage.digests import SEEN_DAYS
 from perplexity.attempts import Attempt
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, TimedOut
 from perplexity.news.summary import MAX_STORIES
-from tests.fakes.digest_office import Office
-from tests.fakes.newsroom import BUDGET, PLANT, TEN, VOLCANO
+from tests.fakes.digest_harness import DigestHarness
+from tests.fakes.news_answers import BUDGET, PLANT, TEN, VOLCANO
 
 
-async def test_only_what_no_run_has_posted_is_new(office: Office) -> None:
+async def test_only_what_no_run_has_posted_is_new(office: DigestHarness) -> None:
     assert await office.told(BUDGET, VOLCANO) == [BUDGET, VOLCANO]
     assert await office.told(VOLCANO, BUDGET, PLANT) == [PLANT]
     assert await office.told(VOLCANO, BUDGET, PLANT) == []
 
 
-async def test_a_run_that_was_interrupted_finds_the_same_news_new_again(office: Office) -> None:
+async def test_a_run_that_was_interrupted_finds_the_same_news_new_again(office: DigestHarness) -> None:
     question_id = await office.begin()
     first = await office.report(question_id, BUDGET)
     again = await office.report(question_id, BUDGET)
@@ -32,14 +32,14 @@ async def test_a_run_that_was_interrupted_finds_the_same_news_new_again(office: 
 
 
 @pytest.mark.parametrize("state", ["failed", "expired"])
-async def test_what_reached_nobody_is_still_new(office: Office, state: str) -> None:
+async def test_what_reached_nobody_is_still_new(office: DigestHarness, state: str) -> None:
     assert await office.told(BUDGET) == [BUDGET]
     await office.settle_all(state)
 
     assert await office.told(BUDGET) == [BUDGET]
 
 
-async def test_what_was_posted_is_forgotten_after_a_month(office: Office) -> None:
+async def test_what_was_posted_is_forgotten_after_a_month(office: DigestHarness) -> None:
     assert await office.told(BUDGET) == [BUDGET]
     office.clock.now += timedelta(days=SEEN_DAYS - 1)
     assert await office.told(BUDGET) == []
@@ -51,7 +51,7 @@ async def test_what_was_posted_is_forgotten_after_a_month(office: Office) -> Non
     assert row == {"kept": 1}
 
 
-async def test_the_post_before_is_what_news_are_counted_from(office: Office) -> None:
+async def test_the_post_before_is_what_news_are_counted_from(office: DigestHarness) -> None:
     await office.told(BUDGET)
     first_at = office.clock.now
     office.clock.now += timedelta(days=1)
@@ -67,7 +67,7 @@ async def test_the_post_before_is_what_news_are_counted_from(office: Office) -> 
     ("hours", "back"), [(1, 24), (24, 24), (25, 25), (26, 26), (72, 72), (30 * 24, 30 * 24), (40 * 24, 30 * 24)]
 )
 async def test_a_run_looks_back_to_the_one_before__a_day_at_least_and_a_month_at_most(
-    office: Office, hours: int, back: int
+    office: DigestHarness, hours: int, back: int
 ) -> None:
     await office.told(BUDGET)
     assert office.looked_since == office.clock.now.replace(second=0) - timedelta(days=1)
@@ -80,13 +80,13 @@ async def test_a_run_looks_back_to_the_one_before__a_day_at_least_and_a_month_at
     assert "databases" in office.newsroom.questions[0].text
 
 
-async def test_what_is_new_is_chosen_among_all_that_is_found_and_then_eight_are_told(office: Office) -> None:
+async def test_what_is_new_is_chosen_among_all_that_is_found_and_then_eight_are_told(office: DigestHarness) -> None:
     found = (*TEN, "Ferry service to the island resumes", "Beekeepers warn of mites")
     assert await office.told(*found) == list(found[:MAX_STORIES])
     assert await office.told(*found) == list(found[MAX_STORIES:])
 
 
-async def test_what_it_costs_to_find_nothing_is_told(office: Office) -> None:
+async def test_what_it_costs_to_find_nothing_is_told(office: DigestHarness) -> None:
     found_nothing = await office.report(await office.begin())
     found = await office.report(await office.begin(), BUDGET)
 
@@ -101,7 +101,7 @@ RESTS = Attempt(provider="Q", seconds=0, error_class="Resting")
 
 
 @pytest.mark.parametrize("error", [NothingFound("x"), AllProvidersFailed((NOTHING,))])
-async def test_no_news_at_all_is_nothing_new(office: Office, error: PerplexityError) -> None:
+async def test_no_news_at_all_is_nothing_new(office: DigestHarness, error: PerplexityError) -> None:
     office.newsroom.error = error
     report = await office.report(await office.begin())
 
@@ -119,7 +119,7 @@ async def test_no_news_at_all_is_nothing_new(office: Office, error: PerplexityEr
     ],
 )
 async def test_a_search_that_fails_is_a_failure_and_the_next_run_looks_back_beyond_it(
-    office: Office, error: PerplexityError
+    office: DigestHarness, error: PerplexityError
 ) -> None:
     await office.told(BUDGET)
     office.clock.now += timedelta(days=1)
@@ -138,7 +138,9 @@ async def test_a_search_that_fails_is_a_failure_and_the_next_run_looks_back_beyo
     ("why", "minutes", "told"),
     [(Why.DUE, 15, Why.DUE), (Why.DUE, 16, Why.LATE), (Why.ASKED, 16, Why.ASKED)],
 )
-async def test_a_run_that_a_worker_takes_up_late_says_so(office: Office, why: Why, minutes: int, told: Why) -> None:
+async def test_a_run_that_a_worker_takes_up_late_says_so(
+    office: DigestHarness, why: Why, minutes: int, told: Why
+) -> None:
     question_id, slot = await office.begin(why=why), office.clock.now
     office.clock.now += timedelta(minutes=minutes)
     report = await office.report(question_id, BUDGET, why=why, slot=slot)
@@ -147,7 +149,7 @@ async def test_a_run_that_a_worker_takes_up_late_says_so(office: Office, why: Wh
     assert (report.why, report.slot) == (told, slot)
 
 
-async def test_a_story_keeps_its_day(office: Office) -> None:
+async def test_a_story_keeps_its_day(office: DigestHarness) -> None:
     report = await office.report(await office.begin(), BUDGET)
 
     assert report is not None

@@ -16,16 +16,16 @@ from bot.slack.users import SHUT_OUT
 from bot.storage.database import Patience
 from bot.storage.digests import Digests
 from bot.storage.questions import Pool, QuestionRow
-from tests.fakes.digest_office import Office
+from tests.fakes.digest_harness import DigestHarness
 from tests.fakes.digests import Flickering, notices
 from tests.fakes.rows import row
 
 
-def leaving(office: Office) -> Leaving:
+def leaving(office: DigestHarness) -> Leaving:
     return Leaving(digests=office.digests, patience=Patience(seconds=10))
 
 
-async def run_of(office: Office) -> QuestionRow:
+async def run_of(office: DigestHarness) -> QuestionRow:
     """Return a run as the worker holds it that posts it."""
     question_id = await office.begin()
     async with office.pool.connection() as connection:
@@ -34,13 +34,13 @@ async def run_of(office: Office) -> QuestionRow:
     return replace(row(surface=SURFACE), id=question_id, command=COMMAND, text=found["text"])
 
 
-async def state(office: Office) -> State:
+async def state(office: DigestHarness) -> State:
     digest = await office.digests.get(office.digest.id, now=office.clock.now)
     assert digest is not None
     return digest.state
 
 
-async def test_a_run_of_many_parts_has_one_notice(office: Office) -> None:
+async def test_a_run_of_many_parts_has_one_notice(office: DigestHarness) -> None:
     run = await run_of(office)
     for _ in range(3):
         await leaving(office).closed(run, "is_archived")
@@ -50,7 +50,7 @@ async def test_a_run_of_many_parts_has_one_notice(office: Office) -> None:
 
 
 @pytest.mark.parametrize("late", [False, True])
-async def test_a_database_that_is_away_for_a_moment_loses_no_notice(office: Office, late: bool) -> None:
+async def test_a_database_that_is_away_for_a_moment_loses_no_notice(office: DigestHarness, late: bool) -> None:
     run, pool = await run_of(office), office.pool
     office.pool = cast("Pool", Flickering(pool, at=1, late=late))
     await leaving(office).closed(run, "is_archived")
@@ -59,7 +59,7 @@ async def test_a_database_that_is_away_for_a_moment_loses_no_notice(office: Offi
     assert len(await notices(pool)) == 1
 
 
-async def test_a_digest_stops_only_where_that_can_be_said(office: Office) -> None:
+async def test_a_digest_stops_only_where_that_can_be_said(office: DigestHarness) -> None:
     run = await run_of(office)
 
     async def broken(connection: AsyncConnection[DictRow], question_id: UUID, *, priority: int = 0) -> None:
@@ -74,13 +74,13 @@ async def test_a_digest_stops_only_where_that_can_be_said(office: Office) -> Non
 
 
 @pytest.mark.parametrize("error", sorted(SHUT_OUT))
-async def test_an_app_that_is_let_in_no_more_stops_nothing(office: Office, error: str) -> None:
+async def test_an_app_that_is_let_in_no_more_stops_nothing(office: DigestHarness, error: str) -> None:
     await leaving(office).closed(await run_of(office), error)
 
     assert (await state(office), await notices(office.pool)) == (State.ACTIVE, [])
 
 
-async def test_what_is_no_run_stops_nothing(office: Office) -> None:
+async def test_what_is_no_run_stops_nothing(office: DigestHarness) -> None:
     notice = replace(row(surface=SURFACE), command="digest_notice", text=f"{office.digest.id} is_archived")
     await leaving(office).closed(notice, "is_archived")
 

@@ -20,9 +20,9 @@ from bot.storage.questions import NewQuestion, Pool, Questions
 from perplexity.news.stories import Story, fingerprint, unseen
 from perplexity.news.summary import MAX_STORIES, NewsSummary
 from perplexity.types import Source
-from tests.fakes.digest_office import Office
+from tests.fakes.digest_harness import DigestHarness
 from tests.fakes.digests import SATURDAY, Flickering, kept, no_job, wish
-from tests.fakes.newsroom import BUDGET, PLANT, TEN, VOLCANO
+from tests.fakes.news_answers import BUDGET, PLANT, TEN, VOLCANO
 
 MANY = 40
 
@@ -39,7 +39,7 @@ async def rows(pool: Pool, query: str) -> int:
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("at", [1, 2, 3, 4])
 async def test_a_database_that_is_away_for_a_moment_loses_nothing_that_was_paid_for(
-    office: Office, at: int, late: bool
+    office: DigestHarness, at: int, late: bool
 ) -> None:
     question_id, pool = await office.begin(), office.pool
     office.pool = cast("Pool", Flickering(pool, at=at, late=late))
@@ -51,7 +51,7 @@ async def test_a_database_that_is_away_for_a_moment_loses_nothing_that_was_paid_
     assert await rows(pool, "SELECT FROM digest_seen") == 1
 
 
-async def test_what_another_run_posts_during_the_comparison_is_not_posted_again(office: Office) -> None:
+async def test_what_another_run_posts_during_the_comparison_is_not_posted_again(office: DigestHarness) -> None:
     await office.told(VOLCANO)
     one, other = await office.begin(), await office.begin()
     loop, compared = asyncio.get_running_loop(), []
@@ -71,7 +71,7 @@ async def test_what_another_run_posts_during_the_comparison_is_not_posted_again(
     assert compared == [1, 1, 2]
 
 
-async def test_what_is_new_is_chosen_among_all_stories_and_then_eight_are_told(office: Office) -> None:
+async def test_what_is_new_is_chosen_among_all_stories_and_then_eight_are_told(office: DigestHarness) -> None:
     choosing = Choosing(seen=office.digests.seen, patience=Patience(seconds=1))
 
     async def told(*headlines: str) -> list[str]:
@@ -88,7 +88,7 @@ async def test_what_is_new_is_chosen_among_all_stories_and_then_eight_are_told(o
     assert await told(*TEN) == []
 
 
-async def test_only_stories_that_may_be_new_still_are_compared(office: Office) -> None:
+async def test_only_stories_that_may_be_new_still_are_compared(office: DigestHarness) -> None:
     for headline in (*TEN, "Ferry service to the island resumes"):
         await office.told(headline)
     compared = []
@@ -122,7 +122,7 @@ class Slow:
         return unseen(stories, seen, among=among)
 
 
-async def another(office: Office) -> tuple[Run, UUID]:
+async def another(office: DigestHarness) -> tuple[Run, UUID]:
     """Set up one more digest that has posted a story, and begin a run of it."""
     digest: Digest = await kept(office.digests, uuid4(), wish())
     await office.digests.seen.note(
@@ -135,7 +135,7 @@ async def another(office: Office) -> tuple[Run, UUID]:
     return run, question_id
 
 
-async def acks(office: Office, *, until: asyncio.Event) -> list[tuple[Written, float]]:
+async def acks(office: DigestHarness, *, until: asyncio.Event) -> list[tuple[Written, float]]:
     """Have a slash command written down ten times a second; return what its ack says and after how many seconds."""
     journal, found = Journal(questions=Questions(office.pool, no_job)), []
     while not until.is_set():
@@ -155,7 +155,7 @@ async def acks(office: Office, *, until: asyncio.Event) -> list[tuple[Written, f
     return found
 
 
-async def test_many_that_are_made_at_once_lose_nothing_and_keep_no_slash_command_waiting(office: Office) -> None:
+async def test_many_that_are_made_at_once_lose_nothing_and_keep_no_slash_command_waiting(office: DigestHarness) -> None:
     runs = [await another(office) for _ in range(MANY)]
     office.newsroom.headlines = (VOLCANO, BUDGET)
     office.compare = slow = Slow(seconds=0.03)

@@ -21,12 +21,12 @@ from bot.slack.connection import Slack
 from bot.storage.questions import Questions
 from bot.web.metrics import Metrics
 from perplexity.deepdive.types import DeepDive
-from tests.fakes.watching import FakeWatching
+from tests.fakes.digest_service import FakeDigests
 
 ACK_SECONDS = 2.5
 
 
-class Hanging(FakeWatching):
+class Hanging(FakeDigests):
     """A database and a Slack that never answer; `told` is what was to be said."""
 
     def __init__(self) -> None:

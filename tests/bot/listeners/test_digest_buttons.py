@@ -14,13 +14,13 @@ from bot.listeners.actions import DATABASE_AWAY, pressed
 from bot.listeners.intake import Journal
 from bot.model.digest import SomebodyElses, Verb, WatchReply
 from bot.storage.questions import Questions
-from tests.fakes.watching import FakeWatching
+from tests.fakes.digest_service import FakeDigests
 
 DIGEST = UUID(int=5)
 BODY = {"user": {"id": "U1"}, "channel": {"id": "C1"}, "response_url": "https://hooks.slack.com/1"}
 
 
-class Away(FakeWatching):
+class Away(FakeDigests):
     """A database that is away, or hangs."""
 
     hangs = False
@@ -36,7 +36,7 @@ class Hanging(Away):
     hangs = True
 
 
-async def click(verb: str, watching: FakeWatching, *, value: str = str(DIGEST)) -> str:
+async def click(verb: str, watching: FakeDigests, *, value: str = str(DIGEST)) -> str:
     """Click a button and return what is said."""
     action = {"action_id": f"digest_{verb}", "value": value, "action_ts": "1.3"}
     journal = Journal(questions=cast("Questions", None), seconds=0.2)
@@ -45,7 +45,7 @@ async def click(verb: str, watching: FakeWatching, *, value: str = str(DIGEST)) 
 
 @pytest.mark.parametrize("verb", list(Verb))
 async def test_a_click_asks_for_what_its_button_says(verb: Verb) -> None:
-    watching = FakeWatching(outcome=SomebodyElses())
+    watching = FakeDigests(outcome=SomebodyElses())
     said = await click(verb, watching)
 
     assert watching.asked == [(verb, DIGEST, "U1", "1.3")]
@@ -54,12 +54,12 @@ async def test_a_click_asks_for_what_its_button_says(verb: Verb) -> None:
 
 @pytest.mark.parametrize("value", ["", "x", "<!channel>"])
 async def test_a_button_that_names_no_digest_is_an_old_one(value: str) -> None:
-    watching = FakeWatching()
+    watching = FakeDigests()
 
     assert await click("pause", watching, value=value) == "This digest is deleted."
     assert watching.asked == []
 
 
 @pytest.mark.parametrize("watching", [Away(), Hanging()])
-async def test_a_database_that_is_away_is_said_in_time(watching: FakeWatching) -> None:
+async def test_a_database_that_is_away_is_said_in_time(watching: FakeDigests) -> None:
     assert await asyncio.wait_for(click("run", watching), 2) == DATABASE_AWAY

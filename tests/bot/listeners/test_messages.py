@@ -21,7 +21,7 @@ from bot.model.message import OutgoingMessage
 from bot.slack.connection import Slack
 from bot.storage.questions import NewQuestion, Questions
 from bot.web.metrics import Metrics
-from tests.fakes.watching import FakeWatching
+from tests.fakes.digest_service import FakeDigests
 
 
 def envelope(*own: str, **event: Any) -> dict[str, Any]:
@@ -106,7 +106,7 @@ class Away:
             send_file=lambda report, user_id, *, sorry, refused: None,
             say=self.say,
             whisper=self.whisper,
-            watching=FakeWatching(),
+            watching=FakeDigests(),
         )
 
 

@@ -22,7 +22,7 @@ class Frame:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Visitor:
+class BrowserClient:
     """A person's browser at the playground."""
 
     session: aiohttp.ClientSession

@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from tests.bot.playground.browser_client import Visitor
+from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import BOT_TOKEN, Clock, PlaygroundApp, Site, serve
 
 
@@ -24,9 +24,9 @@ async def site(clock: Clock) -> AsyncIterator[Site]:
 
 
 @pytest.fixture
-async def visitor(site: Site) -> AsyncIterator[Visitor]:
+async def visitor(site: Site) -> AsyncIterator[BrowserClient]:
     async with aiohttp.ClientSession() as session:
-        yield Visitor(session=session, origin=site.origin)
+        yield BrowserClient(session=session, origin=site.origin)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from bot.playground.workspace import GENERAL, USER_ID
-from tests.bot.playground.browser_client import Visitor
+from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import Site
 
 BUTTON = {
@@ -25,7 +25,7 @@ BLOCKS: list[dict[str, Any]] = [
 
 
 @pytest.fixture
-async def failure(site: Site, visitor: Visitor) -> dict[str, Any]:
+async def failure(site: Site, visitor: BrowserClient) -> dict[str, Any]:
     await visitor.say("/ask bees")
     url = site.app.requests.pop()["response_url"]
     await visitor.respond(url, text="Sorry", blocks=BLOCKS, replace_original=True)
@@ -37,7 +37,7 @@ def _press(message: dict[str, Any], **changed: object) -> dict[str, Any]:
 
 
 async def test_a_click_arrives_with_the_button_the_person_and_the_place(
-    site: Site, visitor: Visitor, failure: dict[str, Any]
+    site: Site, visitor: BrowserClient, failure: dict[str, Any]
 ) -> None:
     status = await visitor.post("click", _press(failure))
     payload = site.app.requests[0]
@@ -66,7 +66,7 @@ async def test_a_click_arrives_with_the_button_the_person_and_the_place(
 
 
 async def test_a_click_on_a_public_message_carries_the_message_and_replaces_it_for_all(
-    site: Site, visitor: Visitor
+    site: Site, visitor: BrowserClient
 ) -> None:
     await visitor.say("/ask bees")
     await visitor.respond(
@@ -87,7 +87,7 @@ async def test_a_click_on_a_public_message_carries_the_message_and_replaces_it_f
 
 
 async def test_an_answer_to_a_click_takes_the_place_of_the_clicked_message(
-    site: Site, visitor: Visitor, failure: dict[str, Any]
+    site: Site, visitor: BrowserClient, failure: dict[str, Any]
 ) -> None:
     await visitor.post("click", _press(failure))
     await visitor.respond(site.app.requests[0]["response_url"], text="The answer", replace_original=True)
@@ -95,13 +95,15 @@ async def test_an_answer_to_a_click_takes_the_place_of_the_clicked_message(
     assert [(m["ts"], m["text"]) for m in await visitor.shown()] == [(failure["ts"], "The answer")]
 
 
-async def test_a_button_beside_a_text_can_be_pressed(site: Site, visitor: Visitor, failure: dict[str, Any]) -> None:
+async def test_a_button_beside_a_text_can_be_pressed(
+    site: Site, visitor: BrowserClient, failure: dict[str, Any]
+) -> None:
     await visitor.post("click", _press(failure, block_id="beside"))
 
     assert site.app.requests[0]["actions"][0]["block_id"] == "beside"
 
 
-async def test_a_message_that_only_the_page_remembers_can_be_clicked(site: Site, visitor: Visitor) -> None:
+async def test_a_message_that_only_the_page_remembers_can_be_clicked(site: Site, visitor: BrowserClient) -> None:
     old = {"ts": "1700000000.000001", "text": "Sorry", "blocks": BLOCKS, "private": True}
     await visitor.post("click", _press(old, **old))
     await visitor.respond(site.app.requests[0]["response_url"], text="The answer", replace_original=True)
@@ -111,14 +113,14 @@ async def test_a_message_that_only_the_page_remembers_can_be_clicked(site: Site,
 
 @pytest.mark.parametrize("gone", [{"block_id": "none"}, {"action_id": "none"}, {"ts": "1.1"}])
 async def test_a_button_that_is_gone_is_told(
-    site: Site, visitor: Visitor, failure: dict[str, Any], gone: dict[str, str]
+    site: Site, visitor: BrowserClient, failure: dict[str, Any], gone: dict[str, str]
 ) -> None:
     assert await visitor.post("click", _press(failure, **gone)) == 409
     assert site.app.requests == []
 
 
 async def test_a_click_that_the_app_refuses_is_told_privately(
-    site: Site, visitor: Visitor, failure: dict[str, Any]
+    site: Site, visitor: BrowserClient, failure: dict[str, Any]
 ) -> None:
     async def reply(_: dict[str, Any]) -> web.Response:
         return web.Response(status=503)

@@ -10,11 +10,13 @@ from aiohttp import web
 
 from bot.playground.events import AckError, Sender
 from bot.playground.workspace import DIRECT
-from tests.bot.playground.browser_client import Visitor
+from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import Site
 
 
-async def test_a_slash_command_arrives_signed_and_with_every_field_of_slacks_form(site: Site, visitor: Visitor) -> None:
+async def test_a_slash_command_arrives_signed_and_with_every_field_of_slacks_form(
+    site: Site, visitor: BrowserClient
+) -> None:
     await visitor.say("/ask  what is a payload? ")
     fields = site.app.requests[0]
     response_url, trigger_id = fields.pop("response_url"), fields.pop("trigger_id")
@@ -36,14 +38,14 @@ async def test_a_slash_command_arrives_signed_and_with_every_field_of_slacks_for
     assert len(trigger_id.split(".")) == 3
 
 
-async def test_two_commands_have_two_trigger_ids(site: Site, visitor: Visitor) -> None:
+async def test_two_commands_have_two_trigger_ids(site: Site, visitor: BrowserClient) -> None:
     await visitor.say("/ask same")
     await visitor.say("/ask same")
 
     assert len({fields["trigger_id"] for fields in site.app.requests}) == 2
 
 
-async def test_a_command_in_the_direct_message_names_that_channel(site: Site, visitor: Visitor) -> None:
+async def test_a_command_in_the_direct_message_names_that_channel(site: Site, visitor: BrowserClient) -> None:
     await visitor.say("/ask here", channel=DIRECT.id)
 
     assert (site.app.requests[0]["channel_id"], site.app.requests[0]["channel_name"]) == (DIRECT.id, "directmessage")
@@ -66,7 +68,7 @@ async def test_a_command_in_the_direct_message_names_that_channel(site: Site, vi
     ],
 )
 async def test_an_ack_is_shown_as_slack_shows_it(
-    site: Site, visitor: Visitor, ack: Any, shown: list[tuple[str, str, bool]]
+    site: Site, visitor: BrowserClient, ack: Any, shown: list[tuple[str, str, bool]]
 ) -> None:
     async def reply(_: dict[str, Any]) -> web.Response:
         response: web.Response = ack()
@@ -78,7 +80,7 @@ async def test_an_ack_is_shown_as_slack_shows_it(
     assert await visitor.texts() == shown
 
 
-async def test_an_answer_that_is_faster_than_the_ack_is_not_covered_by_it(site: Site, visitor: Visitor) -> None:
+async def test_an_answer_that_is_faster_than_the_ack_is_not_covered_by_it(site: Site, visitor: BrowserClient) -> None:
     async def reply(fields: dict[str, Any]) -> web.Response:
         await visitor.respond(fields["response_url"], text="The answer", replace_original=True)
         return web.json_response({"text": "Searching…"})
@@ -103,7 +105,7 @@ async def test_an_answer_that_is_faster_than_the_ack_is_not_covered_by_it(site: 
     ],
 )
 async def test_other_lines_get_a_private_word_and_never_reach_the_app(
-    site: Site, visitor: Visitor, line: str, shown: list[tuple[str, str, bool]]
+    site: Site, visitor: BrowserClient, line: str, shown: list[tuple[str, str, bool]]
 ) -> None:
     await visitor.say(line)
 
@@ -132,7 +134,9 @@ async def test_an_app_that_is_not_there_is_a_failed_dispatch() -> None:
     await sender.close()
 
 
-async def test_old_command_lines_are_forgotten(site: Site, visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_old_command_lines_are_forgotten(
+    site: Site, visitor: BrowserClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("bot.playground.conversation.REMEMBERED", 1)
     await visitor.say("/ask first")
     await visitor.say("/ask second")

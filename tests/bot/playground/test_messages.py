@@ -9,13 +9,13 @@ from aiohttp import web
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.playground.workspace import DIRECT, GENERAL
-from tests.bot.playground.browser_client import Visitor
+from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import Site
 
 MENTION = "<@U0PLAYGROUNDBOT>"
 
 
-async def test_a_mention_is_reported_with_every_field_of_slacks_envelope(site: Site, visitor: Visitor) -> None:
+async def test_a_mention_is_reported_with_every_field_of_slacks_envelope(site: Site, visitor: BrowserClient) -> None:
     await visitor.say("@Web Answers what is a payload & <why>?")
     (envelope,) = site.app.requests
     (shown,) = await visitor.shown()
@@ -65,7 +65,7 @@ async def test_a_mention_is_reported_with_every_field_of_slacks_envelope(site: S
     ],
 )
 async def test_only_what_is_for_the_app_reaches_it(
-    site: Site, visitor: Visitor, line: str, channel: str, reported: tuple[str, str] | None
+    site: Site, visitor: BrowserClient, line: str, channel: str, reported: tuple[str, str] | None
 ) -> None:
     await visitor.say(line, channel=channel)
 
@@ -74,7 +74,7 @@ async def test_only_what_is_for_the_app_reaches_it(
 
 
 async def test_a_reply_names_its_thread__and_the_app_answers_in_it(
-    site: Site, visitor: Visitor, client: AsyncWebClient
+    site: Site, visitor: BrowserClient, client: AsyncWebClient
 ) -> None:
     await visitor.say("@Web Answers why")
     root = (await visitor.shown())[0]["ts"]
@@ -87,7 +87,7 @@ async def test_a_reply_names_its_thread__and_the_app_answers_in_it(
     assert posted["message"]["thread_ts"] == root
 
 
-async def test_a_slash_command_in_a_thread_is_refused_as_slack_refuses_it(site: Site, visitor: Visitor) -> None:
+async def test_a_slash_command_in_a_thread_is_refused_as_slack_refuses_it(site: Site, visitor: BrowserClient) -> None:
     await visitor.post("say", {"channel": GENERAL.id, "text": "/ask why", "thread_ts": "1.1"})
 
     ((author, text, private),) = await visitor.texts()
@@ -95,7 +95,7 @@ async def test_a_slash_command_in_a_thread_is_refused_as_slack_refuses_it(site: 
     assert "not supported in threads" in text
 
 
-async def test_an_event_that_the_app_does_not_take_is_told(site: Site, visitor: Visitor) -> None:
+async def test_an_event_that_the_app_does_not_take_is_told(site: Site, visitor: BrowserClient) -> None:
     async def reply(_: dict[str, Any]) -> web.Response:
         return web.Response(status=503)
 

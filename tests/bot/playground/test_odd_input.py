@@ -19,7 +19,7 @@ from bot.playground.bodies import MOST_BYTES
 from bot.playground.timeline import KEPT_BYTES
 from bot.playground.web_api import METHODS
 from bot.playground.workspace import DIRECT, GENERAL, USER_ID
-from tests.bot.playground.browser_client import Visitor
+from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import BOT_TOKEN, Site
 
 DEEP = "[" * 50_000 + "]" * 50_000
@@ -66,7 +66,7 @@ bodies = st.one_of(
 
 
 @pytest.fixture
-async def token(site: Site, visitor: Visitor) -> str:
+async def token(site: Site, visitor: BrowserClient) -> str:
     await visitor.say("/ask bees")
     return str(site.app.requests[0]["response_url"]).rpartition("/")[2]
 
@@ -75,7 +75,7 @@ def paths(token: str) -> list[str]:
     return ["say", "click", f"response/{token}", *(f"api/{method}" for method in (*METHODS, "none"))]
 
 
-async def sent(visitor: Visitor, path: str, **request: Any) -> int:
+async def sent(visitor: BrowserClient, path: str, **request: Any) -> int:
     """Send a request with everything right but its body; return the status."""
     headers = {"Authorization": f"Bearer {BOT_TOKEN}", **request.pop("headers", {})}
     if path in {"say", "click"}:
@@ -93,7 +93,7 @@ def traces(caplog: pytest.LogCaptureFixture) -> list[str]:
     "content_type", ["application/json", "application/x-www-form-urlencoded", "multipart/form-data", "x"]
 )
 async def test_odd_bodies_are_refused(
-    visitor: Visitor, token: str, caplog: pytest.LogCaptureFixture, content_type: str
+    visitor: BrowserClient, token: str, caplog: pytest.LogCaptureFixture, content_type: str
 ) -> None:
     for path in paths(token):
         for body in BYTES:
@@ -107,7 +107,7 @@ async def test_odd_bodies_are_refused(
 @given(body=bodies)
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_odd_fields_are_refused_or_taken(
-    visitor: Visitor, token: str, caplog: pytest.LogCaptureFixture, body: dict[str, Any]
+    visitor: BrowserClient, token: str, caplog: pytest.LogCaptureFixture, body: dict[str, Any]
 ) -> None:
     form = urlencode({name: value if isinstance(value, str) else json.dumps(value) for name, value in body.items()})
     for path in paths(token):
@@ -138,12 +138,14 @@ async def test_odd_fields_are_refused_or_taken(
         ("response/", {"text": "x", "thread_ts": []}),
     ],
 )
-async def test_a_field_of_the_wrong_kind_is_400(visitor: Visitor, token: str, path: str, body: dict[str, Any]) -> None:
+async def test_a_field_of_the_wrong_kind_is_400(
+    visitor: BrowserClient, token: str, path: str, body: dict[str, Any]
+) -> None:
     assert await sent(visitor, path.replace("response/", f"response/{token}"), json=body) == 400
 
 
 @pytest.mark.parametrize("limit", ["x", "-1", "0", "1e3", "9" * 5000, "٣"])
-async def test_an_odd_limit_is_refused_as_slack_refuses_it(visitor: Visitor, limit: str) -> None:
+async def test_an_odd_limit_is_refused_as_slack_refuses_it(visitor: BrowserClient, limit: str) -> None:
     url = f"{visitor.origin}/playground/api/conversations.history"
     form = {"token": BOT_TOKEN, "channel": GENERAL.id, "limit": limit}
     async with visitor.session.post(url, data=form) as response:
@@ -153,7 +155,7 @@ async def test_an_odd_limit_is_refused_as_slack_refuses_it(visitor: Visitor, lim
 @pytest.mark.parametrize("path", ["static/", "response/", "api/", "events/"])
 @pytest.mark.parametrize("name", ["%00", "%ff", "x" * 5000, "..%2f..", quote("\u2028"), "%ed%a0%80", "."])
 async def test_odd_addresses_are_not_found(
-    visitor: Visitor, caplog: pytest.LogCaptureFixture, path: str, name: str
+    visitor: BrowserClient, caplog: pytest.LogCaptureFixture, path: str, name: str
 ) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", int(visitor.origin.rpartition(":")[2]))
     writer.write(f"GET /playground/{path}{name} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
@@ -174,7 +176,7 @@ async def test_odd_addresses_are_not_found(
 )  # fmt: skip
 @pytest.mark.parametrize("path", ["api/auth.test", "say", "events", "response/x"])
 async def test_odd_headers_do_no_harm(
-    site: Site, visitor: Visitor, caplog: pytest.LogCaptureFixture, path: str, header: bytes
+    site: Site, visitor: BrowserClient, caplog: pytest.LogCaptureFixture, path: str, header: bytes
 ) -> None:
     boot = (await visitor.frames())[0].id.partition("-")[0]
     header = header.replace(b"BOOT", boot.encode())
@@ -190,14 +192,14 @@ async def test_odd_headers_do_no_harm(
     assert traces(caplog) == []
 
 
-async def test_a_body_that_is_too_large_or_compressed_is_refused(visitor: Visitor, token: str) -> None:
+async def test_a_body_that_is_too_large_or_compressed_is_refused(visitor: BrowserClient, token: str) -> None:
     for path in paths(token):
         assert await sent(visitor, path, data=b" " * (MOST_BYTES + 1)) == 413
         assert await sent(visitor, path, data=b"x", headers={"Content-Encoding": "gzip"}) == 400
 
 
 async def test_tabs_that_are_closed_leave_no_trace(
-    site: Site, visitor: Visitor, client: AsyncWebClient, caplog: pytest.LogCaptureFixture
+    site: Site, visitor: BrowserClient, client: AsyncWebClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     port = int(visitor.origin.rpartition(":")[2])
     for request in (
@@ -218,7 +220,7 @@ async def test_tabs_that_are_closed_leave_no_trace(
     assert traces(caplog) == []
 
 
-async def test_what_is_kept_is_bounded(visitor: Visitor, token: str, site: Site) -> None:
+async def test_what_is_kept_is_bounded(visitor: BrowserClient, token: str, site: Site) -> None:
     nested = [{"type": "section", "fields": [[] for _ in range(20_000)]}]
     tracemalloc.start()
     try:
@@ -234,7 +236,7 @@ async def test_what_is_kept_is_bounded(visitor: Visitor, token: str, site: Site)
     assert kept < 3 * KEPT_BYTES
 
 
-async def test_only_so_many_pages_are_kept_up_to_date(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_so_many_pages_are_kept_up_to_date(visitor: BrowserClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "MOST_STREAMS", 1)
     url = f"{visitor.origin}/playground/events"
     async with visitor.session.get(url) as first, visitor.session.get(url) as second:
@@ -259,7 +261,7 @@ async def test_only_so_many_pages_are_kept_up_to_date(visitor: Visitor, monkeypa
     ],
 )
 async def test_pages_from_elsewhere_cannot_post_where_the_app_does(
-    visitor: Visitor, token: str, headers: dict[str, str], status: int
+    visitor: BrowserClient, token: str, headers: dict[str, str], status: int
 ) -> None:
     for path in (f"response/{token}", "api/auth.test"):
         assert await sent(visitor, path, json={"text": "x"}, headers=headers) == status
@@ -267,7 +269,7 @@ async def test_pages_from_elsewhere_cannot_post_where_the_app_does(
         assert response.status == status
 
 
-async def test_a_page_from_elsewhere_cannot_follow(visitor: Visitor) -> None:
+async def test_a_page_from_elsewhere_cannot_follow(visitor: BrowserClient) -> None:
     for site, status in (("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)):
         headers = {"Sec-Fetch-Site": site}
         async with visitor.session.get(f"{visitor.origin}/playground/events", headers=headers) as response:

@@ -16,17 +16,17 @@ from slack_sdk.webhook.async_client import AsyncWebhookClient
 from bot.playground import web_api
 from bot.playground.web_api import Ticket
 from bot.playground.workspace import GENERAL
-from tests.bot.playground.browser_client import Visitor
+from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import SIGNING_SECRET, Clock, PlaygroundApp, Site, serve
 
 
 @pytest.fixture
-async def url(site: Site, visitor: Visitor) -> str:
+async def url(site: Site, visitor: BrowserClient) -> str:
     await visitor.say("/ask bees")
     return str(site.app.requests[0]["response_url"])
 
 
-async def test_an_answer_is_private_unless_it_says_otherwise(url: str, visitor: Visitor) -> None:
+async def test_an_answer_is_private_unless_it_says_otherwise(url: str, visitor: BrowserClient) -> None:
     await visitor.respond(url, text="one")
     await visitor.respond(url, text="two", response_type="in_channel")
     await visitor.respond(url, text="three", response_type="in_channel", thread_ts="1.2")
@@ -39,7 +39,7 @@ async def test_an_answer_is_private_unless_it_says_otherwise(url: str, visitor: 
     ]
 
 
-async def test_slack_s_own_client_posts_there(url: str, visitor: Visitor) -> None:
+async def test_slack_s_own_client_posts_there(url: str, visitor: BrowserClient) -> None:
     client = AsyncWebhookClient(url, session=visitor.session)
 
     answers = [await client.send(text=f"{number}", response_type="ephemeral") for number in range(6)]
@@ -47,7 +47,9 @@ async def test_slack_s_own_client_posts_there(url: str, visitor: Visitor) -> Non
     assert [(a.status_code, a.body) for a in answers] == [(200, "ok")] * 5 + [(404, "used_url")]
 
 
-async def test_replacing_takes_the_place_of_the_private_original_and_nothing_else(url: str, visitor: Visitor) -> None:
+async def test_replacing_takes_the_place_of_the_private_original_and_nothing_else(
+    url: str, visitor: BrowserClient
+) -> None:
     await visitor.respond(url, text="Searching…", replace_original=True)
     await visitor.respond(url, text="More", replace_original=False)
     await visitor.respond(url, text="The answer", replace_original=True, blocks=[{"type": "divider"}])
@@ -58,14 +60,14 @@ async def test_replacing_takes_the_place_of_the_private_original_and_nothing_els
     assert [block["type"] for block in shown[0]["blocks"]] == ["divider"]
 
 
-async def test_deleting_removes_the_original(url: str, visitor: Visitor) -> None:
+async def test_deleting_removes_the_original(url: str, visitor: BrowserClient) -> None:
     await visitor.respond(url, text="Searching…", replace_original=True)
     status = await visitor.respond(url, delete_original=True)
 
     assert (status, await visitor.texts()) == ((200, "ok"), [])
 
 
-async def test_the_sixth_use_is_refused(url: str, visitor: Visitor) -> None:
+async def test_the_sixth_use_is_refused(url: str, visitor: BrowserClient) -> None:
     answers = [await visitor.respond(url, text=str(n)) for n in range(6)]
 
     assert answers == [(200, "ok")] * 5 + [(404, "used_url")]
@@ -74,7 +76,7 @@ async def test_the_sixth_use_is_refused(url: str, visitor: Visitor) -> None:
 
 @pytest.mark.parametrize(("age", "answer"), [(30 * 60, (200, "ok")), (30 * 60 + 1, (404, "expired_url"))])
 async def test_after_thirty_minutes_it_is_expired(
-    url: str, visitor: Visitor, clock: Clock, age: float, answer: tuple[int, str]
+    url: str, visitor: BrowserClient, clock: Clock, age: float, answer: tuple[int, str]
 ) -> None:
     clock.seconds += age
 
@@ -97,12 +99,14 @@ async def test_what_says_nothing_is_refused(url: str, body: bytes, answer: tuple
         assert (response.status, await response.text()) == answer
 
 
-async def test_it_works_after_a_restart_and_replaces_what_the_page_still_shows(site: Site, visitor: Visitor) -> None:
+async def test_it_works_after_a_restart_and_replaces_what_the_page_still_shows(
+    site: Site, visitor: BrowserClient
+) -> None:
     await visitor.say("/ask bees")
     token = str(site.app.requests[0]["response_url"]).rpartition("/")[2]
     async with serve(app=PlaygroundApp()) as second:
         await visitor.respond(f"{second.origin}/playground/response/{token}", text="late", replace_original=True)
-        shown = await Visitor(session=visitor.session, origin=second.origin).shown()
+        shown = await BrowserClient(session=visitor.session, origin=second.origin).shown()
 
     assert [(m["ts"], m["text"]) for m in shown] == [(web_api.decode(token, secret=SIGNING_SECRET).original, "late")]
 
@@ -146,7 +150,7 @@ def test_a_changed_ticket_is_refused(place: int) -> None:
 
 @pytest.mark.parametrize("issued", [b"1700000000.0", b"NaN", b"Infinity", b"1e999", b'"x"', b"[]"])
 async def test_an_unsigned_ticket_or_one_of_another_secret_is_refused(
-    site: Site, visitor: Visitor, issued: bytes
+    site: Site, visitor: BrowserClient, issued: bytes
 ) -> None:
     packed = b'{"channel":"%s","original":"1.2","trigger":"t","private":true,"issued":%s}' % (
         GENERAL.id.encode(),

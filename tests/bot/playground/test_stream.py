@@ -9,7 +9,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.playground.timeline import Author, Message, Timeline, stream
 from bot.playground.workspace import GENERAL
-from tests.bot.playground.browser_client import Visitor
+from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import Site
 
 
@@ -30,7 +30,7 @@ def _stream(
     return stream(timeline, last_event_id=last, hello={}, closing=closing, heartbeat_seconds=heartbeat)
 
 
-async def test_the_stream_begins_with_who_and_what_is_here(visitor: Visitor) -> None:
+async def test_the_stream_begins_with_who_and_what_is_here(visitor: BrowserClient) -> None:
     hello = (await visitor.frames())[0]
 
     assert hello.event == "hello"
@@ -38,7 +38,7 @@ async def test_the_stream_begins_with_who_and_what_is_here(visitor: Visitor) -> 
     assert [channel["label"] for channel in hello.data["channels"]] == ["playground", "Direct message"]
 
 
-async def test_a_lost_connection_goes_on_after_the_last_event(client: AsyncWebClient, visitor: Visitor) -> None:
+async def test_a_lost_connection_goes_on_after_the_last_event(client: AsyncWebClient, visitor: BrowserClient) -> None:
     await client.chat_postMessage(channel=GENERAL.id, text="seen")
     last = (await visitor.frames())[-1].id
     await client.chat_postMessage(channel=GENERAL.id, text="missed")
@@ -47,7 +47,9 @@ async def test_a_lost_connection_goes_on_after_the_last_event(client: AsyncWebCl
     assert [frame.data["message"]["text"] for frame in frames[1:]] == ["missed"]
 
 
-async def test_an_event_of_an_earlier_life_means_everything_is_sent(client: AsyncWebClient, visitor: Visitor) -> None:
+async def test_an_event_of_an_earlier_life_means_everything_is_sent(
+    client: AsyncWebClient, visitor: BrowserClient
+) -> None:
     await client.chat_postMessage(channel=GENERAL.id, text="here")
     for last in ("0badc0de-7", "nonsense", "0badc0de-", "-"):
         frames = await visitor.frames(last_event_id=last)

@@ -11,7 +11,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.playground.timeline import Timeline
 from bot.playground.workspace import BOT_ID, BOT_USER_ID, DIRECT, GENERAL, TEAM_ID, USER_ID
-from tests.bot.playground.browser_client import Visitor
+from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import BOT_TOKEN, Site
 
 METADATA = {"event_type": "answer_part", "event_payload": {"question": "q", "part": 0}}
@@ -29,7 +29,7 @@ async def test_auth_test_says_who_the_bot_is(client: AsyncWebClient, site: Site)
 
 
 async def test_a_direct_message_can_be_opened_posted_and_found_by_its_metadata(
-    client: AsyncWebClient, visitor: Visitor
+    client: AsyncWebClient, visitor: BrowserClient
 ) -> None:
     channel = (await client.conversations_open(users=USER_ID))["channel"]["id"]
     posted = await client.chat_postMessage(
@@ -49,7 +49,7 @@ async def test_a_persons_id_posts_to_the_direct_message(client: AsyncWebClient) 
 
 
 async def test_an_update_changes_the_message_in_place_and_keeps_its_metadata(
-    client: AsyncWebClient, visitor: Visitor
+    client: AsyncWebClient, visitor: BrowserClient
 ) -> None:
     posted = await client.chat_postMessage(channel=GENERAL.id, text="Searching…", metadata=METADATA, thread_ts="1.2")
     updated = await client.chat_update(channel=GENERAL.id, ts=posted["ts"], text="The answer")
@@ -58,21 +58,25 @@ async def test_an_update_changes_the_message_in_place_and_keeps_its_metadata(
     assert [(m["text"], m["thread_ts"]) for m in await visitor.shown()] == [("The answer", "1.2")]
 
 
-async def test_a_deleted_message_is_gone(client: AsyncWebClient, visitor: Visitor) -> None:
+async def test_a_deleted_message_is_gone(client: AsyncWebClient, visitor: BrowserClient) -> None:
     posted = await client.chat_postMessage(channel=GENERAL.id, text="Oops")
     await client.chat_delete(channel=GENERAL.id, ts=posted["ts"])
 
     assert await visitor.shown() == []
 
 
-async def test_an_ephemeral_message_is_private_and_in_no_history(client: AsyncWebClient, visitor: Visitor) -> None:
+async def test_an_ephemeral_message_is_private_and_in_no_history(
+    client: AsyncWebClient, visitor: BrowserClient
+) -> None:
     await client.chat_postEphemeral(channel=GENERAL.id, user=USER_ID, text="Psst")
 
     assert await visitor.texts() == [("app", "Psst", True)]
     assert (await client.conversations_history(channel=GENERAL.id))["messages"] == []
 
 
-async def test_history_is_newest_first_and_a_thread_oldest_first(client: AsyncWebClient, visitor: Visitor) -> None:
+async def test_history_is_newest_first_and_a_thread_oldest_first(
+    client: AsyncWebClient, visitor: BrowserClient
+) -> None:
     root = (await client.chat_postMessage(channel=GENERAL.id, text="root"))["ts"]
     await client.chat_postMessage(channel=GENERAL.id, text="reply", thread_ts=root)
     await client.chat_postMessage(channel=GENERAL.id, text="next")
@@ -102,7 +106,7 @@ async def test_the_person_is_an_owner_of_the_workspace(client: AsyncWebClient) -
     ],
 )
 async def test_the_person_s_time_zone_is_that_of_their_page(
-    visitor: Visitor, client: AsyncWebClient, zone: str, known: str, offset: int
+    visitor: BrowserClient, client: AsyncWebClient, zone: str, known: str, offset: int
 ) -> None:
     await visitor.post("say", {"channel": GENERAL.id, "text": "hello", "zone": zone})
     user = (await client.users_info(user=USER_ID))["user"]
@@ -139,7 +143,9 @@ async def test_a_refusal_names_slacks_error(
 
 
 @pytest.mark.parametrize("method", ["chat_update", "chat_delete"])
-async def test_only_the_apps_own_messages_can_be_changed(client: AsyncWebClient, visitor: Visitor, method: str) -> None:
+async def test_only_the_apps_own_messages_can_be_changed(
+    client: AsyncWebClient, visitor: BrowserClient, method: str
+) -> None:
     await visitor.say("mine")
     ts = (await client.conversations_history(channel=GENERAL.id))["messages"][0]["ts"]
     with pytest.raises(SlackApiError, match="cant_"):
@@ -156,7 +162,7 @@ async def test_another_token_is_refused(site: Site, token: str, error: str) -> N
             assert await response.json() == {"ok": False, "error": error}
 
 
-async def test_a_form_carries_structures_as_json(site: Site, visitor: Visitor) -> None:
+async def test_a_form_carries_structures_as_json(site: Site, visitor: BrowserClient) -> None:
     form = {"token": BOT_TOKEN, "channel": GENERAL.id, "blocks": '[{"type": "divider"}]'}
     url = f"{site.origin}/playground/api/chat.postMessage"
     async with visitor.session.post(url, data=form) as response:
@@ -169,7 +175,7 @@ async def test_a_form_carries_structures_as_json(site: Site, visitor: Visitor) -
     ("body", "error"), [(b"", None), (b"{}", None), (b"[", "invalid_json"), (b"[]", "invalid_json")]
 )
 async def test_a_json_body_is_an_object_or_nothing(
-    site: Site, visitor: Visitor, body: bytes, error: str | None
+    site: Site, visitor: BrowserClient, body: bytes, error: str | None
 ) -> None:
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {BOT_TOKEN}"}
     async with visitor.session.post(f"{site.origin}/playground/api/auth.test", data=body, headers=headers) as response:

@@ -55,7 +55,7 @@ class ScriptedDelivery:
 
 
 @dataclass
-class Desk:
+class WorkerHarness:
     """A worker's desk: the table, and everything around it scripted."""
 
     questions: Questions
@@ -108,24 +108,24 @@ async def no_job(connection: AsyncConnection[DictRow], question_id: UUID, *, pri
 
 
 @pytest.fixture
-async def desk(database: str) -> AsyncIterator[Desk]:
+async def desk(database: str) -> AsyncIterator[WorkerHarness]:
     async with connection_pool(database) as pool:
-        yield Desk(questions=Questions(pool, no_job))
+        yield WorkerHarness(questions=Questions(pool, no_job))
 
 
-async def test_an_answer_is_delivered_to_the_asker(desk: Desk) -> None:
+async def test_an_answer_is_delivered_to_the_asker(desk: WorkerHarness) -> None:
     assert await desk.run(await desk.receive()) == "answered"
     ((text, audience),) = desk.delivery.delivered
     assert (text.startswith("It is so [1]"), audience) == (True, Audience.ASKER)
 
 
-async def test_a_public_answer_goes_to_the_channel(desk: Desk) -> None:
+async def test_a_public_answer_goes_to_the_channel(desk: WorkerHarness) -> None:
     assert await desk.run(await desk.receive("--public why")) == "answered"
     assert desk.delivery.delivered[0][1] is Audience.CHANNEL
 
 
 @pytest.mark.parametrize("error", [TimedOut("x"), PerplexityError("x"), ValueError("secret words"), KeyError("x")])
-async def test_whatever_breaks__the_asker_gets_one_sentence_privately(desk: Desk, error: Exception) -> None:
+async def test_whatever_breaks__the_asker_gets_one_sentence_privately(desk: WorkerHarness, error: Exception) -> None:
     desk.provider = FakeProvider("P", error=error)
 
     assert await desk.run(await desk.receive("--public why")) == "failed"
@@ -134,7 +134,9 @@ async def test_whatever_breaks__the_asker_gets_one_sentence_privately(desk: Desk
 
 
 @pytest.mark.parametrize("kind", [NothingFound, RunFailed])
-async def test_what_it_cost_to_come_to_nothing_is_kept(desk: Desk, database: str, kind: type[PerplexityError]) -> None:
+async def test_what_it_cost_to_come_to_nothing_is_kept(
+    desk: WorkerHarness, database: str, kind: type[PerplexityError]
+) -> None:
     desk.provider = FakeProvider("P", error=kind("x", cost_usd=0.25))
 
     assert await desk.run(await desk.receive()) == "failed"
@@ -142,7 +144,7 @@ async def test_what_it_cost_to_come_to_nothing_is_kept(desk: Desk, database: str
         assert await (await connection.execute("SELECT cost_usd FROM questions")).fetchall() == [(0.25,)]
 
 
-async def test_a_settled_question_is_not_worked_on_again(desk: Desk) -> None:
+async def test_a_settled_question_is_not_worked_on_again(desk: WorkerHarness) -> None:
     question = await desk.receive()
     await desk.run(question)
 
@@ -150,7 +152,7 @@ async def test_a_settled_question_is_not_worked_on_again(desk: Desk) -> None:
     assert len(desk.provider.questions) == 1
 
 
-async def test_after_a_crash_in_delivery_nobody_is_asked_again(desk: Desk) -> None:
+async def test_after_a_crash_in_delivery_nobody_is_asked_again(desk: WorkerHarness) -> None:
     question = await desk.receive()
     desk.delivery.error = RuntimeError("crash")
     with pytest.raises(RuntimeError):
@@ -161,7 +163,7 @@ async def test_after_a_crash_in_delivery_nobody_is_asked_again(desk: Desk) -> No
     assert len(desk.provider.questions) == 1
 
 
-async def test_a_cancelled_question_is_left_to_come_back(desk: Desk) -> None:
+async def test_a_cancelled_question_is_left_to_come_back(desk: WorkerHarness) -> None:
     question = await desk.receive()
     desk.provider = FakeProvider("P", hangs=True)
     working = asyncio.create_task(desk.run(question))
@@ -174,7 +176,7 @@ async def test_a_cancelled_question_is_left_to_come_back(desk: Desk) -> None:
     assert await desk.run(question) == "answered"
 
 
-async def test_a_run_that_costs_money_already_is_resumed(desk: Desk) -> None:
+async def test_a_run_that_costs_money_already_is_resumed(desk: WorkerHarness) -> None:
     question = await desk.receive("--model high why")
     row = await claim(desk.questions, question)
     assert row is not None
@@ -185,7 +187,7 @@ async def test_a_run_that_costs_money_already_is_resumed(desk: Desk) -> None:
     assert [asked.run_id for asked in desk.provider.questions] == ["resp_7"]
 
 
-async def test_a_run_begun_by_a_zombie_is_taken_back(desk: Desk) -> None:
+async def test_a_run_begun_by_a_zombie_is_taken_back(desk: WorkerHarness) -> None:
     question = await desk.receive("--model high why")
 
     class OvertakenProvider(FakeProvider):
@@ -203,7 +205,7 @@ async def test_a_run_begun_by_a_zombie_is_taken_back(desk: Desk) -> None:
     assert (row.run_id, desk.delivery.delivered) == (None, [])
 
 
-async def test_a_failure_after_a_run_began_ends_the_run(desk: Desk) -> None:
+async def test_a_failure_after_a_run_began_ends_the_run(desk: WorkerHarness) -> None:
     question = await desk.receive("--model high why")
     row = await claim(desk.questions, question)
     assert row is not None
@@ -214,7 +216,7 @@ async def test_a_failure_after_a_run_began_ends_the_run(desk: Desk) -> None:
     assert desk.ended == [question]
 
 
-async def test_a_failure_of_a_zombie_leaves_the_run_to_whoever_holds_the_question(desk: Desk) -> None:
+async def test_a_failure_of_a_zombie_leaves_the_run_to_whoever_holds_the_question(desk: WorkerHarness) -> None:
     question = await desk.receive("--model high why")
 
     class OvertakenProvider(FakeProvider):
@@ -229,7 +231,7 @@ async def test_a_failure_of_a_zombie_leaves_the_run_to_whoever_holds_the_questio
 
 
 @pytest.mark.parametrize("wanted", [True, False])
-async def test_no_stand_in_is_paid_for_a_question_that_was_stopped(desk: Desk, wanted: bool) -> None:
+async def test_no_stand_in_is_paid_for_a_question_that_was_stopped(desk: WorkerHarness, wanted: bool) -> None:
     question = await desk.receive("--model high why")
 
     class StoppedProvider(FakeProvider):
@@ -260,7 +262,7 @@ async def test_a_run_that_cannot_be_recorded_goes_on(database: str) -> None:
             return await super().answer(asked)
 
     async with connection_pool(database) as pool:
-        desk = Desk(
+        desk = WorkerHarness(
             questions=ForgetfulQuestions(pool, no_job), provider=RunningProvider("P"), patience=Patience(seconds=0)
         )
         state = await desk.run(await desk.receive("--model high why"))
@@ -268,12 +270,12 @@ async def test_a_run_that_cannot_be_recorded_goes_on(database: str) -> None:
     assert (state, len(desk.provider.questions)) == ("answered", 1)
 
 
-async def come_back(desk: Desk, question: UUID, times: int) -> None:
+async def come_back(desk: WorkerHarness, question: UUID, times: int) -> None:
     for _ in range(times):
         assert await claim(desk.questions, question) is not None
 
 
-async def test_a_question_that_comes_back_again_and_again_is_told_so(desk: Desk) -> None:
+async def test_a_question_that_comes_back_again_and_again_is_told_so(desk: WorkerHarness) -> None:
     question = await desk.receive()
     await come_back(desk, question, MAX_RETURNS + 1)
 
@@ -282,7 +284,7 @@ async def test_a_question_that_comes_back_again_and_again_is_told_so(desk: Desk)
     assert (desk.provider.questions, desk.ended) == ([], [question])
 
 
-async def test_what_is_under_way_for_a_question_that_breaks_is_ended_at_the_services(desk: Desk) -> None:
+async def test_what_is_under_way_for_a_question_that_breaks_is_ended_at_the_services(desk: WorkerHarness) -> None:
     class Broken(FakeProvider):
         async def answer(self, asked: Question) -> Answer:
             raise RuntimeError("a mistake of ours")
@@ -293,14 +295,14 @@ async def test_what_is_under_way_for_a_question_that_breaks_is_ended_at_the_serv
     assert (await desk.run(question), desk.ended) == ("failed", [question])
 
 
-async def test_the_fifth_return_is_still_answered(desk: Desk) -> None:
+async def test_the_fifth_return_is_still_answered(desk: WorkerHarness) -> None:
     question = await desk.receive()
     await come_back(desk, question, MAX_RETURNS)
 
     assert await desk.run(question) == "answered"
 
 
-async def test_messages_that_bring_workers_down_are_given_up(desk: Desk) -> None:
+async def test_messages_that_bring_workers_down_are_given_up(desk: WorkerHarness) -> None:
     question = await desk.receive()
     desk.delivery.error = RuntimeError("crash")
     with pytest.raises(RuntimeError):
@@ -310,19 +312,19 @@ async def test_messages_that_bring_workers_down_are_given_up(desk: Desk) -> None
     assert await desk.run(question) == "expired"
 
 
-async def test_no_way_left__expired(desk: Desk) -> None:
+async def test_no_way_left__expired(desk: WorkerHarness) -> None:
     desk.delivery.way_left = False
 
     assert await desk.run(await desk.receive()) == "expired"
 
 
-async def test_superseded__nothing_more_is_said(desk: Desk) -> None:
+async def test_superseded__nothing_more_is_said(desk: WorkerHarness) -> None:
     desk.delivery.error = ClaimLost()
 
     assert await desk.run(await desk.receive()) == "delivering"
 
 
-async def test_a_click_is_announced_once_and_its_message_tidied_after_a_public_answer(desk: Desk) -> None:
+async def test_a_click_is_announced_once_and_its_message_tidied_after_a_public_answer(desk: WorkerHarness) -> None:
     question = await desk.receive("--public why", surface="click")
 
     assert await desk.run(question) == "answered"
@@ -330,7 +332,7 @@ async def test_a_click_is_announced_once_and_its_message_tidied_after_a_public_a
     assert desk.delivery.tidied == 1
 
 
-async def test_a_click_that_comes_back_is_not_announced_again(desk: Desk) -> None:
+async def test_a_click_that_comes_back_is_not_announced_again(desk: WorkerHarness) -> None:
     question: Any = await desk.receive(surface="click")
     await come_back(desk, question, 1)
 
@@ -339,7 +341,7 @@ async def test_a_click_that_comes_back_is_not_announced_again(desk: Desk) -> Non
     assert desk.delivery.announced == []
 
 
-async def test_a_command_of_a_newer_version_is_left_unclaimed_in_the_queue(desk: Desk) -> None:
+async def test_a_command_of_a_newer_version_is_left_unclaimed_in_the_queue(desk: WorkerHarness) -> None:
     question = await desk.receive(command="later")
 
     with pytest.raises(UnknownCommand):

@@ -7,7 +7,7 @@ from perplexity.citations import cite
 from perplexity.cli.live import Growing
 from perplexity.cli.output import printable
 from perplexity.types import Source
-from tests.fakes.wild_text import wild
+from tests.fakes.hostile_text import wild
 
 A = Source(number=4, title="A", url="https://a.example/")
 B = Source(number=7, title="B", url="https://b.example/")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.command import run
-from tests.fakes.newsroom import written
+from tests.fakes.news_answers import written
 from tests.fakes.perplexity import FakePerplexity
 
 TEXT = """\

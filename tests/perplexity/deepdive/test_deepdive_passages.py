@@ -17,8 +17,8 @@ from perplexity.markdown import blocks
 from perplexity.passages import passages_answer
 from perplexity.types import Answer, Question, SearchResults, Source
 from perplexity.x_posts.types import PostSummary
+from tests.fakes.hostile_text import wild
 from tests.fakes.provider import FakeProvider
-from tests.fakes.wild_text import wild
 
 GOV = "https://gov.example/"
 

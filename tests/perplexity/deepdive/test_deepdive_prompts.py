@@ -15,7 +15,7 @@ from perplexity.deepdive.types import Persona, Stage, StageResult
 from perplexity.types import Source
 from perplexity.validation import checked_messages
 from perplexity.x_posts.types import Sentiment
-from tests.fakes.wild_text import wild
+from tests.fakes.hostile_text import wild
 
 PAGE = Source(number=1, title="A page", url="https://www.page.example/a", date="2026-11-20")
 POST = Source(number=1, title="Ada is glad", url="https://x.com/ada/status/1")

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from perplexity.deepdive.report import as_document, assemble
 from perplexity.deepdive.types import DeepDive, Stage, StageResult
 from perplexity.types import Source
-from tests.fakes.wild_text import short, wild
+from tests.fakes.hostile_text import short, wild
 
 URL = "https://a.example/1"
 HEADINGS = ["Deep Dive Report: heat pumps", *(stage.heading for stage in Stage)]

@@ -23,7 +23,7 @@ from perplexity.retry import RetryPolicy
 from perplexity.types import Message, Question
 from tests.fakes import brave, openrouter, perplexity
 from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit
-from tests.fakes.newsroom import written
+from tests.fakes.news_answers import written
 
 NOW = datetime(2026, 11, 21, 14, 5, tzinfo=UTC)
 LINE = "Chip plant opens | 2026-11-20 | It opened in Dresden. [1]"

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from perplexity.news.stories import Story, deduplicate, fingerprint, unseen
 from perplexity.types import Source
+from tests.fakes.hostile_text import short, wild
 from tests.fakes.stories import is_same, told
-from tests.fakes.wild_text import short, wild
 
 
 def test_sites_that_tell_one_story_are_one() -> None:

@@ -14,7 +14,7 @@ from tests.fakes.ports import free_port
 
 
 @dataclass
-class Pauses:
+class RecordedPauses:
     """Waits no time, and keeps how long it was to wait."""
 
     seconds: list[float] = field(default_factory=list)
@@ -25,11 +25,11 @@ class Pauses:
 
 
 @asynccontextmanager
-async def started(database: str, *, pause: Pauses | None = None, **settings: Any) -> AsyncIterator[str]:
+async def started(database: str, *, pause: RecordedPauses | None = None, **settings: Any) -> AsyncIterator[str]:
     """Serve the app and yield its address; recorded examples take no time."""
     chosen = Settings(port=free_port(), host="127.0.0.1", retry_base_seconds=0.01, **settings)
     stop, ready = asyncio.Event(), asyncio.Event()
-    async with compose(chosen, conninfo=database, http=True, pause=pause or Pauses()) as app:
+    async with compose(chosen, conninfo=database, http=True, pause=pause or RecordedPauses()) as app:
         serving = asyncio.create_task(app.serve(stop, work=True, ready=ready.set))
         await ready.wait()
         try:

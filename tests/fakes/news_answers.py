@@ -38,7 +38,7 @@ def written(text: str, *, day: str | None = None) -> Fault:
     return replied(body)
 
 
-def told(*headlines: str, cost: float = 0.0025, site: str = "site.example") -> Fault:
+def news_answer(*headlines: str, cost: float = 0.0025, site: str = "site.example") -> Fault:
     """Return the answer of the agent endpoint that tells these stories, found on pages of one site."""
     body: dict[str, Any] = json.loads(fixture("agent.200.json"))
     pages, message = body["output"]

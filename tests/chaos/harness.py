@@ -114,7 +114,7 @@ class Member:
 
 
 @dataclass(kw_only=True)
-class World:
+class ChaosHarness:
     """Everything around the four processes."""
 
     slack: FakeSlack
@@ -162,7 +162,7 @@ class World:
 @asynccontextmanager
 async def opened_world(
     postgres: Postgres, *, template: str, name: str, seed: int, host: str = "127.0.0.1"
-) -> AsyncIterator[World]:
+) -> AsyncIterator[ChaosHarness]:
     """Yield a world whose processes run. Slack and the providers are called by `host`."""
     random = Random(seed)  # noqa: S311 - nothing secret
     delays = Random(seed + 1)  # noqa: S311
@@ -199,7 +199,7 @@ async def opened_world(
             random=random,
             origin=slack.origin.replace("127.0.0.1", host),
         )
-        world = World(
+        world = ChaosHarness(
             slack=slack,
             perplexity=perplexity,
             brave=brave,

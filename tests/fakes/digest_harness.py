@@ -23,7 +23,7 @@ from tests.fakes.office import FakeOffice
 from tests.fakes.provider import FakeProvider
 
 
-class Newsroom(FakeProvider):
+class NewsProvider(FakeProvider):
     """Tells these headlines, or fails."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Newsroom(FakeProvider):
 
 
 @dataclass
-class Office:
+class DigestHarness:
     """A digest, everything it needs, and a clock; `presence` is its owner's.
 
     `compare` finds what is new.
@@ -57,7 +57,7 @@ class Office:
     pool: Pool
     digest: Digest
     clock: WallClock
-    newsroom: Newsroom = field(default_factory=Newsroom)
+    newsroom: NewsProvider = field(default_factory=NewsProvider)
     presence: Presence = Presence.HERE
     compare: Compare = unseen
 

@@ -10,7 +10,7 @@ from bot.model.digest import Added, Digest, Full, Listed, NoSuchDigest, Owner, V
 
 
 @dataclass
-class FakeWatching:
+class FakeDigests:
     """Adds what it is asked to; `outcome` is what becomes of everything else, and `asked` what that was."""
 
     call: str = "/pplx watch"
