@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 
 from bot.commands import COMMANDS
-from bot.commands.routing import APP_NAME, UMBRELLA, SlashCommand, slash_commands
+from bot.commands.routing import APP_NAME, ROOT_COMMAND, SlashCommand, slash_commands
 from bot.slack.scopes import SCOPES
 
 Plain = str | bool | int | Sequence["Plain"] | Mapping[str, "Plain"]
@@ -161,6 +161,6 @@ def _head(prefix: str, url: str | None) -> list[str]:
     paste = f"Paste this at https://api.slack.com/apps → Create New App → From a manifest{where}.{verify}"
     refused = (
         f"If Slack answers `invalid_name` for a command{owned}, set COMMAND_PREFIX to x- or the like, and paste what "
-        f"`python -m bot manifest` prints then. `/{prefix}{UMBRELLA} search` does what `/{prefix}search` does."
+        f"`python -m bot manifest` prints then. `/{prefix}{ROOT_COMMAND} search` does what `/{prefix}search` does."
     )
     return [paste, refused]

@@ -14,11 +14,11 @@ from bot.commands.filters import (
     LANG,
     PUBLIC,
     RECENCY,
-    audience,
-    read_filters,
+    audience_for,
+    parse_filters,
     usage_errors,
 )
-from bot.commands.parsing import Arguments, Grammar, nearest, parse_options, quoted
+from bot.commands.parsing import Arguments, OptionParser, closest_match, inline_code, parse_options
 from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
 from perplexity.freshness import with_as_of
@@ -37,10 +37,10 @@ AGENT = Option(name="--agent", help="Let an agent search step by step, as often 
 LANGUAGE = replace(LANG, help="Answer in this language, two letters; pages in every language are searched")
 PLACE = replace(COUNTRY, help="Where you are, two letters, for local answers")
 OWN_FILTERS = (RECENCY, DOMAIN, LANGUAGE, PLACE, AFTER, BEFORE)
-GRAMMAR = Grammar(
-    longest=LONGEST_PROMPT,
+PARSER = OptionParser(
+    max_length=LONGEST_PROMPT,
     options=(REASONING, MODEL, EFFORT, AGENT, *OWN_FILTERS, PUBLIC),
-    elsewhere={
+    unsupported={
         "--mode": "`--mode` works for searches only: an answer always comes from the open web.",
         "--n": "`--n` works for searches only: an answer takes as many sources as it needs.",
     },
@@ -58,24 +58,24 @@ class AskRequest:
 
 def parse(text: str) -> AskRequest:
     """Read what follows `/ask`. Raises UsageError."""
-    arguments = parse_options(text, GRAMMAR)
+    arguments = parse_options(text, PARSER)
     if not arguments.text:
         raise UsageError("Add a question after the options.")
-    agent, reasoning = AGENT.name in arguments.given, REASONING.name in arguments.given
+    agent, reasoning = AGENT.name in arguments.options, REASONING.name in arguments.options
     model, named = _model(arguments)
     with usage_errors("a question"):
         question = Question(
             messages=checked_messages([Message(role="user", content=arguments.text)]),
             reasoning=reasoning,
             model=model,
-            filters=read_filters(arguments),
+            filters=parse_filters(arguments),
         )
         target = resolve(model, reasoning=reasoning)
     if agent and (reasoning or model):
         raise UsageError(_contradiction(AGENT, REASONING if reasoning else named, "the agent has a model of its own"))
     if reasoning and not target.slow:
-        raise UsageError(_contradiction(REASONING, named, f"{quoted(target.name)} does not reason"))
-    return AskRequest(question=question, public=PUBLIC.name in arguments.given, agent=agent)
+        raise UsageError(_contradiction(REASONING, named, f"{inline_code(target.name)} does not reason"))
+    return AskRequest(question=question, public=PUBLIC.name in arguments.options, agent=agent)
 
 
 def _model(arguments: Arguments) -> tuple[str | None, Option]:
@@ -84,9 +84,9 @@ def _model(arguments: Arguments) -> tuple[str | None, Option]:
     if effort is None:
         return model, MODEL
     if effort.strip().lower() not in EFFORTS:
-        meant = nearest(effort.strip().lower(), EFFORTS)
+        meant = closest_match(effort.strip().lower(), EFFORTS)
         raise UsageError(
-            f"`{EFFORT.name}` cannot be {quoted(effort)}. {f'Did you mean {meant}? ' if meant else ''}"
+            f"`{EFFORT.name}` cannot be {inline_code(effort)}. {f'Did you mean {meant}? ' if meant else ''}"
             f"It takes {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}."
         )
     if model is not None and model.strip().lower() != effort.strip().lower():
@@ -116,7 +116,7 @@ def nothing_found_text(request: AskRequest) -> str:
 
 def audience_of(request: AskRequest) -> Audience:
     """Return who will see the answer."""
-    return audience(public=request.public)
+    return audience_for(public=request.public)
 
 
 def question_text(request: AskRequest) -> str:
@@ -133,7 +133,7 @@ ASK = Command(
     name="ask",
     summary="Get an answer from the web, with sources",
     usage="[--reasoning] [--recency week] [--domain a.com,-b.com] [--public] QUESTION",
-    options=GRAMMAR.options,
+    options=PARSER.options,
     examples=(
         ("what changed in python 3.14?", "an answer with its sources"),
         ("-r compare postgres and mysql full-text search", "think longer first"),

@@ -10,8 +10,8 @@ from time import monotonic
 
 from bot.blocks.deepdive import begun_message, deepdive_messages, progress_message
 from bot.commands.base import Command, CommandContext
-from bot.commands.filters import PUBLIC, audience, usage_errors
-from bot.commands.parsing import Grammar, parse_options
+from bot.commands.filters import PUBLIC, audience_for, usage_errors
+from bot.commands.parsing import OptionParser, parse_options
 from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
 from perplexity.deepdive.pipeline import DeepDiveRunner
@@ -19,9 +19,9 @@ from perplexity.deepdive.types import DeepDive, Stage, StageUpdate
 from perplexity.notes import nothing_found
 from perplexity.validation import parse_query
 
-GRAMMAR = Grammar(
+PARSER = OptionParser(
     options=(PUBLIC,),
-    elsewhere={
+    unsupported={
         "--recency": "`--recency` works for `/ask`, `/search` and `/news`: a deep dive looks for the latest there is.",
         "--reasoning": "`--reasoning` works for `/ask` only: a deep dive always takes its time.",
         "--model": "`--model` works for `/ask` only: a deep dive has its own models.",
@@ -73,12 +73,12 @@ class DeepDiveReply:
 
 def parse(text: str) -> DeepDiveRequest:
     """Read what follows `/deepdive`. Raises UsageError."""
-    arguments = parse_options(text, GRAMMAR)
+    arguments = parse_options(text, PARSER)
     if not arguments.text:
         raise UsageError("Add a topic after the options.")
     with usage_errors("a topic"):
         topic = parse_query(arguments.text)
-    return DeepDiveRequest(topic=topic, public=PUBLIC.name in arguments.given)
+    return DeepDiveRequest(topic=topic, public=PUBLIC.name in arguments.options)
 
 
 async def answer(request: DeepDiveRequest, context: CommandContext) -> DeepDiveReply:
@@ -126,7 +126,7 @@ def nothing_found_text(request: DeepDiveRequest) -> str:
 
 def audience_of(request: DeepDiveRequest) -> Audience:
     """Return who will see the report."""
-    return audience(public=request.public)
+    return audience_for(public=request.public)
 
 
 def question_text(request: DeepDiveRequest) -> str:
@@ -148,7 +148,7 @@ DEEPDIVE = Command(
     name="deepdive",
     summary="Dig into a topic: the facts, what people say, and an analysis of both",
     usage="[--public] TOPIC",
-    options=GRAMMAR.options,
+    options=PARSER.options,
     examples=(
         ("heat pumps in Germany", "a report in three parts, in a few minutes"),
         ("--public the four-day week", "shown to everyone here"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from bot.commands.base import Option
-from bot.commands.parsing import Arguments, brief, quoted
+from bot.commands.parsing import Arguments, abbreviate, inline_code
 from bot.errors import UsageError
 from bot.model.message import Audience
 from perplexity.errors import InvalidRequest
@@ -36,7 +36,7 @@ def read_category(word: str) -> str:
     except InvalidRequest as error:
         meant, asked, _ = (error.allowed or "").partition("? ")
         hint = f"D{meant[1:]}? " if asked else ""
-        raise UsageError(f"“{brief(word)}” isn’t a category. {hint}{_LISTED}") from None
+        raise UsageError(f"“{abbreviate(word)}” isn’t a category. {hint}{_LISTED}") from None
 
 
 RECENCY = Option(name="--recency", value="hour|day|week|month|year", help="Only pages as new as this")
@@ -53,7 +53,7 @@ PUBLIC = Option(name="--public", help="Show the answer to everyone here; otherwi
 FILTERS = (RECENCY, DOMAIN, LANG, COUNTRY, AFTER, BEFORE)
 
 
-def read_filters(arguments: Arguments) -> Filters:
+def parse_filters(arguments: Arguments) -> Filters:
     """Read the filters that were typed. Raises InvalidRequest for a value or a combination that is not allowed."""
     recency, country = arguments.one(RECENCY.name), arguments.one(COUNTRY.name)
     after, before, mode = arguments.one(AFTER.name), arguments.one(BEFORE.name), arguments.one(MODE.name)
@@ -70,7 +70,7 @@ def read_filters(arguments: Arguments) -> Filters:
     )
 
 
-def audience(*, public: bool) -> Audience:
+def audience_for(*, public: bool) -> Audience:
     """Return who will see the answer."""
     return Audience.CHANNEL if public else Audience.ASKER
 
@@ -95,4 +95,4 @@ def _problem(error: InvalidRequest, text: str) -> str:
         if length and longest:
             return f"That’s {int(length[1]):,} characters; {text} takes up to {longest[0]}."
         return f"That text is empty. Add {text}."
-    return f"`--{error.field}` cannot be {quoted(error.value or '')}. {allowed}."
+    return f"`--{error.field}` cannot be {inline_code(error.value or '')}. {allowed}."

@@ -18,13 +18,15 @@ _PLACES = {"search": "the web", "ask": "the web", "news": "the news"}
 _MOMENT = "*One moment…*"
 
 
-MOST_LISTED = 10
+MAX_LISTED = 10
 """As many open questions are listed to a person who has too many."""
 
-TOO_MANY = "You have too many unanswered questions. Ask again when one of them is answered."
+TOO_MANY_QUESTIONS = "You have too many unanswered questions. Ask again when one of them is answered."
 
 
-def placeholder(command: Command[Any, Any], request: Any, *, question: str, public: bool = False) -> OutgoingMessage:
+def pending_message(
+    command: Command[Any, Any], request: Any, *, question: str, public: bool = False
+) -> OutgoingMessage:
     """Render the message that the answer to a request replaces; `question` is the question's id.
 
     A `public` answer to a slash command is posted beside it, so it must stay true in case it cannot be removed.
@@ -32,7 +34,7 @@ def placeholder(command: Command[Any, Any], request: Any, *, question: str, publ
     if command.render_pending is not None:
         return command.render_pending(request, question, public)
     if command.question_text is None:
-        return _of_sections([_MOMENT])
+        return _sections_message([_MOMENT])
     return searching_message(command.name, command.question_text(request), public=public)
 
 
@@ -40,66 +42,68 @@ def searching_message(command: str, asked: str, *, public: bool = False) -> Outg
     """Say that the search is on; `asked` is the question without its options."""
     what = f" for “{escape(shorten(one_line(asked), _QUESTION))}”" if asked.strip() else ""
     searching = f"Searching {_PLACES.get(command, 'the web')}{what}"
-    return _of_sections([f"{searching} has started. The answer is for everyone here." if public else searching])
+    return _sections_message([f"{searching} has started. The answer is for everyone here." if public else searching])
 
 
-def notice_message(text: str) -> OutgoingMessage:
+def text_message(text: str) -> OutgoingMessage:
     """Say one thing. `text` is not escaped yet."""
-    return _of_sections([escape(shorten(text, 1_500)) or "…"])
+    return _sections_message([escape(shorten(text, 1_500)) or "…"])
 
 
 def too_many_open_message(questions: Sequence[tuple[str, str, float]]) -> OutgoingMessage:
     """Say that a person has too many open questions, and list them: commands, texts and ages in seconds."""
     count = f"{len(questions)} unanswered questions" if len(questions) > 1 else "an unanswered question"
-    if len(questions) >= MOST_LISTED:
+    if len(questions) >= MAX_LISTED:
         count = f"{len(questions)} or more unanswered questions, of which these are the oldest"
     which = "one of them" if len(questions) > 1 else "it"
-    head = f"You have {count}. Ask again when {which} is answered." if questions else TOO_MANY
+    head = f"You have {count}. Ask again when {which} is answered." if questions else TOO_MANY_QUESTIONS
     listed = (
         f"•  {code(command)} {escape(shorten(one_line(as_typed(text)), 80))}  ({ago(age)})"
         for command, text, age in questions
     )
-    return _of_sections(lines([head, *listed]))
+    return _sections_message(lines([head, *listed]))
 
 
 def usage_message(command: Command[Any, Any], error: UsageError, *, slash: str) -> OutgoingMessage:
     """Say what was wrong with a command, how it is used and where to read more; `slash` is how it was called."""
     problem = f"{escape(shorten(error.problem, 1_000))}\n{_usage(command, slash)}"
-    message = _of_sections([problem])
-    hint = context(f"{_line(slash, 'help')} shows everything with examples")
+    message = _sections_message([problem])
+    hint = context(f"{_command_line(slash, 'help')} shows everything with examples")
     return OutgoingMessage(text=message.text, blocks=(*message.blocks, hint))
 
 
 def help_message(command: Command[Any, Any], *, slash: str) -> OutgoingMessage:
     """Show all of a command: what it does, every option, examples."""
     options = ["*Options*", *(_option(option) for option in command.options)] if command.options else []
-    examples = [f"{_line(slash, arguments)}  {escape(what)}" for arguments, what in command.examples]
+    examples = [f"{_command_line(slash, arguments)}  {escape(what)}" for arguments, what in command.examples]
     shown = ["*Examples*", *examples] if examples else []
-    return _of_sections([f"{escape(command.summary)}.\n{_usage(command, slash)}", *lines(options), *lines(shown)])
+    return _sections_message([f"{escape(command.summary)}.\n{_usage(command, slash)}", *lines(options), *lines(shown)])
 
 
 def help_overview(
-    commands: Sequence[Command[Any, Any]], *, slash: str, unknown: str | None = None, nearest: str | None = None
+    commands: Sequence[Command[Any, Any]], *, slash: str, unknown: str | None = None, closest: str | None = None
 ) -> OutgoingMessage:
-    """List the commands; `unknown` is a word that named none of them, `nearest` the one that it may have meant."""
-    rows = [f"{_line(f'{slash} {command.name}', command.usage)}\n{escape(command.summary)}" for command in commands]
+    """List the commands; `unknown` is a word that named none of them, `closest` the one that it may have meant."""
+    rows = [
+        f"{_command_line(f'{slash} {command.name}', command.usage)}\n{escape(command.summary)}" for command in commands
+    ]
     more = f"{code(f'{slash} help {commands[0].name}')} shows every option with examples" if commands else ""
-    sections = [*_unknown(unknown, nearest), *lines(rows)]
-    message = _of_sections(sections or ["There are no commands."])
+    sections = [*_unknown_command(unknown, closest), *lines(rows)]
+    message = _sections_message(sections or ["There are no commands."])
     return OutgoingMessage(text=message.text, blocks=(*message.blocks, *([context(more)] if more else [])))
 
 
-def _unknown(word: str | None, nearest: str | None) -> Iterator[str]:
+def _unknown_command(word: str | None, nearest: str | None) -> Iterator[str]:
     if word is not None:
         meant = f" Did you mean {code(nearest)}?" if nearest else ""
         yield f"I don’t know the command {code(shorten(word, 80))}.{meant}"
 
 
 def _usage(command: Command[Any, Any], slash: str) -> str:
-    return f"*Usage*  {_line(slash, command.usage)}"
+    return f"*Usage*  {_command_line(slash, command.usage)}"
 
 
-def _line(slash: str, rest: str) -> str:
+def _command_line(slash: str, rest: str) -> str:
     """Return a line to type; in a direct message nothing stands before it."""
     return code(f"{slash} {rest}".strip())
 
@@ -109,5 +113,5 @@ def _option(option: Option) -> str:
     return f"{', '.join(map(code, names))}  {escape(option.help)}"
 
 
-def _of_sections(texts: Sequence[str]) -> OutgoingMessage:
+def _sections_message(texts: Sequence[str]) -> OutgoingMessage:
     return OutgoingMessage(text=shorten("\n".join(texts), 3_000), blocks=tuple(section(text) for text in texts))

@@ -15,12 +15,12 @@ from bot.commands.filters import (
     LANG,
     PUBLIC,
     RECENCY,
-    audience,
+    audience_for,
+    parse_filters,
     read_category,
-    read_filters,
     usage_errors,
 )
-from bot.commands.parsing import Grammar, parse_options
+from bot.commands.parsing import OptionParser, parse_options
 from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
 from perplexity.filters import Filters
@@ -29,9 +29,9 @@ from perplexity.notes import no_news_found
 from perplexity.validation import parse_query
 
 _DAYS = "`{}` is not for news: `--recency` says how new the stories must be."
-GRAMMAR = Grammar(
+PARSER = OptionParser(
     options=(RECENCY, DOMAIN, LANG, COUNTRY, PUBLIC),
-    elsewhere={
+    unsupported={
         "--after": _DAYS.format("--after"),
         "--before": _DAYS.format("--before"),
         "--mode": "`--mode` works for searches only: news always comes from the open web.",
@@ -56,14 +56,14 @@ class NewsRequest:
 
 def parse(text: str) -> NewsRequest:
     """Read what follows `/news`. Raises UsageError."""
-    arguments = parse_options(text, GRAMMAR)
+    arguments = parse_options(text, PARSER)
     first, *rest = arguments.text.split(maxsplit=1) or [""]
     named = read_category(first)
     with usage_errors("a topic"):
-        filters = default_to_past_day(read_filters(arguments))
+        filters = default_to_past_day(parse_filters(arguments))
         topic = parse_query(rest[0]) if rest else ""
     return NewsRequest(
-        category=named, topic=topic, text=arguments.text, filters=filters, public=PUBLIC.name in arguments.given
+        category=named, topic=topic, text=arguments.text, filters=filters, public=PUBLIC.name in arguments.options
     )
 
 
@@ -89,7 +89,7 @@ def past_week(text: str) -> str | None:
     if request.filters.recency not in {"hour", "day"}:
         return None
     wider = replace(request, filters=replace(request.filters, recency="week"))
-    typed = " ".join(filter(None, (request.category, parse_options(text, GRAMMAR).text.partition(" ")[2].strip())))
+    typed = " ".join(filter(None, (request.category, parse_options(text, PARSER).text.partition(" ")[2].strip())))
     options = " ".join(_options(wider))
     # A topic that looks like an option stays text behind two dashes.
     lines = (escape(f"{options} {dashes}{typed}") for dashes in ("", "-- "))
@@ -118,7 +118,7 @@ def _parses_to(text: str, request: NewsRequest) -> bool:
 
 def audience_of(request: NewsRequest) -> Audience:
     """Return who will see the news."""
-    return audience(public=request.public)
+    return audience_for(public=request.public)
 
 
 def question_text(request: NewsRequest) -> str:
@@ -135,7 +135,7 @@ NEWS = Command(
     name="news",
     summary="Get the day’s news, each story once, with sources",
     usage="CATEGORY [TOPIC] [--recency week] [--domain a.com,-b.com] [--public]",
-    options=GRAMMAR.options,
+    options=PARSER.options,
     examples=(
         ("tech", "the past day in technology"),
         ("business open source companies", "about one topic"),

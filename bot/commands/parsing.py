@@ -19,18 +19,18 @@ from bot.errors import UsageError
 from perplexity.validation import LONGEST_QUERY
 
 
-def quoted(value: str) -> str:
+def inline_code(value: str) -> str:
     """Return a value as code in mrkdwn: on one line, at most 40 characters, no backtick of its own."""
-    return f"`{brief(value)}`"
+    return f"`{abbreviate(value)}`"
 
 
-def brief(value: str) -> str:
+def abbreviate(value: str) -> str:
     """Return a value on one line, at most 40 characters, without backticks."""
     shown = " ".join("".join(c if c.isprintable() else " " for c in value).split()).replace("`", "'")
     return shown[:39] + "…" if len(shown) > 40 else shown
 
 
-def nearest(word: str, choices: Iterable[str]) -> str | None:
+def closest_match(word: str, choices: Iterable[str]) -> str | None:
     """Return the choice that a misspelt word probably means: one that it begins, or the most similar."""
     bare = {choice.removeprefix("--"): choice for choice in choices}
     typed = word.removeprefix("--")
@@ -52,7 +52,7 @@ _ORDINARY = re.compile(rf"[^\s`={DOUBLE_QUOTES}{SINGLE_QUOTES}]*")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Word:
+class Token:
     """A run of characters without a space outside quotes, and where it stands in the text."""
 
     text: str
@@ -60,17 +60,17 @@ class Word:
     end: int
 
 
-def split(text: str) -> list[Word]:
+def tokenize(text: str) -> list[Token]:
     """Cut a text into words; a phrase in double quotes or backticks, and a value in quotes, is in one word.
 
     Only the first `=` of an option opens a value. The time it takes grows with the length of the text and no faster.
     """
-    phrases = _Phrases.of(text)
-    words: list[Word] = []
+    phrases = _QuoteIndex.of(text)
+    words: list[Token] = []
     place = 0
-    while (start := _passed(_SPACES, text, place)) < len(text):
-        place = _end(phrases, start, value=bool(words) and is_long_option(words[-1].text))
-        words.append(Word(text=text[start:place], start=start, end=place))
+    while (start := _skip(_SPACES, text, place)) < len(text):
+        place = _end_of_token(phrases, start, value=bool(words) and is_long_option(words[-1].text))
+        words.append(Token(text=text[start:place], start=start, end=place))
     return words
 
 
@@ -80,7 +80,7 @@ def is_long_option(word: str) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Phrases:
+class _QuoteIndex:
     """A text, and the last places at which a phrase can end, so that each search for an end finds one."""
 
     text: str
@@ -90,45 +90,45 @@ class _Phrases:
     single: int
 
     @classmethod
-    def of(cls, text: str) -> _Phrases:
+    def of(cls, text: str) -> _QuoteIndex:
         """Look through a text once."""
         ticks: dict[int, int] = {}
         longest = 0
         for run in reversed([match.span() for match in _BACKTICKS.finditer(text)]):
             ticks[run[1]] = longest
             longest = max(longest, run[1] - run[0])
-        return cls(text=text, ticks=ticks, double=_last(_PHRASE_END, text), single=_last(_VALUE_END, text))
+        return cls(text=text, ticks=ticks, double=_last_match(_PHRASE_END, text), single=_last_match(_VALUE_END, text))
 
     def end(self, start: int, *, single: bool) -> int | None:
         """Return the end of the phrase that opens at `start`; None if none opens there or it is never closed."""
         text, sign = self.text, self.text[start]
         if sign == "`":
-            after = _passed(_BACKTICKS, text, start)
+            after = _skip(_BACKTICKS, text, start)
             closed = self.ticks.get(after, 0) >= after - start
             return text.find(text[start:after], after) + after - start if closed else after
         if sign in DOUBLE_QUOTES and start < self.double and not (start and text[start - 1].isalnum()):
-            return _after(_PHRASE_END, text, start + 1)
+            return _end_of_match(_PHRASE_END, text, start + 1)
         if single and sign in SINGLE_QUOTES and start < self.single:
-            return _after(_VALUE_END, text, start + 1)
+            return _end_of_match(_VALUE_END, text, start + 1)
         return None
 
 
-def _passed(run: re.Pattern[str], text: str, start: int) -> int:
+def _skip(run: re.Pattern[str], text: str, start: int) -> int:
     """Return the end of the run of characters that begins at `start`."""
     match = run.match(text, start)
     return match.end() if match else start
 
 
-def _last(sign: re.Pattern[str], text: str) -> int:
+def _last_match(sign: re.Pattern[str], text: str) -> int:
     return max((match.start() for match in sign.finditer(text)), default=-1)
 
 
-def _after(sign: re.Pattern[str], text: str, start: int) -> int | None:
+def _end_of_match(sign: re.Pattern[str], text: str, start: int) -> int | None:
     match = sign.search(text, start)
     return match.end() if match else None
 
 
-def _end(phrases: _Phrases, start: int, *, value: bool) -> int:
+def _end_of_token(phrases: _QuoteIndex, start: int, *, value: bool) -> int:
     """Return the end of the word that begins at `start`."""
     text = phrases.text
     unopened = _OPTION.match(text, start) is not None
@@ -138,7 +138,7 @@ def _end(phrases: _Phrases, start: int, *, value: bool) -> int:
             single = unopened and text[place] == "="
             unopened = unopened and not single
             # What is no sign and no space is passed over at once.
-            end = place + 1 if single else _passed(_ORDINARY, text, place + 1)
+            end = place + 1 if single else _skip(_ORDINARY, text, place + 1)
         else:
             single = False
         place = end
@@ -150,33 +150,33 @@ _SHORT = re.compile(rf"(?![{LONG_DASHES}])[{DASHES}]([^\W\d_])(?:=(.*))?", re.DO
 _END = re.compile(rf"[{DASHES}]{{2}}|[{LONG_DASHES}]")
 _HELP = frozenset({"help", "?", "-h", "--h", "--help"})
 
-ROOM = 4_000
+MAX_OPTIONS_LENGTH = 4_000
 """Characters of options that a command takes in addition to its text."""
 
-_LONGEST_HELP = 100
+_MAX_HELP_LENGTH = 100
 """Characters; a longer text does not ask for help, so it is not split to find out."""
-_MOST_DASHES = 20
+_MAX_DASHES = 20
 """How many words that begin with a long dash are compared with the names of options."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Grammar:
-    """The options of one command; `elsewhere` maps options of other commands to why this one does not take them.
+class OptionParser:
+    """The options of one command; `unsupported` maps options of other commands to why this one does not take them.
 
-    `longest` is how many characters the text without the options may have.
+    `max_length` is how many characters the text without the options may have.
     """
 
     options: tuple[Option, ...]
-    elsewhere: Mapping[str, str] = field(default_factory=dict)
-    longest: int = LONGEST_QUERY
+    unsupported: Mapping[str, str] = field(default_factory=dict)
+    max_length: int = LONGEST_QUERY
 
-    def short(self, name: str) -> Option | None:
+    def find_short(self, name: str) -> Option | None:
         """Return the option whose short form this is, such as `-r`."""
         return next((option for option in self.options if option.short == name), None)
 
-    def long(self, name: str) -> Option | None:
+    def find_long(self, name: str) -> Option | None:
         """Return the option of this name, such as `--n`; the dashes of a short form may be two."""
-        return next((o for o in self.options if o.name == name), None) or self.short(name[1:])
+        return next((o for o in self.options if o.name == name), None) or self.find_short(name[1:])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,23 +184,23 @@ class Arguments:
     """What was typed: the text, and for each option its values in order (an empty one for a flag)."""
 
     text: str
-    given: Mapping[str, tuple[str, ...]]
+    options: Mapping[str, tuple[str, ...]]
 
     def one(self, name: str) -> str | None:
         """Return an option's value, None where it was not given. Raises UsageError when it was given two."""
-        values = dict.fromkeys(self.given.get(name, ()))
+        values = dict.fromkeys(self.options.get(name, ()))
         if len(values) > 1:
             raise UsageError(f"`{name}` is given twice.")
         return next(iter(values), None)
 
     def many(self, name: str) -> tuple[str, ...]:
         """Return the items of an option that takes a list, commas and repetitions alike."""
-        items = ",".join(self.given.get(name, ())).split(",")
+        items = ",".join(self.options.get(name, ())).split(",")
         return tuple(item.strip() for item in items if item.strip())
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Typed:
+class _OptionToken:
     """One word that is an option: which, the value behind its `=`, and whether it was the short form."""
 
     option: Option
@@ -209,55 +209,59 @@ class _Typed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Given:
+class _ParsedOption:
     """One option with its value and the places of the words that it takes up."""
 
-    typed: _Typed
+    token: _OptionToken
     value: str
     places: range
 
 
-def parse_options(text: str, grammar: Grammar) -> Arguments:
+def parse_options(text: str, parser: OptionParser) -> Arguments:
     """Read a command's text.
 
     Raises UsageError for an unknown option, a missing value or a flag with a value, and, before it is read, for a text
     that is too long. An option whose value's form holds a comma takes a list: it may be repeated, and goes on after a
     comma and a space.
     """
-    check_length(text, grammar.longest)
+    check_length(text, parser.max_length)
     text = plain(text)
-    words = split(text)
-    given, taken = _read(words, grammar, literal=frozenset())
-    if inside := _short_inside(given, taken, len(words)):
-        given, taken = _read(words, grammar, literal=inside)
+    words = tokenize(text)
+    given, taken = _parse_tokens(words, parser, literal=frozenset())
+    if inside := _short_options_inside_text(given, taken, len(words)):
+        given, taken = _parse_tokens(words, parser, literal=inside)
     values: dict[str, list[str]] = {}
     for one in given:
-        values.setdefault(one.typed.option.name, []).append(one.value)
-    return Arguments(text=_without(text, words, taken), given={name: tuple(listed) for name, listed in values.items()})
+        values.setdefault(one.token.option.name, []).append(one.value)
+    return Arguments(
+        text=_remaining_text(text, words, taken), options={name: tuple(listed) for name, listed in values.items()}
+    )
 
 
-def check_length(text: str, longest: int) -> None:
+def check_length(text: str, max_length: int) -> None:
     """Raise UsageError if a text, as Slack sent it, is too long; an HTML entity counts as one character."""
     length = len(text) - 3 * (text.count("&lt;") + text.count("&gt;")) - 4 * text.count("&amp;")
-    if length > longest + ROOM:
+    if length > max_length + MAX_OPTIONS_LENGTH:
         raise UsageError(
-            f"Your text has {length:,} characters. The limit is {longest:,}, and {ROOM:,} more for options. "
-            "Shorten it and try again."
+            f"Your text has {length:,} characters. The limit is {max_length:,}, and {MAX_OPTIONS_LENGTH:,} more for "
+            "options. Shorten it and try again."
         )
 
 
-def asks_for_help(text: str) -> bool:
+def is_help_request(text: str) -> bool:
     """Return whether a command was typed alone or only with a word for help."""
     text = text.strip()
-    if len(text) > _LONGEST_HELP:
+    if len(text) > _MAX_HELP_LENGTH:
         return False
-    words = [word.text.casefold() for word in split(plain(text))]
+    words = [word.text.casefold() for word in tokenize(plain(text))]
     return not words or (len(words) == 1 and re.sub(rf"^[{LONG_DASHES}]", "--", words[0]) in _HELP)
 
 
-def _read(words: Sequence[Word], grammar: Grammar, *, literal: Collection[int]) -> tuple[list[_Given], set[int]]:
+def _parse_tokens(
+    words: Sequence[Token], parser: OptionParser, *, literal: Collection[int]
+) -> tuple[list[_ParsedOption], set[int]]:
     """Return the options and the places of the words that are no text; words at `literal` are text."""
-    given: list[_Given] = []
+    given: list[_ParsedOption] = []
     taken: set[int] = set()
     place, text_seen, dashes = 0, False, 0
     while place < len(words):
@@ -265,64 +269,64 @@ def _read(words: Sequence[Word], grammar: Grammar, *, literal: Collection[int]) 
         if not text_seen and _END.fullmatch(word):
             return given, {*taken, place}
         dashes += text_seen and word[0] in LONG_DASHES
-        is_text = place in literal or (text_seen and word[0] in LONG_DASHES and dashes > _MOST_DASHES)
-        typed = None if is_text else _typed(word, grammar, text_seen=text_seen)
+        is_text = place in literal or (text_seen and word[0] in LONG_DASHES and dashes > _MAX_DASHES)
+        typed = None if is_text else _option_token(word, parser, text_seen=text_seen)
         if typed:
-            given.append(_with_value(typed, words, place, grammar))
+            given.append(_with_value(typed, words, place, parser))
             taken.update(given[-1].places)
         text_seen = text_seen or typed is None
         place = given[-1].places.stop if typed else place + 1
     return given, taken
 
 
-def _typed(word: str, grammar: Grammar, *, text_seen: bool) -> _Typed | None:
+def _option_token(word: str, parser: OptionParser, *, text_seen: bool) -> _OptionToken | None:
     """Return the option that a word is, None for text; raise UsageError for an option that does not exist."""
     if short := _SHORT.fullmatch(word):
-        known = grammar.short(f"-{short[1].lower()}")
-        return _Typed(option=known, value=short[2], short=True) if known else None
+        known = parser.find_short(f"-{short[1].lower()}")
+        return _OptionToken(option=known, value=short[2], short=True) if known else None
     if not (long := _LONG.fullmatch(word)):
         return None
     name = "--" + re.sub(rf"[{DASHES}]", "-", long[2]).lower()
-    if known := grammar.long(name):
-        return _Typed(option=known, value=long[3], short=False)
-    meant = nearest(name, [option.name for option in grammar.options])
+    if known := parser.find_long(name):
+        return _OptionToken(option=known, value=long[3], short=False)
+    meant = closest_match(name, [option.name for option in parser.options])
     # A dash of typography inside a sentence is more often a dash than an option nobody has heard of.
-    if long[1] and text_seen and not meant and name not in grammar.elsewhere:
+    if long[1] and text_seen and not meant and name not in parser.unsupported:
         return None
-    raise UsageError(grammar.elsewhere.get(name) or _unknown(name, meant))
+    raise UsageError(parser.unsupported.get(name) or _unknown_option(name, meant))
 
 
-def _unknown(name: str, meant: str | None) -> str:
-    known = f"I don’t know the option {quoted(name)}."
-    if meant:
-        return f"{known} Did you mean `{meant}`?"
+def _unknown_option(name: str, closest: str | None) -> str:
+    known = f"I don’t know the option {inline_code(name)}."
+    if closest:
+        return f"{known} Did you mean `{closest}`?"
     return f"{known} If it belongs to your text, put it in quotes, or type ` -- ` before the text."
 
 
-def _with_value(typed: _Typed, words: Sequence[Word], place: int, grammar: Grammar) -> _Given:
-    option, stop = typed.option, place + 1
+def _with_value(token: _OptionToken, words: Sequence[Token], place: int, parser: OptionParser) -> _ParsedOption:
+    option, stop = token.option, place + 1
     if not option.value:
-        if typed.value is not None:
+        if token.value is not None:
             raise UsageError(f"`{option.name}` takes no value.")
-        return _Given(typed=typed, value="", places=range(place, stop))
-    value = typed.value
-    if value is None and _is_value(words, stop, grammar):
+        return _ParsedOption(token=token, value="", places=range(place, stop))
+    value = token.value
+    if value is None and _is_value(words, stop, parser):
         value, stop = words[stop].text, stop + 1
     pieces = [value or ""]
-    while "," in option.value and pieces[-1].endswith(",") and _is_value(words, stop, grammar):
+    while "," in option.value and pieces[-1].endswith(",") and _is_value(words, stop, parser):
         pieces.append(words[stop].text)
         stop += 1
     value = _unquoted("".join(pieces))
     if not value:
         raise UsageError(f"`{option.name}` needs a value: `{option.value}`.")
-    return _Given(typed=typed, value=value, places=range(place, stop))
+    return _ParsedOption(token=token, value=value, places=range(place, stop))
 
 
-def _is_value(words: Sequence[Word], place: int, grammar: Grammar) -> bool:
+def _is_value(words: Sequence[Token], place: int, parser: OptionParser) -> bool:
     if place >= len(words):
         return False
     word = words[place].text
-    return not (is_long_option(word) or _END.fullmatch(word) or grammar.short(word))
+    return not (is_long_option(word) or _END.fullmatch(word) or parser.find_short(word))
 
 
 def _unquoted(value: str) -> str:
@@ -330,14 +334,14 @@ def _unquoted(value: str) -> str:
     return value[1:-1].strip() if len(value) > 1 and value[0] in quotes and value[-1] in quotes else value
 
 
-def _short_inside(given: Sequence[_Given], taken: Collection[int], count: int) -> frozenset[int]:
+def _short_options_inside_text(given: Sequence[_ParsedOption], taken: Collection[int], count: int) -> frozenset[int]:
     """Return the places of short options between words of text, where `-r` is a part of what is asked about."""
     text = [place for place in range(count) if place not in taken]
     inside = range(text[0], text[-1]) if text else range(0)
-    return frozenset(one.places.start for one in given if one.typed.short and one.places.start in inside)
+    return frozenset(one.places.start for one in given if one.token.short and one.places.start in inside)
 
 
-def _without(text: str, words: Sequence[Word], taken: Collection[int]) -> str:
+def _remaining_text(text: str, words: Sequence[Token], taken: Collection[int]) -> str:
     """Return the text between the options, spaced as it was typed."""
     runs: list[tuple[int, int]] = []
     for place, word in enumerate(words):

@@ -11,14 +11,14 @@ from bot.commands.ask import ASK
 from bot.commands.base import Command
 from bot.commands.deepdive import DEEPDIVE
 from bot.commands.filters import PUBLIC
-from bot.commands.help import help_message, notice_message, usage_message
+from bot.commands.help import help_message, text_message, usage_message
 from bot.commands.news import NEWS
-from bot.commands.parsing import asks_for_help, nearest
+from bot.commands.parsing import closest_match, is_help_request
 from bot.commands.search import SEARCH
 from bot.errors import UsageError
 from bot.model.message import OutgoingMessage
 
-UMBRELLA = "pplx"
+ROOT_COMMAND = "pplx"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,10 +31,10 @@ class SlashCommand:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Routed:
+class RoutedCommand:
     """What a slash command asks for.
 
-    `command` is None for the overview of all commands; `unknown` is then the word that names none, `nearest` the name
+    `command` is None for the overview of all commands; `unknown` is then the word that names none, `closest` the name
     that it may have meant. `help` asks for the command's help. `rest` is the text that the command parses; `slash` is
     how the asker calls the command, such as `/x-ask` or `/pplx ask`.
     """
@@ -44,22 +44,22 @@ class Routed:
     rest: str = ""
     slash: str
     unknown: str | None = None
-    nearest: str | None = None
+    closest: str | None = None
 
 
-def route(name: str, text: str, commands: Sequence[Command[Any, Any]]) -> Routed:
+def route_slash_command(name: str, text: str, commands: Sequence[Command[Any, Any]]) -> RoutedCommand:
     """Find the command that `/name text` means; a name may carry any prefix, such as `/x-ask`. Pure; never raises."""
     bare = name.strip().casefold()
-    if command := _ending(bare, commands):
-        return Routed(command=command, help=asks_for_help(text), rest=text, slash=name.strip())
-    return _under_umbrella(name.strip(), text, commands)
+    if command := _match_suffix(bare, commands):
+        return RoutedCommand(command=command, help=is_help_request(text), rest=text, slash=name.strip())
+    return _route_subcommand(name.strip(), text, commands)
 
 
 def slash_commands(commands: Sequence[Command[Any, Any]], *, prefix: str = "") -> tuple[SlashCommand, ...]:
     """List the commands as the manifest does, the umbrella last, each name with the prefix."""
     names = [*(command.name for command in commands), "help"]
     umbrella = SlashCommand(
-        name=f"/{prefix}{UMBRELLA}", usage_hint=f"{' | '.join(names)} …", description="Every command under one name"
+        name=f"/{prefix}{ROOT_COMMAND}", usage_hint=f"{' | '.join(names)} …", description="Every command under one name"
     )
     own = (
         SlashCommand(name=f"/{prefix}{command.name}", usage_hint=command.usage, description=command.summary)
@@ -69,26 +69,26 @@ def slash_commands(commands: Sequence[Command[Any, Any]], *, prefix: str = "") -
     return (*own, umbrella)
 
 
-def _ending(name: str, commands: Sequence[Command[Any, Any]]) -> Command[Any, Any] | None:
+def _match_suffix(name: str, commands: Sequence[Command[Any, Any]]) -> Command[Any, Any] | None:
     """Return the command whose name ends this one; the longest, since one name may end another."""
     fitting = [command for command in commands if command.has_slash_command and name.endswith(command.name)]
     return max(fitting, key=lambda command: len(command.name), default=None)
 
 
-def _under_umbrella(slash: str, text: str, commands: Sequence[Command[Any, Any]]) -> Routed:
+def _route_subcommand(slash: str, text: str, commands: Sequence[Command[Any, Any]]) -> RoutedCommand:
     first, rest = _first_word(text)
-    if command := _named(first, commands):
-        helped = asks_for_help(rest) and (bool(rest.strip()) or not command.runs_without_arguments)
-        return Routed(command=command, help=helped, rest=rest, slash=f"{slash} {command.name}")
-    if not asks_for_help(first):
-        meant = nearest(first.casefold(), [command.name for command in commands])
-        return Routed(command=None, slash=slash, unknown=first, nearest=meant)
-    if command := _named(_first_word(rest)[0], commands):
-        return Routed(command=command, help=True, slash=f"{slash} {command.name}")
-    return Routed(command=None, slash=slash)
+    if command := _find_command(first, commands):
+        helped = is_help_request(rest) and (bool(rest.strip()) or not command.runs_without_arguments)
+        return RoutedCommand(command=command, help=helped, rest=rest, slash=f"{slash} {command.name}")
+    if not is_help_request(first):
+        meant = closest_match(first.casefold(), [command.name for command in commands])
+        return RoutedCommand(command=None, slash=slash, unknown=first, closest=meant)
+    if command := _find_command(_first_word(rest)[0], commands):
+        return RoutedCommand(command=command, help=True, slash=f"{slash} {command.name}")
+    return RoutedCommand(command=None, slash=slash)
 
 
-def _named(word: str, commands: Sequence[Command[Any, Any]]) -> Command[Any, Any] | None:
+def _find_command(word: str, commands: Sequence[Command[Any, Any]]) -> Command[Any, Any] | None:
     return next((command for command in commands if command.name == word.casefold().removeprefix("/")), None)
 
 
@@ -100,11 +100,11 @@ def _first_word(text: str) -> tuple[str, str]:
 APP_NAME = "Web Answers"
 """The name that the manifest gives the app, by which people mention it."""
 
-BY_NAME: Mapping[str, Command[Any, Any]] = {one.name: one for one in (SEARCH, ASK, NEWS, DEEPDIVE)}
+MESSAGE_COMMANDS: Mapping[str, Command[Any, Any]] = {one.name: one for one in (SEARCH, ASK, NEWS, DEEPDIVE)}
 """The commands that a message can begin with."""
 
 
-def routed(text: str) -> tuple[str, str]:
+def route_message(text: str) -> tuple[str, str]:
     """Return the command that a message asks, and the text for it.
 
     A message that begins with the name of a command is that command if the rest can be parsed as its options and text,
@@ -113,10 +113,10 @@ def routed(text: str) -> tuple[str, str]:
     """
     name, *more = text.split(maxsplit=1) or [""]
     rest = "".join(more)
-    command = BY_NAME.get(name.lower().removeprefix("/"))
+    command = MESSAGE_COMMANDS.get(name.lower().removeprefix("/"))
     if command is None or not rest:
         return ASK.name, text
-    if asks_for_help(rest) or _parses(command, rest) or not _parses(ASK, text):
+    if is_help_request(rest) or _parses(command, rest) or not _parses(ASK, text):
         return command.name, rest
     return ASK.name, text
 
@@ -130,28 +130,28 @@ def _parses(command: Command[Any, Any], text: str) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Addressed:
+class Invocation:
     """How people call the app where they ask: by a mention in a channel, by nothing in a direct message."""
 
-    call: str
+    prefix: str
 
-    def line(self, rest: str) -> str:
+    def command_line(self, rest: str) -> str:
         """Return what to type."""
-        return f"{self.call} {rest}".strip()
+        return f"{self.prefix} {rest}".strip()
 
 
-BY_MENTION = Addressed(call=f"@{APP_NAME}")
-DIRECTLY = Addressed(call="")
+BY_MENTION = Invocation(prefix=f"@{APP_NAME}")
+IN_DIRECT_MESSAGE = Invocation(prefix="")
 
 
-def notice(text: str, command: Command[Any, Any], addressed: Addressed) -> OutgoingMessage | None:
+def usage_reply(text: str, command: Command[Any, Any], invocation: Invocation) -> OutgoingMessage | None:
     """Return what to say instead of asking: help, or what is wrong with the options; None when it can be asked."""
     # Everyone in the conversation sees the answer anyway.
     shown = command.without(PUBLIC)
-    slash = addressed.call if command.name == ASK.name else addressed.line(command.name)
+    slash = invocation.prefix if command.name == ASK.name else invocation.command_line(command.name)
     if not plain(text).strip():
-        return notice_message(_greeting(addressed))
-    if asks_for_help(text):
+        return text_message(_greeting(invocation))
+    if is_help_request(text):
         return help_message(shown, slash=slash)
     try:
         command.parse(text)
@@ -160,6 +160,6 @@ def notice(text: str, command: Command[Any, Any], addressed: Addressed) -> Outgo
     return None
 
 
-def _greeting(addressed: Addressed) -> str:
-    example, more = addressed.line("what changed in Python 3.14?"), addressed.line("help")
+def _greeting(addressed: Invocation) -> str:
+    example, more = addressed.command_line("what changed in Python 3.14?"), addressed.command_line("help")
     return f"What would you like to know? Ask me in one message, for example “{example}”. “{more}” shows all options."

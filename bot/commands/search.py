@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from bot.blocks.sources import results_messages
 from bot.commands.base import Command, CommandContext, Option
-from bot.commands.filters import FILTERS, MODE, PUBLIC, audience, read_filters, usage_errors
-from bot.commands.parsing import Grammar, parse_options
+from bot.commands.filters import FILTERS, MODE, PUBLIC, audience_for, parse_filters, usage_errors
+from bot.commands.parsing import OptionParser, parse_options
 from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
 from perplexity.errors import InvalidRequest
@@ -16,9 +16,9 @@ from perplexity.types import Query, SearchResults
 from perplexity.validation import MOST_RESULTS, checked_query, parse_results
 
 NUMBER = Option(name="--n", short="-n", value="1-20", help="How many pages; 5 unless you say so")
-GRAMMAR = Grammar(
+PARSER = OptionParser(
     options=(NUMBER, *FILTERS, MODE, PUBLIC),
-    elsewhere={
+    unsupported={
         "--reasoning": "`--reasoning` works for answers only: a search lists pages.",
         "--model": "`--model` works for answers only: a search lists pages.",
         "--effort": "`--effort` works for answers only: a search lists pages.",
@@ -36,15 +36,15 @@ class SearchRequest:
 
 def parse(text: str) -> SearchRequest:
     """Read what follows `/search`. Raises UsageError."""
-    arguments = parse_options(text, GRAMMAR)
+    arguments = parse_options(text, PARSER)
     if not arguments.text:
         raise UsageError("Add what to search for after the options.")
     with usage_errors("a search"):
-        filters = read_filters(arguments)
+        filters = parse_filters(arguments)
         number = arguments.one(NUMBER.name)
         count = Query.max_results if number is None else _parse_count(number)
         query = checked_query(Query(text=arguments.text, filters=filters, max_results=count))
-    return SearchRequest(query=query, public=PUBLIC.name in arguments.given)
+    return SearchRequest(query=query, public=PUBLIC.name in arguments.options)
 
 
 def _parse_count(number: str) -> int:
@@ -66,7 +66,7 @@ def nothing_found_text(request: SearchRequest) -> str:
 
 def audience_of(request: SearchRequest) -> Audience:
     """Return who will see the results."""
-    return audience(public=request.public)
+    return audience_for(public=request.public)
 
 
 def question_text(request: SearchRequest) -> str:
@@ -83,7 +83,7 @@ SEARCH = Command(
     name="search",
     summary="Search the web and list the best pages",
     usage="[--n 1-20] [--recency week] [--domain a.com,-b.com] [--public] QUERY",
-    options=GRAMMAR.options,
+    options=PARSER.options,
     examples=(
         ("python free threading", "the five best pages"),
         ("--n 10 --recency month postgres release", "ten pages from the past month"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bot.blocks.status import status_message
 from bot.commands.base import Command, CommandContext
-from bot.commands.help import notice_message
+from bot.commands.help import text_message
 from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.provider_stats import ProviderFigures
@@ -39,7 +39,7 @@ def audience_of(_: StatusRequest) -> Audience:
 
 def render(reply: Sequence[ProviderFigures] | None, _: StatusRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
     """Render the figures."""
-    return (notice_message(FOR_ADMINS) if reply is None else status_message(reply),)
+    return (text_message(FOR_ADMINS) if reply is None else status_message(reply),)
 
 
 STATUS = Command(

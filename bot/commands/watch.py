@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from bot.blocks.digests import watch_message
 from bot.commands.base import Command, CommandContext, Option
-from bot.commands.parsing import Grammar, parse_options, quoted
-from bot.commands.watch_syntax import read_wish
+from bot.commands.parsing import OptionParser, inline_code, parse_options
+from bot.commands.watch_syntax import parse_digest_spec
 from bot.errors import UsageError
 from bot.model.digest import EXAMPLE, Owner, Verb, WatchReply, Wish
 from bot.model.message import Audience, OutgoingMessage
@@ -17,9 +17,9 @@ ALWAYS = Option(
     value="daily|weekdays|mon,thu",
     help="On these days post in any case, and say so when nothing is new",
 )
-GRAMMAR = Grammar(
+PARSER = OptionParser(
     options=(ALWAYS,),
-    elsewhere={
+    unsupported={
         "--recency": "`--recency` is not for digests: each tells what is new since the one before.",
         "--public": "`--public` is not for digests: they are posted where you set them up.",
     },
@@ -54,13 +54,13 @@ class Told:
 
 def parse(text: str) -> WatchRequest:
     """Read what follows `watch`. Raises UsageError."""
-    arguments = parse_options(text, GRAMMAR)
+    arguments = parse_options(text, PARSER)
     first, *rest = arguments.text.split() or [""]
     if first.casefold() == LIST:
         return _parse_list(rest)
     if first.casefold() in set(Verb):
         return ChangeDigest(verb=Verb(first.casefold()), number=_parse_number(first.casefold(), rest))
-    return read_wish(arguments.text, silence=arguments.many(ALWAYS.name))
+    return parse_digest_spec(arguments.text, silence=arguments.many(ALWAYS.name))
 
 
 async def answer(request: WatchRequest, context: CommandContext) -> Told:
@@ -96,7 +96,7 @@ def _parse_list(rest: list[str]) -> ListDigests:
 def _parse_number(verb: str, rest: list[str]) -> int:
     typed = " ".join(rest).removeprefix("#")
     if not (typed.isascii() and typed.isdecimal() and 1 <= len(typed) < 6):
-        problem = f"{quoted(typed)} is no number of a digest." if typed else "Which digest?"
+        problem = f"{inline_code(typed)} is no number of a digest." if typed else "Which digest?"
         raise UsageError(f"{problem} `{verb}` takes a number, such as `{verb} 2`; `{LIST}` shows them.")
     return int(typed)
 
@@ -105,7 +105,7 @@ WATCH = Command(
     name="watch",
     summary="Get news on a schedule, and only what is new",
     usage='CATEGORY ["TOPIC"] [weekdays] 9:00 | list | pause N | resume N | delete N | run N',
-    options=GRAMMAR.options,
+    options=PARSER.options,
     examples=(
         (EXAMPLE, "posted here, Monday to Friday, by your clock"),
         ("science mon,thu 5:30pm", "a whole category, on two days"),

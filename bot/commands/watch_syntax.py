@@ -18,13 +18,13 @@ from difflib import get_close_matches
 from itertools import pairwise
 
 from bot.commands.filters import read_category
-from bot.commands.parsing import DASHES, DOUBLE_QUOTES, quoted
+from bot.commands.parsing import DASHES, DOUBLE_QUOTES, inline_code
 from bot.errors import UsageError
 from bot.model.digest import DAILY, DAYS, EXAMPLE, WEEKDAYS, WEEKENDS, Schedule, Wish, days_in_words
 from perplexity.errors import InvalidRequest
 from perplexity.validation import parse_query
 
-TIMES = "such as `9:00`, `17:30` or `9am`"
+TIME_EXAMPLES = "such as `9:00`, `17:30` or `9am`"
 
 _HALF = r"[ap]\.?m\.?"
 TIME = rf"\d{{1,2}}(?:[:.]\d{{2}}(?: ?{_HALF})?| ?{_HALF})|(?:12 )?(?:noon|midnight)"
@@ -34,26 +34,26 @@ _CLOCK = re.compile(rf"(?ai:(?P<hour>\d{{1,2}})(?:[:.](?P<minute>\d{{2}}))? ?(?P
 _NAMED = {"noon": time(12), "midnight": time(0)}
 
 
-def read_time(text: str) -> time:
+def parse_time(text: str) -> time:
     """Read what `TIME` matches. Raises UsageError where there is no such time."""
     if named := _NAMED.get(text.casefold().removeprefix("12 ")):
         return named
     match = _CLOCK.fullmatch(text)
     half = match and match["half"]
     if match is None or (half and not 1 <= int(match["hour"]) <= 12):
-        raise _no_time(text)
+        raise _not_a_time(text)
     hour = int(match["hour"]) % 12 + (12 if half[0] in "pP" else 0) if half else int(match["hour"])
     try:
         return time(hour, int(match["minute"] or 0))
     except ValueError:
-        raise _no_time(text) from None
+        raise _not_a_time(text) from None
 
 
-def _no_time(text: str) -> UsageError:
-    return UsageError(f"{quoted(text)} is no time of day. It takes one from `0:00` to `23:59`, {TIMES}.")
+def _not_a_time(text: str) -> UsageError:
+    return UsageError(f"{inline_code(text)} is no time of day. It takes one from `0:00` to `23:59`, {TIME_EXAMPLES}.")
 
 
-DAY_WORDS = "`daily`, `weekdays`, `weekends`, or days such as `monday`, `tue,thu` or `mon-fri`"
+DAY_FORMS = "`daily`, `weekdays`, `weekends`, or days such as `monday`, `tue,thu` or `mon-fri`"
 
 _SETS = {
     **dict.fromkeys(("daily", "everyday", "every day", "each day", "all days"), DAILY),
@@ -64,7 +64,7 @@ _SETS = {
 _FULL_NAMES = {f"{day.casefold()}{plural}": place for place, day in enumerate(DAYS) for plural in ("", "s")}
 _SHORT_NAMES = {day[:3].casefold(): place for place, day in enumerate(DAYS)}
 _NAMES = _FULL_NAMES | _SHORT_NAMES | {"tues": 1, "weds": 2, "thur": 3, "thurs": 3}
-SPELLED = (*_FULL_NAMES, *(name for name in _SETS if len(name) > 4))
+DAY_SPELLINGS = (*_FULL_NAMES, *(name for name in _SETS if len(name) > 4))
 """The names of days that are long enough to be known when they are misspelt."""
 
 _SET = "|".join(sorted(_SETS, key=len, reverse=True))
@@ -105,7 +105,7 @@ class _Days:
     joined: bool
 
 
-def beginning(text: str) -> int:
+def schedule_start(text: str) -> int:
     """Return where days and time begin: with the first word that belongs to them, or directly before it could."""
     match = _ANYWHERE.search(text)
     if match is None:
@@ -119,38 +119,38 @@ def beginning(text: str) -> int:
     return place
 
 
-def read_timing(text: str) -> Timing:
+def parse_timing(text: str) -> Timing:
     """Read days and one time, in any order. Raises UsageError."""
-    named, times, unknown = _words(text)
+    named, times, unknown = _read_words(text)
     if not times:
-        raise UsageError(f"At what time of day? Put it at the end, {TIMES}.")
+        raise UsageError(f"At what time of day? Put it at the end, {TIME_EXAMPLES}.")
     if len(times) > 1:
         raise UsageError(
-            f"There are several times: {', '.join(map(quoted, times))}. A digest has one; make one for each. "
+            f"There are several times: {', '.join(map(inline_code, times))}. A digest has one; make one for each. "
             "If one of them belongs to the topic, put the topic in quotes."
         )
-    if unknown or not _belong_together(named):
-        raise unsure(unknown or text)
-    return Timing(days=frozenset().union(*(one.days for one in named)) if named else None, at=read_time(times[0]))
+    if unknown or not _contiguous(named):
+        raise ambiguous(unknown or text)
+    return Timing(days=frozenset().union(*(one.days for one in named)) if named else None, at=parse_time(times[0]))
 
 
-def read_days(words: str) -> frozenset[int]:
+def parse_days(words: str) -> frozenset[int]:
     """Read names of days, such as "weekdays", "mon" or "tue-thu". Raises UsageError."""
-    named, times, unknown = _words(words)
-    if not named or times or unknown or not _belong_together(named):
-        raise UsageError(f"{quoted(words)} is no day of the week. It takes {DAY_WORDS}.")
+    named, times, unknown = _read_words(words)
+    if not named or times or unknown or not _contiguous(named):
+        raise UsageError(f"{inline_code(words)} is no day of the week. It takes {DAY_FORMS}.")
     return frozenset().union(*(one.days for one in named))
 
 
-def unsure(words: str) -> UsageError:
+def ambiguous(words: str) -> UsageError:
     """Return the error that says which words could be days or a topic, and how to write either."""
     return UsageError(
-        f"I am not sure what {quoted(words)} means. Days are {DAY_WORDS}; the time comes behind them, {TIMES}. "
-        f"A topic goes in quotes, before them: `{EXAMPLE}`."
+        f"I’m not sure what {inline_code(words)} means. Days are {DAY_FORMS}; the time comes after them, "
+        f"{TIME_EXAMPLES}. A topic goes in quotes, before them: `{EXAMPLE}`."
     )
 
 
-def _words(text: str) -> tuple[list[_Days], list[str], str]:
+def _read_words(text: str) -> tuple[list[_Days], list[str], str]:
     """Return the names of days, the times, and the first word that is neither (empty where there is none)."""
     named: list[_Days] = []
     times: list[str] = []
@@ -162,19 +162,19 @@ def _words(text: str) -> tuple[list[_Days], list[str], str]:
         unknown = unknown or match["unknown"] or ""
         if match["time"]:
             times.append(match["time"])
-        elif days := _days(match):
+        elif days := _days_of(match):
             named.append(_Days(days=days, single=bool(match["day"]), joined=joined))
             joined = False
     return named, times, unknown
 
 
-def _belong_together(named: Sequence[_Days]) -> bool:
+def _contiguous(named: Sequence[_Days]) -> bool:
     """Tell whether each day is named once, and whether only single days follow one another with nothing between."""
     once = sum(len(one.days) for one in named) == len(frozenset().union(*(one.days for one in named)))
     return once and all(two.joined or (one.single and two.single) for one, two in pairwise(named))
 
 
-def _days(match: re.Match[str]) -> frozenset[int]:
+def _days_of(match: re.Match[str]) -> frozenset[int]:
     """Return the days that a word names, none for one such as "on"."""
     if match["set"]:
         return _SETS[match["set"].casefold()]
@@ -184,7 +184,7 @@ def _days(match: re.Match[str]) -> frozenset[int]:
         return frozenset()
     first, last = _NAMES[match["first"].casefold()], _NAMES[match["last"].casefold()]
     if first == last:
-        raise unsure(match[0])
+        raise ambiguous(match[0])
     return frozenset((first + step) % 7 for step in range((last - first) % 7 + 1))
 
 
@@ -192,56 +192,56 @@ _PHRASE = re.compile(rf"(?<!\w)[{DOUBLE_QUOTES}][^{DOUBLE_QUOTES}]*[{DOUBLE_QUOT
 _DOTTED = re.compile(r"\d+\.\d+(?=$|[ ,])")
 """A time such as 17.05, or else a number such as the version 3.14."""
 
-_LOOKED_AT = 3
+_CHECKED_WORDS = 3
 """Words at the end of a topic that may be misspelt days."""
-_ALIKE = 0.82
+_SIMILARITY = 0.82
 
 
-def read_wish(text: str, *, silence: Iterable[str] = ()) -> Wish:
+def parse_digest_spec(text: str, *, silence: Iterable[str] = ()) -> Wish:
     """Read `technology "open source databases" weekdays 9:00`; `silence` are words for days.
 
     The schedule has no zone yet. Raises UsageError.
     """
     text = " ".join(text.split()).rstrip(" ,.")
-    place = beginning(_PHRASE.sub(lambda phrase: "x" * len(phrase[0]), text))
-    subject, timing = text[:place].rstrip(" ,"), read_timing(text[place:])
+    place = schedule_start(_PHRASE.sub(lambda phrase: "x" * len(phrase[0]), text))
+    subject, timing = text[:place].rstrip(" ,"), parse_timing(text[place:])
     first, _, topic = subject.partition(" ")
     named = read_category(first)
     if topic and not _PHRASE.fullmatch(topic):
-        _check_end(topic, timing, behind=text[place:])
+        _check_topic_end(topic, timing, schedule=text[place:])
     days = DAILY if timing.days is None else timing.days
     return Wish(
         category=named,
-        topic=_topic(topic),
+        topic=_parse_topic(topic),
         schedule=Schedule(days=days, at=timing.at, zone=""),
-        silence=frozenset().union(*(_silence(words, days) for words in silence)),
+        silence=frozenset().union(*(_quiet_days(words, days) for words in silence)),
     )
 
 
-def _check_end(topic: str, timing: Timing, *, behind: str) -> None:
-    """Raise UsageError where a topic without quotes may go on in `behind`, or where days may be misspelt in it."""
-    words = topic.split()[-_LOOKED_AT:]
+def _check_topic_end(topic: str, timing: Timing, *, schedule: str) -> None:
+    """Raise UsageError where a topic without quotes may go on in `schedule`, or where days may be misspelt in it."""
+    words = topic.split()[-_CHECKED_WORDS:]
     if timing.days is None:
         raise UsageError(
-            f"On which days? It takes {DAY_WORDS}. Every day is meant without them only where "
+            f"On which days? It takes {DAY_FORMS}. Every day is meant without them only where "
             f"the topic is in quotes, as in `{EXAMPLE}`."
         )
-    if dotted := _DOTTED.match(behind):
-        raise unsure(f"{words[-1]} {dotted[0]}")
+    if dotted := _DOTTED.match(schedule):
+        raise ambiguous(f"{words[-1]} {dotted[0]}")
     for word in words:
-        if get_close_matches(word.casefold().strip(",.;:"), SPELLED, n=1, cutoff=_ALIKE):
-            raise unsure(word)
+        if get_close_matches(word.casefold().strip(",.;:"), DAY_SPELLINGS, n=1, cutoff=_SIMILARITY):
+            raise ambiguous(word)
 
 
-def _silence(words: str, days: frozenset[int]) -> frozenset[int]:
+def _quiet_days(words: str, days: frozenset[int]) -> frozenset[int]:
     """Return the days of the digest on which silence is told."""
-    told = read_days(words) & days
+    told = parse_days(words) & days
     if not told:
-        raise UsageError(f"On {quoted(words)} this digest never runs: its days are {days_in_words(days)}.")
+        raise UsageError(f"On {inline_code(words)} this digest never runs: its days are {days_in_words(days)}.")
     return told
 
 
-def _topic(text: str) -> str:
+def _parse_topic(text: str) -> str:
     if _PHRASE.fullmatch(text):
         text = text[1:-1]
     if not text.strip():

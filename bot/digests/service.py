@@ -12,7 +12,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.clock import utc_now
 from bot.commands.base import Command
-from bot.commands.routing import UMBRELLA
+from bot.commands.routing import ROOT_COMMAND
 from bot.commands.watch import WATCH
 from bot.delivery.routes import ToChannel
 from bot.digests.jobs import SURFACE, Leaving, Noticing, Run, run_question
@@ -148,7 +148,7 @@ class DigestRoom:
         desk = Desk(
             digests=digests,
             zone=people.zone,
-            call=f"/{settings.command_prefix}{UMBRELLA} {WATCH.name}",
+            call=f"/{settings.command_prefix}{ROOT_COMMAND} {WATCH.name}",
             limits=limits,
         )
         leaving = Leaving(digests=digests, patience=patience)

@@ -15,7 +15,7 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 from bot.blocks.deepdive import stopped_message
 from bot.blocks.digests import PREFIX, watch_message
 from bot.commands.base import Command
-from bot.commands.help import notice_message
+from bot.commands.help import text_message
 from bot.errors import UsageError
 from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.intake import Journal, Services, Written
@@ -63,7 +63,7 @@ async def turned_away(body: dict[str, Any], services: Services) -> bool:
     """Return whether the clicker is known to be an outsider, and tell them if so."""
     outsider = services.knows_outsider(body, clicker(body))
     if outsider:
-        await said_in_time(services.tell(response_url(body), notice_message(MEMBERS_ONLY)))
+        await said_in_time(services.tell(response_url(body), text_message(MEMBERS_ONLY)))
     return outsider
 
 
@@ -100,15 +100,15 @@ async def _answer(value: str, body: dict[str, Any], services: Services) -> None:
     url, user = response_url(body), clicker(body)
     report = await wanted(value, body, services)
     if isinstance(report, str):
-        await said_in_time(services.tell(url, notice_message(report)))
+        await said_in_time(services.tell(url, text_message(report)))
         return
 
     async def failed(sentence: str) -> None:
         with suppress(*AWAY):
             await services.forget_file(UUID(value), user)
-        await services.tell(url, notice_message(sentence))
+        await services.tell(url, text_message(sentence))
 
-    await said_in_time(services.tell(url, notice_message(COMING)))
+    await said_in_time(services.tell(url, text_message(COMING)))
     services.send_file(report, user, sorry=lambda: failed(NOT_SENT), refused=lambda: failed(MEMBERS_ONLY))
 
 
@@ -176,7 +176,7 @@ async def pressed(
     try:
         reply = await journal.in_time(_press(body, action, watching), seconds=DATABASE_SECONDS)
     except AWAY:
-        return notice_message(DATABASE_AWAY)
+        return text_message(DATABASE_AWAY)
     return watch_message(reply, call=watching.call, channel=channel_of(body))
 
 
@@ -205,7 +205,7 @@ def register_retry(app: AsyncApp, services: Services) -> None:
     @app.action(_ACTIONS)
     async def asked_again(ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
         if not await turned_away(body, services) and (problem := await ask_again(body, action, services)):
-            message = notice_message(problem) if isinstance(problem, str) else problem
+            message = text_message(problem) if isinstance(problem, str) else problem
             await said_in_time(services.tell(response_url(body), message))
         await ack()
 
@@ -304,7 +304,7 @@ def register_stop(app: AsyncApp, services: Services) -> None:
             url = response_url(body)
             result = await stopped(str(action.get("value", "")), body, services)
             if isinstance(result, str):
-                await said_in_time(services.tell(url, notice_message(result)))
+                await said_in_time(services.tell(url, text_message(result)))
             else:
                 await said_in_time(services.replace(url, result))
         await ack()

@@ -16,7 +16,7 @@ from typing import Any
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.blocks import escaping
-from bot.commands.help import notice_message
+from bot.commands.help import text_message
 from bot.listeners.installation import Installation
 from bot.model.membership import Identity, Profile, Standing, is_elsewhere, standing, user_team_of
 from bot.model.message import OutgoingMessage
@@ -100,13 +100,13 @@ class Admission:
             return None
         if verdict is None:
             log.warning("asker.unknown", extra=row.ids)
-            unsure = replace(notice_message(UNSURE), private=True)
+            unsure = replace(text_message(UNSURE), private=True)
             return Outcome(messages=(unsure,), state="failed", error="AskerUnknown")
         log.info("asker.refused", extra=row.ids | {"surface": row.surface})
         if row.surface == "mention":
             await self._tell_in_thread(row)
             return Outcome(messages=(), state="failed", error="OutsideAsker")
-        return Outcome(messages=(notice_message(MEMBERS_ONLY),), state="failed", error="OutsideAsker")
+        return Outcome(messages=(text_message(MEMBERS_ONLY),), state="failed", error="OutsideAsker")
 
     async def admits(self, user_id: str) -> bool | None:
         """Return whether a person may get a file; None if Slack or the database did not answer in time."""
@@ -154,7 +154,7 @@ class Admission:
         https://docs.slack.dev/reference/methods/chat.postEphemeral
         """
         fresh = await self.patience(lambda: self.workspaces.begins_thread(row.id))
-        message: OutgoingMessage = escaping.seal(notice_message(MEMBERS_ONLY))
+        message: OutgoingMessage = escaping.seal(text_message(MEMBERS_ONLY))
         with suppress(*FAILURES):
             await self.client.chat_postEphemeral(
                 channel=row.channel_id,

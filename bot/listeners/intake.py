@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 
 from bot.clock import ARRIVED
 from bot.commands.base import Command
-from bot.commands.help import MOST_LISTED
+from bot.commands.help import MAX_LISTED
 from bot.model.digest import Watching
 from bot.model.message import OutgoingMessage
 from bot.storage.database import AWAY, Patience
@@ -71,7 +71,7 @@ class Journal:
 
     async def open_questions(self, question: NewQuestion) -> list[OpenQuestion]:
         """Return the open questions of a question's asker; an empty list if they cannot be read in time."""
-        listed = self.questions.open_of(team_id=question.team_id, user_id=question.user_id, most=MOST_LISTED)
+        listed = self.questions.open_of(team_id=question.team_id, user_id=question.user_id, most=MAX_LISTED)
         try:
             return await self.in_time(listed)
         except (*AWAY, TimeoutError):

@@ -12,8 +12,8 @@ from typing import Any, Literal
 from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
-from bot.commands.help import notice_message
-from bot.commands.routing import routed
+from bot.commands.help import text_message
+from bot.commands.routing import route_message
 from bot.listeners.intake import Services, Written
 from bot.listeners.slash import too_many_open
 from bot.model.membership import Named
@@ -87,12 +87,12 @@ async def receive(body: dict[str, Any], services: Services, *, again: bool) -> B
             log.info("question.received", extra=extra | {"surface": question.surface})
         case Written.NOT:
             if not again:
-                await _tell_asker(asked, notice_message(AWAY), services)
+                await _tell_asker(asked, text_message(AWAY), services)
             return BoltResponse(status=503)
         case Written.TOO_MANY_OPEN:
             await _tell_asker(asked, await too_many_open(question, services), services)
         case Written.THREAD_FULL_EXPLAIN:
-            await _tell_asker(asked, notice_message(THREAD_FULL), services)
+            await _tell_asker(asked, text_message(THREAD_FULL), services)
         case Written.THREAD_FULL | Written.KNOWN:
             pass
     return None
@@ -155,7 +155,7 @@ def _without_mentions(text: str, own: frozenset[str]) -> tuple[str, bool]:
 
 
 async def _question(asked: Asked, services: Services) -> NewQuestion:
-    command, text = await computed(routed, asked.text)
+    command, text = await computed(route_message, asked.text)
     return NewQuestion(
         id=services.new_id(),
         delivery_key=asked.delivery_key,

@@ -13,12 +13,12 @@ from bot.commands.base import Command
 from bot.commands.help import (
     help_message,
     help_overview,
-    notice_message,
-    placeholder,
+    pending_message,
+    text_message,
     too_many_open_message,
     usage_message,
 )
-from bot.commands.routing import Routed, route
+from bot.commands.routing import RoutedCommand, route_slash_command
 from bot.errors import UsageError
 from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.intake import Services, Written
@@ -52,11 +52,11 @@ def register(app: AsyncApp, services: Services) -> None:
 async def respond(payload: dict[str, Any], services: Services) -> OutgoingMessage:
     """Return what the ack says to the asker: that the search is on, help, or what was wrong."""
     if services.knows_outsider(payload, str(payload.get("user_id", ""))):
-        return notice_message(MEMBERS_ONLY)
-    routed = route(str(payload.get("command", "")), str(payload.get("text", "")), services.commands)
+        return text_message(MEMBERS_ONLY)
+    routed = route_slash_command(str(payload.get("command", "")), str(payload.get("text", "")), services.commands)
     command = routed.command
     if command is None:
-        return help_overview(services.commands, slash=routed.slash, unknown=routed.unknown, nearest=routed.nearest)
+        return help_overview(services.commands, slash=routed.slash, unknown=routed.unknown, closest=routed.closest)
     if routed.help:
         return help_message(command, slash=routed.slash)
     try:
@@ -67,12 +67,12 @@ async def respond(payload: dict[str, Any], services: Services) -> OutgoingMessag
 
 
 async def _enqueue(
-    payload: dict[str, Any], routed: Routed, command: Command[Any, Any], request: Any, services: Services
+    payload: dict[str, Any], routed: RoutedCommand, command: Command[Any, Any], request: Any, services: Services
 ) -> OutgoingMessage:
     question = _question(payload, routed, command, services)
     written = await services.journal.write(question)
     if written is Written.NOT:
-        return notice_message(AWAY)
+        return text_message(AWAY)
     if written is Written.TOO_MANY_OPEN:
         return await too_many_open(question, services)
     if written is Written.NEW:
@@ -80,7 +80,7 @@ async def _enqueue(
         extra = {"question": str(question.id), "command": command.name, "chars": len(question.text)}
         log.info("question.received", extra=extra | {"surface": question.surface})
     public = command.audience(request) is Audience.CHANNEL
-    return placeholder(command, request, question=str(question.id), public=public)
+    return pending_message(command, request, question=str(question.id), public=public)
 
 
 async def too_many_open(question: NewQuestion, services: Services) -> OutgoingMessage:
@@ -90,7 +90,9 @@ async def too_many_open(question: NewQuestion, services: Services) -> OutgoingMe
     return too_many_open_message([(one.command, one.text, one.age) for one in questions])
 
 
-def _question(payload: dict[str, Any], routed: Routed, command: Command[Any, Any], services: Services) -> NewQuestion:
+def _question(
+    payload: dict[str, Any], routed: RoutedCommand, command: Command[Any, Any], services: Services
+) -> NewQuestion:
     team = str(payload.get("team_id") or payload.get("enterprise_id") or "")
     return NewQuestion(
         id=services.new_id(),

@@ -23,8 +23,8 @@ from bot.commands.base import (
     no_uploads,
 )
 from bot.commands.deepdive import DeepDiveReply
-from bot.commands.help import placeholder
-from bot.commands.routing import BY_MENTION, DIRECTLY, notice
+from bot.commands.help import pending_message
+from bot.commands.routing import BY_MENTION, IN_DIRECT_MESSAGE, usage_reply
 from bot.delivery.delivery import ClaimLost, Delivery
 from bot.delivery.routes import leaves_a_line
 from bot.delivery.status_message import Announcing
@@ -105,7 +105,7 @@ MAX_RETURNS = 5
 INTERRUPTED = "Sorry, I was interrupted again and again while I worked on this. Your question is kept."
 BROKE = "Sorry, something went wrong on my side. Your question is kept."
 
-IN_THREADS = {"mention": BY_MENTION, "im": DIRECTLY}
+IN_THREADS = {"mention": BY_MENTION, "im": IN_DIRECT_MESSAGE}
 """The surfaces whose questions are messages, answered in their threads, and how the app is called there."""
 
 
@@ -133,7 +133,7 @@ class Working:
         """Return the outcome of a message that asks for help, or nothing that can be asked: no listener answers it."""
         if row.surface not in IN_THREADS:
             return None
-        message = notice(row.text, self.commands[row.command], IN_THREADS[row.surface])
+        message = usage_reply(row.text, self.commands[row.command], IN_THREADS[row.surface])
         return None if message is None else Outcome(messages=(message,), state="answered")
 
     def placeholder(self, row: QuestionRow) -> OutgoingMessage:
@@ -141,7 +141,7 @@ class Working:
         command = self.commands[row.command]
         request = command.parse(row.text)
         public = row.surface not in IN_THREADS and command.audience(request) is Audience.CHANNEL
-        return placeholder(command, request, question=str(row.id), public=public)
+        return pending_message(command, request, question=str(row.id), public=public)
 
     def stopped(self, row: QuestionRow) -> OutgoingMessage:
         """Return what is shown of a question that its asker stopped."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.commands.help import notice_message, placeholder, searching_message, too_many_open_message
+from bot.commands.help import pending_message, searching_message, text_message, too_many_open_message
 from bot.commands.status import STATUS
 from bot.listeners import messages, slash
 from tests.chaos.evidence import calls, copies, key_of, shows
@@ -30,8 +30,8 @@ def shown(message: Any) -> dict[str, Any]:
         ({"text": "plain words"}, Shows.ANSWER),
         ({"text": "Sorry", "blocks": [RETRY]}, Shows.FAILURE),
         (shown(searching_message("ask", "why")), Shows.WAITING),
-        (shown(placeholder(STATUS, STATUS.parse(""), question="7")), Shows.WAITING),
-        (shown(notice_message(messages.AWAY)), Shows.OTHER),
+        (shown(pending_message(STATUS, STATUS.parse(""), question="7")), Shows.WAITING),
+        (shown(text_message(messages.AWAY)), Shows.OTHER),
     ],
 )
 def test_what_a_message_shows(message: dict[str, Any], expected: Shows) -> None:

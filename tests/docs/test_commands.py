@@ -12,8 +12,8 @@ from bot.blocks.footer import grey_line
 from bot.commands import COMMANDS
 from bot.commands.ask import ASK
 from bot.commands.base import Command, Option
-from bot.commands.parsing import asks_for_help
-from bot.commands.routing import UMBRELLA, route
+from bot.commands.parsing import is_help_request
+from bot.commands.routing import ROOT_COMMAND, route_slash_command
 from bot.errors import UsageError
 from bot.model.message import Audience
 from perplexity.attempts import Attempt
@@ -42,13 +42,13 @@ MISTAKES = re.findall(r"^(/\S+) (.+)\n→ (.+)$", "".join(b.text for b in blocks
 
 
 def heading(command: Command[Any, Any]) -> str:
-    return f"/{command.name}" if command.has_slash_command else f"/{UMBRELLA} {command.name}"
+    return f"/{command.name}" if command.has_slash_command else f"/{ROOT_COMMAND} {command.name}"
 
 
 @pytest.mark.parametrize(("section", "example"), EXAMPLES)
 def test_an_example_is_taken(section: str, example: str) -> None:
     called, text = example.split(maxsplit=1)
-    routed = route(called, text, COMMANDS)
+    routed = route_slash_command(called, text, COMMANDS)
 
     assert routed.unknown is None
     assert routed.command is None or routed.help or routed.command.parse(routed.rest)
@@ -58,7 +58,7 @@ def test_an_example_is_taken(section: str, example: str) -> None:
 def test_a_mention_asks_as_the_command_does(mention: str) -> None:
     text = mention.removeprefix("@Web Answers ")
 
-    assert asks_for_help(text) or ASK.parse(text).question.text
+    assert is_help_request(text) or ASK.parse(text).question.text
 
 
 @pytest.mark.parametrize(("command", "option"), OPTIONS)
@@ -78,7 +78,7 @@ def test_no_section_names_an_option_that_is_not_there(command: Command[Any, Any]
 
 @pytest.mark.parametrize(("called", "text", "answer"), MISTAKES)
 def test_a_mistake_is_answered_as_the_page_says(called: str, text: str, answer: str) -> None:
-    routed = route(called, text, COMMANDS)
+    routed = route_slash_command(called, text, COMMANDS)
     assert routed.command is not None
     with pytest.raises(UsageError) as caught:
         routed.command.parse(routed.rest)

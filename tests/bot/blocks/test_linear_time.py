@@ -20,9 +20,9 @@ from bot.blocks.sources import address_of, results_messages, titled
 from bot.commands import COMMANDS
 from bot.commands.base import Command
 from bot.commands.help import searching_message
-from bot.commands.parsing import Grammar, asks_for_help, parse_options, split
-from bot.commands.routing import BY_MENTION, notice, route, routed
-from bot.commands.watch_syntax import beginning, read_days, read_wish
+from bot.commands.parsing import OptionParser, is_help_request, parse_options, tokenize
+from bot.commands.routing import BY_MENTION, route_message, route_slash_command, usage_reply
+from bot.commands.watch_syntax import parse_days, parse_digest_spec, schedule_start
 from bot.digests.jobs import parse_run as read_run
 from bot.errors import UsageError
 from bot.listeners.messages import read
@@ -37,9 +37,9 @@ BY_NAME = {command.name: command for command in COMMANDS}
 LIMITS = {"ask": LONGEST_PROMPT, "search": LONGEST_QUERY, "news": LONGEST_QUERY, "deepdive": LONGEST_QUERY} | {
     "watch": LONGEST_QUERY
 }
-WIDE = Grammar(
+WIDE = OptionParser(
     options=tuple({option.name: option for command in COMMANDS for option in command.options}.values()),
-    longest=10_000_000,
+    max_length=10_000_000,
 )
 """All options of all commands, and no limit."""
 
@@ -64,30 +64,30 @@ def found(text: str) -> object:
 
 
 READERS: dict[str, Callable[[str], object]] = {
-    "split": split,
+    "split": tokenize,
     "plain": plain,
     "options": lambda text: parse_options(text, WIDE),
     "option values": lambda text: parse_options(f"--domain {text} --after {text} --n {text} {text}", WIDE),
-    "help": asks_for_help,
-    "route": lambda text: route("/pplx", text, COMMANDS),
-    "route help": lambda text: route("/pplx", f"help {text}", COMMANDS),
-    "routed": routed,
+    "help": is_help_request,
+    "route": lambda text: route_slash_command("/pplx", text, COMMANDS),
+    "route help": lambda text: route_slash_command("/pplx", f"help {text}", COMMANDS),
+    "routed": route_message,
     "event": received,
     "searching": lambda text: searching_message("ask", text),
-    "wish": lambda text: read_wish(f"tech {text} monday 9:00"),
-    "wish behind": lambda text: read_wish(f"tech monday 9:00 {text}"),
-    "wish in quotes": lambda text: read_wish(f'tech "{text}" monday 9:00', silence=[text]),
-    "timing": beginning,
-    "days": read_days,
+    "wish": lambda text: parse_digest_spec(f"tech {text} monday 9:00"),
+    "wish behind": lambda text: parse_digest_spec(f"tech monday 9:00 {text}"),
+    "wish in quotes": lambda text: parse_digest_spec(f'tech "{text}" monday 9:00', silence=[text]),
+    "timing": schedule_start,
+    "days": parse_days,
     "domain": parse_domain,
     "domains": lambda text: parse_domains(text.split()),
     "run": read_run,
     **{f"parse {command.name}": command.parse for command in COMMANDS},
-    "notice ask": lambda text: notice(text, BY_NAME["ask"], BY_MENTION),
+    "notice ask": lambda text: usage_reply(text, BY_NAME["ask"], BY_MENTION),
     "time zone": lambda text: zone_of({"zone": text[:LONGEST_TEXT]}, "zone"),
-    "routed command": lambda text: [routed(f"{name} {text}") for name in ("ask", "search", "news", "deepdive")],
+    "routed command": lambda text: [route_message(f"{name} {text}") for name in ("ask", "search", "news", "deepdive")],
     "asked": lambda text: [command.parse_question_text(text) for command in COMMANDS],
-    "notice deepdive": lambda text: notice(text, BY_NAME["deepdive"], BY_MENTION),
+    "notice deepdive": lambda text: usage_reply(text, BY_NAME["deepdive"], BY_MENTION),
 }
 RENDERERS: dict[str, Callable[[str], object]] = {
     "answer": answered,
@@ -155,7 +155,7 @@ def test_any_mixture_is_read_in_linear_time(mixed: list[Shape], name: str) -> No
 
     assert_linear(lambda text: parse_options(text, WIDE), Shape("", repeated))
     assert_linear(BY_NAME[name].parse, Shape("", repeated))
-    assert_linear(split, Shape("", repeated))
+    assert_linear(tokenize, Shape("", repeated))
 
 
 @pytest.mark.parametrize("name", LIMITS)
@@ -179,7 +179,7 @@ def test_a_text_of_the_longest_length_is_taken_with_its_options(name: str, befor
 
 
 def test_a_mention_that_is_too_long_is_told_so() -> None:
-    shown = notice("a " * 60_000, BY_NAME["ask"], BY_MENTION)
+    shown = usage_reply("a " * 60_000, BY_NAME["ask"], BY_MENTION)
 
     assert shown is not None
     assert "120,000 characters" in shown.text
@@ -189,4 +189,4 @@ def test_a_mention_that_is_too_long_is_told_so() -> None:
 def test_only_the_first_equals_sign_of_a_word_opens_a_value() -> None:
     first, second = "--a='b c'", "--a==' x"
 
-    assert [word.text for word in split(f"{first} {second}' y")] == [first, "--a=='", "x'", "y"]
+    assert [word.text for word in tokenize(f"{first} {second}' y")] == [first, "--a=='", "x'", "y"]

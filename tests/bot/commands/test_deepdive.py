@@ -10,7 +10,7 @@ import pytest
 from bot.commands import deepdive
 from bot.commands.base import CommandContext
 from bot.commands.deepdive import DEEPDIVE, DeepDiveRequest
-from bot.commands.routing import routed
+from bot.commands.routing import route_message
 from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
 from perplexity.errors import Withdrawn
@@ -61,7 +61,7 @@ def test_what_cannot_be_asked_is_explained(text: str, problem: str) -> None:
     ],
 )
 def test_a_message_that_begins_with_its_name_asks_for_one(text: str, command: tuple[str, str]) -> None:
-    assert routed(text) == command
+    assert route_message(text) == command
 
 
 @dataclass

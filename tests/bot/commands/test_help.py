@@ -14,9 +14,9 @@ from bot.commands.deepdive import DEEPDIVE
 from bot.commands.help import (
     help_message,
     help_overview,
-    notice_message,
-    placeholder,
+    pending_message,
     searching_message,
+    text_message,
     usage_message,
 )
 from bot.errors import UsageError
@@ -94,7 +94,7 @@ def test_the_ack_names_the_question_without_its_options(command: str, text: str,
     request = found.parse(text)
 
     assert expected == said(
-        placeholder(found, request, question="7", public=found.audience(request) is Audience.CHANNEL)
+        pending_message(found, request, question="7", public=found.audience(request) is Audience.CHANNEL)
     )
 
 
@@ -102,7 +102,7 @@ def test_the_ack_names_the_question_without_its_options(command: str, text: str,
 def test_the_ack_of_a_deep_dive_can_be_stopped_and_says_nothing_that_will_not_be_true(
     text: str, for_everyone: bool
 ) -> None:
-    message = placeholder(DEEPDIVE, DEEPDIVE.parse(text), question="7", public=for_everyone)
+    message = pending_message(DEEPDIVE, DEEPDIVE.parse(text), question="7", public=for_everyone)
 
     assert said(message).startswith("*Deep dive*  “heat &amp; pumps”\nThe report has three parts")
     assert ("It is for everyone here." in said(message), "public" in said(message)) == (for_everyone, False)
@@ -115,7 +115,7 @@ def test_the_ack_shortens_a_long_question() -> None:
 
 
 def test_a_notice_is_escaped() -> None:
-    assert said(notice_message("a < b @here")) == "a &lt; b @\u2060here"
+    assert said(text_message("a < b @here")) == "a &lt; b @\u2060here"
 
 
 def test_a_wrong_option_names_the_right_one_and_where_to_read_more() -> None:
@@ -146,7 +146,7 @@ def test_help_lists_the_agent_only_where_one_is_set_up(agent: bool) -> None:
 
 
 def test_the_overview_lists_the_commands_and_the_nearest_one() -> None:
-    text = said(help_overview(COMMANDS, slash="/pplx", unknown="serch`<!here>", nearest="search"))
+    text = said(help_overview(COMMANDS, slash="/pplx", unknown="serch`<!here>", closest="search"))
 
     assert text.startswith("I don’t know the command `serchˋ&lt;\u2060!here&gt;`. Did you mean `search`?")
     assert all(f"`/pplx {command.name}" in text for command in COMMANDS)

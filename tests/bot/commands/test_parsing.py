@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.commands.base import Option
-from bot.commands.parsing import Arguments, Grammar, asks_for_help, parse_options
+from bot.commands.parsing import Arguments, OptionParser, is_help_request, parse_options
 from bot.errors import UsageError
 
 OPTIONS = (
@@ -20,7 +20,7 @@ OPTIONS = (
 
 
 def parse(text: str) -> Arguments:
-    return parse_options(text, Grammar(options=OPTIONS, elsewhere={"--mode": "`--mode` is for others."}))
+    return parse_options(text, OptionParser(options=OPTIONS, unsupported={"--mode": "`--mode` is for others."}))
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def parse(text: str) -> Arguments:
 def test_options_and_text_are_told_apart(typed: str, text: str, options: dict[str, str]) -> None:
     arguments = parse(typed)
 
-    assert (text, options) == (arguments.text, {name: values[0] for name, values in arguments.given.items()})
+    assert (text, options) == (arguments.text, {name: values[0] for name, values in arguments.options.items()})
 
 
 @pytest.mark.parametrize(
@@ -157,12 +157,12 @@ def test_an_option_that_was_not_given_has_no_value() -> None:
 
 @pytest.mark.parametrize("typed", ["", "  \n", "help", "HELP", "--help", "—help", "-h", "–h", "?"])
 def test_help_alone_asks_for_help(typed: str) -> None:
-    assert asks_for_help(typed)
+    assert is_help_request(typed)
 
 
 @pytest.mark.parametrize("typed", ["help me", "what?", "-x", "--", '"help"'])
 def test_help_in_a_sentence_is_a_question(typed: str) -> None:
-    assert not asks_for_help(typed)
+    assert not is_help_request(typed)
 
 
 PIECES = st.sampled_from(

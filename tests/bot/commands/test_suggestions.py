@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.commands.parsing import nearest, quoted
+from bot.commands.parsing import closest_match, inline_code
 
 
 @pytest.mark.parametrize(
@@ -10,7 +10,7 @@ from bot.commands.parsing import nearest, quoted
     [("a`b", "`a'b`"), ("a\n\x00b", "`a b`"), ("x" * 41, f"`{'x' * 39}…`"), ("x" * 40, f"`{'x' * 40}`")],
 )
 def test_a_value_is_shown_as_harmless_code(value: str, shown: str) -> None:
-    assert shown == quoted(value)
+    assert shown == inline_code(value)
 
 
 @pytest.mark.parametrize(
@@ -26,4 +26,4 @@ def test_a_value_is_shown_as_harmless_code(value: str, shown: str) -> None:
     ],
 )
 def test_a_misspelt_word_is_led_back(word: str, meant: str | None) -> None:
-    assert nearest(word, ["search", "ask", "--reasoning", "--recency"]) == meant
+    assert closest_match(word, ["search", "ask", "--reasoning", "--recency"]) == meant

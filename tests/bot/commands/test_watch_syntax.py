@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.commands.watch_syntax import read_days, read_wish
+from bot.commands.watch_syntax import parse_days, parse_digest_spec
 from bot.errors import UsageError
 from bot.model.digest import DAILY, DAYS, WEEKDAYS, WEEKENDS
 
@@ -65,7 +65,7 @@ SEVERAL = (
     ],
 )
 def test_a_digest_is_read_as(typed: str, category: str, topic: str, days: set[int], at: time) -> None:
-    wish = read_wish(typed)
+    wish = parse_digest_spec(typed)
 
     assert (wish.category, wish.topic, wish.schedule.days, wish.schedule.at) == (category, topic, frozenset(days), at)
     assert wish.silence == frozenset()
@@ -105,45 +105,45 @@ def test_a_digest_is_read_as(typed: str, category: str, topic: str, days: set[in
 )
 def test_what_cannot_be_read_is_said_with_what_is_allowed(typed: str, problem: str) -> None:
     with pytest.raises(UsageError) as caught:
-        read_wish(typed)
+        parse_digest_spec(typed)
 
     assert caught.value.problem == problem
 
 
 def test_the_days_on_which_silence_is_told_are_read_too() -> None:
-    assert read_wish("tech 9:00", silence=("mon-wed", "Sunday")).silence == {0, 1, 2, 6}
-    assert read_wish("tech weekdays 9:00", silence=("daily",)).silence == WEEKDAYS
+    assert parse_digest_spec("tech 9:00", silence=("mon-wed", "Sunday")).silence == {0, 1, 2, 6}
+    assert parse_digest_spec("tech weekdays 9:00", silence=("daily",)).silence == WEEKDAYS
     with pytest.raises(UsageError, match=r"`someday` is no day of the week\. It takes `daily`, `weekdays`"):
-        read_days("someday")
+        parse_days("someday")
 
 
 @pytest.mark.parametrize("always", [("fri",), ("mon", "fri"), ("weekends",)])
 def test_silence_is_not_told_on_days_without_a_run(always: tuple[str, ...]) -> None:
     with pytest.raises(UsageError, match=r"^On `(fri|weekends)` this digest never runs: its days are Monday\.$"):
-        read_wish("science mon 9:00", silence=always)
+        parse_digest_spec("science mon 9:00", silence=always)
 
 
 @pytest.mark.parametrize("day", range(7))
 def test_a_day_has_short_and_long_names(day: int) -> None:
     name = DAYS[day].casefold()
 
-    assert {read_days(form) for form in (name, f"{name}s", name[:3], name.upper())} == {frozenset({day})}
+    assert {parse_days(form) for form in (name, f"{name}s", name[:3], name.upper())} == {frozenset({day})}
 
 
 @given(st.text())
 def test_any_text_is_a_digest_or_a_usage_error(text: str) -> None:
     with suppress(UsageError):
-        assert read_wish(text).schedule.days
+        assert parse_digest_spec(text).schedule.days
     with suppress(UsageError):
-        assert read_wish(f"world {text} 9:00").category == "world"
+        assert parse_digest_spec(f"world {text} 9:00").category == "world"
 
 
 @pytest.mark.parametrize("piece", ["at ", "mon ", "every at on ", ", ", "9:00 ", "every day at ", "mon - "])
 def test_the_time_it_takes_does_not_explode(piece: str) -> None:
     began = clock.perf_counter()
     with pytest.raises(UsageError):
-        read_wish(piece * (8_000 // len(piece)) + "x")
+        parse_digest_spec(piece * (8_000 // len(piece)) + "x")
     with pytest.raises(UsageError):
-        read_wish(piece * (8_000 // len(piece)))
+        parse_digest_spec(piece * (8_000 // len(piece)))
 
     assert clock.perf_counter() - began < 2

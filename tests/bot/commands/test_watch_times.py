@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.commands.watch_syntax import read_wish
+from bot.commands.watch_syntax import parse_digest_spec
 from bot.errors import UsageError
 from bot.model.digest import DAILY, DAYS, WEEKDAYS, WEEKENDS, Schedule
 
 DAY_WORDS = "`daily`, `weekdays`, `weekends`, or days such as `monday`, `tue,thu` or `mon-fri`"
 UNSURE = (
-    f"I am not sure what `{{}}` means. Days are {DAY_WORDS}; the time comes behind them, such as `9:00`, `17:30` or "
+    f"I’m not sure what `{{}}` means. Days are {DAY_WORDS}; the time comes after them, such as `9:00`, `17:30` or "
     '`9am`. A topic goes in quotes, before them: `technology "open source databases" weekdays 9:00`.'
 )
 WHICH = (
@@ -58,7 +58,7 @@ WHICH = (
 )
 def test_words_that_could_be_days_are_not_guessed(typed: str, unsure: str) -> None:
     with pytest.raises(UsageError) as caught:
-        read_wish(f"world {typed}")
+        parse_digest_spec(f"world {typed}")
 
     assert caught.value.problem == UNSURE.format(unsure)
 
@@ -66,7 +66,7 @@ def test_words_that_could_be_days_are_not_guessed(typed: str, unsure: str) -> No
 @pytest.mark.parametrize("typed", ["the budget", "mondy", "tu,th", "mo-mi", "lundi", "fortnights", "'ai'"])
 def test_without_quotes_a_topic_needs_days_behind_it(typed: str) -> None:
     with pytest.raises(UsageError) as caught:
-        read_wish(f"world {typed} 9:00")
+        parse_digest_spec(f"world {typed} 9:00")
 
     assert caught.value.problem == WHICH
 
@@ -75,7 +75,7 @@ def test_without_quotes_a_topic_needs_days_behind_it(typed: str) -> None:
 def test_every_time_and_every_days_are_read_as_they_are_written(at: time, days: frozenset[int]) -> None:
     typed = f"world {', '.join(DAYS[day] for day in days)} {at:%H:%M}"
 
-    schedule = read_wish(typed).schedule
+    schedule = parse_digest_spec(typed).schedule
     assert (schedule.days, schedule.at) == (days, at.replace(second=0, microsecond=0))
 
 
@@ -83,7 +83,7 @@ def test_every_time_and_every_days_are_read_as_they_are_written(at: time, days: 
 def test_a_schedule_is_read_as_it_is_told(at: time, days: frozenset[int]) -> None:
     told = Schedule(days=days, at=at.replace(second=0, microsecond=0), zone="")
 
-    assert read_wish(f"world {told.words}").schedule == told
+    assert parse_digest_spec(f"world {told.words}").schedule == told
 
 
 NAMED = {form: {day} for day, name in enumerate(DAYS) for form in (name, f"{name}s", name[:3], f"{name[:3].lower()}.")}
@@ -115,7 +115,7 @@ TWISTS = (
 def test_no_day_is_left_out_or_made_up(pieces: list[tuple[str, str]], topic: str, first: bool) -> None:
     days = "".join(f"{name}{glue}" for name, glue in pieces[:-1]) + pieces[-1][0]
     try:
-        wish = read_wish(f"world {topic}9:00 {days}" if first else f"world {topic}{days} 9:00")
+        wish = parse_digest_spec(f"world {topic}9:00 {days}" if first else f"world {topic}{days} 9:00")
     except UsageError:
         return
     said = set().union(*((NAMED | SETS)[name] for name, _ in pieces))
@@ -135,7 +135,7 @@ def test_no_day_is_left_out_or_made_up(pieces: list[tuple[str, str]], topic: str
 def test_a_word_that_changes_the_days_is_never_passed_over(words: list[str], twist: str, at: int, glue: str) -> None:
     words.insert(at, twist)
     with pytest.raises(UsageError):
-        read_wish(f"world {glue.join(words)} 9:00")
+        parse_digest_spec(f"world {glue.join(words)} 9:00")
 
 
 @given(st.sampled_from(DAYS), st.sampled_from(DAYS), st.integers(1, 4), st.integers(0, 2))
@@ -144,4 +144,4 @@ def test_a_misspelt_day_is_no_topic(day: str, other: str, place: int, how: int) 
     misspelt = day[:place] + ("", "x", swapped)[how] + day[place + (2 if how == 2 else 1) :]
     for typed in (misspelt, f"{misspelt} {other}", f"{other} {misspelt}", f"{misspelt} and {other}"):
         with pytest.raises(UsageError):
-            read_wish(f"world {typed} 9:00")
+            parse_digest_spec(f"world {typed} 9:00")
