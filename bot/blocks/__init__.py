@@ -1,1 +1,1 @@
-"""Answers, results, failures and help as Block Kit messages. Pure; everything leaves through `gate.seal`."""
+"""Renders answers, results, failures and help as Block Kit messages; pure.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bot.blocks import messages
-from bot.blocks.elements import LONGEST_TEXT, context, markdown, notes, notices, section
+from bot.blocks.elements import MAX_TEXT, context, markdown, note_lines, section, warning_blocks
 from bot.blocks.escaping import clean, escape, one_line, shorten
-from bot.blocks.footer import grey_line, quote
+from bot.blocks.footer import footer, quote_question
 from bot.blocks.markdown.placeholders import hold
 from bot.blocks.markdown.render import pages
-from bot.blocks.sources import address_of, source_blocks
+from bot.blocks.sources import link_url, source_blocks
 from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.attempts import charged
 from perplexity.citations import cite
@@ -47,13 +47,13 @@ def _used(passages: Sequence[Passage], sources: Sequence[Source]) -> list[Source
 
 
 def _texts(text: str) -> Iterator[str]:
-    yield from (text[start : start + LONGEST_TEXT] for start in range(0, len(text), LONGEST_TEXT))
+    yield from (text[start : start + MAX_TEXT] for start in range(0, len(text), MAX_TEXT))
 
 
 def _quote(text: str, number: int | None, used: Sequence[Source]) -> Block:
     elements: list[Block] = [{"type": "text", "text": f"{text} "}]
     if number is not None:
-        label, address = f"[{number}]", address_of(used[number - 1])
+        label, address = f"[{number}]", link_url(used[number - 1])
         reference = {"type": "link", "url": address} if address else {"type": "text"}
         elements.append(reference | {"text": label})
     return {"type": "rich_text", "elements": [{"type": "rich_text_quote", "elements": elements}]}
@@ -76,15 +76,15 @@ def answer_messages(answer: Answer, *, audience: Audience, asked: str = "") -> t
     else:
         body, tail, orphans = _written(answer)
     remarks = [context(note) for note in _remarks(answer)]
-    above = notices([notice(answer) if passages else stand_in(answer), answer.as_of])
+    above = warning_blocks([notice(answer) if passages else stand_in(answer), answer.as_of])
     blocks = [*above, *body, *tail, *remarks, _grey(answer, orphans, audience, asked)]
     summary = counted(len(answer.sources), "source")
-    return messages.messages(blocks, summary=summary, quote=quote(asked, audience))
+    return messages.pack(blocks, summary=summary, quote=quote_question(asked, audience))
 
 
 def _written(answer: Answer) -> tuple[list[Block], list[Block], int]:
     cited = cite(clean(answer.text), answer.sources)
-    parts = pages(hold(cited), [address_of(source) for source in cited.sources])
+    parts = pages(hold(cited), [link_url(source) for source in cited.sources])
     body = [markdown(part) for part in parts] or [section(EMPTY)]
     return body, source_blocks(cited.sources, cited.others), cited.orphans
 
@@ -95,17 +95,17 @@ def _remarks(answer: Answer) -> Iterator[str]:
         yield f":warning: This answer is incomplete: the model stopped early{f' ({reason})' if reason else ''}."
     if not answer.sources and answer.text.strip():
         yield UNSOURCED
-    yield from notes(answer.notes)
+    yield from note_lines(answer.notes)
 
 
 def _grey(answer: Answer, orphans: int, audience: Audience, asked: str) -> Block:
     removed = f"{counted(orphans, 'reference')} without a source removed" if orphans else ""
-    return grey_line(
+    return footer(
         answer.provider,
         effort=answer.effort or answer.model,
         seconds=answer.seconds,
         cost_usd=charged(answer.usage.cost_usd, answer.failed),
-        also=(removed,),
+        extra=(removed,),
         audience=audience,
-        asked=asked,
+        question=asked,
     )

@@ -7,13 +7,13 @@ from dataclasses import replace
 from datetime import datetime
 
 from bot.blocks import messages
-from bot.blocks.elements import bar_chart, context, header, markdown, plain_button, section
+from bot.blocks.elements import bar_chart, context, header, markdown, secondary_button, section
 from bot.blocks.escaping import clean, escape, one_line, shorten
-from bot.blocks.footer import dollars, duration, grey_line, quote
+from bot.blocks.footer import dollars, duration, footer, quote_question
 from bot.blocks.markdown.placeholders import hold
 from bot.blocks.markdown.render import pages
 from bot.blocks.news import moment, time_of_day
-from bot.blocks.sources import address_of, source_blocks
+from bot.blocks.sources import link_url, source_blocks
 from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.citations import Cited, Marker, cite
 from perplexity.deepdive.report import render_section, report_title
@@ -29,14 +29,14 @@ def deepdive_messages(report: DeepDive, *, audience: Audience, file: str | None 
     blocks = [header(one_line(report_title(report.topic)))]
     for finding in report.stages:
         text = hold(_cited(render_section(finding), report.sources))
-        blocks += map(markdown, pages(text, [address_of(source) for source in report.sources]))
+        blocks += map(markdown, pages(text, [link_url(source) for source in report.sources]))
         blocks += _moods(finding)
     blocks += [*source_blocks(report.sources, ()), *_others(report)]
     blocks += [context("\n".join(_course(report))), _grey(report, audience)]
-    blocks += [plain_button("Get as a file", action_id="as_file", value=file)] if file else []
+    blocks += [secondary_button("Get as a file", action_id="as_file", value=file)] if file else []
     count = len(report.sources)
     summary = f"{count} source{'' if count == 1 else 's'}"
-    return messages.messages(blocks, summary=summary, quote=quote(report.topic, audience))
+    return messages.pack(blocks, summary=summary, quote=quote_question(report.topic, audience))
 
 
 def _moods(finding: StageResult) -> Iterator[Block]:
@@ -74,13 +74,13 @@ def _others(report: DeepDive) -> Iterator[Block]:
 def _grey(report: DeepDive, audience: Audience) -> Block:
     orphans = report.dangling
     removed = f"{orphans} reference{'' if orphans == 1 else 's'} without a source removed" if orphans else ""
-    return grey_line(
+    return footer(
         "Deep dive",
         seconds=report.seconds,
         cost_usd=report.cost_usd,
-        also=(removed,),
+        extra=(removed,),
         audience=audience,
-        asked=report.topic,
+        question=report.topic,
     )
 
 
@@ -117,7 +117,7 @@ def stopped_message(asked: str, *, question: str) -> OutgoingMessage:
     """Render that the asker stopped a question; `question` is the id behind the button that asks it again."""
     what = f" “{escape(shorten(one_line(asked), _TOPIC))}”" if asked else ""
     said = f"*Stopped{what}.*  I’ve cancelled the research."
-    blocks = (section(said), plain_button("Start again", action_id="retry", value=question))
+    blocks = (section(said), secondary_button("Start again", action_id="retry", value=question))
     return OutgoingMessage(text=said, blocks=blocks)
 
 
@@ -127,7 +127,7 @@ def _title(topic: str) -> str:
 
 def _stoppable(lines: Sequence[str], question: str) -> OutgoingMessage:
     text = "\n".join(lines)
-    blocks = (section(text), plain_button("Stop", action_id="stop", value=question), context(TAKES))
+    blocks = (section(text), secondary_button("Stop", action_id="stop", value=question), context(TAKES))
     return OutgoingMessage(text=text, blocks=blocks)
 
 

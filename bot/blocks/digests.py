@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from uuid import UUID
 
 from bot.blocks import messages
-from bot.blocks.elements import context, lines, notes, notices, section
+from bot.blocks.elements import context, join_lines, note_lines, section, warning_blocks
 from bot.blocks.escaping import code, escape, one_line, shorten
-from bot.blocks.footer import dollars, grey_line
+from bot.blocks.footer import dollars, footer
 from bot.blocks.messages import fallback_text
 from bot.blocks.news import moment, story_block
 from bot.model.digest import (
@@ -47,7 +47,7 @@ def watch_message(reply: WatchReply, *, call: str, channel: str) -> OutgoingMess
     """Render what came of a wish; `call` is how the command is called, `channel` where it was typed."""
     said = _said(reply, call=call, channel=channel)
     hint = _hint(reply, call=call)
-    blocks = [section(text) for text in lines(said)] + ([context(hint)] if hint else [])
+    blocks = [section(text) for text in join_lines(said)] + ([context(hint)] if hint else [])
     return OutgoingMessage(text=shorten("\n".join(said), 3_000), blocks=tuple(blocks))
 
 
@@ -215,17 +215,17 @@ def digest_messages(report: Report) -> tuple[OutgoingMessage, ...]:
     if not report.stories or report.summary is None:
         return (_nothing_new(report),)
     entries = [story_block(number, story) for number, story in enumerate(report.stories, 1)]
-    remarks = [context(note) for note in notes(report.summary.notes)]
-    grey = grey_line(
+    remarks = [context(note) for note in note_lines(report.summary.notes)]
+    grey = footer(
         report.summary.provider,
         seconds=report.summary.seconds,
         cost_usd=report.summary.cost_usd,
-        also=_plan(report),
+        extra=_plan(report),
         audience=Audience.CHANNEL,
     )
-    above = notices([news_stand_in(report.summary)])
+    above = warning_blocks([news_stand_in(report.summary)])
     blocks = [*above, _header(report), *_late(report), *entries, *remarks, grey, buttons(report.digest.id)]
-    return messages.messages(blocks, summary="")
+    return messages.pack(blocks, summary="")
 
 
 def failed_message(*, subject: str, digest_id: UUID, sentence: str, reference: str) -> OutgoingMessage:

@@ -10,30 +10,30 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.model.message import Block
 
-MOST_SERIES = 6
-MOST_CATEGORIES = 20
-LONGEST_TITLE = 50
-LONGEST_LABEL = 20
+MAX_SERIES = 6
+MAX_CATEGORIES = 20
+MAX_TITLE = 50
+MAX_LABEL = 20
 
 
 def bar_chart(title: str, *, categories: Sequence[str], series: Mapping[str, Sequence[float]], y_label: str) -> Block:
     """Return bars in groups: for each category one bar of every series; numbers are rounded to three decimals."""
-    labels = [shorten(category, LONGEST_LABEL) for category in categories[:MOST_CATEGORIES]]
+    labels = [shorten(category, MAX_LABEL) for category in categories[:MAX_CATEGORIES]]
     drawn = [
         {
-            "name": shorten(name, LONGEST_LABEL),
+            "name": shorten(name, MAX_LABEL),
             "data": [{"label": label, "value": round(value, 3)} for label, value in zip(labels, values, strict=False)],
         }
-        for name, values in list(series.items())[:MOST_SERIES]
+        for name, values in list(series.items())[:MAX_SERIES]
     ]
-    axis = {"categories": labels, "y_label": shorten(y_label, LONGEST_TITLE)}
+    axis = {"categories": labels, "y_label": shorten(y_label, MAX_TITLE)}
     chart = {"type": "bar", "series": drawn, "axis_config": axis}
-    return {"type": "data_visualization", "title": shorten(title, LONGEST_TITLE), "chart": chart}
+    return {"type": "data_visualization", "title": shorten(title, MAX_TITLE), "chart": chart}
 
 
-LONGEST_TEXT = 3000
+MAX_TEXT = 3000
 """Characters that one text object takes."""
-LONGEST_HEADER = 150
+MAX_HEADER = 150
 
 
 def mrkdwn(text: str) -> Block:
@@ -48,7 +48,7 @@ def section(text: str) -> Block:
 
 def header(text: str) -> Block:
     """Return a title of plain text, which is shown as it is."""
-    return {"type": "header", "text": {"type": "plain_text", "text": shorten(text, LONGEST_HEADER), "emoji": False}}
+    return {"type": "header", "text": {"type": "plain_text", "text": shorten(text, MAX_HEADER), "emoji": False}}
 
 
 def context(text: str) -> Block:
@@ -61,7 +61,7 @@ def markdown(text: str) -> Block:
     return {"type": "markdown", "text": text}
 
 
-def button(label: str, *, action_id: str, value: str) -> Block:
+def primary_button(label: str, *, action_id: str, value: str) -> Block:
     """Return a row with one button, the thing to do next."""
     text = {"type": "plain_text", "text": label}
     return {
@@ -70,7 +70,7 @@ def button(label: str, *, action_id: str, value: str) -> Block:
     }
 
 
-def plain_button(label: str, *, action_id: str, value: str) -> Block:
+def secondary_button(label: str, *, action_id: str, value: str) -> Block:
     """Return a row with one button that may be clicked, or not."""
     text = {"type": "plain_text", "text": label}
     return {"type": "actions", "elements": [{"type": "button", "text": text, "action_id": action_id, "value": value}]}
@@ -81,23 +81,23 @@ def link(address: str, label: str) -> str:
     return f"<{escape(address)}|{escape(label)}>"
 
 
-def lines(pieces: list[str]) -> list[str]:
+def join_lines(pieces: list[str]) -> list[str]:
     """Join lines of mrkdwn to texts that one text object takes each."""
     texts: list[str] = []
     for piece in pieces:
-        if texts and len(texts[-1]) + len(piece) < LONGEST_TEXT:
+        if texts and len(texts[-1]) + len(piece) < MAX_TEXT:
             texts[-1] += f"\n{piece}"
         else:
             texts.append(piece)
     return texts
 
 
-def notes(sentences: Iterable[str]) -> Iterator[str]:
+def note_lines(sentences: Iterable[str]) -> Iterator[str]:
     """Yield sentences from outside as mrkdwn, one line each."""
     shown = (shorten(one_line(sentence), 500) for sentence in sentences)
     yield from (escape(sentence) for sentence in shown if sentence)
 
 
-def notices(sentences: Iterable[str]) -> list[Block]:
+def warning_blocks(sentences: Iterable[str]) -> list[Block]:
     """Return what changes how an answer is to be read, one quiet line each, to be shown above it."""
-    return [context(f":warning: {sentence}") for sentence in notes(sentences)]
+    return [context(f":warning: {sentence}") for sentence in note_lines(sentences)]

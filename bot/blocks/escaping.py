@@ -10,7 +10,7 @@ from typing import Any
 
 from bot.model.message import Block, OutgoingMessage
 
-JOINER = "\u2060"
+WORD_JOINER = "\u2060"
 """WORD JOINER: takes no room, cannot be seen, and keeps two characters from being read as one sign."""
 
 _LINE_ENDS = re.compile(r"\r\n?|[\u2028\u2029\x85]")
@@ -34,7 +34,7 @@ def clean(text: str) -> str:
 
 def break_mentions(text: str) -> str:
     """Break what Slack would turn into a mention, such as `<!here>`, `<@U1>` or a bare `@channel`. Idempotent."""
-    return _BROADCAST.sub(f"@{JOINER}", _TOKEN.sub(rf"\1{JOINER}", text))
+    return _BROADCAST.sub(f"@{WORD_JOINER}", _TOKEN.sub(rf"\1{WORD_JOINER}", text))
 
 
 def escape(text: str) -> str:
@@ -64,36 +64,38 @@ def code(text: str) -> str:
 
 # Our own moments; the form without a link, so that nobody else's can be more than a date.
 _DATE = re.compile(r"(<!date\^\d{1,12}\^[^<>|^]*\|[^<>|]*>)")
-_LIVE = frozenset({"mrkdwn", "markdown"})
+_TYPES_WITH_MENTIONS = frozenset({"mrkdwn", "markdown"})
 """Types whose text Slack reads for mentions; plain_text and rich_text are shown as they are."""
 
 
-def seal(message: OutgoingMessage) -> OutgoingMessage:
+def sanitize_message(message: OutgoingMessage) -> OutgoingMessage:
     """Return the message with every mention broken and no character that JSON or Slack refuses. Idempotent."""
     return OutgoingMessage(
-        text=_unmentioning(message.text) or "…",
-        blocks=tuple(_sealed_block(block) for block in message.blocks),
+        text=_break_mentions_outside_dates(message.text) or "…",
+        blocks=tuple(_sanitize_block(block) for block in message.blocks),
         private=message.private,
     )
 
 
-def _unmentioning(text: str) -> str:
+def _break_mentions_outside_dates(text: str) -> str:
     pieces = _DATE.split(clean(text))
     return "".join(piece if place % 2 else break_mentions(piece) for place, piece in enumerate(pieces))
 
 
-def _sealed_block(block: Block) -> Block:
-    return {name: _sealed(value, live=block.get("type") in _LIVE) for name, value in block.items()}
+def _sanitize_block(block: Block) -> Block:
+    return {
+        name: _sanitize_value(value, live=block.get("type") in _TYPES_WITH_MENTIONS) for name, value in block.items()
+    }
 
 
-def _sealed(value: Any, *, live: bool) -> Any:
+def _sanitize_value(value: Any, *, live: bool) -> Any:
     match value:
         case str():
-            return _unmentioning(value) if live else clean(value)
+            return _break_mentions_outside_dates(value) if live else clean(value)
         case dict():
-            return _sealed_block(value)
+            return _sanitize_block(value)
         case list() | tuple():
-            return [_sealed(item, live=live) for item in value]
+            return [_sanitize_value(item, live=live) for item in value]
     return value
 
 
@@ -105,21 +107,21 @@ _MENTION = re.compile(
 _NO_BREAK = str.maketrans(dict.fromkeys("\u00a0\u2007\u202f", " "))
 
 
-def plain(text: str) -> str:
+def unescape_slack(text: str) -> str:
     """Return the text as it was typed: links, mentions and entities unwrapped once, no-break spaces made plain."""
-    text = _LINK.sub(lambda m: _linked(m[1], m[2] or ""), text)
-    text = _MENTION.sub(lambda m: _mentioned(m[1] or "@", m[2] or m[3], m[4] or ""), text)
+    text = _LINK.sub(lambda m: _link_text(m[1], m[2] or ""), text)
+    text = _MENTION.sub(lambda m: _mention_text(m[1] or "@", m[2] or m[3], m[4] or ""), text)
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&").translate(_NO_BREAK)
 
 
-def _linked(address: str, label: str) -> str:
+def _link_text(address: str, label: str) -> str:
     """Return what a wrapped link stood for: clients make links of `a.com` and of `a@b.com` too."""
     if not label or label == address:
         return address
     return label if address.rstrip("/").endswith(label.rstrip("/")) else f"{label} ({address})"
 
 
-def _mentioned(kind: str, id: str, label: str) -> str:
+def _mention_text(kind: str, id: str, label: str) -> str:
     if id.startswith("date^") or label.startswith(("@", "#")):
         return label
     return f"{kind}{label or id}"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from bot.blocks.elements import button, context, section
+from bot.blocks.elements import context, primary_button, section
 from bot.blocks.escaping import code, escape, shorten
 from bot.blocks.footer import duration
 from bot.model.message import OutgoingMessage
 from perplexity.attempts import Attempt
 
-WayOn = Literal["retry", "past_week"]
+FailureAction = Literal["retry", "past_week"]
 """The action of the button below a failure."""
 
-_LABELS: Mapping[WayOn, str] = {"retry": "Try again", "past_week": "Past week"}
+_LABELS: Mapping[FailureAction, str] = {"retry": "Try again", "past_week": "Past week"}
 
 
 def failure_message(
@@ -22,26 +22,26 @@ def failure_message(
     *,
     reference: str,
     question_id: str,
-    tried: Sequence[Attempt] = (),
+    attempts: Sequence[Attempt] = (),
     seconds: float | None = None,
-    way_on: WayOn | None = "retry",
+    action: FailureAction | None = "retry",
     private: bool = False,
     quote: str = "",
 ) -> OutgoingMessage:
-    """Render a failure. `sentence` is mrkdwn that is not escaped yet; `way_on` is the button, None for no button.
+    """Render a failure. `sentence` is mrkdwn that is not escaped yet; `action` is the button, None for no button.
 
     `quote` is the question as the footer of a private answer quotes it, empty if others see the failure too.
     """
     shown = escape(shorten(sentence, 1_000))
-    names = list(dict.fromkeys(attempt.provider for attempt in tried))
+    names = list(dict.fromkeys(attempt.provider for attempt in attempts))
     tries = f"tried {escape(', '.join(names))}" if names else ""
-    took = f"in {_whole(seconds)}" if names and seconds is not None else ""
+    took = f"in {_format_total(seconds)}" if names and seconds is not None else ""
     grey = " · ".join(filter(None, (quote, f"Reference {code(reference)}", f"{tries} {took}".strip())))
-    buttons = [button(_LABELS[way_on], action_id=way_on, value=question_id)] if way_on else []
+    buttons = [primary_button(_LABELS[action], action_id=action, value=question_id)] if action else []
     blocks = (section(shown), *buttons, context(grey))
     text = " ".join(filter(None, (shown, quote, f"Reference {code(reference)}")))
     return OutgoingMessage(text=text, blocks=blocks, private=private)
 
 
-def _whole(seconds: float) -> str:
+def _format_total(seconds: float) -> str:
     return duration(seconds) if seconds < 10 else duration(seconds).replace(".0 s", " s")

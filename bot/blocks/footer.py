@@ -9,33 +9,33 @@ from bot.blocks.escaping import escape, one_line, shorten
 from bot.model.message import Audience, Block
 from perplexity.formatting import dollars, duration
 
-__all__ = ["dollars", "duration", "grey_line"]
+__all__ = ["dollars", "duration", "footer"]
 
-_LONGEST_ITEM = 200
-_LONGEST_QUOTE = 100
+_MAX_ITEM = 200
+_MAX_QUOTE = 100
 
 
-def grey_line(
+def footer(
     provider: str,
     *,
     effort: str | None = None,
     seconds: float,
     cost_usd: float | None,
-    also: Iterable[str] = (),
+    extra: Iterable[str] = (),
     audience: Audience,
-    asked: str = "",
+    question: str = "",
 ) -> Block:
-    """Render the facts in one line; `also` are further ones. Unknown facts are left out.
+    """Render the facts in one line; `extra` are further ones. Unknown facts are left out.
 
-    A line that only the asker sees begins with what they `asked`: several answers may come at once.
+    A line that only the asker sees begins with what they `question`: several answers may come at once.
     `cost_usd` is the sum of all charges, including those of providers that failed (`perplexity.attempts.charged`).
     """
-    items = (provider, effort or "", duration(seconds), dollars(cost_usd), *also, audience.value)
-    shown = [escape(shorten(one_line(item), _LONGEST_ITEM)) for item in items if item]
-    return context(shorten(" · ".join(filter(None, [quote(asked, audience), *shown])), 2_900))
+    items = (provider, effort or "", duration(seconds), dollars(cost_usd), *extra, audience.value)
+    shown = [escape(shorten(one_line(item), _MAX_ITEM)) for item in items if item]
+    return context(shorten(" · ".join(filter(None, [quote_question(question, audience), *shown])), 2_900))
 
 
-def quote(asked: str, audience: Audience) -> str:
+def quote_question(question: str, audience: Audience) -> str:
     """Return a question in quotation marks, shortened, as mrkdwn; empty if others see its answer too."""
-    shown = escape(shorten(one_line(asked), _LONGEST_QUOTE))
+    shown = escape(shorten(one_line(question), _MAX_QUOTE))
     return f"“{shown}”" if shown and audience is Audience.ASKER else ""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from bot.blocks.elements import context
-from bot.blocks.escaping import JOINER, escape, one_line, shorten
+from bot.blocks.escaping import WORD_JOINER, escape, one_line, shorten
 from bot.blocks.markdown.direction import runs_right_to_left
 from bot.blocks.markdown.render import defuse, rendered_blocks
 from bot.blocks.markdown.split import MESSAGE, MESSAGE_BLOCKS, counted
@@ -18,111 +18,113 @@ from perplexity.markdown import Kind, regions
 _BACKTICKS = re.compile(r"\A[ \t>]*`{3,}[\w+#.-]*|`+")
 # Signs of code, which are none of Markdown: noncharacters hold their places until Markdown's own are gone.
 _HIDDEN = {ord("*"): "\ufde0", ord("#"): "\ufde1"}
-_SIGNS = re.compile("[*`#]+")
+_MARKDOWN_CHARACTERS = re.compile("[*`#]+")
 _LINK = re.compile(r"\[\[(\d+)\]\]\(([^()\s]+)\)")
 
 
-def without_signs(text: str) -> str:
+def strip_markdown(text: str) -> str:
     """Return words without the signs of Markdown; those that are code stay."""
-    shown = _SIGNS.sub("", text)
+    shown = _MARKDOWN_CHARACTERS.sub("", text)
     for sign, held in _HIDDEN.items():
         shown = shown.replace(held, chr(sign))
     return shown
 
 
-def words(block: Block, *, links: bool) -> str:
+def block_text(block: Block, *, links: bool) -> str:
     """Return what a block says; with `links` our links stay links, without they are their number or title."""
     match block["type"]:
         case "markdown":
-            return _of_markdown(block["text"], links=links)
+            return _markdown_text(block["text"], links=links)
         case "header":
             return escape(block["text"]["text"])
         case "section":
-            return _of_mrkdwn(block["text"]["text"], links=links)
+            return _mrkdwn_text(block["text"]["text"], links=links)
         case "context":
-            return _of_mrkdwn("\n".join(element["text"] for element in block["elements"]), links=links)
+            return _mrkdwn_text("\n".join(element["text"] for element in block["elements"]), links=links)
         case "rich_text":
-            return "\n".join(_of_quote(quote, links=links) for quote in block["elements"])
+            return "\n".join(_quote_text(quote, links=links) for quote in block["elements"])
     return ""
 
 
-def _of_markdown(text: str, *, links: bool) -> str:
+def _markdown_text(text: str, *, links: bool) -> str:
     stretches = ((region.kind, text[region.start : region.end]) for region in regions(text))
     return "".join(
-        _of_code(stretch, links=links) if kind in (Kind.FENCE, Kind.SPAN) else "".join(_of_prose(stretch, links=links))
+        _code_text(stretch, links=links)
+        if kind in (Kind.FENCE, Kind.SPAN)
+        else "".join(_prose_texts(stretch, links=links))
         for kind, stretch in stretches
     )
 
 
-def _of_code(code: str, *, links: bool) -> str:
+def _code_text(code: str, *, links: bool) -> str:
     return escape(code) if links else escape(_BACKTICKS.sub("", code)).translate(_HIDDEN)
 
 
-def _of_prose(text: str, *, links: bool) -> Iterator[str]:
+def _prose_texts(text: str, *, links: bool) -> Iterator[str]:
     place = 0
     for match in _LINK.finditer(text):
         yield escape(text[place : match.start()])
-        yield _shown_link(match[2], f"[{match[1]}]", links=links)
+        yield _link_text(match[2], f"[{match[1]}]", links=links)
         place = match.end()
     yield escape(text[place:])
 
 
-def _of_mrkdwn(text: str, *, links: bool) -> str:
+def _mrkdwn_text(text: str, *, links: bool) -> str:
     return text if links else re.sub(r"<[^<|>]+\|([^<>]*)>", r"\1", text)
 
 
-def _of_quote(quote: Block, *, links: bool) -> str:
-    return "".join(_of_rich_text(quote["elements"], links=links))
+def _quote_text(quote: Block, *, links: bool) -> str:
+    return "".join(_rich_text_texts(quote["elements"], links=links))
 
 
-def _of_rich_text(elements: list[Block], *, links: bool) -> Iterator[str]:
+def _rich_text_texts(elements: list[Block], *, links: bool) -> Iterator[str]:
     for element in elements:
         if element["type"] == "link":
-            yield _shown_link(element["url"], element["text"], links=links)
+            yield _link_text(element["url"], element["text"], links=links)
         else:
             yield escape(element["text"])
 
 
-def _shown_link(address: str, label: str, *, links: bool) -> str:
+def _link_text(address: str, label: str, *, links: bool) -> str:
     return f"<{escape(address)}|{escape(label)}>" if links else escape(label)
 
 
-MOST_CHARACTERS = 3_900
-MOST_BYTES = 3_990
+MAX_CHARACTERS = 3_900
+MAX_BYTES = 3_990
 """`chat.update` counts bytes and takes 4,000; one number serves all ways."""
 
 
 def fallback_text(blocks: Sequence[Block], *, beginning: str = "", ending: str = "") -> str:
     """Return the words of blocks as mrkdwn without links, cut to Slack's limit. Never empty."""
-    said = "\n".join(filter(None, (words(block, links=False) for block in blocks)))
-    lines = html.unescape(said).replace(JOINER, "").split("\n")
-    told = (without_signs(line).strip() for line in lines if line.strip(" -:|"))
+    said = "\n".join(filter(None, (block_text(block, links=False) for block in blocks)))
+    lines = html.unescape(said).replace(WORD_JOINER, "").split("\n")
+    told = (strip_markdown(line).strip() for line in lines if line.strip(" -:|"))
     plain = "\n".join(filter(None, told))
     # On a line of their own, words of ours and a text that runs from right to left do not turn each other around.
     apart = runs_right_to_left(plain)
     first = f"{beginning.rstrip()}\n" if apart and beginning else beginning
     last = f"{chr(10) if apart else ' '}({ending})" if ending else ""
     frame = f"{first}{{}}{last}"
-    return frame.format(_shortened(plain, room=MOST_CHARACTERS - len(frame))) or "…"
+    return frame.format(_shorten_escaped(plain, room=MAX_CHARACTERS - len(frame))) or "…"
 
 
-def _shortened(text: str, *, room: int) -> str:
+def _shorten_escaped(text: str, *, room: int) -> str:
     limit = room
     while True:
         fitting = escape(defuse(shorten(text, limit)))
-        if len(fitting) <= room and len(fitting.encode()) <= MOST_BYTES - (MOST_CHARACTERS - room):
+        if len(fitting) <= room and len(fitting.encode()) <= MAX_BYTES - (MAX_CHARACTERS - room):
             return fitting
         limit = limit * 4 // 5
 
 
-def messages(blocks: Sequence[Block], *, summary: str, quote: str = "") -> tuple[OutgoingMessage, ...]:
+def pack(blocks: Sequence[Block], *, summary: str, quote: str = "") -> tuple[OutgoingMessage, ...]:
     """Put blocks into messages in order; `summary` ends the first one's text, such as "3 sources".
 
     `quote` is the question as the blocks' footer quotes it; every part without that footer quotes it with its number.
     """
     groups: list[list[Block]] = []
-    last: list[_Measured] = []
-    for block in map(_Measured, blocks):
+    last: list[_MeasuredBlock] = []
+    for block in map(_MeasuredBlock, blocks):
         if groups and _fits([*last, block]):
             last.append(block)
             groups[-1].append(block.block)
@@ -135,52 +137,54 @@ def messages(blocks: Sequence[Block], *, summary: str, quote: str = "") -> tuple
 def _message(group: list[Block], part: int, parts: int, summary: str, quote: str) -> OutgoingMessage:
     if parts == 1:
         return OutgoingMessage(text=fallback_text(group, ending=summary), blocks=tuple(group))
-    has_footer = any(text.startswith(quote) for block in group if block["type"] == "context" for text in texts(block))
+    has_footer = any(
+        text.startswith(quote) for block in group if block["type"] == "context" for text in texts_in(block)
+    )
     number = f"Part {part} of {parts}"
     numbered = [*group, context(" · ".join(filter(None, ["" if has_footer else quote, number])))]
     text = fallback_text(group, beginning=f"Part {part} of {parts}: ", ending=summary if part == parts else "")
     return OutgoingMessage(text=text, blocks=tuple(numbered))
 
 
-class _Measured:
+class _MeasuredBlock:
     """A block with what it takes of a message, found out once and only if it matters."""
 
     def __init__(self, block: Block) -> None:
         self.block = block
 
     @cached_property
-    def weight(self) -> int:
+    def size(self) -> int:
         """The characters that Slack counts."""
-        return sum(counted(text) for text in texts(self.block))
+        return sum(counted(text) for text in texts_in(self.block))
 
     @cached_property
-    def rendered(self) -> int:
+    def block_count(self) -> int:
         """The blocks that Slack makes of it."""
         return rendered_blocks(self.block["text"]) if self.block["type"] == "markdown" else 1
 
 
-def _fits(group: Sequence[_Measured]) -> bool:
-    weighs = sum(block.weight for block in group) <= MESSAGE
-    return weighs and sum(block.rendered for block in group) <= MESSAGE_BLOCKS
+def _fits(group: Sequence[_MeasuredBlock]) -> bool:
+    weighs = sum(block.size for block in group) <= MESSAGE
+    return weighs and sum(block.block_count for block in group) <= MESSAGE_BLOCKS
 
 
-def texts(block: object) -> list[str]:
+def texts_in(block: object) -> list[str]:
     """Return every text in a block, in order."""
     if isinstance(block, dict):
         own = [block["text"]] if isinstance(block.get("text"), str) else []
-        return [*own, *(text for value in block.values() for text in texts(value))]
+        return [*own, *(text for value in block.values() for text in texts_in(value))]
     if isinstance(block, list):
-        return [text for item in block for text in texts(item)]
+        return [text for item in block for text in texts_in(item)]
     return []
 
 
-def plain(message: OutgoingMessage) -> OutgoingMessage:
+def without_blocks(message: OutgoingMessage) -> OutgoingMessage:
     """Return the same words, and the same links, without blocks.
 
     Slack shows a long text as several messages, up to 40,000 characters
     (https://docs.slack.dev/reference/methods/chat.postMessage); a message's blocks hold far less.
     """
-    said = "\n\n".join(filter(None, (words(block, links=True) for block in message.blocks)))
+    said = "\n\n".join(filter(None, (block_text(block, links=True) for block in message.blocks)))
     return OutgoingMessage(text=said or message.text, private=message.private)
 
 
@@ -188,10 +192,10 @@ LATE_SECONDS = 120.0
 """If the question is older than this, the message says how long ago it was asked."""
 
 _QUESTION = 150
-_SEEN_BY = "sent to you directly"
+_DIRECT_AUDIENCE = "sent to you directly"
 
 
-def sent_directly(
+def as_direct_message(
     message: OutgoingMessage, *, part: int, question: str | None, public: bool, unconfirmed: bool = False, age: float
 ) -> OutgoingMessage:
     """Return a part of an answer as a direct message.
@@ -201,18 +205,18 @@ def sent_directly(
     belongs, without a reply from Slack. Its footer no longer says that everyone can see it. `question` is None for a
     digest, which needs no reason.
     """
-    blocks = tuple(_sent(block) for block in message.blocks)
-    text = _seen_by(message.text)
+    blocks = tuple(_with_true_audience(block) for block in message.blocks)
+    text = _replace_audience(message.text)
     if question is None:
         return OutgoingMessage(text=text, blocks=blocks)
     quoted = escape(shorten(one_line(question), _QUESTION))
-    why = _why(part=part, question=quoted, public=public, unconfirmed=unconfirmed, age=age)
+    why = _direct_message_reason(part=part, question=quoted, public=public, unconfirmed=unconfirmed, age=age)
     if not blocks:
         return OutgoingMessage(text=f"{why}\n\n{text}")
     return OutgoingMessage(text=_joined_fallback_text(why, text), blocks=(context(why), *blocks))
 
 
-def ago(seconds: float) -> str:
+def format_age(seconds: float) -> str:
     """Return how long ago something was, in words such as "5 minutes ago"."""
     for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds >= size:
@@ -221,8 +225,8 @@ def ago(seconds: float) -> str:
     return "just now"
 
 
-def _why(*, part: int, question: str, public: bool, unconfirmed: bool, age: float) -> str:
-    when = f" {ago(age)}" if age >= LATE_SECONDS else ""
+def _direct_message_reason(*, part: int, question: str, public: bool, unconfirmed: bool, age: float) -> str:
+    when = f" {format_age(age)}" if age >= LATE_SECONDS else ""
     asked = f"You asked “{question}”{when}." if question else f"You asked me something{when}."
     what = "the rest of my answer" if part else "my answer"
     where, to = ("for everyone there", " to you") if public else ("there", "")
@@ -233,23 +237,23 @@ def _why(*, part: int, question: str, public: bool, unconfirmed: bool, age: floa
 
 def _joined_fallback_text(why: str, text: str) -> str:
     """Return both as the fallback text, shortened to fit; the blocks contain the whole."""
-    while len(f"{why}\n{text}".encode()) > MOST_BYTES:
+    while len(f"{why}\n{text}".encode()) > MAX_BYTES:
         text = shorten(text, len(text) * 9 // 10)
     return f"{why}\n{text}"
 
 
-def _sent(block: Block) -> Block:
+def _with_true_audience(block: Block) -> Block:
     """Return a block; in a footer, correct who can see the message."""
     if block.get("type") != "context":
         return block
-    return block | {"elements": [_element(element) for element in block.get("elements", ())]}
+    return block | {"elements": [_element_with_true_audience(element) for element in block.get("elements", ())]}
 
 
-def _element(element: Block) -> Block:
+def _element_with_true_audience(element: Block) -> Block:
     text = element.get("text")
-    return element | {"text": _seen_by(text)} if isinstance(text, str) else element
+    return element | {"text": _replace_audience(text)} if isinstance(text, str) else element
 
 
-def _seen_by(text: str) -> str:
+def _replace_audience(text: str) -> str:
     before, found, after = text.rpartition(Audience.CHANNEL.value)
-    return f"{before}{_SEEN_BY}{after}" if found else text
+    return f"{before}{_DIRECT_AUDIENCE}{after}" if found else text

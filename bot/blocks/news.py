@@ -6,10 +6,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from bot.blocks import messages
-from bot.blocks.elements import LONGEST_TEXT, context, link, notes, notices, section
+from bot.blocks.elements import MAX_TEXT, context, link, note_lines, section, warning_blocks
 from bot.blocks.escaping import escape, one_line, shorten
-from bot.blocks.footer import grey_line, quote
-from bot.blocks.sources import address_of, day, said, titled
+from bot.blocks.footer import footer, quote_question
+from bot.blocks.sources import day, describe_filters, link_url, linked_title
 from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.filters import Filters
 from perplexity.news.stories import Story
@@ -30,27 +30,27 @@ def news_messages(
     `asked` is what was asked for, which private news quote.
     """
     entries = [story_block(number, story) for number, story in enumerate(summary.stories, 1)]
-    remarks = [context(note) for note in notes(summary.notes)]
-    grey = grey_line(
+    remarks = [context(note) for note in note_lines(summary.notes)]
+    grey = footer(
         summary.provider,
         seconds=summary.seconds,
         cost_usd=summary.cost_usd,
         audience=audience,
-        asked=asked,
+        question=asked,
     )
-    blocks = [*notices([news_stand_in(summary)]), _header(summary, filters), *entries, *remarks, grey]
-    return messages.messages(blocks, summary="", quote=quote(asked, audience))
+    blocks = [*warning_blocks([news_stand_in(summary)]), _header(summary, filters), *entries, *remarks, grey]
+    return messages.pack(blocks, summary="", quote=quote_question(asked, audience))
 
 
 def story_block(number: int, story: Story) -> Block:
     """Return one story: its linked headline, site, day, the other sites that tell it, and what happened."""
-    headline = f"*{number}.  {titled(replace(story.source, title=story.headline))}*"
+    headline = f"*{number}.  {linked_title(replace(story.source, title=story.headline))}*"
     place, sentence = _place(story), escape(shorten(one_line(story.sentence), _SENTENCE))
     linked, named = (_beside(place, _also(story, linked=linked)) for linked in (True, False))
     # Addresses may be so long that not everything fits; what matters least goes first.
     ways = ([headline, linked, sentence], [headline, named, sentence], [headline, place, sentence], [headline, place])
     texts = ("\n".join(filter(None, way)) for way in ways)
-    return section(next((text for text in texts if len(text) <= LONGEST_TEXT), headline))
+    return section(next((text for text in texts if len(text) <= MAX_TEXT), headline))
 
 
 def moment(at: datetime) -> str:
@@ -72,7 +72,12 @@ def time_of_day(at: datetime) -> str:
 
 def _header(summary: NewsSummary, filters: Filters) -> Block:
     topic = escape(shorten(one_line(summary.topic), _TOPIC))
-    parts = [f"*{summary.category.capitalize()} news*", topic, *said(filters), f"as of {moment(summary.made_at)}"]
+    parts = [
+        f"*{summary.category.capitalize()} news*",
+        topic,
+        *describe_filters(filters),
+        f"as of {moment(summary.made_at)}",
+    ]
     return context(" · ".join(filter(None, parts)))
 
 
@@ -92,7 +97,7 @@ def _also(story: Story, *, linked: bool) -> str:
 
 
 def _site(place: str, source: Source, *, linked: bool) -> str:
-    address = address_of(source) if linked else None
+    address = link_url(source) if linked else None
     return link(address, place) if address else escape(place)
 
 

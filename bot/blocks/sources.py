@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.blocks import messages
-from bot.blocks.elements import context, lines, link, notes, notices, section
+from bot.blocks.elements import context, join_lines, link, note_lines, section, warning_blocks
 from bot.blocks.escaping import escape, one_line, shorten
-from bot.blocks.footer import grey_line, quote
+from bot.blocks.footer import footer, quote_question
 from bot.blocks.markdown.direction import LEFT_TO_RIGHT, runs_right_to_left
 from bot.blocks.markdown.render import defuse
 from bot.model.message import Audience, Block, OutgoingMessage
@@ -18,7 +18,7 @@ from perplexity.notes import stand_in
 from perplexity.types import Query, SearchResults, Source
 from perplexity.urls import linkable, site
 
-__all__ = ["address_of", "day", "place_and_day", "source_blocks", "titled"]
+__all__ = ["day", "link_url", "linked_title", "site_and_date", "source_blocks"]
 
 _TITLE = 120
 _ADDRESS = 200
@@ -28,7 +28,9 @@ _ESCAPED_ADDRESS = 2_200
 def source_blocks(cited: Sequence[Source], others: Sequence[Source]) -> list[Block]:
     """List the cited sources, one line each, and count the others. Without a cited one, all are listed."""
     listed, more = (cited, len(others)) if cited else (others, 0)
-    rows = [f"{number} {titled(source)}{_beside(source)}" for number, source in enumerate(listed, 1)]
+    rows = [
+        f"{number} {linked_title(source)}{_site_and_date_suffix(source)}" for number, source in enumerate(listed, 1)
+    ]
     if not rows:
         return []
     if runs_right_to_left(listed[0].title):
@@ -37,32 +39,32 @@ def source_blocks(cited: Sequence[Source], others: Sequence[Source]) -> list[Blo
         rows[0] = f"*Sources*  {rows[0]}"
     if more:
         rows.append(f"{more} more source{'s' if more > 1 else ''}")
-    return [context(text) for text in lines(rows)]
+    return [context(text) for text in join_lines(rows)]
 
 
-def address_of(source: Source) -> str | None:
+def link_url(source: Source) -> str | None:
     """Return the address to link, None for one that is not to be trusted or too long once escaped."""
     address = linkable(source.url)
     return address if address and len(escape(address)) <= _ESCAPED_ADDRESS else None
 
 
-def titled(source: Source) -> str:
+def linked_title(source: Source) -> str:
     """Return the title as mrkdwn, linked where that may be; otherwise the address follows as text."""
     title = shorten(one_line(source.title) or site(source.url) or one_line(source.url) or "untitled", _TITLE)
-    address = address_of(source)
+    address = link_url(source)
     if address:
         return link(address, title)
     return " · ".join(filter(None, (escape(title), escape(defuse(shorten(one_line(source.url), _ADDRESS))))))
 
 
-def place_and_day(source: Source) -> str:
+def site_and_date(source: Source) -> str:
     """Return site and date as mrkdwn, as far as they are known."""
     known = " · ".join(filter(None, (escape(site(source.url)), day(source.date))))
     return f"{LEFT_TO_RIGHT}{known}" if known and runs_right_to_left(source.title) else known
 
 
-def _beside(source: Source) -> str:
-    known = place_and_day(source)
+def _site_and_date_suffix(source: Source) -> str:
+    known = site_and_date(source)
     return f" · {known}" if known else ""
 
 
@@ -75,26 +77,28 @@ def results_messages(results: SearchResults, *, query: Query, audience: Audience
     """Render results in the provider's order, or say that there are none and what to try."""
     found = len(results.results)
     entries = [_entry(number, source) for number, source in enumerate(results.results, 1)]
-    body = [_header(found, query), *entries] if found else [_nothing(query)]
-    remarks = [context(note) for note in notes(results.notes)]
-    grey = grey_line(
+    body = [_header(found, query), *entries] if found else [_no_results(query)]
+    remarks = [context(note) for note in note_lines(results.notes)]
+    grey = footer(
         results.provider,
         seconds=results.seconds,
         cost_usd=charged(results.cost_usd, results.failed),
         audience=audience,
-        asked=query.text,
+        question=query.text,
     )
-    blocks = [*notices([stand_in(results)]), *body, *remarks, grey]
-    return messages.messages(blocks, summary="", quote=quote(query.text, audience))
+    blocks = [*warning_blocks([stand_in(results)]), *body, *remarks, grey]
+    return messages.pack(blocks, summary="", quote=quote_question(query.text, audience))
 
 
 def _header(found: int, query: Query) -> Block:
     shown = escape(shorten(one_line(query.text), _QUERY))
-    return context(" · ".join([f"*{found} result{'' if found == 1 else 's'} for* {shown}", *said(query.filters)]))
+    return context(
+        " · ".join([f"*{found} result{'' if found == 1 else 's'} for* {shown}", *describe_filters(query.filters)])
+    )
 
 
-def _nothing(query: Query) -> Block:
-    narrowed = said(query.filters)
+def _no_results(query: Query) -> Block:
+    narrowed = describe_filters(query.filters)
     advice = f"without the filters ({', '.join(narrowed)}) or in other words" if narrowed else "in other words"
     shown = escape(shorten(one_line(query.text), _QUERY))
     return section(f"No results for “{shown}”. Try it {advice}.")
@@ -102,9 +106,9 @@ def _nothing(query: Query) -> Block:
 
 def _entry(number: int, source: Source) -> Block:
     snippet = escape(shorten(one_line(source.snippet), _SNIPPET))
-    return section("\n".join(filter(None, (f"*{number}.  {titled(source)}*", place_and_day(source), snippet))))
+    return section("\n".join(filter(None, (f"*{number}.  {linked_title(source)}*", site_and_date(source), snippet))))
 
 
-def said(filters: Filters) -> list[str]:
+def describe_filters(filters: Filters) -> list[str]:
     """Return each filter in words, as mrkdwn."""
     return [shorten(escape(text), _FILTERS) for text in in_words(filters)]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bot.blocks.elements import context, lines, section
-from bot.blocks.escaping import code, escape, one_line, shorten
-from bot.blocks.escaping import plain as as_typed
-from bot.blocks.messages import ago
+from bot.blocks.elements import context, join_lines, section
+from bot.blocks.escaping import code, escape, one_line, shorten, unescape_slack
+from bot.blocks.messages import format_age
 from bot.commands.base import Command, Option
 from bot.errors import UsageError
 from bot.model.message import OutgoingMessage
@@ -58,10 +57,10 @@ def too_many_open_message(questions: Sequence[tuple[str, str, float]]) -> Outgoi
     which = "one of them" if len(questions) > 1 else "it"
     head = f"You have {count}. Ask again when {which} is answered." if questions else TOO_MANY_QUESTIONS
     listed = (
-        f"•  {code(command)} {escape(shorten(one_line(as_typed(text)), 80))}  ({ago(age)})"
+        f"•  {code(command)} {escape(shorten(one_line(unescape_slack(text)), 80))}  ({format_age(age)})"
         for command, text, age in questions
     )
-    return _sections_message(lines([head, *listed]))
+    return _sections_message(join_lines([head, *listed]))
 
 
 def usage_message(command: Command[Any, Any], error: UsageError, *, slash: str) -> OutgoingMessage:
@@ -77,7 +76,9 @@ def help_message(command: Command[Any, Any], *, slash: str) -> OutgoingMessage:
     options = ["*Options*", *(_option(option) for option in command.options)] if command.options else []
     examples = [f"{_command_line(slash, arguments)}  {escape(what)}" for arguments, what in command.examples]
     shown = ["*Examples*", *examples] if examples else []
-    return _sections_message([f"{escape(command.summary)}.\n{_usage(command, slash)}", *lines(options), *lines(shown)])
+    return _sections_message(
+        [f"{escape(command.summary)}.\n{_usage(command, slash)}", *join_lines(options), *join_lines(shown)]
+    )
 
 
 def help_overview(
@@ -88,7 +89,7 @@ def help_overview(
         f"{_command_line(f'{slash} {command.name}', command.usage)}\n{escape(command.summary)}" for command in commands
     ]
     more = f"{code(f'{slash} help {commands[0].name}')} shows every option with examples" if commands else ""
-    sections = [*_unknown_command(unknown, closest), *lines(rows)]
+    sections = [*_unknown_command(unknown, closest), *join_lines(rows)]
     message = _sections_message(sections or ["There are no commands."])
     return OutgoingMessage(text=message.text, blocks=(*message.blocks, *([context(more)] if more else [])))
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from bot.blocks.escaping import plain
+from bot.blocks.escaping import unescape_slack
 from bot.commands.base import Option
 from bot.errors import UsageError
 from perplexity.validation import LONGEST_QUERY
@@ -225,7 +225,7 @@ def parse_options(text: str, parser: OptionParser) -> Arguments:
     comma and a space.
     """
     check_length(text, parser.max_length)
-    text = plain(text)
+    text = unescape_slack(text)
     words = tokenize(text)
     given, taken = _parse_tokens(words, parser, literal=frozenset())
     if inside := _short_options_inside_text(given, taken, len(words)):
@@ -253,7 +253,7 @@ def is_help_request(text: str) -> bool:
     text = text.strip()
     if len(text) > _MAX_HELP_LENGTH:
         return False
-    words = [word.text.casefold() for word in tokenize(plain(text))]
+    words = [word.text.casefold() for word in tokenize(unescape_slack(text))]
     return not words or (len(words) == 1 and re.sub(rf"^[{LONG_DASHES}]", "--", words[0]) in _HELP)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bot.blocks.escaping import plain
+from bot.blocks.escaping import unescape_slack
 from bot.commands.ask import ASK
 from bot.commands.base import Command
 from bot.commands.deepdive import DEEPDIVE
@@ -149,7 +149,7 @@ def usage_reply(text: str, command: Command[Any, Any], invocation: Invocation) -
     # Everyone in the conversation sees the answer anyway.
     shown = command.without(PUBLIC)
     slash = invocation.prefix if command.name == ASK.name else invocation.command_line(command.name)
-    if not plain(text).strip():
+    if not unescape_slack(text).strip():
         return text_message(_greeting(invocation))
     if is_help_request(text):
         return help_message(shown, slash=slash)

@@ -13,7 +13,7 @@ from random import uniform
 from time import monotonic
 
 from bot.blocks import escaping
-from bot.blocks.messages import plain
+from bot.blocks.messages import without_blocks
 from bot.delivery.routes import (
     ByDirectMessage,
     ByResponseUrl,
@@ -104,7 +104,7 @@ class Delivery:
             letter = Letter(
                 row=row,
                 part=part,
-                message=escaping.seal(messages[part]),
+                message=escaping.sanitize_message(messages[part]),
                 audience=audience,
                 in_doubt=part == row.part and _may_be_out(row),
                 uses=uses,
@@ -135,7 +135,7 @@ class Delivery:
                 case Sent():
                     return True, letter.uses
                 case Refused() if letter.message.blocks:
-                    letter = replace(letter, message=plain(letter.message))
+                    letter = replace(letter, message=without_blocks(letter.message))
                 case WayClosed() | Refused():
                     course.closed.add(way.name)
                 case TryLater(seconds=seconds) if seconds is not None and seconds > LONGEST_WAIT_SECONDS:
@@ -188,7 +188,7 @@ def _learnt(letter: Letter, result: TryLater, course: _Course, *, way: Way) -> L
         course.closed.add(way.name)
         course.blind = 0
     if course.broken >= BROKEN_TRIES and letter.message.blocks:
-        letter = replace(letter, message=plain(letter.message))
+        letter = replace(letter, message=without_blocks(letter.message))
     return replace(letter, in_doubt=letter.in_doubt or result.ambiguous)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from time import monotonic
 
 from bot.blocks import escaping
-from bot.blocks.messages import plain
+from bot.blocks.messages import without_blocks
 from bot.delivery.routes import is_open
 from bot.model.message import Audience, OutgoingMessage
 from bot.slack.messages import Chat, Posting, Refused, Sent, TryLater
@@ -65,7 +65,9 @@ class Showing:
         return isinstance(result, Sent)
 
     async def _update(self, message: OutgoingMessage) -> Posting:
-        return await self.chat.update(self.row.channel_id, self.row.message_ts or "", escaping.seal(message))
+        return await self.chat.update(
+            self.row.channel_id, self.row.message_ts or "", escaping.sanitize_message(message)
+        )
 
     async def _by_response_url(self, message: OutgoingMessage) -> bool:
         try:
@@ -86,7 +88,9 @@ class Showing:
 
     async def _post(self, message: OutgoingMessage) -> Posting:
         url = self.row.response_url or ""
-        return await self.response_urls.post(url, escaping.seal(message), audience=Audience.ASKER, replace=True)
+        return await self.response_urls.post(
+            url, escaping.sanitize_message(message), audience=Audience.ASKER, replace=True
+        )
 
     async def _check(self, *, behind: bool = False) -> None:
         """Raise Withdrawn for a question that is not ours any more; with the database away nobody knows of one.
@@ -108,9 +112,9 @@ class Showing:
         if current.state == "stopped":
             await (self._update if self.editable else self._post)(self.stopped(current))
         elif self.editable and current.messages and current.message_ts == self.row.message_ts:
-            answer = escaping.seal(current.messages[0])
+            answer = escaping.sanitize_message(current.messages[0])
             if isinstance(await self._update(answer), Refused):
-                await self._update(plain(answer))
+                await self._update(without_blocks(answer))
 
     def _response_url_open(self) -> bool:
         row = replace(self.row, response_uses=self.row.response_uses + self.response_url_uses)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from bot.blocks import escaping
-from bot.blocks.escaping import plain as as_typed
-from bot.blocks.messages import sent_directly
+from bot.blocks.escaping import unescape_slack
+from bot.blocks.messages import as_direct_message
 from bot.model.message import Audience, OutgoingMessage
 from bot.slack.messages import (
     FAILURES,
@@ -221,15 +221,15 @@ class ByDirectMessage:
         except FAILURES as error:
             return meaning(error)
         row = letter.row
-        message = sent_directly(
+        message = as_direct_message(
             letter.message,
             part=letter.part,
-            question=None if row.surface == DIGEST else as_typed(row.text),
+            question=None if row.surface == DIGEST else unescape_slack(row.text),
             public=letter.audience is Audience.CHANNEL,
             unconfirmed=letter.unconfirmed > 0,
             age=letter.age,
         )
-        return await post_once(self.chat, replace(letter, message=escaping.seal(message)), channel=channel)
+        return await post_once(self.chat, replace(letter, message=escaping.sanitize_message(message)), channel=channel)
 
 
 async def post_once(chat: Chat, letter: Letter, *, channel: str, thread_ts: str | None = None) -> Posting:

@@ -39,7 +39,7 @@ class Announcing:
         In a thread that is a message whose place the answer will take; after a click it stands in the place of the
         message with the button. Raises `ClaimLost` for a zombie.
         """
-        message = escaping.seal(message)
+        message = escaping.sanitize_message(message)
         if row.thread_ts is not None:
             return await self._in_thread(row, message)
         if row.returns or row.response_url is None or not self._response_url_open(row):
@@ -52,20 +52,24 @@ class Announcing:
     async def tell(self, url: str | None, message: OutgoingMessage) -> None:
         """Say one thing to the person behind a click, privately, beside the message; tried once."""
         if url is not None and may_use(url, slack_api_url=self.slack_api_url):
-            await self.response_urls.post(url, escaping.seal(message), audience=Audience.ASKER, replace=False)
+            await self.response_urls.post(
+                url, escaping.sanitize_message(message), audience=Audience.ASKER, replace=False
+            )
 
     async def replace(self, url: str | None, message: OutgoingMessage) -> None:
         """Put one thing in the place of the message whose button was clicked; tried once."""
         if url is not None and may_use(url, slack_api_url=self.slack_api_url):
-            await self.response_urls.post(url, escaping.seal(message), audience=Audience.ASKER, replace=True)
+            await self.response_urls.post(
+                url, escaping.sanitize_message(message), audience=Audience.ASKER, replace=True
+            )
 
     async def say(self, channel: str, thread_ts: str, message: OutgoingMessage) -> None:
         """Say one thing in a thread, which belongs to no answer; tried once."""
-        await self.chat.post(channel, escaping.seal(message), question="", part=0, thread_ts=thread_ts)
+        await self.chat.post(channel, escaping.sanitize_message(message), question="", part=0, thread_ts=thread_ts)
 
     async def whisper(self, channel: str, user: str, thread_ts: str | None, message: OutgoingMessage) -> None:
         """Show a message to one person in a channel, or in a thread there; tried once."""
-        await self.chat.whisper(channel, user, escaping.seal(message), thread_ts=thread_ts)
+        await self.chat.whisper(channel, user, escaping.sanitize_message(message), thread_ts=thread_ts)
 
     async def tidy(self, row: QuestionRow) -> None:
         """Remove the placeholder that only the asker sees, after everyone got the answer; tried once.

@@ -154,7 +154,7 @@ class Admission:
         https://docs.slack.dev/reference/methods/chat.postEphemeral
         """
         fresh = await self.patience(lambda: self.workspaces.begins_thread(row.id))
-        message: OutgoingMessage = escaping.seal(text_message(MEMBERS_ONLY))
+        message: OutgoingMessage = escaping.sanitize_message(text_message(MEMBERS_ONLY))
         with suppress(*FAILURES):
             await self.client.chat_postEphemeral(
                 channel=row.channel_id,

@@ -39,7 +39,7 @@ def register(app: AsyncApp, services: Services) -> None:
 
     @app.command(ANY_COMMAND)
     async def slash(ack: AsyncAck, command: dict[str, Any]) -> None:
-        message = escaping.seal(await respond(command, services))
+        message = escaping.sanitize_message(await respond(command, services))
         await ack(
             text=message.text,
             blocks=list(message.blocks),

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from uuid import UUID, uuid4
 
 from bot.blocks.deepdive import stopped_message
-from bot.blocks.failure import WayOn, failure_message
-from bot.blocks.footer import quote
+from bot.blocks.failure import FailureAction, failure_message
+from bot.blocks.footer import quote_question
 from bot.commands.base import (
     DISABLED_AGENT,
     NULL_PROGRESS,
@@ -178,7 +178,7 @@ class Working:
             self.end_runs(row.id)
             return self._failed(row, BROKE, error=type(error).__name__, seconds=self.clock() - started)
 
-    def _explained(self, row: QuestionRow, error: PerplexityError) -> tuple[str, WayOn | None]:
+    def _explained(self, row: QuestionRow, error: PerplexityError) -> tuple[str, FailureAction | None]:
         """Return the sentence for a failure, and the button below it."""
         return self._sentence(row, error), self._way_on(row, error)
 
@@ -188,7 +188,7 @@ class Working:
             return sentence_for(error)
         return sentence_for(error, nothing=command.nothing_found(command.parse(row.text)))
 
-    def _way_on(self, row: QuestionRow, error: PerplexityError) -> WayOn | None:
+    def _way_on(self, row: QuestionRow, error: PerplexityError) -> FailureAction | None:
         """Return the button below a failure: one that may help, or none."""
         wider = self.commands[row.command].past_week
         if wider is not None and found_nothing(error) and wider(row.text) is not None:
@@ -268,7 +268,7 @@ class Working:
         error: str,
         seconds: float | None,
         tried: tuple[Attempt, ...] = (),
-        way_on: WayOn | None = "retry",
+        way_on: FailureAction | None = "retry",
         private: bool = False,
     ) -> Outcome:
         command = self.commands[row.command]
@@ -280,11 +280,11 @@ class Working:
                 sentence,
                 reference=row.reference,
                 question_id=str(row.id),
-                tried=tried,
+                attempts=tried,
                 seconds=seconds,
-                way_on=way_on,
+                action=way_on,
                 private=private,
-                quote=quote(command.parse_question_text(row.text), seen_by),
+                quote=quote_question(command.parse_question_text(row.text), seen_by),
             )
         return Outcome(messages=(message,), state="failed", seconds=seconds, error=error)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.blocks.footer import grey_line
+from bot.blocks.footer import footer
 from bot.commands import COMMANDS
 from bot.commands.ask import ASK
 from bot.commands.base import Command, Option
@@ -93,8 +93,13 @@ def test_there_are_mistakes_and_their_answers() -> None:
 
 
 def test_the_grey_line_and_the_first_lines_are_the_app_s_own() -> None:
-    grey = grey_line(
-        "Perplexity", effort="fast", seconds=3.4, cost_usd=0.0014, audience=Audience.ASKER, asked="why is the sky blue"
+    grey = footer(
+        "Perplexity",
+        effort="fast",
+        seconds=3.4,
+        cost_usd=0.0014,
+        audience=Audience.ASKER,
+        question="why is the sky blue",
     )
     away = Attempt(provider="Perplexity", seconds=1, error_class="X", summary=ConnectionFailed.summary)
     pages = Answer(text="", sources=(), provider="DuckDuckGo", kind=AnswerKind.PASSAGES, failed=(away,))

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from markdown_it.token import Token
 
-from bot.blocks.escaping import JOINER
+from bot.blocks.escaping import WORD_JOINER
 from perplexity.markdown import blocks
 
 MOST_COLUMNS = 20
@@ -189,7 +189,7 @@ def segments(text: str) -> list[Segment]:
 def inert(text: str) -> str:
     """Return text that begins a paragraph, and nothing else, whatever its first character is."""
     text = text.strip()
-    return text if not text or text[0].isalpha() else f"{JOINER}{text}"
+    return text if not text or text[0].isalpha() else f"{WORD_JOINER}{text}"
 
 
 def _segments(tokens: Sequence[Token], lines: Sequence[str]) -> Iterator[Segment]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from bot.blocks.escaping import JOINER
+from bot.blocks.escaping import WORD_JOINER
 from perplexity.citations import Cited, Marker
 
 Addresses = Sequence[str | None]
@@ -28,13 +28,13 @@ def hold(cited: Cited) -> str:
 def link(number: int, addresses: Addresses) -> str:
     """Return the Markdown of one reference: `[[1]](address)`, or `[1]` that no renderer takes for a link."""
     address = addresses[number - 1]
-    return f"[[{number}]]({address})" if address else f"[{number}]{JOINER}"
+    return f"[[{number}]]({address})" if address else f"[{number}]{WORD_JOINER}"
 
 
 def release_links(text: str, addresses: Addresses) -> str:
     """Put the references where they are held. An exclamation mark before one would make it an image: broken."""
     return _MARK_AND_BEFORE.sub(
-        lambda match: f"{match[1]}{JOINER if match[1] else ''}{link(_number(match[2]), addresses)}", text
+        lambda match: f"{match[1]}{WORD_JOINER if match[1] else ''}{link(_number(match[2]), addresses)}", text
     )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from bot.blocks.escaping import JOINER, break_mentions
+from bot.blocks.escaping import WORD_JOINER, break_mentions
 from bot.blocks.markdown.blocks import FLOWING, MOST_ROWS, Form, Segment, segments, tidy
 from bot.blocks.markdown.direction import directed
 from bot.blocks.markdown.placeholders import Addresses, release_links, release_numbers
@@ -39,23 +39,23 @@ _BOLD = re.compile(r"(?<!\*)\*\*(?![*\s])([^*\n]+)(?<![*\s])\*\*(?!\*)")
 def defuse(prose: str) -> str:
     """Break every link, image, HTML tag and mention in a stretch of Markdown outside code. Idempotent."""
     prose = _ENTITY.sub(_broken_entity, prose)
-    prose = _SIGNS.sub(rf"\g<0>{JOINER}", prose)
+    prose = _SIGNS.sub(rf"\g<0>{WORD_JOINER}", prose)
     prose = _HOST_DOT.sub(_broken_dot, prose)
     return break_mentions(_BOLD.sub(_freed_bold, prose))
 
 
 def _broken_entity(match: re.Match[str]) -> str:
-    return f"&{JOINER}" if html.unescape(f"&{match[1]};") in _OF_ADDRESSES else "&"
+    return f"&{WORD_JOINER}" if html.unescape(f"&{match[1]};") in _OF_ADDRESSES else "&"
 
 
 def _broken_dot(match: re.Match[str]) -> str:
-    return f"\\.{JOINER}" if match[1] else f"{JOINER}.{JOINER}"
+    return f"\\.{WORD_JOINER}" if match[1] else f"{WORD_JOINER}.{WORD_JOINER}"
 
 
 def _freed_bold(match: re.Match[str]) -> str:
     text = match[1]
-    start = JOINER if not text[0].isalnum() and _is_word(match.string, match.start() - 1) else ""
-    end = JOINER if not text[-1].isalnum() and _is_word(match.string, match.end()) else ""
+    start = WORD_JOINER if not text[0].isalnum() and _is_word(match.string, match.start() - 1) else ""
+    end = WORD_JOINER if not text[-1].isalnum() and _is_word(match.string, match.end()) else ""
     return f"**{start}{text}{end}**"
 
 

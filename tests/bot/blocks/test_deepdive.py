@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 
 from bot.blocks.deepdive import deepdive_messages, progress_message
-from bot.blocks.escaping import seal
-from bot.blocks.messages import texts
+from bot.blocks.escaping import sanitize_message
+from bot.blocks.messages import texts_in
 from bot.model.message import Audience, OutgoingMessage
 from perplexity.deepdive.report import assemble, render_sections
 from perplexity.deepdive.types import DeepDive, Stage, StageResult, StageUpdate
@@ -39,7 +39,7 @@ def report(
 
 
 def shown(message: OutgoingMessage) -> str:
-    return "\n".join(text for block in message.blocks for text in texts(block))
+    return "\n".join(text for block in message.blocks for text in texts_in(block))
 
 
 def shown_text(made: DeepDive) -> str:
@@ -48,7 +48,11 @@ def shown_text(made: DeepDive) -> str:
 
 
 def refusals(messages: tuple[OutgoingMessage, ...]) -> list[str]:
-    return [fault for one in map(seal, messages) for fault in check_message({"text": one.text, "blocks": one.blocks})]
+    return [
+        fault
+        for one in map(sanitize_message, messages)
+        for fault in check_message({"text": one.text, "blocks": one.blocks})
+    ]
 
 
 def test_a_short_report_is_one_message_with_the_figures_of_each_stage() -> None:

@@ -251,7 +251,7 @@ def test_whatever_the_news_say_slack_takes_it_and_nobody_is_mentioned(text: str,
         watch_message(Added(digest=digest), call="/pplx watch", channel="C1"),
     ]
 
-    for message in map(escaping.seal, messages):
+    for message in map(escaping.sanitize_message, messages):
         payload = {"text": message.text, "blocks": list(message.blocks)}
         assert check_message(payload) == []
         assert mentions(payload) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.blocks.elements import context, markdown
-from bot.blocks.messages import ago, sent_directly
+from bot.blocks.messages import as_direct_message, format_age
 from bot.model.message import Audience, OutgoingMessage
 from tests.fakes.slack_limits import check_message
 
@@ -17,7 +17,7 @@ ANSWER = OutgoingMessage(
 
 
 def directly(*, part: int = 0, question: str | None = "why", public: bool = False, age: float = 0.0) -> OutgoingMessage:
-    return sent_directly(ANSWER, part=part, question=question, public=public, age=age)
+    return as_direct_message(ANSWER, part=part, question=question, public=public, age=age)
 
 
 def lead(message: OutgoingMessage) -> str:
@@ -55,7 +55,7 @@ def test_why_it_comes_here(message: OutgoingMessage, said: str) -> None:
 
 @pytest.mark.parametrize(("public", "where"), [(False, "there"), (True, "for everyone there")])
 def test_an_answer_that_may_be_there_already_says_so(*, public: bool, where: str) -> None:
-    message = sent_directly(ANSWER, part=0, question="why", public=public, unconfirmed=True, age=0.0)
+    message = as_direct_message(ANSWER, part=0, question="why", public=public, unconfirmed=True, age=0.0)
 
     assert f"Slack didn’t confirm my answer {where}" in lead(message)
     assert "again as a direct message" in lead(message)
@@ -74,7 +74,7 @@ def test_a_digest_needs_no_reason() -> None:
 
 
 def test_words_alone_stay_words_alone() -> None:
-    message = sent_directly(OutgoingMessage(text="It is so."), part=0, question="why", public=False, age=0)
+    message = as_direct_message(OutgoingMessage(text="It is so."), part=0, question="why", public=False, age=0)
 
     assert message.blocks == ()
     assert message.text.endswith("as a direct message.\n\nIt is so.")
@@ -95,13 +95,13 @@ def test_a_question_cannot_do_anything_in_it(question: str) -> None:
      (7_200, "2 hours ago"), (86_400, "1 day ago"), (400_000, "4 days ago")],
 )  # fmt: skip
 def test_how_long_ago(seconds: float, said: str) -> None:
-    assert ago(seconds) == said
+    assert format_age(seconds) == said
 
 
 @pytest.mark.parametrize("text", ["word " * 780, "ü" * 1_990, "&amp;" * 780])
 def test_the_text_beside_the_blocks_stays_within_slack_s_limit(text: str) -> None:
     long = OutgoingMessage(text=text, blocks=ANSWER.blocks)
-    message = sent_directly(long, part=0, question="warum " * 40, public=True, age=9_000)
+    message = as_direct_message(long, part=0, question="warum " * 40, public=True, age=9_000)
 
     assert check_message({"text": message.text, "blocks": list(message.blocks)}) == []
     assert message.text.startswith("You asked")

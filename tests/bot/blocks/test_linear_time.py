@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from bot.blocks.answer import answer_messages
 from bot.blocks.elements import markdown, section
-from bot.blocks.escaping import plain, seal
+from bot.blocks.escaping import sanitize_message, unescape_slack
 from bot.blocks.markdown.render import pages
-from bot.blocks.messages import fallback_text
-from bot.blocks.messages import plain as without_blocks
-from bot.blocks.sources import address_of, results_messages, titled
+from bot.blocks.messages import fallback_text, without_blocks
+from bot.blocks.sources import link_url, linked_title, results_messages
 from bot.commands import COMMANDS
 from bot.commands.base import Command
 from bot.commands.help import searching_message
@@ -65,7 +64,7 @@ def found(text: str) -> object:
 
 READERS: dict[str, Callable[[str], object]] = {
     "split": tokenize,
-    "plain": plain,
+    "plain": unescape_slack,
     "options": lambda text: parse_options(text, WIDE),
     "option values": lambda text: parse_options(f"--domain {text} --after {text} --n {text} {text}", WIDE),
     "help": is_help_request,
@@ -96,9 +95,9 @@ RENDERERS: dict[str, Callable[[str], object]] = {
     "fallback text": lambda text: fallback_text([markdown(text)]),
     "fallback of a section": lambda text: fallback_text([section(text)]),
     "without blocks": lambda text: without_blocks(OutgoingMessage(text="", blocks=(markdown(text), section(text)))),
-    "gate": lambda text: seal(OutgoingMessage(text=text, blocks=(markdown(text), section(text)))),
-    "title": lambda text: titled(Source(number=1, title=text, url=text)),
-    "address": lambda text: address_of(Source(number=1, title="", url=f"http://{text}.com")),
+    "gate": lambda text: sanitize_message(OutgoingMessage(text=text, blocks=(markdown(text), section(text)))),
+    "title": lambda text: linked_title(Source(number=1, title=text, url=text)),
+    "address": lambda text: link_url(Source(number=1, title="", url=f"http://{text}.com")),
 }
 NAMES = "".join(map(chr, range(0x4E00, 0x4E00 + 6_000)))
 WRITTEN = [*SIGNS, Shape("--a", "='"),

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.blocks import escaping
-from bot.blocks.messages import plain
+from bot.blocks.messages import without_blocks
 from bot.blocks.news import moment, news_messages
 from bot.model.message import Audience
 from perplexity.filters import Filters
@@ -79,11 +79,11 @@ def test_many_sites_are_counted() -> None:
 def test_the_moment_is_told_in_the_readers_zone_and_in_utc_where_that_cannot_be() -> None:
     (message,) = news_messages(summary(FIRST), filters=Filters(), audience=Audience.ASKER)
 
-    sealed = escaping.seal(message)
+    sealed = escaping.sanitize_message(message)
     assert sealed == message
     assert moment(AT.astimezone(timezone(timedelta(hours=5, minutes=30)))) == TOKEN
     assert "as of 21 Nov 2026 14:05 UTC" in message.text
-    assert TOKEN in escaping.seal(plain(message)).text
+    assert TOKEN in escaping.sanitize_message(without_blocks(message)).text
 
 
 @given(st.lists(st.tuples(wild, st.one_of(short, st.just("https://e.example/" + "&" * 1_900)), wild), max_size=8), wild)
@@ -104,5 +104,5 @@ def test_any_stories_become_messages_without_a_mention_or_a_foreign_link(
         assert check_message(payload) == []
         assert mentions(payload) == []
         assert set() == set(all_links(payload)) - {address for url in urls if (address := linkable(url))}
-        assert message == escaping.seal(message)
+        assert message == escaping.sanitize_message(message)
         json.dumps(payload, ensure_ascii=False).encode()

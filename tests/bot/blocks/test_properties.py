@@ -14,7 +14,7 @@ from bot.blocks.answer import answer_messages
 from bot.blocks.escaping import clean
 from bot.blocks.markdown.placeholders import hold
 from bot.blocks.markdown.render import pages
-from bot.blocks.messages import plain
+from bot.blocks.messages import without_blocks
 from bot.blocks.sources import results_messages
 from bot.model.message import Audience, OutgoingMessage
 from perplexity.attempts import Attempt
@@ -64,9 +64,9 @@ def check(messages: Iterable[OutgoingMessage], allowed: set[str]) -> None:
         )
         assert mentions(payload) == []
         assert set() == set(all_links(payload)) - allowed
-        assert message == escaping.seal(message)
+        assert message == escaping.sanitize_message(message)
         json.dumps(payload, ensure_ascii=False).encode()
-        bare = plain(message)
+        bare = without_blocks(message)
         assert check_message({"text": bare.text}) == []
         assert set() == set(all_links({"text": bare.text})) - allowed
 
@@ -142,8 +142,8 @@ def test_any_results_become_messages_without_a_mention_or_a_foreign_link(
 def test_sealing_any_message_breaks_every_mention_once(text: str) -> None:
     blocks = ({"type": "markdown", "text": text}, {"type": "context", "elements": [{"type": "mrkdwn", "text": text}]})
 
-    sealed = escaping.seal(OutgoingMessage(text=text, blocks=blocks))
+    sealed = escaping.sanitize_message(OutgoingMessage(text=text, blocks=blocks))
 
     assert mentions({"text": sealed.text, "blocks": list(sealed.blocks)}) == []
-    assert sealed == escaping.seal(sealed)
+    assert sealed == escaping.sanitize_message(sealed)
     json.dumps([sealed.text, *sealed.blocks], ensure_ascii=False).encode()

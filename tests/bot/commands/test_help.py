@@ -7,8 +7,8 @@ import pytest
 from bot.blocks import escaping
 from bot.blocks.answer import answer_messages
 from bot.blocks.failure import failure_message
-from bot.blocks.footer import quote
-from bot.blocks.messages import plain
+from bot.blocks.footer import quote_question
+from bot.blocks.messages import without_blocks
 from bot.commands import COMMANDS, available_commands
 from bot.commands.deepdive import DEEPDIVE
 from bot.commands.help import (
@@ -43,7 +43,7 @@ def said(message: OutgoingMessage) -> str:
 
 
 def test_a_private_failure_quotes_the_question_first() -> None:
-    message = failure_message("No.", reference="r", question_id="q", quote=quote("why <b>", Audience.ASKER))
+    message = failure_message("No.", reference="r", question_id="q", quote=quote_question("why <b>", Audience.ASKER))
 
     assert said(message).splitlines()[-1] == "“why &lt;b&gt;” · Reference `r`"
     assert message.text == "No. “why &lt;b&gt;” Reference `r`"
@@ -52,7 +52,7 @@ def test_a_private_failure_quotes_the_question_first() -> None:
 def test_a_failure_is_a_sentence_a_way_on_and_a_reference() -> None:
     tried = [Attempt(provider=name, seconds=1) for name in ("Perplexity", "Perplexity", "DuckDuckGo")]
 
-    message = failure_message(SENTENCE, reference="a7f3-19c2", question_id="q1", tried=tried, seconds=60.04)
+    message = failure_message(SENTENCE, reference="a7f3-19c2", question_id="q1", attempts=tried, seconds=60.04)
 
     assert said(message) == f"{SENTENCE}\nReference `a7f3-19c2` · tried Perplexity, DuckDuckGo in 60 s"
     (button,) = message.blocks[1]["elements"]
@@ -73,7 +73,7 @@ def test_a_failure_is_a_sentence_a_way_on_and_a_reference() -> None:
 def test_a_failure_says_what_is_known(seconds: float | None, tried: list[str], grey: str) -> None:
     attempts = [Attempt(provider=name, seconds=1) for name in tried]
 
-    message = failure_message("No.", reference="r", question_id="q", tried=attempts, seconds=seconds)
+    message = failure_message("No.", reference="r", question_id="q", attempts=attempts, seconds=seconds)
 
     assert said(message).splitlines()[-1] == grey
 
@@ -167,16 +167,18 @@ def test_a_message_without_blocks_keeps_its_words_and_links() -> None:
     )
 
     one = "<https://one.example/?a=1&amp;b=2|[1]>"
-    assert plain(answer_messages(written, audience=Audience.ASKER)[0]).text.startswith(f"a &lt; b {one} `[1]` [2]")
-    assert f"&lt;q&gt; {one}" in plain(answer_messages(passages, audience=Audience.ASKER)[0]).text
-    assert plain(failure_message("No.", reference="r", question_id="q")).text == "No.\n\nReference `r`"
-    assert plain(OutgoingMessage(text="x")) == OutgoingMessage(text="x")
+    assert without_blocks(answer_messages(written, audience=Audience.ASKER)[0]).text.startswith(
+        f"a &lt; b {one} `[1]` [2]"
+    )
+    assert f"&lt;q&gt; {one}" in without_blocks(answer_messages(passages, audience=Audience.ASKER)[0]).text
+    assert without_blocks(failure_message("No.", reference="r", question_id="q")).text == "No.\n\nReference `r`"
+    assert without_blocks(OutgoingMessage(text="x")) == OutgoingMessage(text="x")
 
 
 def test_a_message_without_blocks_makes_no_link_of_what_stands_in_code() -> None:
     answer = Answer(text="```[[1]](http://evil.example)\nx\n```", sources=(), provider="P")
 
-    assert "<" not in plain(answer_messages(answer, audience=Audience.ASKER)[0]).text
+    assert "<" not in without_blocks(answer_messages(answer, audience=Audience.ASKER)[0]).text
 
 
 def test_the_gate_leaves_plain_text_and_rich_text_as_they_are() -> None:
@@ -186,7 +188,7 @@ def test_the_gate_leaves_plain_text_and_rich_text_as_they_are() -> None:
     }
     button = {"type": "actions", "elements": [{"type": "button", "text": {"type": "plain_text", "text": "@here"}}]}
 
-    assert escaping.seal(OutgoingMessage(text="", blocks=(quote, button))) == OutgoingMessage(
+    assert escaping.sanitize_message(OutgoingMessage(text="", blocks=(quote, button))) == OutgoingMessage(
         text="…", blocks=(quote, button)
     )
 
@@ -195,7 +197,7 @@ def test_the_gate_leaves_plain_text_and_rich_text_as_they_are() -> None:
 def test_the_gate_breaks_what_a_renderer_forgot(kind: str) -> None:
     block = {"type": kind, "text": "<!here> @Channel", "verbatim": True, "elements": [{"type": kind, "text": "<@U1>"}]}
 
-    (sealed,) = escaping.seal(OutgoingMessage(text="<!here>", blocks=(block,))).blocks
+    (sealed,) = escaping.sanitize_message(OutgoingMessage(text="<!here>", blocks=(block,))).blocks
 
     assert sealed == {
         "type": kind,

@@ -7,7 +7,7 @@ import unicodedata
 import pytest
 
 from bot.blocks.answer import answer_messages
-from bot.blocks.escaping import seal
+from bot.blocks.escaping import sanitize_message
 from bot.blocks.markdown.direction import directed
 from bot.model.message import Audience
 from perplexity.types import Answer, Source
@@ -22,7 +22,9 @@ def first_strong(text: str) -> str:
 
 
 def rendered(text: str, sources: tuple[Source, ...] = SOURCES) -> list[str]:
-    messages = map(seal, answer_messages(Answer(text=text, sources=sources, provider="P"), audience=Audience.ASKER))
+    messages = map(
+        sanitize_message, answer_messages(Answer(text=text, sources=sources, provider="P"), audience=Audience.ASKER)
+    )
     return [str(block["text"]) for message in messages for block in message.blocks if block["type"] == "markdown"]
 
 

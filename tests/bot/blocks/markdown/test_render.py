@@ -9,7 +9,7 @@ import pytest
 from bot.blocks.answer import EMPTY, UNSOURCED, answer_messages
 from bot.blocks.markdown.placeholders import hold
 from bot.blocks.markdown.render import pages
-from bot.blocks.messages import plain
+from bot.blocks.messages import without_blocks
 from bot.model.message import Audience
 from perplexity.citations import cite
 from perplexity.types import Answer, Source
@@ -154,7 +154,7 @@ def test_latex_is_readable_in_the_blocks_in_the_text_alone_and_in_the_notificati
 
     assert "So E = mc², `\\binom{n}{k}\\,*` and $5 [[1]]" in message.blocks[0]["text"]
     assert "```latex\na\\,*b*\n```" in message.blocks[0]["text"]
-    assert "```latex\na\\,*b*\n```" in plain(message).text
+    assert "```latex\na\\,*b*\n```" in without_blocks(message).text
     for words in ("So E = mc², \\binom{n}{k}\\,* and $5 [1].", "a\\,*b*"):
         assert words in message.text.replace("\u2060", "")
 
