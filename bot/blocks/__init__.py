@@ -1,1 +1,1 @@
-"""Renders answers, results, failures and help as Block Kit messages; pure.
+"""Renders answers, results, failures and help as Block Kit messages; pure."""

@@ -12,7 +12,7 @@ from bot.blocks.escaping import clean, escape, one_line, shorten
 from bot.blocks.footer import dollars, duration, footer, quote_question
 from bot.blocks.markdown.placeholders import hold
 from bot.blocks.markdown.render import pages
-from bot.blocks.news import moment, time_of_day
+from bot.blocks.news import format_moment, format_time_of_day
 from bot.blocks.sources import link_url, source_blocks
 from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.citations import Cited, Marker, cite
@@ -21,25 +21,27 @@ from perplexity.deepdive.types import DeepDive, Stage, StageResult, StageUpdate
 from perplexity.types import Source
 
 
-def deepdive_messages(report: DeepDive, *, audience: Audience, file: str | None = None) -> tuple[OutgoingMessage, ...]:
+def deepdive_messages(
+    report: DeepDive, *, audience: Audience, file_id: str | None = None
+) -> tuple[OutgoingMessage, ...]:
     """Render a report as one message, or as several numbered ones; the last has what follows the text.
 
-    `file` is the id behind the button that sends it as a file; None for no button.
+    `file_id` is the id behind the button that sends it as a file; None for no button.
     """
     blocks = [header(one_line(report_title(report.topic)))]
     for finding in report.stages:
         text = hold(_cited(render_section(finding), report.sources))
         blocks += map(markdown, pages(text, [link_url(source) for source in report.sources]))
-        blocks += _moods(finding)
-    blocks += [*source_blocks(report.sources, ()), *_others(report)]
-    blocks += [context("\n".join(_course(report))), _grey(report, audience)]
-    blocks += [secondary_button("Get as a file", action_id="as_file", value=file)] if file else []
+        blocks += _sentiment_chart(finding)
+    blocks += [*source_blocks(report.sources, ()), *_unused_sources(report)]
+    blocks += [context("\n".join(_stage_lines(report))), _footer(report, audience)]
+    blocks += [secondary_button("Get as a file", action_id="as_file", value=file_id)] if file_id else []
     count = len(report.sources)
     summary = f"{count} source{'' if count == 1 else 's'}"
     return messages.pack(blocks, summary=summary, quote=quote_question(report.topic, audience))
 
 
-def _moods(finding: StageResult) -> Iterator[Block]:
+def _sentiment_chart(finding: StageResult) -> Iterator[Block]:
     """Draw the posts by mood; the text has the same in words, for people who do not see the chart."""
     if finding.sentiment is not None and finding.sentiment.total:
         counts = finding.sentiment.counts()
@@ -47,13 +49,13 @@ def _moods(finding: StageResult) -> Iterator[Block]:
         yield bar_chart("Posts by mood", categories=names, series={"Posts": values}, y_label="Posts")
 
 
-def _course(report: DeepDive) -> Iterator[str]:
+def _stage_lines(report: DeepDive) -> Iterator[str]:
     """Yield a line for each stage, and when the report was finished."""
-    yield from (_stage(finding, report) for finding in report.stages)
-    yield f"As of {moment(report.made_at)}"
+    yield from (_stage_line(finding, report) for finding in report.stages)
+    yield f"As of {format_moment(report.made_at)}"
 
 
-def _stage(finding: StageResult, report: DeepDive) -> str:
+def _stage_line(finding: StageResult, report: DeepDive) -> str:
     voice = f"as {report.persona}" if finding.stage is Stage.ANALYSIS and not finding.failure else ""
     items = (finding.stage.heading, finding.provider, voice, duration(finding.seconds), dollars(finding.cost_usd))
     return " · ".join(escape(item) for item in items if item)
@@ -66,12 +68,12 @@ def _cited(text: str, sources: tuple[Source, ...]) -> Cited:
     return replace(cited, pieces=tuple(pieces))
 
 
-def _others(report: DeepDive) -> Iterator[Block]:
+def _unused_sources(report: DeepDive) -> Iterator[Block]:
     if report.unused_sources:
         yield context(f"{report.unused_sources} more source{'' if report.unused_sources == 1 else 's'} read")
 
 
-def _grey(report: DeepDive, audience: Audience) -> Block:
+def _footer(report: DeepDive, audience: Audience) -> Block:
     orphans = report.dangling
     removed = f"{orphans} reference{'' if orphans == 1 else 's'} without a source removed" if orphans else ""
     return footer(
@@ -84,40 +86,40 @@ def _grey(report: DeepDive, audience: Audience) -> Block:
     )
 
 
-DOES = {
+ACTIVITIES = {
     Stage.SITUATION: "researching the facts",
     Stage.PULSE: "listening to what people say",
     Stage.ANALYSIS: "writing",
 }
-HOLDS = "The report has three parts: the facts, what people say, and an analysis of both."
+CONTENTS = "The report has three parts: the facts, what people say, and an analysis of both."
 FOR_EVERYONE = "It is for everyone here."
-TAKES = "This takes a few minutes and survives a restart."
+DURATION = "This takes a few minutes and survives a restart."
 _TOPIC = 150
 
 
-def begun_message(topic: str, *, question: str, public: bool) -> OutgoingMessage:
-    """Render that a deep dive was asked for; every word of it stays true. `question` is the id behind the button."""
-    return _stoppable([_title(topic), f"{HOLDS} {FOR_EVERYONE}" if public else HOLDS], question)
+def deepdive_started_message(topic: str, *, question_id: str, public: bool) -> OutgoingMessage:
+    """Render that a deep dive was asked for; every word of it stays true. `question_id` is the id behind the button."""
+    return _stoppable([_title(topic), f"{CONTENTS} {FOR_EVERYONE}" if public else CONTENTS], question_id)
 
 
-def progress_message(
-    topic: str, stages: Mapping[Stage, StageUpdate], *, question: str, clock: float | None = None, now: datetime
+def deepdive_progress_message(
+    topic: str, stages: Mapping[Stage, StageUpdate], *, question_id: str, clock: float | None = None, now: datetime
 ) -> OutgoingMessage:
     """Render the stages; one that is not in `stages` has not begun.
 
-    `question` is the id behind the button. `clock` is the dive's clock now, None if the message may not be changed
+    `question_id` is the id behind the button. `clock` is the dive's clock now, None if the message may not be changed
     soon: then it says as of when, `now`, it is true, and of no stage that it is under way.
     """
-    title = _title(topic) if clock is not None else f"{_title(topic)} · as of {time_of_day(now)}"
+    title = _title(topic) if clock is not None else f"{_title(topic)} · as of {format_time_of_day(now)}"
     lines = [f"*{stage.heading}*  {_state(stage, stages, clock)}" for stage in Stage]
-    return _stoppable([title, *lines], question)
+    return _stoppable([title, *lines], question_id)
 
 
-def stopped_message(asked: str, *, question: str) -> OutgoingMessage:
-    """Render that the asker stopped a question; `question` is the id behind the button that asks it again."""
-    what = f" “{escape(shorten(one_line(asked), _TOPIC))}”" if asked else ""
+def question_stopped_message(text: str, *, question_id: str) -> OutgoingMessage:
+    """Render that the asker stopped a question; `question_id` is the id behind the button that asks it again."""
+    what = f" “{escape(shorten(one_line(text), _TOPIC))}”" if text else ""
     said = f"*Stopped{what}.*  I’ve cancelled the research."
-    blocks = (section(said), secondary_button("Start again", action_id="retry", value=question))
+    blocks = (section(said), secondary_button("Start again", action_id="retry", value=question_id))
     return OutgoingMessage(text=said, blocks=blocks)
 
 
@@ -125,26 +127,26 @@ def _title(topic: str) -> str:
     return f"*Deep dive*  “{escape(shorten(one_line(topic), _TOPIC))}”"
 
 
-def _stoppable(lines: Sequence[str], question: str) -> OutgoingMessage:
+def _stoppable(lines: Sequence[str], question_id: str) -> OutgoingMessage:
     text = "\n".join(lines)
-    blocks = (section(text), secondary_button("Stop", action_id="stop", value=question), context(TAKES))
+    blocks = (section(text), secondary_button("Stop", action_id="stop", value=question_id), context(DURATION))
     return OutgoingMessage(text=text, blocks=blocks)
 
 
 def _state(stage: Stage, stages: Mapping[Stage, StageUpdate], clock: float | None) -> str:
     update = stages.get(stage)
-    if stage is Stage.ANALYSIS and update is None and not _ended(stages):
+    if stage is Stage.ANALYSIS and update is None and not _inputs_ended(stages):
         return "waits for the two above"
     if update is None or update.result is None:
         if clock is None:
             return "no result yet"
-        return f"{DOES[stage]} …{f' · {duration(max(0.0, clock - update.started))}' if update else ''}"
+        return f"{ACTIVITIES[stage]} …{f' · {duration(max(0.0, clock - update.started))}' if update else ''}"
     finding = update.result
     figures = [duration(finding.seconds), dollars(finding.cost_usd)]
     return " · ".join(filter(None, ["nothing came" if finding.failure else "done", *figures]))
 
 
-def _ended(stages: Mapping[Stage, StageUpdate]) -> bool:
+def _inputs_ended(stages: Mapping[Stage, StageUpdate]) -> bool:
     """Return whether the stages that the analysis needs have ended."""
     needed = (stages.get(stage) for stage in (Stage.SITUATION, Stage.PULSE))
     return all(update is not None and update.result is not None for update in needed)

@@ -10,7 +10,7 @@ from bot.blocks.elements import context, join_lines, note_lines, section, warnin
 from bot.blocks.escaping import code, escape, one_line, shorten
 from bot.blocks.footer import dollars, footer
 from bot.blocks.messages import fallback_text
-from bot.blocks.news import moment, story_block
+from bot.blocks.news import format_moment, story_block
 from bot.model.digest import (
     EXAMPLE,
     Added,
@@ -43,56 +43,56 @@ DIRECT = "I can post in a direct message only if it is the one with me."
 INVITE = "In a channel, add me first with `/invite` if I’m not a member yet."
 
 
-def watch_message(reply: WatchReply, *, call: str, channel: str) -> OutgoingMessage:
-    """Render what came of a wish; `call` is how the command is called, `channel` where it was typed."""
-    said = _said(reply, call=call, channel=channel)
-    hint = _hint(reply, call=call)
+def digest_result_message(reply: WatchReply, *, command: str, channel: str) -> OutgoingMessage:
+    """Render what came of a wish; `command` is how the command is called, `channel` where it was typed."""
+    said = _result_lines(reply, command=command, channel=channel)
+    hint = _hint(reply, command=command)
     blocks = [section(text) for text in join_lines(said)] + ([context(hint)] if hint else [])
     return OutgoingMessage(text=shorten("\n".join(said), 3_000), blocks=tuple(blocks))
 
 
-def named(digest: Digest) -> str:
+def digest_name(digest: Digest) -> str:
     """Return how a text calls a digest: "Digest 2 (Technology: databases)"."""
-    return f"Digest {digest.number} ({title(digest.title)})"
+    return f"Digest {digest.number} ({digest_title(digest.title)})"
 
 
-def title(text: str) -> str:
+def digest_title(text: str) -> str:
     """Return what a digest is about, as mrkdwn."""
     return escape(shorten(one_line(text), _TITLE))
 
 
-def when(digest: Digest) -> str:
+def schedule_text(digest: Digest) -> str:
     """Return a digest's schedule with its zone: "weekdays at 9:00 (Europe/Berlin)"."""
     return escape(digest.wish.schedule.words_with_zone)
 
 
-def next_time(digest: Digest) -> str:
+def next_run_text(digest: Digest) -> str:
     """Return when a digest is posted next, or why it is not."""
     if digest.next_at is None:
         return _STATES[digest.state]
     return f"next on {moment_in_words(digest.next_at, tz=digest.wish.schedule.tz)}"
 
 
-def _said(reply: WatchReply, *, call: str, channel: str) -> list[str]:
+def _result_lines(reply: WatchReply, *, command: str, channel: str) -> list[str]:
     match reply:
         case Added(digest=digest, zone_known=known):
-            return [_added(digest), *([] if known else [NO_ZONE])]
+            return [_created(digest), *([] if known else [NO_ZONE])]
         case Changed(verb=verb, digest=digest):
-            return [_changed(verb, digest)]
+            return [_updated(verb, digest)]
         case Listed(digests=digests) if digests:
             return ["*Your digests*", *(_entry(digest, channel) for digest in digests)]
         case Listed():
             return ["You have no digests yet."]
         case _:
-            return [_refused(reply)]
+            return [_error(reply)]
 
 
-def _refused(reply: Full | AlreadyRunning | NoSuchDigest | SomebodyElses) -> str:
+def _error(reply: Full | AlreadyRunning | NoSuchDigest | SomebodyElses) -> str:
     match reply:
         case Full():
-            return _full(reply)
+            return _limit_reached(reply)
         case AlreadyRunning(digest=digest):
-            return f"{named(digest)} is being made just now."
+            return f"{digest_name(digest)} is being made just now."
         case NoSuchDigest(number=None):
             return "This digest is deleted."
         case NoSuchDigest(number=number, numbers=numbers):
@@ -101,28 +101,28 @@ def _refused(reply: Full | AlreadyRunning | NoSuchDigest | SomebodyElses) -> str
             return "Only the person who set up this digest can change it."
 
 
-def _added(digest: Digest) -> str:
+def _created(digest: Digest) -> str:
     silence = digest.wish.silence
     always = f" When nothing is new, I’ll say so ({days_in_words(silence)})." if silence else ""
     return (
-        f"*{named(digest)} is set up.*\nI’ll post it here {when(digest)}, only when something is new: "
-        f"{next_time(digest)}.{always}"
+        f"*{digest_name(digest)} is set up.*\nI’ll post it here {schedule_text(digest)}, only when something is new: "
+        f"{next_run_text(digest)}.{always}"
     )
 
 
-def _changed(verb: Verb, digest: Digest) -> str:
+def _updated(verb: Verb, digest: Digest) -> str:
     match verb:
         case Verb.PAUSE:
-            return f"{named(digest)} is paused."
+            return f"{digest_name(digest)} is paused."
         case Verb.RESUME:
-            return f"{named(digest)} goes on, {when(digest)}: {next_time(digest)}."
+            return f"{digest_name(digest)} goes on, {schedule_text(digest)}: {next_run_text(digest)}."
         case Verb.DELETE:
-            return f"{named(digest)} is deleted."
+            return f"{digest_name(digest)} is deleted."
         case Verb.RUN:
-            return f"{named(digest)} is being made now; I post it where it always is."
+            return f"{digest_name(digest)} is being made now; I post it where it always is."
 
 
-def _full(reply: Full) -> str:
+def _limit_reached(reply: Full) -> str:
     count = f"{reply.limit} digest{'' if reply.limit == 1 else 's'}"
     if reply.limit == 0:
         return "Digests are switched off here."
@@ -139,8 +139,8 @@ def _full(reply: Full) -> str:
 def _entry(digest: Digest, channel: str) -> str:
     place = "posted here" if digest.channel_id == channel else "posted elsewhere"
     runs = f"{digest.runs} run{'' if digest.runs == 1 else 's'} in 30 days" if digest.runs else ""
-    rest = " · ".join(filter(None, (when(digest), next_time(digest), place, runs, *_cost(digest))))
-    return f"*{digest.number}*  {title(digest.title)}\n{rest}"
+    rest = " · ".join(filter(None, (schedule_text(digest), next_run_text(digest), place, runs, *_cost(digest))))
+    return f"*{digest.number}*  {digest_title(digest.title)}\n{rest}"
 
 
 def _cost(digest: Digest) -> Iterator[str]:
@@ -159,49 +159,49 @@ def _numbers(numbers: Sequence[int]) -> str:
     return f"There {'are' if others else 'is'} {' and '.join(filter(None, (', '.join(others), last)))}."
 
 
-def _hint(reply: WatchReply, *, call: str) -> str:
+def _hint(reply: WatchReply, *, command: str) -> str:
     match reply:
         case Added(digest=digest):
             where = DIRECT if digest.channel_id.startswith("D") else INVITE
-            return f"{where} {code(f'{call} list')} shows your digests."
+            return f"{where} {code(f'{command} list')} shows your digests."
         case Full(channel=False) | Full(share=True):
-            return f"{code(f'{call} list')} shows your digests."
+            return f"{code(f'{command} list')} shows your digests."
         case Changed(verb=Verb.PAUSE, digest=digest):
-            return f"{code(f'{call} resume {digest.number}')} lets it go on."
+            return f"{code(f'{command} resume {digest.number}')} lets it go on."
         case Listed(digests=digests) if digests:
-            return f"{code(f'{call} pause N')}, and so {code('resume')}, {code('delete')} and {code('run')}"
+            return f"{code(f'{command} pause N')}, and so {code('resume')}, {code('delete')} and {code('run')}"
         case Listed():
-            return f"For example {code(f'{call} {EXAMPLE}')}"
+            return f"For example {code(f'{command} {EXAMPLE}')}"
     return ""
 
 
-def orphaned_message(subject: str, *, call: str) -> OutgoingMessage:
+def owner_gone_message(subject: str, *, command: str) -> OutgoingMessage:
     """Tell a channel that a digest is deleted, since its owner's account is closed; `subject` is what it is about."""
-    text = f"*The digest “{title(subject)}” has ended.* The account of whoever set it up is closed."
-    on = context(f"{code(call)} sets up a new one.")
+    text = f"*The digest “{digest_title(subject)}” has ended.* The account of whoever set it up is closed."
+    on = context(f"{code(command)} sets up a new one.")
     return OutgoingMessage(text=text, blocks=(section(text), on))
 
 
-def diverted_message(digest: Digest, *, because: str) -> OutgoingMessage:
-    """Tell the owner why a digest comes as a direct message this time; `because` is a sentence."""
-    text = f"*{named(digest)} could not be posted in its channel*, so you get it here. {escape(because)}"
+def redirected_message(digest: Digest, *, reason: str) -> OutgoingMessage:
+    """Tell the owner why a digest comes as a direct message this time; `reason` is a sentence."""
+    text = f"*{digest_name(digest)} could not be posted in its channel*, so you get it here. {escape(reason)}"
     return OutgoingMessage(text=text, blocks=(section(text),))
 
 
-def unmade_message(digest: Digest, *, because: str) -> OutgoingMessage:
-    """Tell the owner why a digest that they wanted now was not made; `because` is a sentence."""
-    text = f"*{named(digest)} was not made.* {escape(because)}"
+def skipped_message(digest: Digest, *, reason: str) -> OutgoingMessage:
+    """Tell the owner why a digest that they wanted now was not made; `reason` is a sentence."""
+    text = f"*{digest_name(digest)} was not made.* {escape(reason)}"
     return OutgoingMessage(text=text, blocks=(section(text),))
 
 
-def unnamed_message(*, because: str, reference: str) -> OutgoingMessage:
+def undeliverable_message(*, reason: str, reference: str) -> OutgoingMessage:
     """Tell the owner that some digest cannot be posted, where it could not even be looked up which."""
-    text = f"One of your digests could not be posted in its channel. {escape(because)}"
+    text = f"One of your digests could not be posted in its channel. {escape(reason)}"
     blocks = (section(text), context(f"Reference {code(reference)}"))
     return OutgoingMessage(text=f"{text} Reference {code(reference)}", blocks=blocks)
 
 
-PREFIX = "digest_"
+ACTION_PREFIX = "digest_"
 """The buttons' actions are this and a verb; their value is the digest's id."""
 
 _LABELS = {Verb.RUN: "Run now", Verb.PAUSE: "Pause", Verb.DELETE: "Delete"}
@@ -220,44 +220,44 @@ def digest_messages(report: Report) -> tuple[OutgoingMessage, ...]:
         report.summary.provider,
         seconds=report.summary.seconds,
         cost_usd=report.summary.cost_usd,
-        extra=_plan(report),
+        extra=_schedule_facts(report),
         audience=Audience.CHANNEL,
     )
     above = warning_blocks([news_stand_in(report.summary)])
-    blocks = [*above, _header(report), *_late(report), *entries, *remarks, grey, buttons(report.digest.id)]
+    blocks = [*above, _header(report), *_late(report), *entries, *remarks, grey, digest_buttons(report.digest.id)]
     return messages.pack(blocks, summary="")
 
 
-def failed_message(*, subject: str, digest_id: UUID, sentence: str, reference: str) -> OutgoingMessage:
+def digest_failed_message(*, subject: str, digest_id: UUID, sentence: str, reference: str) -> OutgoingMessage:
     """Tell the owner that a run failed; `subject` is what the digest is about, `sentence` says why, both as text."""
-    text = f"There is no digest “{title(subject)}” this time. {escape(shorten(sentence, 1_000))}"
-    blocks = (section(text), _row(_button(Verb.RUN, digest_id)), context(f"Reference {code(reference)}"))
+    text = f"There is no digest “{digest_title(subject)}” this time. {escape(shorten(sentence, 1_000))}"
+    blocks = (section(text), _actions(_button(Verb.RUN, digest_id)), context(f"Reference {code(reference)}"))
     return OutgoingMessage(text=f"{text} Reference {code(reference)}", blocks=blocks)
 
 
-def stopped_message(digest: Digest, *, because: str, call: str) -> OutgoingMessage:
-    """Tell the owner that a digest stopped itself; `because` is a sentence."""
-    text = f"*{named(digest)} has stopped.* {escape(because)}"
-    on = context(f"{code(f'{call} resume {digest.number}')} lets it go on.")
+def digest_stopped_message(digest: Digest, *, reason: str, command: str) -> OutgoingMessage:
+    """Tell the owner that a digest stopped itself; `reason` is a sentence."""
+    text = f"*{digest_name(digest)} has stopped.* {escape(reason)}"
+    on = context(f"{code(f'{command} resume {digest.number}')} lets it go on.")
     return OutgoingMessage(text=text, blocks=(section(text), on))
 
 
-def buttons(digest_id: UUID) -> Block:
+def digest_buttons(digest_id: UUID) -> Block:
     """Return the row of what the owner can do with the digest."""
-    return _row(*(_button(verb, digest_id) for verb in _LABELS))
+    return _actions(*(_button(verb, digest_id) for verb in _LABELS))
 
 
 def _header(report: Report) -> Block:
     count = len(report.stories)
     new = f"{count} new stor{'y' if count == 1 else 'ies'}"
     told = " ".join(filter(None, (new, _since(report))))
-    return context(f"*{title(report.digest.title)}* · {told} · as of {moment(report.now)}")
+    return context(f"*{digest_title(report.digest.title)}* · {told} · as of {format_moment(report.now)}")
 
 
 def _nothing_new(report: Report) -> OutgoingMessage:
-    line = f"*{title(report.digest.title)}* · {' '.join(filter(None, ('Nothing new', _since(report))))}."
-    grey = context(escape(" · ".join(filter(None, (*_plan(report), dollars(report.cost_usd))))))
-    blocks = (section(line), *_late(report), grey, buttons(report.digest.id))
+    line = f"*{digest_title(report.digest.title)}* · {' '.join(filter(None, ('Nothing new', _since(report))))}."
+    grey = context(escape(" · ".join(filter(None, (*_schedule_facts(report), dollars(report.cost_usd))))))
+    blocks = (section(line), *_late(report), grey, digest_buttons(report.digest.id))
     return OutgoingMessage(text=fallback_text(blocks), blocks=blocks)
 
 
@@ -273,7 +273,7 @@ def _late(report: Report) -> Iterator[Block]:
         yield context(f"This is late: it was due on {moment_in_words(report.slot, tz=tz)} ({escape(tz.key)}).")
 
 
-def _plan(report: Report) -> Iterator[str]:
+def _schedule_facts(report: Report) -> Iterator[str]:
     """Yield when the digest comes by whose clock, and where it still does, when next; not escaped yet."""
     schedule = report.digest.wish.schedule
     yield f"digest {report.digest.number}"
@@ -282,7 +282,7 @@ def _plan(report: Report) -> Iterator[str]:
         yield f"next on {moment_in_words(report.digest.next_at, tz=schedule.tz)}"
 
 
-def _row(*elements: Block) -> Block:
+def _actions(*elements: Block) -> Block:
     return {"type": "actions", "elements": list(elements)}
 
 
@@ -290,13 +290,13 @@ def _button(verb: Verb, digest_id: UUID) -> Block:
     button = {
         "type": "button",
         "text": {"type": "plain_text", "text": _LABELS[verb]},
-        "action_id": f"{PREFIX}{verb}",
+        "action_id": f"{ACTION_PREFIX}{verb}",
         "value": str(digest_id),
     }
-    return button | {"style": "danger", "confirm": _confirm()} if verb is Verb.DELETE else button
+    return button | {"style": "danger", "confirm": _deletion_dialog()} if verb is Verb.DELETE else button
 
 
-def _confirm() -> Block:
+def _deletion_dialog() -> Block:
     """Return the question before a deletion.
 
     https://docs.slack.dev/reference/block-kit/composition-objects/confirmation-dialog-object

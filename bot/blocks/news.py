@@ -19,15 +19,15 @@ from perplexity.urls import site
 
 _SENTENCE = 350
 _TOPIC = 200
-_MOST_SITES = 5
+_MAX_SITES = 5
 
 
 def news_messages(
-    summary: NewsSummary, *, filters: Filters, audience: Audience, asked: str = ""
+    summary: NewsSummary, *, filters: Filters, audience: Audience, question: str = ""
 ) -> tuple[OutgoingMessage, ...]:
     """Render the stories in their order, with the moment of the summary; `filters` are those that held for it.
 
-    `asked` is what was asked for, which private news quote.
+    `question` is what was asked for, which private news quote.
     """
     entries = [story_block(number, story) for number, story in enumerate(summary.stories, 1)]
     remarks = [context(note) for note in note_lines(summary.notes)]
@@ -36,24 +36,24 @@ def news_messages(
         seconds=summary.seconds,
         cost_usd=summary.cost_usd,
         audience=audience,
-        question=asked,
+        question=question,
     )
     blocks = [*warning_blocks([news_stand_in(summary)]), _header(summary, filters), *entries, *remarks, grey]
-    return messages.pack(blocks, summary="", quote=quote_question(asked, audience))
+    return messages.pack(blocks, summary="", quote=quote_question(question, audience))
 
 
 def story_block(number: int, story: Story) -> Block:
     """Return one story: its linked headline, site, day, the other sites that tell it, and what happened."""
     headline = f"*{number}.  {linked_title(replace(story.source, title=story.headline))}*"
-    place, sentence = _place(story), escape(shorten(one_line(story.sentence), _SENTENCE))
-    linked, named = (_beside(place, _also(story, linked=linked)) for linked in (True, False))
+    place, sentence = _site_and_date(story), escape(shorten(one_line(story.sentence), _SENTENCE))
+    linked, named = (_join(place, _other_sites(story, linked=linked)) for linked in (True, False))
     # Addresses may be so long that not everything fits; what matters least goes first.
     ways = ([headline, linked, sentence], [headline, named, sentence], [headline, place, sentence], [headline, place])
     texts = ("\n".join(filter(None, way)) for way in ways)
     return section(next((text for text in texts if len(text) <= MAX_TEXT), headline))
 
 
-def moment(at: datetime) -> str:
+def format_moment(at: datetime) -> str:
     """Return a moment as mrkdwn in the reader's own time zone, in UTC where that cannot be shown.
 
     https://docs.slack.dev/messaging/formatting-message-text#date-formatting
@@ -64,7 +64,7 @@ def moment(at: datetime) -> str:
     )
 
 
-def time_of_day(at: datetime) -> str:
+def format_time_of_day(at: datetime) -> str:
     """Return a moment's time of day as mrkdwn in the reader's own time zone, in UTC if that cannot be shown."""
     at = at.astimezone(UTC)
     return f"<!date^{int(at.timestamp())}^{{time_secs}}|{at:%H:%M:%S} UTC>"
@@ -76,30 +76,30 @@ def _header(summary: NewsSummary, filters: Filters) -> Block:
         f"*{summary.category.capitalize()} news*",
         topic,
         *describe_filters(filters),
-        f"as of {moment(summary.made_at)}",
+        f"as of {format_moment(summary.made_at)}",
     ]
     return context(" · ".join(filter(None, parts)))
 
 
-def _place(story: Story) -> str:
+def _site_and_date(story: Story) -> str:
     shown = day(story.date.isoformat()) if story.date else ""
-    return _beside(escape(site(story.source.url)), shown)
+    return _join(escape(site(story.source.url)), shown)
 
 
-def _also(story: Story, *, linked: bool) -> str:
+def _other_sites(story: Story, *, linked: bool) -> str:
     """Name the other sites that tell the story, each once."""
     places = {site(source.url): source for source in reversed(story.others)}
     places.pop(site(story.source.url), None)
     places.pop("", None)
-    shown = [_site(place, source, linked=linked) for place, source in reversed(places.items())]
-    more = [f"{len(shown) - _MOST_SITES} more"] if len(shown) > _MOST_SITES else []
-    return f"also: {', '.join([*shown[:_MOST_SITES], *more])}" if shown else ""
+    shown = [_site_link(place, source, linked=linked) for place, source in reversed(places.items())]
+    more = [f"{len(shown) - _MAX_SITES} more"] if len(shown) > _MAX_SITES else []
+    return f"also: {', '.join([*shown[:_MAX_SITES], *more])}" if shown else ""
 
 
-def _site(place: str, source: Source, *, linked: bool) -> str:
+def _site_link(place: str, source: Source, *, linked: bool) -> str:
     address = link_url(source) if linked else None
     return link(address, place) if address else escape(place)
 
 
-def _beside(*parts: str) -> str:
+def _join(*parts: str) -> str:
     return " · ".join(filter(None, parts))

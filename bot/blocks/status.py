@@ -10,28 +10,28 @@ from bot.blocks.footer import dollars, duration
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.provider_stats import ProviderFigures
 
-TROUBLES = {
+ADMIN_ISSUES = {
     "AuthenticationError": "does not accept the configured key",
     "BillingError": "is out of credit",
 }
-NOTHING = "No search service was asked in the last 24 hours."
+NO_REQUESTS = "No search service was asked in the last 24 hours."
 
 
-def status_message(figures: Sequence[ProviderFigures]) -> OutgoingMessage:
+def status_message(stats: Sequence[ProviderFigures]) -> OutgoingMessage:
     """Render the figures of the last day."""
-    if not figures:
-        return OutgoingMessage(text=NOTHING, blocks=(section(NOTHING),))
-    blocks = [section("*Search services*  in the last 24 hours"), *_charts(figures), markdown(_table(figures))]
-    blocks += [section(f"*{escape(one.provider)}* {_trouble(one)}.") for one in figures if one.trouble]
-    text = "Search services in the last 24 hours: " + "; ".join(map(_sentence, figures))
+    if not stats:
+        return OutgoingMessage(text=NO_REQUESTS, blocks=(section(NO_REQUESTS),))
+    blocks = [section("*Search services*  in the last 24 hours"), *_charts(stats), markdown(_table(stats))]
+    blocks += [section(f"*{escape(one.provider)}* {_admin_issue(one)}.") for one in stats if one.trouble]
+    text = "Search services in the last 24 hours: " + "; ".join(map(_sentence, stats))
     return OutgoingMessage(text=text, blocks=(*blocks, context(Audience.ASKER.value)))
 
 
-def _charts(figures: Sequence[ProviderFigures]) -> list[Block]:
+def _charts(stats: Sequence[ProviderFigures]) -> list[Block]:
     """Return the shares as bars, and the seconds where somebody answered."""
-    rates = {"answered": [100 * one.rate for one in figures]}
-    charts = [bar_chart("Answered", categories=[one.provider for one in figures], series=rates, y_label="Percent")]
-    drawn = [one for one in figures if one.p50 is not None and one.p95 is not None]
+    rates = {"answered": [100 * one.rate for one in stats]}
+    charts = [bar_chart("Answered", categories=[one.provider for one in stats], series=rates, y_label="Percent")]
+    drawn = [one for one in stats if one.p50 is not None and one.p95 is not None]
     if drawn:
         series = {"p50": [one.p50 or 0.0 for one in drawn], "p95": [one.p95 or 0.0 for one in drawn]}
         names = [one.provider for one in drawn]
@@ -39,17 +39,17 @@ def _charts(figures: Sequence[ProviderFigures]) -> list[Block]:
     return charts
 
 
-def _table(figures: Sequence[ProviderFigures]) -> str:
+def _table(stats: Sequence[ProviderFigures]) -> str:
     rows = [
         f"| {one.provider} | {one.answered} of {one.asked} ({one.rate:.0%}) | {_seconds(one.p50)} | "
         f"{_seconds(one.p95)} | {_cost(one)} |"
-        for one in figures
+        for one in stats
     ]
     return "\n".join(["| Service | Answered | p50 | p95 | Cost |", "|---|---|---|---|---|", *rows])
 
 
 def _sentence(one: ProviderFigures) -> str:
-    trouble = f", {_trouble(one)}" if one.trouble else ""
+    trouble = f", {_admin_issue(one)}" if one.trouble else ""
     return (
         f"{escape(one.provider)} answered {one.answered} of {one.asked}, p50 {_seconds(one.p50)}, "
         f"p95 {_seconds(one.p95)}, {_cost(one)}{trouble}"
@@ -64,5 +64,5 @@ def _cost(one: ProviderFigures) -> str:
     return "–" if one.cost_usd is None else dollars(one.cost_usd)
 
 
-def _trouble(one: ProviderFigures) -> str:
-    return TROUBLES.get(one.trouble or "", "needs an admin")
+def _admin_issue(one: ProviderFigures) -> str:
+    return ADMIN_ISSUES.get(one.trouble or "", "needs an admin")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import monotonic
 
-from bot.blocks.deepdive import begun_message, deepdive_messages, progress_message
+from bot.blocks.deepdive import deepdive_messages, deepdive_progress_message, deepdive_started_message
 from bot.commands.base import Command, CommandContext
 from bot.commands.filters import PUBLIC, audience_for, usage_errors
 from bot.commands.parsing import OptionParser, parse_options
@@ -105,10 +105,10 @@ async def _show_progress(
         board.changed.clear()
         clock = monotonic() if context.progress.editable else None
         reached = board.milestones
-        message = progress_message(
+        message = deepdive_progress_message(
             request.topic,
             board.stages,
-            question=str(context.question_id),
+            question_id=str(context.question_id),
             clock=clock,
             now=datetime.fromtimestamp(context.now(), UTC),
         )
@@ -136,12 +136,12 @@ def question_text(request: DeepDiveRequest) -> str:
 
 def render_pending(request: DeepDiveRequest, question: str, public: bool) -> OutgoingMessage:
     """Render what is shown before the dive begins."""
-    return begun_message(request.topic, question=question, public=public)
+    return deepdive_started_message(request.topic, question_id=question, public=public)
 
 
 def render(reply: DeepDiveReply, _: DeepDiveRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
     """Render the report."""
-    return deepdive_messages(reply.report, audience=seen_by, file=reply.file)
+    return deepdive_messages(reply.report, audience=seen_by, file_id=reply.file)
 
 
 DEEPDIVE = Command(

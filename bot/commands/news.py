@@ -128,7 +128,7 @@ def question_text(request: NewsRequest) -> str:
 
 def render(reply: NewsSummary, request: NewsRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
     """Render the news."""
-    return news_messages(reply, filters=request.filters, audience=seen_by, asked=request.text)
+    return news_messages(reply, filters=request.filters, audience=seen_by, question=request.text)
 
 
 NEWS = Command(

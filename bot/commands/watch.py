@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bot.blocks.digests import watch_message
+from bot.blocks.digests import digest_result_message
 from bot.commands.base import Command, CommandContext, Option
 from bot.commands.parsing import OptionParser, inline_code, parse_options
 from bot.commands.watch_syntax import parse_digest_spec
@@ -84,7 +84,7 @@ def audience_of(_: WatchRequest) -> Audience:
 
 def render(told: Told, _: WatchRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
     """Render what came of it."""
-    return (watch_message(told.reply, call=told.call, channel=told.channel),)
+    return (digest_result_message(told.reply, command=told.call, channel=told.channel),)
 
 
 def _parse_list(rest: list[str]) -> ListDigests:

@@ -9,7 +9,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
-from bot.blocks.digests import diverted_message, orphaned_message, stopped_message, unmade_message, unnamed_message
+from bot.blocks.digests import (
+    digest_stopped_message,
+    owner_gone_message,
+    redirected_message,
+    skipped_message,
+    undeliverable_message,
+)
 from bot.clock import utc_now
 from bot.commands.base import Command, CommandContext
 from bot.model.digest import Digest, Owner, State, Why, latest_slot, next_slot
@@ -184,7 +190,9 @@ class Noticing:
             audience=lambda notice: Audience.CHANNEL if notice.word == OWNER_LEFT else Audience.ASKER,
             answer=self.about,
             render=self._rendered,
-            render_failure=lambda notice, _, reference: unnamed_message(because=notice.because(), reference=reference),
+            render_failure=lambda notice, _, reference: undeliverable_message(
+                reason=notice.because(), reference=reference
+            ),
         )
 
     async def about(self, notice: Notice, _: CommandContext) -> Digest | None:
@@ -193,15 +201,15 @@ class Noticing:
 
     def _rendered(self, digest: Digest | None, notice: Notice, _: Audience) -> tuple[OutgoingMessage, ...]:
         if notice.word == OWNER_LEFT:
-            return (orphaned_message(notice.title, call=self.call),)
+            return (owner_gone_message(notice.title, command=self.call),)
         if digest is None:
             return ()
         because = notice.because(digest.channel_id)
         if digest.state is State.STOPPED:
-            return (stopped_message(digest, because=because, call=self.call),)
+            return (digest_stopped_message(digest, reason=because, command=self.call),)
         if notice.word == OWNER_LEFT_CHANNEL:
-            return (unmade_message(digest, because=because),)
-        return (diverted_message(digest, because=because),)
+            return (skipped_message(digest, reason=because),)
+        return (redirected_message(digest, reason=because),)
 
 
 @dataclass(frozen=True, kw_only=True)

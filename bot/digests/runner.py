@@ -11,7 +11,7 @@ from functools import partial
 from typing import Protocol
 from uuid import UUID
 
-from bot.blocks.digests import digest_messages, failed_message
+from bot.blocks.digests import digest_failed_message, digest_messages
 from bot.commands.base import Command, CommandContext
 from bot.digests.jobs import COMMAND, OWNER_LEFT, OWNER_LEFT_CHANNEL, Leaving, Run, parse_run
 from bot.model.digest import Digest, Report, State, Why, looks_since
@@ -175,4 +175,4 @@ class Running:
 
 
 def _failed(run: Run, sentence: str, reference: str) -> OutgoingMessage:
-    return failed_message(subject=run.title, digest_id=run.digest_id, sentence=sentence, reference=reference)
+    return digest_failed_message(subject=run.title, digest_id=run.digest_id, sentence=sentence, reference=reference)

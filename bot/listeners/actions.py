@@ -12,8 +12,8 @@ from uuid import UUID
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
-from bot.blocks.deepdive import stopped_message
-from bot.blocks.digests import PREFIX, watch_message
+from bot.blocks.deepdive import question_stopped_message
+from bot.blocks.digests import ACTION_PREFIX, digest_result_message
 from bot.commands.base import Command
 from bot.commands.help import text_message
 from bot.errors import UsageError
@@ -155,7 +155,7 @@ def _read_by_all(row: QuestionRow, commands: Sequence[Command[Any, Any]]) -> boo
         return False
 
 
-_ACTION = re.compile(rf"{PREFIX}(?:{'|'.join(Verb)})")
+_ACTION = re.compile(rf"{ACTION_PREFIX}(?:{'|'.join(Verb)})")
 
 
 def register_digest_buttons(app: AsyncApp, services: Services) -> None:
@@ -177,7 +177,7 @@ async def pressed(
         reply = await journal.in_time(_press(body, action, watching), seconds=DATABASE_SECONDS)
     except AWAY:
         return text_message(DATABASE_AWAY)
-    return watch_message(reply, call=watching.call, channel=channel_of(body))
+    return digest_result_message(reply, command=watching.call, channel=channel_of(body))
 
 
 async def _press(body: dict[str, Any], action: dict[str, Any], watching: Watching) -> WatchReply:
@@ -185,7 +185,7 @@ async def _press(body: dict[str, Any], action: dict[str, Any], watching: Watchin
         digest_id = UUID(str(action.get("value", "")))
     except ValueError:
         return NoSuchDigest()
-    verb = Verb(str(action.get("action_id", "")).removeprefix(PREFIX))
+    verb = Verb(str(action.get("action_id", "")).removeprefix(ACTION_PREFIX))
     by = str(action.get("action_ts", ""))
     reply = await watching.press(verb, digest_id, user_id=clicker(body), teams=clicked_in(body), by=by)
     log.info("digest.clicked", extra={"digest": str(digest_id), "state": type(reply).__name__})
@@ -335,7 +335,7 @@ async def _stopped(question_id: UUID, body: dict[str, Any], services: Services) 
     services.end_runs(question_id)
     services.metrics.settled(command=row.command, state="stopped")
     log.info("question.stopped", extra={"question": str(question_id), "command": row.command})
-    return stopped_message(_asked(row, services), question=str(question_id))
+    return question_stopped_message(_asked(row, services), question_id=str(question_id))
 
 
 def _asked(row: QuestionRow, services: Services) -> str:

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Any, Protocol
 from uuid import UUID, uuid4
 
-from bot.blocks.deepdive import stopped_message
+from bot.blocks.deepdive import question_stopped_message
 from bot.blocks.failure import FailureAction, failure_message
 from bot.blocks.footer import quote_question
 from bot.commands.base import (
@@ -145,7 +145,9 @@ class Working:
 
     def stopped(self, row: QuestionRow) -> OutgoingMessage:
         """Return what is shown of a question that its asker stopped."""
-        return stopped_message(self.commands[row.command].parse_question_text(row.text), question=str(row.id))
+        return question_stopped_message(
+            self.commands[row.command].parse_question_text(row.text), question_id=str(row.id)
+        )
 
     async def outcome(self, row: QuestionRow, progress: Progress) -> Outcome:
         """Return what becomes of a question, a failure too. Raises `ClaimLost` where another worker holds it."""

@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 
-from bot.blocks.deepdive import deepdive_messages, progress_message
+from bot.blocks.deepdive import deepdive_messages, deepdive_progress_message
 from bot.blocks.escaping import sanitize_message
 from bot.blocks.messages import texts_in
 from bot.model.message import Audience, OutgoingMessage
@@ -82,7 +82,7 @@ def test_a_section_that_failed_says_what_is_missing_and_the_others_stand(stage: 
 
 
 def test_the_button_for_a_file_is_there_where_files_can_be_sent() -> None:
-    (with_it,) = deepdive_messages(report(), audience=Audience.ASKER, file="7")
+    (with_it,) = deepdive_messages(report(), audience=Audience.ASKER, file_id="7")
     (without,) = deepdive_messages(report(), audience=Audience.ASKER)
 
     assert ("Get as a file" in shown(with_it), "Get as a file" in shown(without)) == (True, False)
@@ -97,7 +97,7 @@ def test_whatever_was_found__slack_takes_it(first: str, second: str, third: str,
         replace(ANALYSIS, text=third),
     )
 
-    assert refusals(deepdive_messages(made, audience=Audience.CHANNEL, file="7")) == []
+    assert refusals(deepdive_messages(made, audience=Audience.CHANNEL, file_id="7")) == []
 
 
 def test_a_long_report_loses_nothing() -> None:
@@ -204,7 +204,9 @@ def test_a_text_whose_code_is_closed_stays_as_it_is(text: str) -> None:
     ],
 )
 def test_the_progress_says_how_each_stage_stands(stages: list[StageUpdate], clock: float | None, said: str) -> None:
-    message = progress_message("heat pumps", {one.stage: one for one in stages}, question="7", clock=clock, now=NOW)
+    message = deepdive_progress_message(
+        "heat pumps", {one.stage: one for one in stages}, question_id="7", clock=clock, now=NOW
+    )
 
     assert said in shown(message)
     assert refusals((message,)) == []
@@ -212,7 +214,7 @@ def test_the_progress_says_how_each_stage_stands(stages: list[StageUpdate], cloc
 
 @given(topic=wild)
 def test_whatever_the_topic__slack_takes_the_progress(topic: str) -> None:
-    assert refusals((progress_message(topic, {}, question="7", now=NOW),)) == []
+    assert refusals((deepdive_progress_message(topic, {}, question_id="7", now=NOW),)) == []
 
 
 def test_a_report_is_dated_by_when_it_was_written() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.blocks import escaping
-from bot.blocks.digests import digest_messages, failed_message, stopped_message, watch_message
+from bot.blocks.digests import digest_failed_message, digest_messages, digest_result_message, digest_stopped_message
 from bot.model.digest import (
     Added,
     AlreadyRunning,
@@ -224,12 +224,16 @@ RAN = replace(DIGEST, number=3, runs=12, cost_usd=0.06, channel_id="C2")
     ],
 )
 def test_what_came_of_it_is_said(reply: WatchReply, said: str) -> None:
-    assert said in words(watch_message(reply, call="/pplx watch", channel="C1"))
+    assert said in words(digest_result_message(reply, command="/pplx watch", channel="C1"))
 
 
 def test_a_channel_needs_an_invitation_and_a_direct_message_the_app_itself() -> None:
     said = [
-        words(watch_message(Added(digest=replace(DIGEST, channel_id=channel)), call="/pplx watch", channel=channel))
+        words(
+            digest_result_message(
+                Added(digest=replace(DIGEST, channel_id=channel)), command="/pplx watch", channel=channel
+            )
+        )
         for channel in ("C1", "G1", "D1")
     ]
 
@@ -245,10 +249,10 @@ def test_whatever_the_news_say_slack_takes_it_and_nobody_is_mentioned(text: str,
     messages = [
         *digest_messages(spoken),
         *digest_messages(replace(spoken, stories=())),
-        failed_message(subject=text, digest_id=DIGEST.id, sentence=text, reference="abcd-1234"),
-        stopped_message(digest, because=text, call="/pplx watch"),
-        watch_message(Listed(digests=[digest] * 10), call="/pplx watch", channel="C1"),
-        watch_message(Added(digest=digest), call="/pplx watch", channel="C1"),
+        digest_failed_message(subject=text, digest_id=DIGEST.id, sentence=text, reference="abcd-1234"),
+        digest_stopped_message(digest, reason=text, command="/pplx watch"),
+        digest_result_message(Listed(digests=[digest] * 10), command="/pplx watch", channel="C1"),
+        digest_result_message(Added(digest=digest), command="/pplx watch", channel="C1"),
     ]
 
     for message in map(escaping.sanitize_message, messages):

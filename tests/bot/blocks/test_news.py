@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bot.blocks import escaping
 from bot.blocks.messages import without_blocks
-from bot.blocks.news import moment, news_messages
+from bot.blocks.news import format_moment, news_messages
 from bot.model.message import Audience
 from perplexity.filters import Filters
 from perplexity.news.stories import Story
@@ -81,7 +81,7 @@ def test_the_moment_is_told_in_the_readers_zone_and_in_utc_where_that_cannot_be(
 
     sealed = escaping.sanitize_message(message)
     assert sealed == message
-    assert moment(AT.astimezone(timezone(timedelta(hours=5, minutes=30)))) == TOKEN
+    assert format_moment(AT.astimezone(timezone(timedelta(hours=5, minutes=30)))) == TOKEN
     assert "as of 21 Nov 2026 14:05 UTC" in message.text
     assert TOKEN in escaping.sanitize_message(without_blocks(message)).text
 

@@ -14,7 +14,7 @@ from psycopg import AsyncConnection, OperationalError
 from psycopg.rows import DictRow
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.blocks.deepdive import stopped_message
+from bot.blocks.deepdive import question_stopped_message
 from bot.blocks.elements import section
 from bot.delivery.progress import MOST_USES, Showing
 from bot.model.message import OutgoingMessage
@@ -65,7 +65,7 @@ class Stage:
             chat=Chat(client),
             response_urls=ResponseUrls(self.session),
             slack_api_url=self.slack.api_url,
-            stopped=lambda row: stopped_message(row.text, question=str(row.id)),
+            stopped=lambda row: question_stopped_message(row.text, question_id=str(row.id)),
             clock=lambda: self.now,
         )
 
