@@ -15,9 +15,9 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.commands import available_commands
-from bot.delivery.delivery import Delivery, all_ways
-from bot.delivery.progress import Showing
-from bot.delivery.status_message import Announcing
+from bot.delivery.delivery import Delivery, default_routes
+from bot.delivery.progress import ProgressUpdater
+from bot.delivery.status_message import StatusMessages
 from bot.digests.service import DigestRoom
 from bot.listeners import actions, installation, messages, slash
 from bot.listeners.admission import Admission
@@ -143,9 +143,9 @@ async def compose(
         client = client_of(slack, session)
         asked = await stack.enter_async_context(open_search_services(settings, on_attempt=on_attempt))
         chat, response_urls = Chat(client), ResponseUrls(session)
-        announcing = Announcing(
+        announcing = StatusMessages(
             questions=questions,
-            patience=patience,
+            database_retry=patience,
             chat=chat,
             response_urls=response_urls,
             slack_api_url=slack.api_url,
@@ -200,20 +200,20 @@ async def compose(
             working=working,
             delivery=Delivery(
                 questions=questions,
-                patience=patience,
-                ways=(digests.to_channel, *all_ways(chat, response_urls, slack_api_url=slack.api_url)),
+                database_retry=patience,
+                routes=(digests.to_channel, *default_routes(chat, response_urls, slack_api_url=slack.api_url)),
             ),
             announcing=announcing,
             patience=patience,
             metrics=metrics,
             admission=admission,
-            showing=lambda row: Showing(
+            showing=lambda row: ProgressUpdater(
                 row=row,
                 questions=questions,
                 chat=chat,
                 response_urls=response_urls,
                 slack_api_url=slack.api_url,
-                stopped=working.stopped,
+                render_stopped=working.stopped,
             ),
         )
         jobs.on_question(answering.run)
@@ -222,11 +222,11 @@ async def compose(
             questions=received,
             commands=commands,
             metrics=metrics,
-            tell=announcing.tell,
-            say=announcing.say,
-            whisper=announcing.whisper,
+            tell=announcing.reply_privately,
+            say=announcing.post_in_thread,
+            whisper=announcing.post_ephemeral,
             watching=digests.desk,
-            replace=announcing.replace,
+            replace=announcing.replace_original,
             end_runs=stopping.begin,
             report_of=filing.report,
             send_file=filing.begin,

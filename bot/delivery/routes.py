@@ -32,19 +32,19 @@ from bot.storage.questions import QuestionRow
 
 
 @dataclass(frozen=True, kw_only=True)
-class Letter:
-    """One part on its way: the question, the part's number from 0; `in_doubt` says that it may be out already.
+class OutgoingPart:
+    """One part on its way: the question, the part's number from 0; `maybe_posted` says that it may be out already.
 
-    `uses` counts the uses of the response_url so far, `unconfirmed` this part's posts to it that got no clear reply;
-    `age` is the seconds since the question was received.
+    `response_url_uses` counts the uses of the response_url so far, `unconfirmed` this part's posts to it that got no
+    clear reply; `age` is the seconds since the question was received.
     """
 
     row: QuestionRow
-    part: int
+    number: int
     message: OutgoingMessage
     audience: Audience
-    in_doubt: bool = False
-    uses: int = 0
+    maybe_posted: bool = False
+    response_url_uses: int = 0
     unconfirmed: int = 0
     age: float = 0.0
 
@@ -54,29 +54,29 @@ class Letter:
         return self.message.private and self.row.surface == "mention"
 
     @property
-    def question(self) -> str:
+    def question_id(self) -> str:
         """The question's id, by which its messages are found again."""
         return str(self.row.id)
 
 
-DIGEST = "digest"
+DIGEST_SURFACE = "digest"
 """The surface of a digest's questions, whose text no person typed."""
 
-MOST_UNCONFIRMED = 2
+MAX_UNCONFIRMED = 2
 """The most posts of a part to a response_url without a clear reply from Slack: each may be a copy."""
 
 
-def is_open(row: QuestionRow, *, uses: int, age: float, slack_api_url: str) -> bool:
+def response_url_usable(row: QuestionRow, *, uses: int, age: float, slack_api_url: str) -> bool:
     """Tell whether a question's response_url is Slack's, fresh after `age` seconds, and not used up."""
     return age < LIFETIME_SECONDS and uses < MAX_USES and may_use(row.response_url, slack_api_url=slack_api_url)
 
 
-def leaves_a_line(row: QuestionRow, audience: Audience) -> bool:
+def leaves_placeholder(row: QuestionRow, audience: Audience) -> bool:
     """Return whether a placeholder that only the asker sees is left, since everyone sees the answer."""
     return audience is Audience.CHANNEL and row.surface in {"slash", "click"}
 
 
-class Way(Protocol):
+class Route(Protocol):
     """One way out."""
 
     @property
@@ -85,37 +85,39 @@ class Way(Protocol):
         ...
 
     @property
-    def uses(self) -> int:
+    def response_url_cost(self) -> int:
         """What a post takes of the response_url's five."""
         ...
 
-    def takes(self, letter: Letter) -> bool:
+    def accepts(self, part: OutgoingPart) -> bool:
         """Tell whether the letter can go this way at all."""
         ...
 
-    async def post(self, letter: Letter) -> Posting:
+    async def post(self, part: OutgoingPart) -> Posting:
         """Post the letter once."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
-class ByResponseUrl:
+class ResponseUrlRoute:
     """The address that came with a slash command or a click."""
 
     response_urls: ResponseUrls
     slack_api_url: str
     name: str = "response_url"
-    uses: int = 1
+    response_url_cost: int = 1
 
-    def takes(self, letter: Letter) -> bool:
+    def accepts(self, letter: OutgoingPart) -> bool:
         """Return whether the address is Slack's, fresh and not used up, and this part was not sent to it twice."""
-        if letter.unconfirmed >= MOST_UNCONFIRMED:
+        if letter.unconfirmed >= MAX_UNCONFIRMED:
             return False
-        return is_open(letter.row, uses=letter.uses, age=letter.age, slack_api_url=self.slack_api_url)
+        return response_url_usable(
+            letter.row, uses=letter.response_url_uses, age=letter.age, slack_api_url=self.slack_api_url
+        )
 
-    async def post(self, letter: Letter) -> Posting:
+    async def post(self, letter: OutgoingPart) -> Posting:
         """Post the letter, a private answer's first part in the place of the line that said it was searched for."""
-        replaces = letter.part == 0 and letter.audience is Audience.ASKER
+        replaces = letter.number == 0 and letter.audience is Audience.ASKER
         url = letter.row.response_url or ""
         result = await self.response_urls.post(url, letter.message, audience=letter.audience, replace=replaces)
         if isinstance(result, TryLater) and result.ambiguous:
@@ -124,64 +126,64 @@ class ByResponseUrl:
 
 
 @dataclass(frozen=True, kw_only=True)
-class InChannel:
+class ChannelRoute:
     """The channel itself, where the response_url has no use left for the rest of what everyone there reads."""
 
     chat: Chat
     name: str = "in_channel"
-    uses: int = 0
+    response_url_cost: int = 0
 
-    def takes(self, letter: Letter) -> bool:
+    def accepts(self, letter: OutgoingPart) -> bool:
         """Tell whether the letter goes on with what stands in the channel already."""
         row = letter.row
-        return letter.part > 0 and letter.audience is Audience.CHANNEL and row.response_url is not None
+        return letter.number > 0 and letter.audience is Audience.CHANNEL and row.response_url is not None
 
-    async def post(self, letter: Letter) -> Posting:
+    async def post(self, letter: OutgoingPart) -> Posting:
         """Post the letter, unless it is found there; Slack takes it only where the app is a member."""
         return await post_once(self.chat, letter, channel=letter.row.channel_id)
 
 
 @dataclass(frozen=True, kw_only=True)
-class InPlace:
+class EditMessageRoute:
     """The app's own message in the thread that said it was searching: the answer takes its place."""
 
     chat: Chat
     name: str = "update"
-    uses: int = 0
+    response_url_cost: int = 0
 
-    def takes(self, letter: Letter) -> bool:
+    def accepts(self, letter: OutgoingPart) -> bool:
         """Tell whether there is such a message for the first part."""
         there = letter.row.thread_ts is not None and letter.row.message_ts is not None
-        return letter.part == 0 and there and not letter.private
+        return letter.number == 0 and there and not letter.private
 
-    async def post(self, letter: Letter) -> Posting:
+    async def post(self, letter: OutgoingPart) -> Posting:
         """Put the letter there. A message that cannot be changed goes: it would say for ever that it is searching."""
         channel, ts = letter.row.channel_id, letter.row.message_ts or ""
         result = await self.chat.update(channel, ts, letter.message)
-        if _hopeless(result, letter):
+        if _cannot_update(result, letter):
             await self.chat.delete(channel, ts)
         return result
 
 
 @dataclass(frozen=True, kw_only=True)
-class InThread:
+class ThreadRoute:
     """A further message in the thread where the question was asked."""
 
     chat: Chat
     name: str = "thread"
-    uses: int = 0
+    response_url_cost: int = 0
 
-    def takes(self, letter: Letter) -> bool:
+    def accepts(self, letter: OutgoingPart) -> bool:
         """Tell whether the question was asked in a conversation that can have threads."""
         return letter.row.thread_ts is not None and not letter.private
 
-    async def post(self, letter: Letter) -> Posting:
+    async def post(self, letter: OutgoingPart) -> Posting:
         """Post the letter, unless it is found there."""
         return await post_once(self.chat, letter, channel=letter.row.channel_id, thread_ts=letter.row.thread_ts)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Whispered:
+class EphemeralRoute:
     """A message in the channel that only the asker sees, and sees only while there: what others should not read.
 
     It is shown in a thread only if that has replies: https://docs.slack.dev/reference/methods/chat.postEphemeral
@@ -189,13 +191,13 @@ class Whispered:
 
     chat: Chat
     name: str = "ephemeral"
-    uses: int = 0
+    response_url_cost: int = 0
 
-    def takes(self, letter: Letter) -> bool:
+    def accepts(self, letter: OutgoingPart) -> bool:
         """Return whether the letter is private and the question was asked in a channel."""
         return letter.private
 
-    async def post(self, letter: Letter) -> Posting:
+    async def post(self, letter: OutgoingPart) -> Posting:
         """Post the letter. Nobody can look it up, so one whose reply was lost is posted again."""
         row = letter.row
         thread_ts = None if row.begins_thread else row.thread_ts
@@ -203,18 +205,18 @@ class Whispered:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ByDirectMessage:
+class DirectMessageRoute:
     """The direct message between the app and the asker, where every other way is closed."""
 
     chat: Chat
     name: str = "direct_message"
-    uses: int = 0
+    response_url_cost: int = 0
 
-    def takes(self, letter: Letter) -> bool:
+    def accepts(self, letter: OutgoingPart) -> bool:
         """Tell that this way is always there to be tried."""
         return bool(letter.row.user_id)
 
-    async def post(self, letter: Letter) -> Posting:
+    async def post(self, letter: OutgoingPart) -> Posting:
         """Post the letter, unless it is found there. It says why it is sent directly and quotes the question."""
         try:
             channel = await self.chat.open_direct(letter.row.user_id)
@@ -223,8 +225,8 @@ class ByDirectMessage:
         row = letter.row
         message = as_direct_message(
             letter.message,
-            part=letter.part,
-            question=None if row.surface == DIGEST else unescape_slack(row.text),
+            part=letter.number,
+            question=None if row.surface == DIGEST_SURFACE else unescape_slack(row.text),
             public=letter.audience is Audience.CHANNEL,
             unconfirmed=letter.unconfirmed > 0,
             age=letter.age,
@@ -232,11 +234,11 @@ class ByDirectMessage:
         return await post_once(self.chat, replace(letter, message=escaping.sanitize_message(message)), channel=channel)
 
 
-async def post_once(chat: Chat, letter: Letter, *, channel: str, thread_ts: str | None = None) -> Posting:
+async def post_once(chat: Chat, letter: OutgoingPart, *, channel: str, thread_ts: str | None = None) -> Posting:
     """Post the letter, unless it stands there; a first part that is found may be the searching line still."""
-    question, part = letter.question, letter.part
+    question, part = letter.question_id, letter.number
     looked: Looked = NotThere()
-    if letter.in_doubt:
+    if letter.maybe_posted:
         looked = await chat.find(
             channel, question=question, part=part, thread_ts=thread_ts, since=letter.row.received_at
         )
@@ -247,7 +249,7 @@ async def post_once(chat: Chat, letter: Letter, *, channel: str, thread_ts: str 
             return Sent(ts=looked.ts)
         case Found(ts=ts):
             changed = await chat.update(channel, ts, letter.message)
-            if not _hopeless(changed, letter):
+            if not _cannot_update(changed, letter):
                 return changed
             await chat.delete(channel, ts)
     posted = await chat.post(channel, letter.message, question=question, part=part, thread_ts=thread_ts)
@@ -256,26 +258,26 @@ async def post_once(chat: Chat, letter: Letter, *, channel: str, thread_ts: str 
     return posted
 
 
-def _hopeless(result: Posting, letter: Letter) -> bool:
+def _cannot_update(result: Posting, part: OutgoingPart) -> bool:
     """Tell whether a message can be changed neither to the letter nor to its words as plain text."""
-    return isinstance(result, WayClosed) or (isinstance(result, Refused) and not letter.message.blocks)
+    return isinstance(result, WayClosed) or (isinstance(result, Refused) and not part.message.blocks)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToChannel:
+class DigestChannelRoute:
     """The channel itself. `on_closed` is told when Slack does not let the app post there, and Slack's word for why."""
 
     chat: Chat
     surface: str
     on_closed: Callable[[QuestionRow, str], Awaitable[None]]
     name: str = "channel"
-    uses: int = 0
+    response_url_cost: int = 0
 
-    def takes(self, letter: Letter) -> bool:
+    def accepts(self, letter: OutgoingPart) -> bool:
         """Tell whether the letter is for everyone there, and nobody asked for it there and then."""
         return letter.row.surface == self.surface and letter.audience is Audience.CHANNEL
 
-    async def post(self, letter: Letter) -> Posting:
+    async def post(self, letter: OutgoingPart) -> Posting:
         """Post the letter, unless it is found there."""
         result = await post_once(self.chat, letter, channel=letter.row.channel_id)
         if isinstance(result, WayClosed):

@@ -9,31 +9,31 @@ from time import monotonic
 
 from bot.blocks import escaping
 from bot.delivery.delivery import ClaimLost
-from bot.delivery.routes import is_open
+from bot.delivery.routes import response_url_usable
 from bot.model.message import Audience, OutgoingMessage
 from bot.slack.messages import CannotLook, Chat, Found, Looked, NotThere, Posting, Sent, TryLater
 from bot.slack.response_url import ResponseUrls, may_use
 from bot.storage.database import AWAY, Patience
 from bot.storage.questions import QuestionRow, Questions
 
-ATTEMPTS = 3
-LONGEST_PAUSE_SECONDS = 2.0
+MAX_ATTEMPTS = 3
+MAX_PAUSE_SECONDS = 2.0
 """The answer is not kept waiting for a line that says that it is on its way."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Announcing:
+class StatusMessages:
     """Posts notices and "Searching…" messages. `clock` is monotonic; `sleep` is the pause."""
 
     questions: Questions
-    patience: Patience
+    database_retry: Patience
     chat: Chat
     response_urls: ResponseUrls
     slack_api_url: str
     clock: Callable[[], float] = monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
-    async def announce(self, row: QuestionRow, message: OutgoingMessage) -> QuestionRow:
+    async def post_pending(self, row: QuestionRow, message: OutgoingMessage) -> QuestionRow:
         """Say that the search is on, where the listener could not, and return the row as it then is.
 
         In a thread that is a message whose place the answer will take; after a click it stands in the place of the
@@ -41,37 +41,37 @@ class Announcing:
         """
         message = escaping.sanitize_message(message)
         if row.thread_ts is not None:
-            return await self._in_thread(row, message)
-        if row.returns or row.response_url is None or not self._response_url_open(row):
+            return await self._post_pending_in_thread(row, message)
+        if row.returns or row.response_url is None or not self._response_url_usable(row):
             return row
         used = replace(row, response_uses=row.response_uses + 1)
-        await self._begin(used)
+        await self._mark_sending(used)
         result = await self.response_urls.post(row.response_url, message, audience=Audience.ASKER, replace=True)
         return row if isinstance(result, TryLater) and not result.ambiguous else used
 
-    async def tell(self, url: str | None, message: OutgoingMessage) -> None:
+    async def reply_privately(self, url: str | None, message: OutgoingMessage) -> None:
         """Say one thing to the person behind a click, privately, beside the message; tried once."""
         if url is not None and may_use(url, slack_api_url=self.slack_api_url):
             await self.response_urls.post(
                 url, escaping.sanitize_message(message), audience=Audience.ASKER, replace=False
             )
 
-    async def replace(self, url: str | None, message: OutgoingMessage) -> None:
+    async def replace_original(self, url: str | None, message: OutgoingMessage) -> None:
         """Put one thing in the place of the message whose button was clicked; tried once."""
         if url is not None and may_use(url, slack_api_url=self.slack_api_url):
             await self.response_urls.post(
                 url, escaping.sanitize_message(message), audience=Audience.ASKER, replace=True
             )
 
-    async def say(self, channel: str, thread_ts: str, message: OutgoingMessage) -> None:
+    async def post_in_thread(self, channel: str, thread_ts: str, message: OutgoingMessage) -> None:
         """Say one thing in a thread, which belongs to no answer; tried once."""
         await self.chat.post(channel, escaping.sanitize_message(message), question="", part=0, thread_ts=thread_ts)
 
-    async def whisper(self, channel: str, user: str, thread_ts: str | None, message: OutgoingMessage) -> None:
+    async def post_ephemeral(self, channel: str, user: str, thread_ts: str | None, message: OutgoingMessage) -> None:
         """Show a message to one person in a channel, or in a thread there; tried once."""
         await self.chat.whisper(channel, user, escaping.sanitize_message(message), thread_ts=thread_ts)
 
-    async def tidy(self, row: QuestionRow) -> None:
+    async def delete_pending(self, row: QuestionRow) -> None:
         """Remove the placeholder that only the asker sees, after everyone got the answer; tried once.
 
         The answer has the first claim on the response_url's uses: if it took all of them, the placeholder stays.
@@ -80,39 +80,39 @@ class Announcing:
             current = await self.questions.get(row.id)
         except AWAY:
             return
-        if current is not None and current.response_url is not None and self._response_url_open(current):
+        if current is not None and current.response_url is not None and self._response_url_usable(current):
             await self.response_urls.delete_original(current.response_url)
 
-    async def remove_searching(self, row: QuestionRow) -> None:
+    async def delete_pending_in_thread(self, row: QuestionRow) -> None:
         """Remove the message in the thread that said that the search was on, after the asker was told elsewhere."""
         if row.message_ts is not None:
             await self.chat.delete(row.channel_id, row.message_ts)
 
-    async def _in_thread(self, row: QuestionRow, message: OutgoingMessage) -> QuestionRow:
+    async def _post_pending_in_thread(self, row: QuestionRow, message: OutgoingMessage) -> QuestionRow:
         if row.message_ts is not None:
             if not row.returns:
-                await self._begin(row)
+                await self._mark_sending(row)
                 await self.chat.update(row.channel_id, row.message_ts, message)
             return row
-        ts = await self._posted(row, message)
+        ts = await self._post_once(row, message)
         if ts is None:
             return row
-        if not await self.patience(lambda: self.questions.record_message(row, ts)):
-            await self._withdraw(row, ts)
+        if not await self.database_retry(lambda: self.questions.record_message(row, ts)):
+            await self._delete_duplicate(row, ts)
             raise ClaimLost
         return replace(row, message_ts=ts)
 
-    async def _withdraw(self, row: QuestionRow, ts: str) -> None:
+    async def _delete_duplicate(self, row: QuestionRow, ts: str) -> None:
         """Remove the line that was just posted, unless the worker that holds the question now took it for its own."""
-        current = await self.patience(lambda: self.questions.get(row.id))
+        current = await self.database_retry(lambda: self.questions.get(row.id))
         if current is None or current.message_ts != ts:
             await self.chat.delete(row.channel_id, ts)
 
-    async def _posted(self, row: QuestionRow, message: OutgoingMessage) -> str | None:
+    async def _post_once(self, row: QuestionRow, message: OutgoingMessage) -> str | None:
         """Post the line once and return its `ts`; None where Slack does not say, or does not want it."""
         in_doubt = row.returns > 0
-        for _ in range(ATTEMPTS):
-            looked = await self._look(row) if in_doubt else NotThere()
+        for _ in range(MAX_ATTEMPTS):
+            looked = await self._find(row) if in_doubt else NotThere()
             match looked:
                 case Found():
                     return looked.ts
@@ -125,27 +125,27 @@ class Announcing:
             match result:
                 case Sent(ts=ts):
                     return ts
-                case TryLater(seconds=seconds, ambiguous=ambiguous) if (seconds or 0) <= LONGEST_PAUSE_SECONDS:
+                case TryLater(seconds=seconds, ambiguous=ambiguous) if (seconds or 0) <= MAX_PAUSE_SECONDS:
                     in_doubt = in_doubt or ambiguous
                     await self.sleep(seconds or 0.5)
                 case _:
                     return None
-        looked = await self._look(row) if in_doubt else NotThere()
+        looked = await self._find(row) if in_doubt else NotThere()
         return looked.ts if isinstance(looked, Found) else None
 
     async def _post(self, row: QuestionRow, message: OutgoingMessage) -> Posting:
-        await self._begin(row)
+        await self._mark_sending(row)
         return await self.chat.post(row.channel_id, message, question=str(row.id), part=0, thread_ts=row.thread_ts)
 
-    async def _look(self, row: QuestionRow) -> Looked:
+    async def _find(self, row: QuestionRow) -> Looked:
         return await self.chat.find(
             row.channel_id, question=str(row.id), part=0, thread_ts=row.thread_ts, since=row.received_at
         )
 
-    def _response_url_open(self, row: QuestionRow) -> bool:
+    def _response_url_usable(self, row: QuestionRow) -> bool:
         age = self.clock() - row.received
-        return is_open(row, uses=row.response_uses, age=age, slack_api_url=self.slack_api_url)
+        return response_url_usable(row, uses=row.response_uses, age=age, slack_api_url=self.slack_api_url)
 
-    async def _begin(self, row: QuestionRow) -> None:
-        if not await self.patience(lambda: self.questions.begin_part(row, row.part, uses=row.response_uses)):
+    async def _mark_sending(self, row: QuestionRow) -> None:
+        if not await self.database_retry(lambda: self.questions.begin_part(row, row.part, uses=row.response_uses)):
             raise ClaimLost

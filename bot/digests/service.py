@@ -14,7 +14,7 @@ from bot.clock import utc_now
 from bot.commands.base import Command
 from bot.commands.routing import ROOT_COMMAND
 from bot.commands.watch import WATCH
-from bot.delivery.routes import ToChannel
+from bot.delivery.routes import DigestChannelRoute
 from bot.digests.jobs import SURFACE, Leaving, Noticing, Run, run_question
 from bot.digests.runner import Choosing, Running
 from bot.digests.scheduler import Ticker
@@ -128,7 +128,7 @@ class DigestRoom:
 
     desk: Desk
     commands: dict[str, Command[Any, Any]]
-    to_channel: ToChannel
+    to_channel: DigestChannelRoute
     ticker: Ticker
 
     @classmethod
@@ -163,6 +163,6 @@ class DigestRoom:
         return cls(
             desk=desk,
             commands={command.name: command for command in (running.command(), noticing.command())},
-            to_channel=ToChannel(chat=chat, surface=SURFACE, on_closed=leaving.closed),
+            to_channel=DigestChannelRoute(chat=chat, surface=SURFACE, on_closed=leaving.closed),
             ticker=Ticker(digests=digests, off=limits.off),
         )

@@ -26,8 +26,8 @@ from bot.commands.deepdive import DeepDiveReply
 from bot.commands.help import pending_message
 from bot.commands.routing import BY_MENTION, IN_DIRECT_MESSAGE, usage_reply
 from bot.delivery.delivery import ClaimLost, Delivery
-from bot.delivery.routes import leaves_a_line
-from bot.delivery.status_message import Announcing
+from bot.delivery.routes import leaves_placeholder
+from bot.delivery.status_message import StatusMessages
 from bot.errors import AgentNotSetUp, NoKey, UnknownCommand
 from bot.model.digest import Report
 from bot.model.message import Audience, OutgoingMessage
@@ -355,7 +355,7 @@ class Answering:
     questions: Questions
     working: Working
     delivery: Delivery
-    announcing: Announcing
+    announcing: StatusMessages
     patience: Patience
     metrics: Metrics
     admission: Admits = EVERYONE
@@ -401,7 +401,7 @@ class Answering:
         outcome = await self.admission.refused(row) or await computed(self.working.noticed, row)
         if outcome is None:
             if row.surface != "slash":  # whose ack said it already
-                row = await self.announcing.announce(row, await computed(self.working.placeholder, row))
+                row = await self.announcing.post_pending(row, await computed(self.working.placeholder, row))
             progress = self.showing(row)
             outcome = await self.working.outcome(row, progress)
             row = replace(row, response_uses=row.response_uses + progress.response_url_uses)
@@ -414,10 +414,10 @@ class Answering:
     async def _deliver(self, row: QuestionRow) -> None:
         audience = await computed(self.working.audience, row)
         delivered = await self.delivery.deliver(row, audience=audience)
-        if delivered and leaves_a_line(row, audience):
-            await self.announcing.tidy(row)
+        if delivered and leaves_placeholder(row, audience):
+            await self.announcing.delete_pending(row)
         if delivered and row.surface == "mention" and any(message.private for message in row.messages or ()):
-            await self.announcing.remove_searching(row)
+            await self.announcing.delete_pending_in_thread(row)
         await self._settle(row, row.outcome or "failed" if delivered else "expired")
 
     async def _settle(self, row: QuestionRow, state: str) -> None:

@@ -11,8 +11,14 @@ from uuid import UUID
 import pytest
 from psycopg import OperationalError
 
-from bot.delivery.delivery import BLIND_PAUSE_SECONDS, BROKEN_PAUSE_SECONDS, ClaimLost, Delivery, all_ways
-from bot.delivery.status_message import Announcing
+from bot.delivery.delivery import (
+    SLACK_ERROR_PAUSE_SECONDS,
+    UNVERIFIABLE_PAUSE_SECONDS,
+    ClaimLost,
+    Delivery,
+    default_routes,
+)
+from bot.delivery.status_message import StatusMessages
 from bot.model.message import Audience, OutgoingMessage
 from bot.slack.messages import (
     CannotLook,
@@ -104,17 +110,19 @@ class Ways:
     def delivery(self) -> Delivery:
         return Delivery(
             questions=cast("Questions", self),
-            patience=Patience(seconds=1),
-            ways=all_ways(cast("Chat", self), cast("ResponseUrls", self), slack_api_url="https://slack.com/api/"),
+            database_retry=Patience(seconds=1),
+            routes=default_routes(
+                cast("Chat", self), cast("ResponseUrls", self), slack_api_url="https://slack.com/api/"
+            ),
             clock=lambda: self.now,
             sleep=self.sleep,
             jitter=lambda low, high: high,
         )
 
-    def announcing(self) -> Announcing:
-        return Announcing(
+    def announcing(self) -> StatusMessages:
+        return StatusMessages(
             questions=cast("Questions", self),
-            patience=Patience(seconds=1),
+            database_retry=Patience(seconds=1),
             chat=cast("Chat", self),
             response_urls=cast("ResponseUrls", self),
             slack_api_url="https://slack.com/api/",
@@ -305,7 +313,7 @@ async def test_after_a_crash_a_response_url_post_in_doubt_is_sent_again() -> Non
 async def test_a_click_is_answered_at_once_in_the_message_s_place() -> None:
     ways = Ways()
 
-    announced = await ways.announcing().announce(row(surface="click"), message(1))
+    announced = await ways.announcing().post_pending(row(surface="click"), message(1))
 
     assert announced.response_uses == 1
     assert ways.happened == ["begin 0 uses 1", "url asker replace"]
@@ -314,8 +322,8 @@ async def test_a_click_is_answered_at_once_in_the_message_s_place() -> None:
 async def test_a_click_without_an_open_way_is_not_announced() -> None:
     ways = Ways()
 
-    await ways.announcing().announce(row(surface="click", response_url=None), message(1))
-    await ways.announcing().tidy(row(surface="click", response_url=None))
+    await ways.announcing().post_pending(row(surface="click", response_url=None), message(1))
+    await ways.announcing().delete_pending(row(surface="click", response_url=None))
 
     assert ways.happened == []
 
@@ -468,7 +476,7 @@ LINES: dict[str, tuple[Ways, QuestionRow, list[str], str | None]] = {
 async def test_the_searching_line_in_a_thread(
     ways: Ways, which: QuestionRow, happened: list[str], ts: str | None
 ) -> None:
-    announced = await ways.announcing().announce(which, message(1))
+    announced = await ways.announcing().post_pending(which, message(1))
 
     assert (ways.happened, announced.message_ts) == (happened, ts)
     assert sum(ways.slept) <= 6
@@ -477,7 +485,7 @@ async def test_the_searching_line_in_a_thread(
 async def test_nobody_can_look__the_searching_line_is_not_said_again() -> None:
     ways = Ways(thread=[TryLater(error="timeout", ambiguous=True)], looked=[CannotLook()])
 
-    announced = await ways.announcing().announce(in_thread(message_ts=None), message(1))
+    announced = await ways.announcing().post_pending(in_thread(message_ts=None), message(1))
 
     assert announced.message_ts is None
     assert ways.happened == ["begin 0 uses 0", "thread 0 C1 1.1", "look 0 in 1.1"]
@@ -490,7 +498,7 @@ async def test_a_zombie_takes_its_searching_line_away__unless_the_other_took_it(
     ways = Ways(zombie_at=1, taken=taken)
 
     with pytest.raises(ClaimLost):
-        await ways.announcing().announce(in_thread(message_ts=None), message(1))
+        await ways.announcing().post_pending(in_thread(message_ts=None), message(1))
     assert ("remove C1 1.3" in ways.happened) == cleared
 
 
@@ -524,7 +532,7 @@ async def test_a_placeholder_is_removed_if_the_answer_left_a_use_for_it(
 ) -> None:
     ways = Ways(row=row(**changes))
 
-    await ways.announcing().tidy(row(response_uses=0))
+    await ways.announcing().delete_pending(row(response_uses=0))
 
     assert ways.happened == happened
 
@@ -532,7 +540,7 @@ async def test_a_placeholder_is_removed_if_the_answer_left_a_use_for_it(
 async def test_with_the_database_away_a_placeholder_stays() -> None:
     ways = Ways(row=row(), away=True)
 
-    await ways.announcing().tidy(row())
+    await ways.announcing().delete_pending(row())
 
     assert ways.happened == []
 
@@ -554,7 +562,7 @@ async def test_two_posts_without_a_clear_reply_and_then_directly() -> None:
 
     assert await deliver(ways, row())
     assert posts(ways) == ["url asker replace"] * 2 + ["look 0", "direct 0 DU1"]
-    assert ways.slept[0] == BLIND_PAUSE_SECONDS > 40
+    assert ways.slept[0] == UNVERIFIABLE_PAUSE_SECONDS > 40
 
 
 async def test_after_a_crash_the_posts_without_a_clear_reply_are_counted_on() -> None:
@@ -602,5 +610,5 @@ async def test_after_a_server_error_slack_has_time_to_recover_and_nothing_become
     ways = Ways(url=[TryLater(error="http_502", ambiguous=True, blind=True), Sent()])
 
     assert await deliver(ways, row())
-    assert (posts(ways), ways.slept) == (["url asker replace"] * 2, [BROKEN_PAUSE_SECONDS])
-    assert 20 < BROKEN_PAUSE_SECONDS < BLIND_PAUSE_SECONDS
+    assert (posts(ways), ways.slept) == (["url asker replace"] * 2, [SLACK_ERROR_PAUSE_SECONDS])
+    assert 20 < SLACK_ERROR_PAUSE_SECONDS < UNVERIFIABLE_PAUSE_SECONDS

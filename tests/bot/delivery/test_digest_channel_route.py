@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.delivery.routes import Letter, ToChannel
+from bot.delivery.routes import DigestChannelRoute, OutgoingPart
 from bot.model.message import Audience
 from bot.slack.messages import Chat, Sent, TryLater, WayClosed
 from bot.slack.scopes import HISTORIES
@@ -31,27 +31,27 @@ def closed() -> list[str]:
 
 
 @pytest.fixture
-def way(slack: FakeSlack, closed: list[str]) -> ToChannel:
+def way(slack: FakeSlack, closed: list[str]) -> DigestChannelRoute:
     async def on_closed(_: QuestionRow, error: str) -> None:
         closed.append(error)
 
     client = AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, retry_handlers=[])
-    return ToChannel(chat=Chat(client), surface="digest", on_closed=on_closed)
+    return DigestChannelRoute(chat=Chat(client), surface="digest", on_closed=on_closed)
 
 
-def letter(**changes: Any) -> Letter:
+def letter(**changes: Any) -> OutgoingPart:
     digest = row(surface="digest", response_url=None)
-    return replace(Letter(row=digest, part=0, message=message(1), audience=Audience.CHANNEL), **changes)
+    return replace(OutgoingPart(row=digest, number=0, message=message(1), audience=Audience.CHANNEL), **changes)
 
 
-def _to(channel: str, **changes: Any) -> Letter:
+def _to(channel: str, **changes: Any) -> OutgoingPart:
     return letter(row=row(surface="digest", response_url=None, channel_id=channel), **changes)
 
 
-def test_only_what_a_digest_says_to_everyone_goes_there(way: ToChannel) -> None:
-    assert way.takes(letter())
-    assert not way.takes(letter(audience=Audience.ASKER))
-    assert not way.takes(letter(row=row(surface="slash")))
+def test_only_what_a_digest_says_to_everyone_goes_there(way: DigestChannelRoute) -> None:
+    assert way.accepts(letter())
+    assert not way.accepts(letter(audience=Audience.ASKER))
+    assert not way.accepts(letter(row=row(surface="slash")))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_only_what_a_digest_says_to_everyone_goes_there(way: ToChannel) -> None:
     ids=["direct message", "a channel whose history may be read", "a channel by the manifest's scopes"],
 )
 async def test_a_letter_in_doubt_is_looked_for_where_the_app_may_look_and_else_posted_again(
-    way: ToChannel, slack: FakeSlack, channel: str, also: tuple[str, ...], posts: int
+    way: DigestChannelRoute, slack: FakeSlack, channel: str, also: tuple[str, ...], posts: int
 ) -> None:
     slack.scopes += also
     first = await way.post(_to(channel))
@@ -73,7 +73,9 @@ async def test_a_letter_in_doubt_is_looked_for_where_the_app_may_look_and_else_p
     ] * posts
 
 
-async def test_where_nobody_can_look_it_is_said_how_blind_a_further_try_is(way: ToChannel, slack: FakeSlack) -> None:
+async def test_where_nobody_can_look_it_is_said_how_blind_a_further_try_is(
+    way: DigestChannelRoute, slack: FakeSlack
+) -> None:
     slack.fail("chat.postMessage", *[Fault(status=503, accept=True)] * 2)
 
     assert await way.post(letter()) == TryLater(error="http_503", ambiguous=True)
@@ -81,7 +83,7 @@ async def test_where_nobody_can_look_it_is_said_how_blind_a_further_try_is(way: 
 
 
 async def test_a_channel_that_is_closed_is_told_and_one_that_is_away_is_not(
-    way: ToChannel, slack: FakeSlack, closed: list[str]
+    way: DigestChannelRoute, slack: FakeSlack, closed: list[str]
 ) -> None:
     slack.fail("chat.postMessage", Fault(status=500, body="oops"))
     assert isinstance(await way.post(letter()), TryLater)

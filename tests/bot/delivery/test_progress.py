@@ -16,7 +16,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.blocks.deepdive import question_stopped_message
 from bot.blocks.elements import section
-from bot.delivery.progress import MOST_USES, Showing
+from bot.delivery.progress import MAX_PROGRESS_USES, ProgressUpdater
 from bot.model.message import OutgoingMessage
 from bot.slack.messages import Chat
 from bot.slack.response_url import ResponseUrls
@@ -38,7 +38,7 @@ class Stage:
     pool: Pool
     now: float = field(default_factory=monotonic)
 
-    async def showing(self, *, in_thread: bool) -> Showing:
+    async def showing(self, *, in_thread: bool) -> ProgressUpdater:
         question = NewQuestion(
             id=uuid4(),
             delivery_key=str(uuid4()),
@@ -57,15 +57,15 @@ class Stage:
         assert row is not None
         return self.of(row)
 
-    def of(self, row: QuestionRow) -> Showing:
+    def of(self, row: QuestionRow) -> ProgressUpdater:
         client = AsyncWebClient(token=BOT_TOKEN, base_url=self.slack.api_url, session=self.session, retry_handlers=[])
-        return Showing(
+        return ProgressUpdater(
             row=row,
             questions=self.questions,
             chat=Chat(client),
             response_urls=ResponseUrls(self.session),
             slack_api_url=self.slack.api_url,
-            stopped=lambda row: question_stopped_message(row.text, question_id=str(row.id)),
+            render_stopped=lambda row: question_stopped_message(row.text, question_id=str(row.id)),
             clock=lambda: self.now,
         )
 
@@ -105,8 +105,8 @@ async def test_a_response_url_is_used_at_milestones_only_and_at_most_three_times
 
     row = await stage.questions.get(showing.row.id)
     assert row is not None
-    assert (stage.ways(), showing.editable) == (["response_url"] * MOST_USES, False)
-    assert (showing.response_url_uses, row.response_uses) == (MOST_USES, MOST_USES)
+    assert (stage.ways(), showing.editable) == (["response_url"] * MAX_PROGRESS_USES, False)
+    assert (showing.response_url_uses, row.response_uses) == (MAX_PROGRESS_USES, MAX_PROGRESS_USES)
 
 
 async def test_a_database_that_is_away_for_a_moment_costs_one_line_and_not_the_question(
@@ -140,7 +140,7 @@ async def test_whoever_shows_something_hears_whether_slack_took_it(
     assert (told, stage.ways(), showing.response_url_uses) == (
         [False, True, True, False],
         ["response_url"] * 2,
-        MOST_USES,
+        MAX_PROGRESS_USES,
     )
     assert [record.message for record in caplog.records] == ["progress.not_shown"]
     assert "Still at it" not in caplog.text
@@ -155,7 +155,11 @@ async def test_after_a_restart_what_was_used_stays_used(stage: Stage) -> None:
     for _ in range(4):
         await second.update(SAID, milestone=True)
 
-    assert (stage.ways(), second.milestones_shown, second.response_url_uses) == (["response_url"] * MOST_USES, 1, 2)
+    assert (stage.ways(), second.milestones_shown, second.response_url_uses) == (
+        ["response_url"] * MAX_PROGRESS_USES,
+        1,
+        2,
+    )
 
 
 async def test_when_slack_asks_to_wait_nothing_is_shown_until_then(stage: Stage) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.delivery.routes import ByDirectMessage, Letter
+from bot.delivery.routes import DirectMessageRoute, OutgoingPart
 from bot.model.message import Audience, OutgoingMessage
 from bot.slack.messages import (
     CannotLook,
@@ -147,9 +147,9 @@ async def test_a_history_that_cannot_be_read_just_now_is_read_later(
 
 async def test_no_channel_is_opened__tried_later(chat: Chat, slack: FakeSlack) -> None:
     slack.fail("conversations.open", Fault(status=200, body='{"ok": true}'))
-    letter = Letter(row=row(), part=0, message=MESSAGE, audience=Audience.ASKER)
+    letter = OutgoingPart(row=row(), number=0, message=MESSAGE, audience=Audience.ASKER)
 
-    assert await ByDirectMessage(chat=chat).post(letter) == TryLater(error="SlackClientError", ambiguous=True)
+    assert await DirectMessageRoute(chat=chat).post(letter) == TryLater(error="SlackClientError", ambiguous=True)
 
 
 @pytest.mark.parametrize(

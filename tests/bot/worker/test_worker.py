@@ -14,7 +14,7 @@ from psycopg.rows import DictRow
 
 from bot.commands import COMMANDS
 from bot.delivery.delivery import ClaimLost, Delivery
-from bot.delivery.status_message import Announcing
+from bot.delivery.status_message import StatusMessages
 from bot.errors import UnknownCommand
 from bot.model.message import Audience, OutgoingMessage
 from bot.storage.database import Patience
@@ -93,7 +93,7 @@ class WorkerHarness:
             questions=self.questions,
             working=working,
             delivery=cast("Delivery", self.delivery),
-            announcing=cast("Announcing", self.delivery),
+            announcing=cast("StatusMessages", self.delivery),
             patience=self.patience,
             metrics=Metrics(),
         )
