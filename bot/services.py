@@ -61,16 +61,16 @@ async def open_agent(
         yield DisabledAgent(missing=settings.missing_agent_setting)
         return
     # Over a second and 1,000 modules, for those who have an agent.
-    from perplexity.agent import AgentLimits, WebAgent, model_at, tools_over
+    from perplexity.agent import AgentLimits, WebAgent, build_model, provider_tools
 
-    model = model_at(
+    model = build_model(
         settings.agent_base_url,
         name=settings.agent_model,
         api_key=settings.agent_key,
         open_timeout=settings.open_timeout,
     )
     limits = AgentLimits(retries=settings.retry_attempts - 1)
-    async with WebAgent(model, tools_over(provider), limits=limits, on_attempt=on_attempt) as agent:
+    async with WebAgent(model, provider_tools(provider), limits=limits, on_attempt=on_attempt) as agent:
         yield agent
 
 

@@ -14,10 +14,10 @@ def run() -> int:
     if heard is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
     # Loading takes a moment, in which Ctrl-C has nothing to cancel and would show where it struck.
-    from perplexity.cli.base import World
+    from perplexity.cli.base import ProcessIO
     from perplexity.cli.main import main
 
-    world = World.of_this_process()
+    world = ProcessIO.current()
     signal.signal(signal.SIGINT, heard)
     return main(sys.argv[1:], world)
 

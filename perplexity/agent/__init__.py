@@ -10,10 +10,10 @@ require("agent")
 from perplexity.agent.agent import (  # noqa: E402
     NAME,
     AgentLimits,
-    Toolbox,
+    ToolFactory,
     WebAgent,
-    model_at,
+    build_model,
 )
-from perplexity.agent.tools import tools_over  # noqa: E402 - it imports what the extra brings
+from perplexity.agent.tools import provider_tools  # noqa: E402 - it imports what the extra brings
 
-__all__ = ["NAME", "AgentLimits", "Toolbox", "WebAgent", "model_at", "tools_over"]
+__all__ = ["NAME", "AgentLimits", "ToolFactory", "WebAgent", "build_model", "provider_tools"]

@@ -48,7 +48,7 @@ _KINDS: Sequence[tuple[type[Exception], type[PerplexityError], str]] = (
 """The first that fits holds; a class stands before those that it inherits from."""
 
 
-def explained(error: Exception, *, provider: str, now: float) -> PerplexityError:
+def translate_error(error: Exception, *, provider: str, now: float) -> PerplexityError:
     """Return the failure of a run as one of ours. `now` is in seconds since 1970.
 
     The library's own failures are AgentRunError; what else it raises, such as an IndexError for a response without a
@@ -78,7 +78,7 @@ _ADDRESS = re.compile(rf"(?:{_LABEL.pattern})<?(?P<url>https?://[^\s<>]+)>?")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class ToolResult:
     """A tool's result: markers in `text` refer to the numbers of `sources`, which are the tool's own.
 
     `notes` and the line `stand_in` are for the person who asked; `cost_usd` is what the call cost, None if the tool
@@ -92,15 +92,15 @@ class Finding:
     cost_usd: float | None = None
 
 
-def read(result: str) -> Finding:
+def parse_tool_result(result: str) -> ToolResult:
     """Return what a tool's result holds; one without any page is a finding of text alone."""
     if parts := _parts(result):
         written, references = parts
         entries = [found.groupdict() for found in _REFERENCE.finditer(references)]
-        return Finding(text=written, sources=merge([entry | {"id": int(entry["id"])} for entry in entries]))
+        return ToolResult(text=written, sources=merge([entry | {"id": int(entry["id"])} for entry in entries]))
     if (decoded := _decoded(result)) is not None:
         return _of_json(decoded, result)
-    return Finding(text=result, sources=merge(_of_text(result)))
+    return ToolResult(text=result, sources=merge(_of_text(result)))
 
 
 def _parts(result: str) -> tuple[str, str] | None:
@@ -123,18 +123,18 @@ def _decoded(result: str) -> Mapping[str, JSON] | Sequence[JSON] | None:
     return decoded if isinstance(decoded, (dict, list)) else None
 
 
-def _of_json(decoded: Mapping[str, JSON] | Sequence[JSON], result: str) -> Finding:
+def _of_json(decoded: Mapping[str, JSON] | Sequence[JSON], result: str) -> ToolResult:
     """Read a list of pages, or an object: `results` or `web_results` are pages, `citations` their addresses in order.
 
     Markers in `content` count along `citations`, or are the pages' own ids.
     """
     if not isinstance(decoded, Mapping):
         pages = merge(mappings(decoded))
-        return Finding(text="" if pages else result, sources=pages)
+        return ToolResult(text="" if pages else result, sources=pages)
     cited = [{"url": url, "id": number} for number, url in enumerate(texts(decoded.get("citations")), 1)]
     pages = merge([*cited, *mappings(decoded.get("results")), *mappings(decoded.get("web_results"))])
     content = text(decoded.get("content")) or text(decoded.get("error"))
-    return Finding(
+    return ToolResult(
         text=content if pages or content else result,
         sources=pages,
         notes=tuple(texts(decoded.get("notes"))),
@@ -156,13 +156,13 @@ def _of_text(result: str) -> Iterator[Mapping[str, JSON]]:
             yield {"url": found[0], "title": "".join(said[:1]), "snippet": "\n".join(said[1:])}
 
 
-LONGEST_TEXT = 20_000
-LONGEST_SNIPPET = 4_000
+MAX_TEXT = 20_000
+MAX_SNIPPET = 4_000
 NOTHING = "Nothing was found."
 
 
 @dataclass(kw_only=True)
-class Notebook:
+class SourceRegistry:
     """Kept during one run; pages are numbered from 1 as they come in, a page that comes again keeps its number."""
 
     pages: dict[str, Source] = field(default_factory=dict)
@@ -177,19 +177,19 @@ class Notebook:
         """The pages, by number."""
         return tuple(self.pages.values())
 
-    def note(self, finding: Finding) -> str:
+    def add(self, finding: ToolResult) -> str:
         """Take the pages in, and return the finding for the model: its markers are this run's numbers."""
-        self.charge(finding.cost_usd)
+        self.add_cost(finding.cost_usd)
         self.notes += [note for note in finding.notes if note not in self.notes]
         if finding.stand_in and finding.stand_in not in self.stand_ins:
             self.stand_ins.append(finding.stand_in)
         numbered = {source: self._numbered(source) for source in finding.sources if linkable(source.url)}
         # Markers that become shorter make room for a little more of it, but not for twice as much.
-        cited = cite(finding.text[: 2 * LONGEST_TEXT], tuple(numbered))
+        cited = cite(finding.text[: 2 * MAX_TEXT], tuple(numbered))
         text = "".join(p if isinstance(p, str) else f"[{numbered[p.source].number}]" for p in cited.pieces)
-        return "\n\n".join(filter(None, (untagged(text[:LONGEST_TEXT]), _listed(list(numbered.values()))))) or NOTHING
+        return "\n\n".join(filter(None, (untagged(text[:MAX_TEXT]), _listed(list(numbered.values()))))) or NOTHING
 
-    def charge(self, cost_usd: float | None) -> None:
+    def add_cost(self, cost_usd: float | None) -> None:
         """Take down what a call cost, if that is known."""
         if cost_usd is not None:
             self.costs.append(cost_usd)
@@ -215,54 +215,59 @@ def _listed(pages: Sequence[Source]) -> str:
 
 def _page(page: Source) -> str:
     head = f"[{page.number}] {quoted(page.title)} ({quoted(page.date or 'no date')}) {quoted_address(page.url)}"
-    return "\n".join(filter(None, (head, quoted(page.snippet)[:LONGEST_SNIPPET])))
+    return "\n".join(filter(None, (head, quoted(page.snippet)[:MAX_SNIPPET])))
 
 
 UNSEARCHED = "The agent looked nothing up for this: it answered from memory, so check it elsewhere."
-EMPTY_HANDED = "The agent found no page for this: it answered from memory, so check it elsewhere."
+NO_PAGES = "The agent found no page for this: it answered from memory, so check it elsewhere."
 UNCITED = "The agent cites none of the pages that it found, so it does not say what its answer rests on."
 
 
-def answered(text: str, messages: Sequence[ModelMessage], notebook: Notebook, *, provider: str) -> Answer:
+def final_answer(text: str, messages: Sequence[ModelMessage], registry: SourceRegistry, *, provider: str) -> Answer:
     """Return the answer; what refers to no page of this run is removed, and what is left without a page is labelled.
 
     Raises MalformedResponse where no text is left.
     """
     kept, cut = within(json.text(text))
-    kept, addresses = without_strangers(kept, notebook.sources)
-    kept, numbers = without_orphans(kept, notebook.sources)
+    kept, addresses = without_strangers(kept, registry.sources)
+    kept, numbers = without_orphans(kept, registry.sources)
     if not kept.strip():
         raise MalformedResponse("the model's answer is empty", provider=provider)
     return Answer(
         text=kept,
-        sources=notebook.sources,
+        sources=registry.sources,
         provider=provider,
         model=_model(messages),
-        queries=tuple(notebook.queries),
+        queries=tuple(registry.queries),
         incomplete="length" if any(r.finish_reason == "length" for r in _responses(messages)[-1:]) else None,
-        usage=_usage(messages, notebook),
-        stand_in=" ".join(notebook.stand_ins),
-        notes=tuple(filter(None, (*cut, _label(kept, notebook), *_removed(numbers, addresses), *notebook.notes))),
+        usage=_usage(messages, registry),
+        stand_in=" ".join(registry.stand_ins),
+        notes=tuple(filter(None, (*cut, _label(kept, registry), *_removed(numbers, addresses), *registry.notes))),
     )
 
 
-def stopped(
-    error: PerplexityError, messages: Sequence[ModelMessage], notebook: Notebook, question: Question, *, provider: str
+def partial_answer(
+    error: PerplexityError,
+    messages: Sequence[ModelMessage],
+    registry: SourceRegistry,
+    question: Question,
+    *,
+    provider: str,
 ) -> Answer:
     """Return passages of what a stopped run found. Raises the error, with the run's cost, if there are none."""
     try:
-        pages = SearchResults(results=notebook.sources, provider=provider)
+        pages = SearchResults(results=registry.sources, provider=provider)
         found = passages_answer(keep_results(pages, question.filters.domains), question.text)
     except NothingFound:
-        error.cost_usd = _usage(messages, notebook).cost_usd
+        error.cost_usd = _usage(messages, registry).cost_usd
         raise error from None
     return replace(
         found,
         model=_model(messages),
-        queries=tuple(notebook.queries),
-        usage=_usage(messages, notebook),
-        stand_in=" ".join(notebook.stand_ins),
-        notes=(*found.notes, *notebook.notes),
+        queries=tuple(registry.queries),
+        usage=_usage(messages, registry),
+        stand_in=" ".join(registry.stand_ins),
+        notes=(*found.notes, *registry.notes),
     )
 
 
@@ -271,9 +276,9 @@ def model_cost(messages: Sequence[ModelMessage]) -> float | None:
     return total(_cost(response) for response in _responses(messages))
 
 
-def _label(text: str, notebook: Notebook) -> str | None:
+def _label(text: str, notebook: SourceRegistry) -> str | None:
     if not notebook.sources:
-        return EMPTY_HANDED if notebook.calls else UNSEARCHED
+        return NO_PAGES if notebook.calls else UNSEARCHED
     return None if cite(text, notebook.sources).sources else UNCITED
 
 
@@ -296,7 +301,7 @@ def _model(messages: Sequence[ModelMessage]) -> str | None:
     return next((response.model_name for response in reversed(_responses(messages)) if response.model_name), None)
 
 
-def _usage(messages: Sequence[ModelMessage], notebook: Notebook) -> Usage:
+def _usage(messages: Sequence[ModelMessage], notebook: SourceRegistry) -> Usage:
     """Sum up the run; its cost is that of the model and of the tools, as far as they tell it."""
     made = [response.usage for response in _responses(messages)]
     return Usage(

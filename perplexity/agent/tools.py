@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-from perplexity.agent.agent import Toolbox
+from perplexity.agent.agent import ToolFactory
 from perplexity.attempts import charged
 from perplexity.errors import PerplexityError
 from perplexity.filters import Filters
@@ -42,7 +42,7 @@ _PROMPT: Mapping[str, JSON] = {
 }
 
 
-def tools_over(provider: Provider) -> Toolbox:
+def provider_tools(provider: Provider) -> ToolFactory:
     """Return the toolbox for questions that this provider searches and answers for."""
 
     def toolbox(question: Question) -> tuple[Tool, ...]:

@@ -9,20 +9,20 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 
 from perplexity.citations import format_result
-from perplexity.cli.base import Command, Failure, UsageError, World, or_say
+from perplexity.cli.base import Command, CommandFailed, ProcessIO, UsageError, explain_nothing_found
 from perplexity.cli.options import (
-    Form,
+    OutputFormat,
     add_filters,
-    add_forms,
+    add_output_formats,
     add_providers,
-    form_of,
-    read_filters,
-    read_providers,
-    read_text,
+    output_format,
+    parse_filters,
+    parse_providers,
+    read_input,
 )
-from perplexity.cli.output import above, answer_text, as_json, on_one_line, printable, remarks
-from perplexity.cli.progress import Progress
-from perplexity.cli.providers import chain
+from perplexity.cli.output import as_json, format_answer, header, notes, printable, printable_line
+from perplexity.cli.progress import ProgressLine
+from perplexity.cli.providers import open_chain
 from perplexity.client import open_timeout_of
 from perplexity.errors import ConnectionFailed, InvalidRequest
 from perplexity.freshness import with_as_of
@@ -40,7 +40,7 @@ _DOES: Mapping[str, str] = {"search_pages": "Searching for", "ask_web": "Asking"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Model:
+class AgentModel:
     """The agent's model, as the variables have it: its name, where it is, and its key if it wants one."""
 
     name: str
@@ -55,33 +55,33 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     add_filters(parser)
     add_providers(parser)
-    add_forms(parser)
+    add_output_formats(parser)
 
 
-def run(parsed: argparse.Namespace, world: World) -> None:
+def run(parsed: argparse.Namespace, world: ProcessIO) -> None:
     """Let the agent work and write its answer. Raises UsageError, Failure or PerplexityError."""
-    model, order, filters = model_from(world.environ), read_providers(parsed), read_filters(parsed)
-    text = read_text(parsed.question, world.stdin, wanted="question")
+    model, order, filters = model_from_env(world.environ), parse_providers(parsed), parse_filters(parsed)
+    text = read_input(parsed.question, world.stdin, wanted="question")
     messages = checked_messages([Message(role="user", content=text)])
     # No one could resume a run after this process has ended.
     question = Question(messages=messages, filters=filters, resumable=False)
-    with or_say(nothing_found(text, filters)):
+    with explain_nothing_found(nothing_found(text, filters)):
         answer = world.signals.run(_answered(question, model, order, world))
-    form, first, said = form_of(parsed, world), above(answer), remarks(answer)
-    if form is Form.SCREEN:
+    form, first, said = output_format(parsed, world), header(answer), notes(answer)
+    if form is OutputFormat.SCREEN:
         from perplexity.cli.live import Screen
 
         screen = Screen(world.stdout, color=not parsed.no_color)
-        screen.head(first)
-        screen.answer(answer)
-        screen.below(answer, said)
+        screen.print_header(first)
+        screen.print_answer(answer)
+        screen.print_sources(answer, said)
     else:
-        if form is Form.RAW and answer.notes:
-            world.say("\n".join(map(on_one_line, answer.notes)))
+        if form is OutputFormat.RAW and answer.notes:
+            world.write_stderr("\n".join(map(printable_line, answer.notes)))
         world.stdout.write(_written(answer, first, said, form))
 
 
-def model_from(environ: Mapping[str, str]) -> Model:
+def model_from_env(environ: Mapping[str, str]) -> AgentModel:
     """Return the model of AGENT_MODEL, AGENT_BASE_URL and AGENT_API_KEY.
 
     At OpenRouter its key may be that of OPENROUTER_API_KEY. Raises Failure for a variable that is not set, and
@@ -89,7 +89,7 @@ def model_from(environ: Mapping[str, str]) -> Model:
     """
     name, address = environ.get("AGENT_MODEL", "").strip(), environ.get("AGENT_BASE_URL", "").strip() or OPENROUTER
     if not name:
-        raise Failure("AGENT_MODEL is not set; it names the model that answers, such as openai/gpt-6-luna")
+        raise CommandFailed("AGENT_MODEL is not set; it names the model that answers, such as openai/gpt-6-luna")
     try:
         address = checked_base_url(address)
     except InvalidRequest as error:
@@ -99,8 +99,8 @@ def model_from(environ: Mapping[str, str]) -> Model:
     variables = ("AGENT_API_KEY", "OPENROUTER_API_KEY") if is_openrouter else ("AGENT_API_KEY",)
     variable = next((variable for variable in variables if environ.get(variable, "").strip()), None)
     if variable is None and is_openrouter:
-        raise Failure("AGENT_API_KEY is not set, nor OPENROUTER_API_KEY, which would do at OpenRouter")
-    return Model(name=name, base_url=address, api_key=None if variable is None else _key(variable, environ))
+        raise CommandFailed("AGENT_API_KEY is not set, nor OPENROUTER_API_KEY, which would do at OpenRouter")
+    return AgentModel(name=name, base_url=address, api_key=None if variable is None else _key(variable, environ))
 
 
 def _key(variable: str, environ: Mapping[str, str]) -> str:
@@ -110,26 +110,28 @@ def _key(variable: str, environ: Mapping[str, str]) -> str:
         raise UsageError(f"{variable}: {error.message.removeprefix('api_key: ')}") from None
 
 
-async def _answered(question: Question, model: Model, order: tuple[str, ...], world: World) -> Answer:
+async def _answered(question: Question, model: AgentModel, order: tuple[str, ...], world: ProcessIO) -> Answer:
     # Over a second and 1,000 modules.
-    from perplexity.agent import WebAgent, model_at, tools_over
+    from perplexity.agent import WebAgent, build_model, provider_tools
 
-    progress = Progress.of(world)
+    progress = ProgressLine.for_process(world)
     try:
-        made = model_at(
+        made = build_model(
             model.base_url, name=model.name, api_key=model.api_key, open_timeout=open_timeout_of(world.environ)
         )
     except ConnectionFailed as error:
         raise UsageError(error.message) from None
     async with AsyncExitStack() as stack:
-        provider = await stack.enter_async_context(chain(world, order))
-        toolbox = tools_over(provider)
-        agent = await stack.enter_async_context(WebAgent(made, lambda question: told(toolbox(question), progress.tell)))
+        provider = await stack.enter_async_context(open_chain(world, order))
+        toolbox = provider_tools(provider)
+        agent = await stack.enter_async_context(
+            WebAgent(made, lambda question: show_calls(toolbox(question), progress.show))
+        )
         await stack.enter_async_context(progress.running(_THINKS))
         return await computed(with_as_of, await agent.answer(question), question, now=time.time())
 
 
-def told(tools: Sequence[Tool], tell: Callable[[str], None]) -> list[Tool]:
+def show_calls(tools: Sequence[Tool], tell: Callable[[str], None]) -> list[Tool]:
     """Return the tools, which say before each call what it does, and after it that the model thinks again."""
 
     def telling(tool: Tool) -> Tool:
@@ -145,12 +147,12 @@ def told(tools: Sequence[Tool], tell: Callable[[str], None]) -> list[Tool]:
     return [telling(tool) for tool in tools]
 
 
-def _written(answer: Answer, first: Sequence[str], said: Sequence[str], form: Form) -> str:
-    if form is Form.JSON:
+def _written(answer: Answer, first: Sequence[str], said: Sequence[str], form: OutputFormat) -> str:
+    if form is OutputFormat.JSON:
         return as_json(answer)
-    if form is Form.RAW:
+    if form is OutputFormat.RAW:
         return "\n\n".join(filter(None, (" ".join(first), printable(format_result(answer))))) + "\n"
-    return answer_text(answer, said, first)
+    return format_answer(answer, said, first)
 
 
 AGENT = Command(

@@ -18,27 +18,27 @@ from referencing.exceptions import Unresolvable
 
 from perplexity.attempts import Attempt
 from perplexity.citations import format_result
-from perplexity.cli.base import Command, Failure, UsageError, World, or_say
+from perplexity.cli.base import Command, CommandFailed, ProcessIO, UsageError, explain_nothing_found
 from perplexity.cli.options import (
-    Form,
+    OutputFormat,
     add_filters,
-    add_forms,
+    add_output_formats,
     add_providers,
-    form_of,
-    nearest,
-    read_filters,
-    read_providers,
-    read_text,
+    closest_match,
+    output_format,
+    parse_filters,
+    parse_providers,
+    read_input,
 )
-from perplexity.cli.output import above, answer_text, as_json, last_line, on_one_line, printable, remarks
-from perplexity.cli.progress import Progress
-from perplexity.cli.providers import chain, unset
+from perplexity.cli.output import as_json, footer, format_answer, header, notes, printable, printable_line
+from perplexity.cli.progress import ProgressLine
+from perplexity.cli.providers import missing_key_variable, open_chain
 from perplexity.errors import InvalidRequest
 from perplexity.freshness import wanted_days, with_as_of
 from perplexity.models import EFFORTS, check_schema, resolve
 from perplexity.notes import nothing_found
 from perplexity.threads import computed
-from perplexity.tools.schemas import check, misfit
+from perplexity.tools.schemas import schema_mismatch, validate_schema
 from perplexity.types import JSON, Answer, Done, Event, Message, Question
 from perplexity.validation import checked_messages
 
@@ -47,7 +47,7 @@ def read_schema(path: Path) -> dict[str, JSON]:
     """Return the schema. Raises UsageError where the file holds none, or one that refers to what is not in it."""
     try:
         schema = json.loads(path.read_bytes())
-        check(schema)
+        validate_schema(schema)
     except OSError as error:
         raise UsageError(f"--schema: {path} cannot be read ({error.strerror})") from None
     except ValueError:
@@ -63,15 +63,15 @@ def read_schema(path: Path) -> dict[str, JSON]:
     return schema
 
 
-def hold(answer: Answer, schema: Mapping[str, JSON]) -> None:
+def require_schema(answer: Answer, schema: Mapping[str, JSON]) -> None:
     """Raise Failure unless the answer is JSON of this schema."""
     if answer.incomplete:
-        raise Failure(f"the JSON broke off ({answer.incomplete}); ask for less, or try again")
-    if wrong := misfit(answer.text, schema):
-        raise Failure(f"{wrong}; try again, or with another --model")
+        raise CommandFailed(f"the JSON broke off ({answer.incomplete}); ask for less, or try again")
+    if wrong := schema_mismatch(answer.text, schema):
+        raise CommandFailed(f"{wrong}; try again, or with another --model")
 
 
-BEGINS = "Searching the web"
+FIRST_STEP = "Searching the web"
 """The first step of every answer."""
 
 _WRITE_JSON = ("perplexity", "openrouter")
@@ -91,29 +91,29 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--schema", metavar="FILE", help="answer with JSON, and nothing else, of this JSON Schema")
     add_filters(parser)
     add_providers(parser)
-    add_forms(parser)
+    add_output_formats(parser)
 
 
-def run(parsed: argparse.Namespace, world: World) -> None:
+def run(parsed: argparse.Namespace, world: ProcessIO) -> None:
     """Ask and write the answer. Raises UsageError, Failure or PerplexityError."""
-    order = read_providers(parsed) or (_WRITE_JSON if parsed.schema else ())
+    order = parse_providers(parsed) or (_WRITE_JSON if parsed.schema else ())
     question = _question(parsed, world)
-    form = form_of(parsed, world)
-    if form is Form.SCREEN and question.schema is None:
+    form = output_format(parsed, world)
+    if form is OutputFormat.SCREEN and question.schema is None:
         _on_screen(question, parsed, world, order)
         return
-    with or_say(nothing_found(question.text, question.filters)):
-        answer = world.signals.run(_answered(question, world, order, Progress.of(world)))
+    with explain_nothing_found(nothing_found(question.text, question.filters)):
+        answer = world.signals.run(_answered(question, world, order, ProgressLine.for_process(world)))
     if question.schema is not None:
-        hold(answer, question.schema)
-    missing = unset(world, order)
-    first, said = above(answer, unset=missing), remarks(answer, unset=missing)
-    if question.schema is not None and form in {Form.SCREEN, Form.PLAIN}:
+        require_schema(answer, question.schema)
+    missing = missing_key_variable(world, order)
+    first, said = header(answer, unset=missing), notes(answer, unset=missing)
+    if question.schema is not None and form in {OutputFormat.SCREEN, OutputFormat.PLAIN}:
         world.stdout.write(printable(answer.text) + "\n")
-        world.say("\n".join([*first, *said, last_line(answer)]))
+        world.write_stderr("\n".join([*first, *said, footer(answer)]))
     else:
-        if form is Form.RAW and answer.notes:
-            world.say("\n".join(map(on_one_line, answer.notes)))
+        if form is OutputFormat.RAW and answer.notes:
+            world.write_stderr("\n".join(map(printable_line, answer.notes)))
         world.stdout.write(_FORMS[form](answer, said, first))
 
 
@@ -123,7 +123,7 @@ def _model(model: str | None, effort: str | None) -> str | None:
         return model
     level = effort.strip().lower()
     if level not in EFFORTS:
-        near = nearest(level, EFFORTS)
+        near = closest_match(level, EFFORTS)
         hint = f"did you mean {near}? " if near else ""
         raise InvalidRequest.of("effort", effort, f"{hint}it takes {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}")
     if model is not None and model.strip().lower() != level:
@@ -131,7 +131,7 @@ def _model(model: str | None, effort: str | None) -> str | None:
     return level
 
 
-def _question(parsed: argparse.Namespace, world: World) -> Question:
+def _question(parsed: argparse.Namespace, world: ProcessIO) -> Question:
     model = _model(parsed.model, parsed.effort)
     target = resolve(model, reasoning=parsed.reasoning)
     schema = None if parsed.schema is None else read_schema(Path(parsed.schema))
@@ -139,8 +139,8 @@ def _question(parsed: argparse.Namespace, world: World) -> Question:
         check_schema(target)
     if parsed.reasoning and not target.slow:
         raise UsageError(f"--reasoning and --model contradict each other: {target.name} does not reason")
-    filters = read_filters(parsed)
-    text = read_text(parsed.question, world.stdin, wanted="question")
+    filters = parse_filters(parsed)
+    text = read_input(parsed.question, world.stdin, wanted="question")
     return Question(
         messages=checked_messages([Message(role="user", content=text)]),
         reasoning=parsed.reasoning,
@@ -152,16 +152,16 @@ def _question(parsed: argparse.Namespace, world: World) -> Question:
     )
 
 
-async def _answered(question: Question, world: World, order: tuple[str, ...], progress: Progress) -> Answer:
-    async with chain(world, order) as provider, progress.running(BEGINS):
-        answer = await provider.answer(replace(question, on_event=progress.hear))
+async def _answered(question: Question, world: ProcessIO, order: tuple[str, ...], progress: ProgressLine) -> Answer:
+    async with open_chain(world, order) as provider, progress.running(FIRST_STEP):
+        answer = await provider.answer(replace(question, on_event=progress.show_event))
         return await computed(with_as_of, answer, question, now=time.time())
 
 
-def _on_screen(question: Question, parsed: argparse.Namespace, world: World, order: tuple[str, ...]) -> None:
+def _on_screen(question: Question, parsed: argparse.Namespace, world: ProcessIO, order: tuple[str, ...]) -> None:
     from perplexity.cli.live import Screen
 
-    missing, progress = unset(world, order), Progress.of(world)
+    missing, progress = missing_key_variable(world, order), ProgressLine.for_process(world)
     turn: tuple[str, Sequence[Attempt]] = ("", ())
 
     def on_turn(name: str, failed: Sequence[Attempt]) -> None:
@@ -170,21 +170,21 @@ def _on_screen(question: Question, parsed: argparse.Namespace, world: World, ord
 
     def first(answer: Answer | None) -> list[str]:
         if answer is not None:
-            return above(answer, unset=missing)
+            return header(answer, unset=missing)
         name, failed = turn
-        return above(Answer(text="", sources=(), provider=name, failed=tuple(failed)), unset=missing)
+        return header(Answer(text="", sources=(), provider=name, failed=tuple(failed)), unset=missing)
 
     async def followed() -> Answer:
-        async with chain(world, order, on_turn=on_turn) as provider, progress.running(BEGINS):
+        async with open_chain(world, order, on_turn=on_turn) as provider, progress.running(FIRST_STEP):
             # Only the whole text says which sources are cited, and the line about their age comes first.
             held = wanted_days(question.text, question.filters.recency) is not None
             events = _with_as_of(provider.stream(question), question)
-            return await screen.follow(events, progress, above=first, hold=held)
+            return await screen.print_stream(events, progress, above=first, wait=held)
 
     screen = Screen(world.stdout, color=not parsed.no_color)
-    with or_say(nothing_found(question.text, question.filters)):
+    with explain_nothing_found(nothing_found(question.text, question.filters)):
         answer = world.signals.run(followed())
-    screen.below(answer, remarks(answer, unset=missing))
+    screen.print_sources(answer, notes(answer, unset=missing))
 
 
 async def _with_as_of(events: AsyncGenerator[Event, None], question: Question) -> AsyncGenerator[Event, None]:
@@ -204,10 +204,10 @@ def _json(answer: Answer, _: Sequence[str], __: Sequence[str]) -> str:
     return as_json(answer)
 
 
-_FORMS: dict[Form, Callable[[Answer, Sequence[str], Sequence[str]], str]] = {
-    Form.PLAIN: answer_text,
-    Form.JSON: _json,
-    Form.RAW: _raw,
+_FORMS: dict[OutputFormat, Callable[[Answer, Sequence[str], Sequence[str]], str]] = {
+    OutputFormat.PLAIN: format_answer,
+    OutputFormat.JSON: _json,
+    OutputFormat.RAW: _raw,
 }
 
 ASK = Command(name="ask", summary="answer a question from the web, with sources", add=add, run=run)

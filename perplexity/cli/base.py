@@ -27,14 +27,14 @@ class Stopped(KeyboardInterrupt):
 
 
 class Signals:
-    """What signals asked of this process. Until it is told to `listen`, none but Ctrl-C is heard."""
+    """What signals asked of this process. Until it is told to `install`, none but Ctrl-C is heard."""
 
     def __init__(self) -> None:
         self._first = signal.SIGINT
         self._task: asyncio.Task[object] | None = None
 
     @property
-    def code(self) -> int:
+    def exit_code(self) -> int:
         """The exit code of a process that was asked to end, as a shell gives it: by Ctrl-C, unless it was another."""
         return _SIGNALLED + self._first
 
@@ -43,7 +43,7 @@ class Signals:
         """Whether a signal other than Ctrl-C's came."""
         return self._first is not signal.SIGINT
 
-    def listen(self) -> None:
+    def install(self) -> None:
         """Take the signals from now on, in the main thread; those that are ignored, as with nohup, still are."""
         for number in _ENDING:
             if signal.getsignal(number) is not signal.SIG_IGN:
@@ -74,15 +74,15 @@ class Signals:
         self._task.get_loop().call_soon_threadsafe(self._task.cancel)
 
 
-WELL, FAILED, WRONG_USE, PIPE_CLOSED = 0, 1, 2, 141
-"""The exit codes; the last is what a shell gives a program that SIGPIPE ended. `Signals.code` is for other signals."""
+OK, FAILED, WRONG_USE, PIPE_CLOSED = 0, 1, 2, 141
+"""The exit codes; the last is that of a program that SIGPIPE ended. `Signals.exit_code` is for other signals."""
 
 
 _STREAMS = {"stdin": "r", "stdout": "w", "stderr": "w"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class World:
+class ProcessIO:
     """The environment, the three streams and the signals of a process; `closed` names the streams it was not given."""
 
     environ: Mapping[str, str] = field(repr=False)
@@ -93,7 +93,7 @@ class World:
     closed: frozenset[str] = frozenset()
 
     @classmethod
-    def of_this_process(cls) -> World:
+    def current(cls) -> ProcessIO:
         """Return the process's own."""
         closed = frozenset(name for name in _STREAMS if getattr(sys, name) is None)
         for name, mode in _STREAMS.items():
@@ -104,7 +104,7 @@ class World:
             # An answer holds letters that the terminal's encoding may not have.
             getattr(stream, "reconfigure", lambda **_: None)(errors="replace")
         signals = Signals()
-        signals.listen()
+        signals.install()
         return cls(
             environ=os.environ,
             stdin=sys.stdin,
@@ -114,7 +114,7 @@ class World:
             closed=closed,
         )
 
-    def say(self, text: str) -> None:
+    def write_stderr(self, text: str) -> None:
         """Write a line to stderr, unless nobody can read it any more."""
         with suppress(OSError):
             self.stderr.write(text + "\n")
@@ -132,7 +132,7 @@ class Command:
     name: str
     summary: str
     add: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace, World], None]
+    run: Callable[[argparse.Namespace, ProcessIO], None]
     cancelled: str = "Cancelled."
     extras: tuple[str, ...] = ("cli",)
 
@@ -141,16 +141,16 @@ class UsageError(Exception):
     """The arguments cannot be used; its text is one line that says what is right."""
 
 
-class Failure(Exception):
+class CommandFailed(Exception):
     """What came is not what was asked for; its text is one line that says why."""
 
 
 @contextmanager
-def or_say(nothing: str) -> Iterator[None]:
+def explain_nothing_found(nothing: str) -> Iterator[None]:
     """Raise Failure with this sentence, and the reasons, for an error that only says that nothing was found."""
     try:
         yield
     except PerplexityError as error:
         if not found_nothing(error):
             raise
-        raise Failure(with_reasons(nothing, error)) from None
+        raise CommandFailed(with_reasons(nothing, error)) from None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from perplexity.cli.base import Command, World
+from perplexity.cli.base import Command, ProcessIO
 from perplexity.filters import MODES, RECENCIES
 from perplexity.models import EFFORTS, SONAR
 from perplexity.news.summary import CATEGORIES
@@ -33,7 +33,7 @@ _FILES = frozenset({"schema"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Argument:
+class ArgumentSpec:
     """An option, or an argument without a name: `values` are known ones, some of which a list may hold at once."""
 
     names: tuple[str, ...]
@@ -46,15 +46,15 @@ class Argument:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Described:
+class CommandSpec:
     """One command and its arguments."""
 
     name: str
     summary: str
-    arguments: tuple[Argument, ...]
+    arguments: tuple[ArgumentSpec, ...]
 
     @property
-    def options(self) -> list[Argument]:
+    def options(self) -> list[ArgumentSpec]:
         """The arguments that have a name."""
         return [argument for argument in self.arguments if argument.names]
 
@@ -64,7 +64,7 @@ class Described:
         return [name for option in self.options for name in option.names]
 
     @property
-    def first(self) -> Argument | None:
+    def first(self) -> ArgumentSpec | None:
         """The first argument without a name."""
         return next((argument for argument in self.arguments if not argument.names), None)
 
@@ -74,22 +74,22 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", choices=SHELLS, help="the shell that reads the script")
 
 
-def run(parsed: argparse.Namespace, world: World, *, commands: Callable[[], Sequence[Command]]) -> None:
+def run(parsed: argparse.Namespace, world: ProcessIO, *, commands: Callable[[], Sequence[Command]]) -> None:
     """Write the script."""
-    world.stdout.write(SHELLS[parsed.shell]([described(command) for command in commands()]))
+    world.stdout.write(SHELLS[parsed.shell]([describe_command(command) for command in commands()]))
 
 
-def described(command: Command) -> Described:
+def describe_command(command: Command) -> CommandSpec:
     """Return a command with its arguments, as it declares them."""
     parser = argparse.ArgumentParser(allow_abbrev=False)
     command.add(parser)
     found = tuple(_argument(action) for action in parser._actions)
-    return Described(name=command.name, summary=command.summary, arguments=found)
+    return CommandSpec(name=command.name, summary=command.summary, arguments=found)
 
 
-def _argument(action: argparse.Action) -> Argument:
+def _argument(action: argparse.Action) -> ArgumentSpec:
     shown = action.metavar if isinstance(action.metavar, str) else action.dest.upper()
-    return Argument(
+    return ArgumentSpec(
         names=tuple(action.option_strings),
         takes="" if action.nargs == 0 else shown,
         help=action.help or "",
@@ -100,7 +100,7 @@ def _argument(action: argparse.Action) -> Argument:
     )
 
 
-def _bash(commands: Sequence[Described]) -> str:
+def _bash(commands: Sequence[CommandSpec]) -> str:
     """Return the script for bash, 3.2 too, which macOS has."""
     names = " ".join(command.name for command in commands)
     values = "\n".join(case for command in commands for case in _bash_values(command))
@@ -134,7 +134,7 @@ complete -F _{SCRIPT} {SCRIPT}
 """
 
 
-def _bash_values(command: Described) -> Iterator[str]:
+def _bash_values(command: CommandSpec) -> Iterator[str]:
     for option in command.options:
         if not option.takes:
             continue
@@ -153,7 +153,7 @@ def _bash_values(command: Described) -> Iterator[str]:
         yield f"        {pattern}) {does} ;;"
 
 
-def _bash_words(command: Described) -> str:
+def _bash_words(command: CommandSpec) -> str:
     names = f'COMPREPLY=($(compgen -W "{" ".join(command.names)}" -- "$cur"))'
     values = " ".join(command.first.values) if command.first else ""
     if values:
@@ -161,7 +161,7 @@ def _bash_words(command: Described) -> str:
     return f"        {command.name}) {names} ;;"
 
 
-def _zsh(commands: Sequence[Described]) -> str:
+def _zsh(commands: Sequence[CommandSpec]) -> str:
     """Return the script for zsh."""
     summaries = " ".join(_single(f"{command.name}:{command.summary}") for command in commands)
     cases = "\n".join(
@@ -200,11 +200,11 @@ fi
 """
 
 
-def _zsh_arguments(command: Described) -> str:
+def _zsh_arguments(command: CommandSpec) -> str:
     return " ".join(spec for argument in command.arguments for spec in _zsh_specs(argument))
 
 
-def _zsh_specs(argument: Argument) -> Iterator[str]:
+def _zsh_specs(argument: ArgumentSpec) -> Iterator[str]:
     if argument.is_file:
         action = "_files"
     elif argument.is_list:
@@ -226,7 +226,7 @@ def _zsh_text(text: str) -> str:
     return text
 
 
-def _fish(commands: Sequence[Described]) -> str:
+def _fish(commands: Sequence[CommandSpec]) -> str:
     """Return the script for fish."""
     lines = [
         f"# Completion of {SCRIPT} for fish. Load it with:  {SCRIPT} completion fish | source",
@@ -242,7 +242,7 @@ def _fish(commands: Sequence[Described]) -> str:
     return "\n".join(filter(None, lines)) + "\n"
 
 
-def _fish_line(command: str, argument: Argument) -> str:
+def _fish_line(command: str, argument: ArgumentSpec) -> str:
     joined = " ".join(argument.values)
     values = f" -a {_fish_text(joined)}" if joined else ""
     begin = f"complete -c {SCRIPT} -n '__fish_seen_subcommand_from {command}'"
@@ -265,7 +265,7 @@ def _single(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-SHELLS: Mapping[str, Callable[[Sequence[Described]], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}
+SHELLS: Mapping[str, Callable[[Sequence[CommandSpec]], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}
 
 
 def completion_command(commands: Callable[[], Sequence[Command]]) -> Command:

@@ -7,16 +7,23 @@ import asyncio
 from collections.abc import Iterable
 
 from perplexity.citations import format_result
-from perplexity.cli.base import Command, World, or_say
-from perplexity.cli.options import Form, add_forms, add_providers, form_of, read_providers, read_text
+from perplexity.cli.base import Command, ProcessIO, explain_nothing_found
+from perplexity.cli.options import (
+    OutputFormat,
+    add_output_formats,
+    add_providers,
+    output_format,
+    parse_providers,
+    read_input,
+)
 from perplexity.cli.output import as_json, printable
-from perplexity.cli.progress import Progress
-from perplexity.cli.providers import checked_setup
+from perplexity.cli.progress import ProgressLine
+from perplexity.cli.providers import checked_config
 from perplexity.deepdive.report import as_document
 from perplexity.deepdive.types import DeepDive, NullStageStore, Stage, StageResult, StageUpdate
 from perplexity.formatting import duration
 from perplexity.notes import nothing_found
-from perplexity.tools.news_deepdive import as_answer, opened_diver, with_xai
+from perplexity.tools.news_deepdive import add_xai, as_answer, open_deepdive_runner
 from perplexity.validation import parse_query
 
 _DOES = {
@@ -30,38 +37,38 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("topic", nargs="*", metavar="TOPIC", help="what to look into; - or nothing reads it from stdin")
     add_providers(parser)
-    add_forms(parser)
+    add_output_formats(parser)
 
 
-def run(parsed: argparse.Namespace, world: World) -> None:
+def run(parsed: argparse.Namespace, world: ProcessIO) -> None:
     """Research, show on a terminal how far it has come, and write the report. Raises UsageError or PerplexityError."""
-    order = read_providers(parsed)
-    topic = parse_query(read_text(parsed.topic, world.stdin, wanted="topic"))
-    with or_say(nothing_found(topic)):
+    order = parse_providers(parsed)
+    topic = parse_query(read_input(parsed.topic, world.stdin, wanted="topic"))
+    with explain_nothing_found(nothing_found(topic)):
         report = asyncio.run(_dive(topic, world, order))
-    form = form_of(parsed, world)
-    if form is Form.SCREEN:
+    form = output_format(parsed, world)
+    if form is OutputFormat.SCREEN:
         from perplexity.cli.live import Screen
 
-        Screen(world.stdout, color=not parsed.no_color).page(as_document(report))
+        Screen(world.stdout, color=not parsed.no_color).print_document(as_document(report))
     else:
         world.stdout.write(_written(report, form))
 
 
-async def _dive(topic: str, world: World, order: tuple[str, ...]) -> DeepDive:
-    progress, active = Progress.of(world), dict.fromkeys((Stage.SITUATION, Stage.PULSE))
+async def _dive(topic: str, world: ProcessIO, order: tuple[str, ...]) -> DeepDive:
+    progress, active = ProgressLine.for_process(world), dict.fromkeys((Stage.SITUATION, Stage.PULSE))
 
     def tell(update: StageUpdate) -> None:
         if update.result is None:
             active[update.stage] = None
         else:
             active.pop(update.stage, None)
-            progress.note(_line(update.stage, update.result))
+            progress.print_above(_line(update.stage, update.result))
         if active:
-            progress.tell(_doing(active))
+            progress.show(_doing(active))
 
-    setup = with_xai(world.environ, checked_setup(world, order))
-    async with opened_diver(world.environ, setup=setup, order=order) as diver, progress.running(_doing(active)):
+    setup = add_xai(world.environ, checked_config(world, order))
+    async with open_deepdive_runner(world.environ, setup=setup, order=order) as diver, progress.running(_doing(active)):
         # No one could resume the run after this process has ended.
         return await diver.run(topic, store=NullStageStore(), on_stage=tell, resumable=False)
 
@@ -75,10 +82,10 @@ def _line(stage: Stage, finding: StageResult) -> str:
     return f"{stage.heading}: {finding.failure or 'done'} ({duration(finding.seconds)})"
 
 
-def _written(report: DeepDive, form: Form) -> str:
-    if form is Form.JSON:
+def _written(report: DeepDive, form: OutputFormat) -> str:
+    if form is OutputFormat.JSON:
         return as_json(report)
-    return printable(as_document(report) if form is Form.PLAIN else f"{format_result(as_answer(report))}\n")
+    return printable(as_document(report) if form is OutputFormat.PLAIN else f"{format_result(as_answer(report))}\n")
 
 
 DEEPDIVE = Command(

@@ -18,8 +18,8 @@ from rich.style import Style
 from rich.text import Text
 
 from perplexity.citations import cite
-from perplexity.cli.output import heading, last_line, on_one_line, printable, shown
-from perplexity.cli.progress import Progress
+from perplexity.cli.output import footer, numbered_text, printable, printable_line, source_heading
+from perplexity.cli.progress import ProgressLine
 from perplexity.errors import StreamTruncated
 from perplexity.formatting import counted
 from perplexity.formulas import readable, unfinished
@@ -40,7 +40,7 @@ from perplexity.urls import linkable
 
 
 @dataclass
-class Growing:
+class StreamingMarkdown:
     """Takes the pieces and the sources. What was given as finished is never given again."""
 
     sources: tuple[Source, ...] = ()
@@ -51,7 +51,7 @@ class Growing:
         """Take the next piece."""
         self._pieces.append(piece)
 
-    def cut(self) -> tuple[str, str]:
+    def take_finished(self) -> tuple[str, str]:
         """Return the blocks that are finished since the last cut, and those behind them.
 
         Nothing is finished while the text refers to a source that is not known yet: some services name theirs last.
@@ -64,7 +64,7 @@ class Growing:
         new, self.finished = text[len(self.finished) : end], text[:end]
         return new, text[end:]
 
-    def rest(self, text: str) -> str | None:
+    def remaining(self, text: str) -> str | None:
         """Return what of the whole text was not given as finished; None when the whole is another text by now."""
         return text.removeprefix(self.finished) if text.startswith(self.finished) else None
 
@@ -85,7 +85,7 @@ def _last_block(text: str) -> int:
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).disable(["reference", "image"])
 
 
-def markdown(text: str) -> Markdown:
+def render_markdown(text: str) -> Markdown:
     """Return a printable text to be shown, its LaTeX readable; a link is its words and then its address."""
     text = readable(text)
     rendered = Markdown("", hyperlinks=False, code_theme="ansi_dark")
@@ -104,21 +104,21 @@ class Screen:
         self._clock = clock
         self._headed: list[str] = []
 
-    async def follow(
+    async def print_stream(
         self,
         events: AsyncGenerator[Event, None],
-        progress: Progress,
+        progress: ProgressLine,
         *,
         above: Callable[[Answer | None], Sequence[str]],
-        hold: bool = False,
+        wait: bool = False,
     ) -> Answer:
         """Show an answer's text while it is made and return the answer. Raises any PerplexityError; what came stays.
 
         `above` returns the lines that come first, of the finished answer or, for None, as far as they are known. With
-        `hold` the text is shown when it is finished, because one of these lines may depend on all of it. `progress`
+        `wait` the text is shown when it is finished, because one of these lines may depend on all of it. `progress`
         shows what is done until there is text to show; if it is not shown itself, that is shown here.
         """
-        growing = Growing()
+        growing = StreamingMarkdown()
         begins = Text("") if progress.is_shown else _dim("Searching the web …")
         live = Live(begins, console=self._console, auto_refresh=False, transient=True)
         try:
@@ -126,18 +126,18 @@ class Screen:
                 live.start(refresh=True)
             try:
                 async with aclosing(events):
-                    answer = await self._watched(events, growing, live, progress, above=None if hold else above)
+                    answer = await self._watched(events, growing, live, progress, above=None if wait else above)
             finally:
                 progress.stop()
                 live.stop()
         except BaseException:
             self._keep(growing)
             raise
-        self.head(above(answer))
+        self.print_header(above(answer))
         self._finish(answer, growing)
         return answer
 
-    def head(self, lines: Sequence[str]) -> None:
+    def print_header(self, lines: Sequence[str]) -> None:
         """Show the lines that come first, each once."""
         new = [line for line in lines if line not in self._headed]
         for line in new:
@@ -146,38 +146,40 @@ class Screen:
             self._console.print()
         self._headed += new
 
-    def answer(self, answer: Answer) -> None:
+    def print_answer(self, answer: Answer) -> None:
         """Show the text of an answer that is whole."""
-        self._finish(answer, Growing())
+        self._finish(answer, StreamingMarkdown())
 
-    def below(self, answer: Answer, remarks: Sequence[str]) -> None:
+    def print_sources(self, answer: Answer, remarks: Sequence[str]) -> None:
         """Show what stands below an answer: its sources, remarks, and who served."""
-        _, listed, others = shown(answer)
+        _, listed, others = numbered_text(answer)
         if listed:
             self._console.print(Text("Sources", style="bold"))
         for number, source in enumerate(listed, 1):
             self._source(number, source)
         if others:
             self._console.print(_dim(f"    {counted(others, 'more source')}"))
-        self._end(remarks, last_line(answer), apart=bool(listed))
+        self._end(remarks, footer(answer), apart=bool(listed))
 
-    def results(self, results: SearchResults, remarks: Sequence[str], *, nothing: str = "No pages were found.") -> None:
+    def print_results(
+        self, results: SearchResults, remarks: Sequence[str], *, nothing: str = "No pages were found."
+    ) -> None:
         """Show the pages, or `nothing` if there are none, and who served."""
         if not results.results:
             self._console.print(Text(nothing))
         for number, source in enumerate(results.results, 1):
             self._source(number, source)
-            if snippet := on_one_line(source.snippet):
+            if snippet := printable_line(source.snippet):
                 self._console.print(Padding(Text(snippet), (0, 0, 0, 4)))
             self._console.print()
-        self._end(remarks, last_line(results), apart=not results.results)
+        self._end(remarks, footer(results), apart=not results.results)
 
     async def _watched(
         self,
         events: AsyncIterator[Event],
-        growing: Growing,
+        growing: StreamingMarkdown,
         live: Live,
-        progress: Progress,
+        progress: ProgressLine,
         *,
         above: Callable[[None], Sequence[str]] | None,
     ) -> Answer:
@@ -186,7 +188,7 @@ class Screen:
             if isinstance(event, Done):
                 return event.answer
             if isinstance(event, SearchQueries) and not progress.is_shown:
-                live.update(_dim(f"Searching for {on_one_line(' · '.join(event.queries))} …"), refresh=True)
+                live.update(_dim(f"Searching for {printable_line(' · '.join(event.queries))} …"), refresh=True)
             if isinstance(event, Sources):
                 growing.sources = event.sources
             if isinstance(event, TextDelta):
@@ -198,42 +200,42 @@ class Screen:
                 # A text in one piece is over before it is drawn: it may be passages, which are no Markdown.
                 next_draw = self._clock() + _REDRAWN_SECONDS if next_draw is None else next_draw
                 if self._clock() >= next_draw:
-                    self.head(above(None))
+                    self.print_header(above(None))
                 next_draw = self._drawn(growing, live, next_draw)
             elif not live.is_started:
-                progress.hear(event)
+                progress.show_event(event)
         raise StreamTruncated("the stream ended without its last event")
 
-    def _wait(self, live: Live, progress: Progress, event: TextDelta) -> None:
+    def _wait(self, live: Live, progress: ProgressLine, event: TextDelta) -> None:
         """Say that there is text, which is not shown yet."""
         if progress.is_shown:
-            progress.hear(event)
+            progress.show_event(event)
         else:
             live.update(_dim("Writing the answer …"), refresh=True)
 
-    def _begin(self, live: Live, progress: Progress) -> None:
+    def _begin(self, live: Live, progress: ProgressLine) -> None:
         """Take the place of the line that said what is being done."""
         if progress.is_shown and not live.is_started:
             progress.stop()
             live.start()
 
-    def _drawn(self, growing: Growing, live: Live, due: float) -> float:
+    def _drawn(self, growing: StreamingMarkdown, live: Live, due: float) -> float:
         """Draw when it is time, and return when it will be time again."""
         if self._clock() < due:
             return due
-        finished, tail = growing.cut()
+        finished, tail = growing.take_finished()
         if finished.strip():
             self._block(finished)
         # Half a formula would be shown as other signs than the whole.
-        live.update(markdown(tail[: unfinished(tail)]), refresh=True)
+        live.update(render_markdown(tail[: unfinished(tail)]), refresh=True)
         return self._clock() + _REDRAWN_SECONDS
 
-    def _keep(self, growing: Growing) -> None:
+    def _keep(self, growing: StreamingMarkdown) -> None:
         """Show what came of an answer that ends here, which would be wiped away with what is still being drawn."""
-        if rest := "".join(growing.cut()).strip():
+        if rest := "".join(growing.take_finished()).strip():
             self._block(rest)
 
-    def _finish(self, answer: Answer, growing: Growing) -> None:
+    def _finish(self, answer: Answer, growing: StreamingMarkdown) -> None:
         """Show the rest of the text; all of it, where the service put right what was shown already."""
         if answer.kind is AnswerKind.PASSAGES:
             for passage in answer.passages:
@@ -241,26 +243,26 @@ class Screen:
                     Padding(Text(f"“{printable(quoted(passage.text))}” [{passage.source}]"), (0, 0, 1, 2))
                 )
             return
-        text = printable(shown(answer)[0])
-        rest = growing.rest(text)
+        text = printable(numbered_text(answer)[0])
+        rest = growing.remaining(text)
         if rest is None:
             self._console.print(_dim("The service corrected its answer; here is the whole of it."))
             self._console.print()
         self._block(text if rest is None else rest)
 
-    def page(self, text: str) -> None:
+    def print_document(self, text: str) -> None:
         """Show a whole text in Markdown."""
         self._block(printable(text))
 
     def _block(self, text: str) -> None:
-        self._console.print(markdown(text))
+        self._console.print(render_markdown(text))
         self._console.print()
 
     def _source(self, number: int, source: Source) -> None:
-        title, known = heading(source)
+        title, known = source_heading(source)
         beside = f" · {known}" if known else ""
         self._console.print(Text.assemble((f"{number:>2}. ", "bold cyan"), (title, "bold"), (beside, "dim")))
-        address = on_one_line(source.url)
+        address = printable_line(source.url)
         style = Style(color="blue", link=linkable(source.url))
         self._console.print(Padding(Text(address, style=style, overflow="fold"), (0, 0, 0, 4)))
 

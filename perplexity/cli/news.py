@@ -8,10 +8,18 @@ from datetime import UTC, datetime
 
 from perplexity.attempts import unpriced
 from perplexity.citations import format_result
-from perplexity.cli.base import Command, World, or_say
-from perplexity.cli.options import Form, add_filters, add_forms, add_providers, form_of, read_filters, read_providers
-from perplexity.cli.output import as_json, on_one_line, printable, remarks, results_text
-from perplexity.cli.providers import chain, unset
+from perplexity.cli.base import Command, ProcessIO, explain_nothing_found
+from perplexity.cli.options import (
+    OutputFormat,
+    add_filters,
+    add_output_formats,
+    add_providers,
+    output_format,
+    parse_filters,
+    parse_providers,
+)
+from perplexity.cli.output import as_json, format_results, notes, printable, printable_line
+from perplexity.cli.providers import missing_key_variable, open_chain
 from perplexity.filters import Filters
 from perplexity.news.stories import Story
 from perplexity.news.summary import (
@@ -37,33 +45,33 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     add_filters(parser)
     add_providers(parser)
-    add_forms(parser)
+    add_output_formats(parser)
 
 
-def run(parsed: argparse.Namespace, world: World) -> None:
+def run(parsed: argparse.Namespace, world: ProcessIO) -> None:
     """Find the news and write the stories. Raises UsageError or PerplexityError."""
-    filters, order, kind = read_filters(parsed), read_providers(parsed), parse_category(parsed.category)
+    filters, order, kind = parse_filters(parsed), parse_providers(parsed), parse_category(parsed.category)
     topic = " ".join(parsed.topic)
-    with or_say(no_news_found(kind, topic, default_to_past_day(filters))):
+    with explain_nothing_found(no_news_found(kind, topic, default_to_past_day(filters))):
         summary = asyncio.run(_found(kind, topic, filters, world=world, order=order))
-    results, missing = as_results(summary), unset(world, order)
-    first = [on_one_line(line) for line in filter(None, [news_stand_in(summary, unset=missing)])]
-    said = [_headed(summary), *remarks(results, unset=missing)]
-    form = form_of(parsed, world)
-    if form is Form.SCREEN:
+    results, missing = as_results(summary), missing_key_variable(world, order)
+    first = [printable_line(line) for line in filter(None, [news_stand_in(summary, unset=missing)])]
+    said = [_headed(summary), *notes(results, unset=missing)]
+    form = output_format(parsed, world)
+    if form is OutputFormat.SCREEN:
         from perplexity.cli.live import Screen
 
         screen = Screen(world.stdout, color=not parsed.no_color)
-        screen.head(first)
-        screen.results(results, said)
-    elif form is Form.PLAIN:
-        world.stdout.write(results_text(results, said, first))
+        screen.print_header(first)
+        screen.print_results(results, said)
+    elif form is OutputFormat.PLAIN:
+        world.stdout.write(format_results(results, said, first))
     else:
-        world.stdout.write(as_json(summary) if form is Form.JSON else _raw(summary, first))
+        world.stdout.write(as_json(summary) if form is OutputFormat.JSON else _raw(summary, first))
 
 
-async def _found(kind: str, topic: str, filters: Filters, *, world: World, order: tuple[str, ...]) -> NewsSummary:
-    async with chain(world, order) as provider:
+async def _found(kind: str, topic: str, filters: Filters, *, world: ProcessIO, order: tuple[str, ...]) -> NewsSummary:
+    async with open_chain(world, order) as provider:
         return await news_summary(provider, category=kind, topic=topic, filters=filters, now=datetime.now(UTC))
 
 

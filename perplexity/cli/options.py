@@ -10,7 +10,7 @@ from enum import StrEnum
 from itertools import takewhile
 from typing import TextIO
 
-from perplexity.cli.base import UsageError, World
+from perplexity.cli.base import ProcessIO, UsageError
 from perplexity.errors import InvalidRequest
 from perplexity.filters import (
     Filters,
@@ -25,7 +25,7 @@ from perplexity.filters import (
 from perplexity.providers import PROVIDERS, checked_order
 
 
-class Form(StrEnum):
+class OutputFormat(StrEnum):
     """For eyes, for pipes, for programs, for models."""
 
     SCREEN = "screen"
@@ -34,7 +34,7 @@ class Form(StrEnum):
     RAW = "raw"
 
 
-def add_forms(parser: argparse.ArgumentParser) -> None:
+def add_output_formats(parser: argparse.ArgumentParser) -> None:
     """Declare the options that choose a form."""
     forms = parser.add_mutually_exclusive_group()
     forms.add_argument("--json", action="store_true", help="one JSON object with everything that is known")
@@ -42,11 +42,11 @@ def add_forms(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-color", action="store_true", help="without colours, as with NO_COLOR")
 
 
-def form_of(parsed: argparse.Namespace, world: World) -> Form:
+def output_format(parsed: argparse.Namespace, world: ProcessIO) -> OutputFormat:
     """Return the form that was asked for; otherwise a terminal is for eyes and anything else a pipe."""
     if parsed.json or parsed.raw:
-        return Form.JSON if parsed.json else Form.RAW
-    return Form.SCREEN if world.stdout.isatty() else Form.PLAIN
+        return OutputFormat.JSON if parsed.json else OutputFormat.RAW
+    return OutputFormat.SCREEN if world.stdout.isatty() else OutputFormat.PLAIN
 
 
 _ALIKE = 0.6
@@ -54,7 +54,7 @@ _LONGEST = 40
 """Of a word that is compared; comparing takes time in proportion to the square of the length."""
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
+def closest_match(word: str, known: Iterable[str]) -> str | None:
     """Return the known word that is most like this one, or that begins with it; None if none is."""
     candidates = sorted(known)
     begun = [candidate for candidate in candidates if len(word) > 1 and candidate.startswith(word)]
@@ -64,7 +64,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return near[0] if near else None
 
 
-def about_options(words: Iterable[str], known: Iterable[str], others: Mapping[str, Iterable[str]]) -> str:
+def option_hint(words: Iterable[str], known: Iterable[str], others: Mapping[str, Iterable[str]]) -> str:
     """Return a sentence on the first of the words that is an option and not known; an empty text if there is none.
 
     `others` are the options of each other command.
@@ -76,7 +76,7 @@ def about_options(words: Iterable[str], known: Iterable[str], others: Mapping[st
             continue
         if commands := [command for command, has in others.items() if option in has]:
             return f"{option} goes with {' and '.join(commands)}"
-        near = nearest(option, [known for known in options if known.startswith("--")])
+        near = closest_match(option, [known for known in options if known.startswith("--")])
         return f"did you mean {near}?" if near else ""
     return ""
 
@@ -112,7 +112,7 @@ def add_providers(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--providers", metavar="a,b", help=f"who is asked, in this order, of {_PROVIDERS}")
 
 
-def read_filters(parsed: argparse.Namespace) -> Filters:
+def parse_filters(parsed: argparse.Namespace) -> Filters:
     """Return the filters that were typed. Raises InvalidRequest for a value or a combination that is not allowed."""
     mode = getattr(parsed, "mode", None)
     return validate(
@@ -128,7 +128,7 @@ def read_filters(parsed: argparse.Namespace) -> Filters:
     )
 
 
-def read_providers(parsed: argparse.Namespace) -> tuple[str, ...]:
+def parse_providers(parsed: argparse.Namespace) -> tuple[str, ...]:
     """Return who is asked; nobody stands for all of them. Raises InvalidRequest for a name that is none."""
     if parsed.providers is None:
         return ()
@@ -137,7 +137,7 @@ def read_providers(parsed: argparse.Namespace) -> tuple[str, ...]:
     return checked_order(parsed.providers.split(","))
 
 
-def joined(arguments: Iterable[str]) -> list[str]:
+def join_dashed_values(arguments: Iterable[str]) -> list[str]:
     """Return the arguments with the values that may begin with a dash tied to their options, as argparse wants them."""
     kept: list[str] = []
     for argument in arguments:
@@ -148,7 +148,7 @@ def joined(arguments: Iterable[str]) -> list[str]:
     return kept
 
 
-def explain_wrong(error: InvalidRequest) -> str:
+def explain_invalid_request(error: InvalidRequest) -> str:
     """Return one line on a value that is not allowed; fields are named as the options are."""
     # What a service says of its own accord is about its own fields.
     typed = error.allowed is not None and error.field not in {"query", "prompt", "category"}
@@ -166,7 +166,7 @@ _HALVES = re.compile("[\ud800-\udfff]")
 """What Python makes of bytes in an argument that are not UTF-8: https://peps.python.org/pep-0383/."""
 
 
-def read_text(words: Sequence[str], stdin: TextIO, *, wanted: str) -> str:
+def read_input(words: Sequence[str], stdin: TextIO, *, wanted: str) -> str:
     """Return the words with a space between, or all of stdin for a `-`, or for no words where stdin is no terminal.
 
     `wanted` names the text. Raises UsageError where there is none.

@@ -19,7 +19,7 @@ from perplexity.formatting import counted, day, dollars, duration
 from perplexity.news.summary import NewsSummary
 from perplexity.notes import stand_in
 from perplexity.sanitize import told
-from perplexity.tools.environment import VARIABLES
+from perplexity.tools.environment import ENV_VARIABLES
 from perplexity.types import Answer, AnswerKind, SearchResults, Source
 from perplexity.urls import site
 from perplexity.wire.json import encode
@@ -37,12 +37,12 @@ def printable(text: str) -> str:
     return _UNSAFE.sub(lambda match: _shown(ord(match[0])), text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def on_one_line(text: str) -> str:
+def printable_line(text: str) -> str:
     """Return the printable text without line breaks and double spaces, as a title is shown."""
     return _SPACES.sub(" ", printable(text)).strip()
 
 
-def escaped(json: str) -> str:
+def escape_json(json: str) -> str:
     """Return a JSON text with the same characters as escape sequences of JSON, which change nothing for a reader."""
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", json)
 
@@ -62,7 +62,7 @@ def as_json(value: Answer | SearchResults | NewsSummary | DeepDive) -> str:
     title = {"title": report_title(value.topic)} if isinstance(value, DeepDive) else {}
     fields = value.as_json() if isinstance(value, DeepDive) else asdict(value)
     told = title | fields | {"cost_usd": _charged(value)}
-    return escaped(encode(told, indent=2, default=_iso)) + "\n"
+    return escape_json(encode(told, indent=2, default=_iso)) + "\n"
 
 
 def _charged(value: Answer | SearchResults | NewsSummary | DeepDive) -> float | None:
@@ -81,21 +81,21 @@ PASSAGES = "No model wrote this: these are passages of the pages, word for word.
 UNSOURCED = "This answer came without sources, so nothing in it can be checked here."
 
 
-def above(reply: Answer | SearchResults, *, unset: str = "") -> list[str]:
+def header(reply: Answer | SearchResults, *, unset: str = "") -> list[str]:
     """Return what changes how a reply is to be read; `unset` is the variable whose lack kept the first provider out."""
     as_of = reply.as_of if isinstance(reply, Answer) else ""
-    return [on_one_line(line) for line in (stand_in(reply, unset=unset), as_of) if line]
+    return [printable_line(line) for line in (stand_in(reply, unset=unset), as_of) if line]
 
 
-def remarks(reply: Answer | SearchResults, *, unset: str = "") -> list[str]:
+def notes(reply: Answer | SearchResults, *, unset: str = "") -> list[str]:
     """Return what else whoever asked should know."""
     passages = isinstance(reply, Answer) and reply.kind is AnswerKind.PASSAGES and not (reply.failed or unset)
     cut = [f"The answer is incomplete ({reply.incomplete})."] if isinstance(reply, Answer) and reply.incomplete else []
     unsourced = [UNSOURCED] if isinstance(reply, Answer) and not reply.sources and reply.text.strip() else []
-    return [on_one_line(line) for line in (*([PASSAGES] if passages else []), *cut, *unsourced, *reply.notes)]
+    return [printable_line(line) for line in (*([PASSAGES] if passages else []), *cut, *unsourced, *reply.notes)]
 
 
-def last_line(reply: Answer | SearchResults) -> str:
+def footer(reply: Answer | SearchResults) -> str:
     """Return the footer, as Slack has it: who answered, with which effort or model, the seconds, the price of all.
 
     At its end the references to no source are counted, which were removed.
@@ -105,7 +105,7 @@ def last_line(reply: Answer | SearchResults) -> str:
     else:
         own, effort, removed = reply.cost_usd, None, ""
     parts = [reply.provider, effort, duration(reply.seconds), dollars(charged(own, reply.failed)), removed]
-    return on_one_line(" · ".join(part for part in parts if part))
+    return printable_line(" · ".join(part for part in parts if part))
 
 
 def _removed(answer: Answer) -> str:
@@ -113,29 +113,29 @@ def _removed(answer: Answer) -> str:
     return f"{counted(orphans, 'reference')} without a source removed" if orphans else ""
 
 
-def heading(source: Source) -> tuple[str, str]:
+def source_heading(source: Source) -> tuple[str, str]:
     """Return a source's title, and its site and day as far as they are known, as Slack shows them."""
-    title = on_one_line(source.title) or site(source.url) or on_one_line(source.url) or "Untitled"
+    title = printable_line(source.title) or site(source.url) or printable_line(source.url) or "Untitled"
     return title, " · ".join(filter(None, (site(source.url), day(source.date))))
 
 
-def unset_variable(order: Sequence[str], keys: Mapping[str, str]) -> str:
+def missing_variable(order: Sequence[str], keys: Mapping[str, str]) -> str:
     """Return the variable of the first choice's key where it is not set; empty where it is, or needs none."""
     first = order[0]
-    return "" if first in keys or first not in VARIABLES else VARIABLES[first][0][0]
+    return "" if first in keys or first not in ENV_VARIABLES else ENV_VARIABLES[first][0][0]
 
 
-def answer_text(answer: Answer, remarks: Sequence[str], above: Sequence[str] = ()) -> str:
+def format_answer(answer: Answer, remarks: Sequence[str], above: Sequence[str] = ()) -> str:
     """Return the lines `above`, the answer as Markdown, its sources numbered as its markers are, and who served."""
-    text, listed, others = shown(answer)
+    text, listed, others = numbered_text(answer)
     sources = [f"{number}. {_titled(source)}" for number, source in enumerate(listed, 1)]
     more = [counted(others, "more source")] if others else []
     listing = "\n".join(["Sources:", *sources, *more]) if listed else ""
-    parts = [*above, printable(text), listing, *remarks, last_line(answer)]
+    parts = [*above, printable(text), listing, *remarks, footer(answer)]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def results_text(
+def format_results(
     results: SearchResults, remarks: Sequence[str], above: Sequence[str] = (), *, nothing: str = "No pages were found."
 ) -> str:
     """Return the lines `above`, the pages, each with its number, title, address and what it says, and who served.
@@ -143,10 +143,10 @@ def results_text(
     `nothing` stands in for the pages if there are none.
     """
     pages = ["\n".join(_page(number, source)) for number, source in enumerate(results.results, 1)]
-    return "\n\n".join([*above, *(pages or [nothing]), *remarks, last_line(results)]) + "\n"
+    return "\n\n".join([*above, *(pages or [nothing]), *remarks, footer(results)]) + "\n"
 
 
-def shown(answer: Answer) -> tuple[str, tuple[Source, ...], int]:
+def numbered_text(answer: Answer) -> tuple[str, tuple[Source, ...], int]:
     """Return the text, its markers numbered by first use, the sources they stand for, and how many others there are.
 
     Without a marker all sources are listed. Passages keep their numbers, and all their sources are listed; a page's own
@@ -160,9 +160,9 @@ def shown(answer: Answer) -> tuple[str, tuple[Source, ...], int]:
 
 def _page(number: int, source: Source) -> Iterator[str]:
     yield f"{number}. {_titled(source)}"
-    if snippet := on_one_line(source.snippet):
+    if snippet := printable_line(source.snippet):
         yield f"   {snippet}"
 
 
 def _titled(source: Source) -> str:
-    return f"{' · '.join(filter(None, heading(source)))}\n   {on_one_line(source.url)}"
+    return f"{' · '.join(filter(None, source_heading(source)))}\n   {printable_line(source.url)}"

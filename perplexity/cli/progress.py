@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import TextIO
 
-from perplexity.cli.base import World
-from perplexity.cli.output import on_one_line
+from perplexity.cli.base import ProcessIO
+from perplexity.cli.output import printable_line
 from perplexity.formatting import counted
 from perplexity.types import Event, RunStarted, SearchQueries, Sources, TextDelta
 
@@ -18,7 +18,7 @@ _CLEAR = "\r\x1b[K"
 _WIDTH = 80
 
 
-class Progress:
+class ProgressLine:
     """A line that is drawn again every second and cleared at the end; nothing for a stream that is no terminal.
 
     `step` counts what was told, as long as it changes.
@@ -40,14 +40,14 @@ class Progress:
         self._step = 0
 
     @classmethod
-    def of(cls, world: World) -> Progress:
+    def for_process(cls, world: ProcessIO) -> ProgressLine:
         """Return the progress of a command in this world, shown if its stderr is a terminal that can clear a line."""
         return cls(world.stderr, is_shown=world.stderr.isatty() and world.environ.get("TERM") != "dumb")
 
     @asynccontextmanager
     async def running(self, doing: str) -> AsyncIterator[None]:
         """Show the line, which begins with this step, until the end or `stop`."""
-        self.tell(doing)
+        self.show(doing)
         ticking = asyncio.create_task(self._tick())
         try:
             yield
@@ -57,28 +57,28 @@ class Progress:
                 await ticking
             self.stop()
 
-    def tell(self, doing: str) -> None:
+    def show(self, doing: str) -> None:
         """Show that this is being done now."""
-        doing = on_one_line(doing)
+        doing = printable_line(doing)
         if doing != self._doing:
             self._doing, self._step = doing, self._step + 1
             self._draw()
 
-    def hear(self, event: Event) -> None:
+    def show_event(self, event: Event) -> None:
         """Show what an event of an answer says."""
         if isinstance(event, RunStarted):
-            self.tell("Researching")
+            self.show("Researching")
         elif isinstance(event, SearchQueries):
-            self.tell(f"Searching for {' · '.join(event.queries)}")
+            self.show(f"Searching for {' · '.join(event.queries)}")
         elif isinstance(event, Sources):
-            self.tell(f"Reading {counted(len(event.sources), 'page')}")
+            self.show(f"Reading {counted(len(event.sources), 'page')}")
         elif isinstance(event, TextDelta):
-            self.tell("Writing the answer")
+            self.show("Writing the answer")
 
-    def note(self, line: str) -> None:
+    def print_above(self, line: str) -> None:
         """Write a line that stays above."""
         if self.is_shown:
-            self._write(f"{_CLEAR}{on_one_line(line)}\n")
+            self._write(f"{_CLEAR}{printable_line(line)}\n")
             self._draw()
 
     def stop(self) -> None:

@@ -6,21 +6,21 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-from perplexity.cli.base import Failure, UsageError, World
-from perplexity.cli.output import unset_variable
+from perplexity.cli.base import CommandFailed, ProcessIO, UsageError
+from perplexity.cli.output import missing_variable
 from perplexity.errors import AllProvidersFailed, InvalidRequest
 from perplexity.fallback import Fallback, OnTurn
 from perplexity.models import Deadlines, Limits
 from perplexity.providers import PROVIDERS, configured, opened
 from perplexity.providers.base import Setup
-from perplexity.tools.environment import VARIABLES, setup_from
+from perplexity.tools.environment import ENV_VARIABLES, config_from_env
 from perplexity.transport import ProxyFor, proxy_for
 from perplexity.urls import without_secrets
 
 
 @asynccontextmanager
-async def chain(
-    world: World,
+async def open_chain(
+    world: ProcessIO,
     order: Sequence[str] = (),
     *,
     seconds: float | None = None,
@@ -33,18 +33,18 @@ async def chain(
     `on_turn` is as for `Fallback`.
     Raises UsageError or InvalidRequest for a variable that cannot be right, and Failure if there is no service to ask.
     """
-    limits, deadlines = time_limits(seconds)
-    setup = replace(checked_setup(world, order), limits=limits, proxy=proxy)
+    limits, deadlines = timeouts(seconds)
+    setup = replace(checked_config(world, order), limits=limits, proxy=proxy)
     async with opened(setup, order=order) as providers:
         try:
             yield Fallback(providers, deadlines=deadlines, on_turn=on_turn)
         except AllProvidersFailed as error:
             if error.attempts:
                 raise
-            raise Failure(_nobody(tuple(order) or tuple(PROVIDERS), setup)) from None
+            raise CommandFailed(_nobody(tuple(order) or tuple(PROVIDERS), setup)) from None
 
 
-def time_limits(seconds: float | None) -> tuple[Limits, Deadlines]:
+def timeouts(seconds: float | None) -> tuple[Limits, Deadlines]:
     """Return the limits of a provider and of the chain: this one for whatever is asked, or the usual ones for None."""
     if seconds is None:
         return Limits(), Deadlines()
@@ -52,10 +52,10 @@ def time_limits(seconds: float | None) -> tuple[Limits, Deadlines]:
     return Limits(**same), Deadlines(**same)
 
 
-def checked_setup(world: World, order: Sequence[str] = ()) -> Setup:
+def checked_config(world: ProcessIO, order: Sequence[str] = ()) -> Setup:
     """Return what the providers of the order need. Raises UsageError or InvalidRequest for what cannot be right."""
     try:
-        setup = setup_from(world.environ)
+        setup = config_from_env(world.environ)
     except InvalidRequest as error:
         raise UsageError(str(error)) from None
     for name in order or PROVIDERS:
@@ -68,14 +68,14 @@ def checked_setup(world: World, order: Sequence[str] = ()) -> Setup:
     return setup
 
 
-def unset(world: World, order: Sequence[str] = ()) -> str:
+def missing_key_variable(world: ProcessIO, order: Sequence[str] = ()) -> str:
     """Return the variable whose lack keeps the first choice from being asked; empty when it can be asked."""
-    return unset_variable(tuple(order) or tuple(PROVIDERS), setup_from(world.environ).keys)
+    return missing_variable(tuple(order) or tuple(PROVIDERS), config_from_env(world.environ).keys)
 
 
 def _wrong(error: InvalidRequest, name: str, environ: Mapping[str, str]) -> str:
     """Name the variable, and the value of an address but for a password in it; never a key."""
-    keys, address = VARIABLES.get(name, ((), ""))
+    keys, address = ENV_VARIABLES.get(name, ((), ""))
     if error.field == "base_url":
         return f"{address}: {without_secrets(environ.get(address, ''))!r} is not allowed; {error.allowed}"
     key = next((key for key in keys if environ.get(key, "").strip()), error.field)
@@ -83,7 +83,7 @@ def _wrong(error: InvalidRequest, name: str, environ: Mapping[str, str]) -> str:
 
 
 def _nobody(order: Sequence[str], setup: Setup) -> str:
-    missing = [VARIABLES[name][0][0] for name in order if name in VARIABLES and name not in setup.keys]
+    missing = [ENV_VARIABLES[name][0][0] for name in order if name in ENV_VARIABLES and name not in setup.keys]
     if missing:
         return f"Nobody can be asked: {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set."
     return f"Nobody can be asked: {' and '.join(order)} cannot do this; choose others with --providers."

@@ -5,20 +5,20 @@ from __future__ import annotations
 import argparse
 
 from perplexity.citations import format_result
-from perplexity.cli.base import Command, World, or_say
+from perplexity.cli.base import Command, ProcessIO, explain_nothing_found
 from perplexity.cli.options import (
-    Form,
+    OutputFormat,
     add_filters,
-    add_forms,
     add_mode,
+    add_output_formats,
     add_providers,
-    form_of,
-    read_filters,
-    read_providers,
-    read_text,
+    output_format,
+    parse_filters,
+    parse_providers,
+    read_input,
 )
-from perplexity.cli.output import above, as_json, on_one_line, printable, remarks, results_text
-from perplexity.cli.providers import chain, unset
+from perplexity.cli.output import as_json, format_results, header, notes, printable, printable_line
+from perplexity.cli.providers import missing_key_variable, open_chain
 from perplexity.notes import nothing_found
 from perplexity.sanitize import quoted
 from perplexity.types import Answer, Query, SearchResults
@@ -34,36 +34,36 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_filters(parser)
     add_mode(parser)
     add_providers(parser)
-    add_forms(parser)
+    add_output_formats(parser)
 
 
-def run(parsed: argparse.Namespace, world: World) -> None:
+def run(parsed: argparse.Namespace, world: ProcessIO) -> None:
     """Search and write the pages. Raises UsageError or PerplexityError."""
-    count, filters, order = parse_results(parsed.n), read_filters(parsed), read_providers(parsed)
-    text = read_text(parsed.query, world.stdin, wanted="query")
+    count, filters, order = parse_results(parsed.n), parse_filters(parsed), parse_providers(parsed)
+    text = read_input(parsed.query, world.stdin, wanted="query")
     query = checked_query(Query(text=text, filters=filters, max_results=count))
     nothing = nothing_found(query.text, query.filters)
-    with or_say(nothing):
+    with explain_nothing_found(nothing):
         results = world.signals.run(_found(query, world, order))
-    missing = unset(world, order)
-    first, said = above(results, unset=missing), remarks(results, unset=missing)
-    form = form_of(parsed, world)
-    if form is Form.SCREEN:
+    missing = missing_key_variable(world, order)
+    first, said = header(results, unset=missing), notes(results, unset=missing)
+    form = output_format(parsed, world)
+    if form is OutputFormat.SCREEN:
         from perplexity.cli.live import Screen
 
         screen = Screen(world.stdout, color=not parsed.no_color)
-        screen.head(first)
-        screen.results(results, said, nothing=on_one_line(nothing))
-    elif form is Form.PLAIN:
-        world.stdout.write(results_text(results, said, first, nothing=on_one_line(nothing)))
+        screen.print_header(first)
+        screen.print_results(results, said, nothing=printable_line(nothing))
+    elif form is OutputFormat.PLAIN:
+        world.stdout.write(format_results(results, said, first, nothing=printable_line(nothing)))
     else:
-        if form is Form.RAW and results.notes:
-            world.say("\n".join(map(on_one_line, results.notes)))
-        world.stdout.write(as_json(results) if form is Form.JSON else _raw(results, first))
+        if form is OutputFormat.RAW and results.notes:
+            world.write_stderr("\n".join(map(printable_line, results.notes)))
+        world.stdout.write(as_json(results) if form is OutputFormat.JSON else _raw(results, first))
 
 
-async def _found(query: Query, world: World, order: tuple[str, ...]) -> SearchResults:
-    async with chain(world, order) as provider:
+async def _found(query: Query, world: ProcessIO, order: tuple[str, ...]) -> SearchResults:
+    async with open_chain(world, order) as provider:
         return await provider.search(query)
 
 

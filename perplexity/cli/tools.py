@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 
-from perplexity.cli.base import Command, UsageError, World
-from perplexity.cli.output import escaped, on_one_line
+from perplexity.cli.base import Command, ProcessIO, UsageError
+from perplexity.cli.output import escape_json, printable_line
 from perplexity.tools import TOOLS, Tool
 from perplexity.tools.formats import to_anthropic, to_mcp, to_openai_chat, to_openai_responses
 from perplexity.types import JSON
@@ -27,19 +27,19 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=FORMATS, help="the definition for this protocol, as JSON")
 
 
-def run(parsed: argparse.Namespace, world: World) -> None:
+def run(parsed: argparse.Namespace, world: ProcessIO) -> None:
     """List the tools, or define one or all of them. Raises UsageError for a name that none has."""
-    tools = TOOLS if parsed.tool is None else (_named(parsed.tool),)
+    tools = TOOLS if parsed.tool is None else (_find_tool(parsed.tool),)
     if parsed.format is None and parsed.tool is None:
         world.stdout.write("\n".join(_line(tool) for tool in tools) + "\n")
         return
     define = FORMATS[parsed.format] if parsed.format else Tool.spec
     defined = [define(tool) for tool in tools]
     shown = encode(defined if parsed.tool is None else defined[0], indent=2)
-    world.stdout.write(escaped(shown) + "\n")
+    world.stdout.write(escape_json(shown) + "\n")
 
 
-def _named(name: str) -> Tool:
+def _find_tool(name: str) -> Tool:
     known = {tool.name: tool for tool in TOOLS}
     if name not in known:
         near = get_close_matches(name, known, n=1)
@@ -50,7 +50,7 @@ def _named(name: str) -> Tool:
 
 def _line(tool: Tool) -> str:
     width = max(len(known.name) for known in TOOLS)
-    first, _, _ = on_one_line(tool.description).partition(". ")
+    first, _, _ = printable_line(tool.description).partition(". ")
     return f"{tool.name:<{width}}  {first.removesuffix('.')}."
 
 

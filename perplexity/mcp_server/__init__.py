@@ -7,6 +7,6 @@ from perplexity.extras import require
 
 require("mcp")
 
-from perplexity.mcp_server.server import over_http, over_stdio  # noqa: E402 - it imports what the extra brings
+from perplexity.mcp_server.server import serve_http, serve_stdio  # noqa: E402 - it imports what the extra brings
 
-__all__ = ["over_http", "over_stdio"]
+__all__ = ["serve_http", "serve_stdio"]

@@ -22,12 +22,12 @@ from starlette.requests import Request
 
 from perplexity.errors import AllProvidersFailed, InvalidRequest, PerplexityError, TimedOut
 from perplexity.fallback import Fallback
-from perplexity.mcp_server.settings import ANY, TIMEOUT, HTTPSettings, bracketed
-from perplexity.mcp_server.tools import OFFERS, Offer, Progress, without_result
+from perplexity.mcp_server.settings import ANY, TIMEOUT, HTTPSettings, bracket_ipv6
+from perplexity.mcp_server.tools import MCP_TOOLS, McpTool, ProgressReporter, nothing_found_text
 from perplexity.notes import found_nothing, with_reasons
 from perplexity.sanitize import harmless
-from perplexity.tools.environment import advise
-from perplexity.tools.schemas import completed, problems
+from perplexity.tools.environment import explain_error
+from perplexity.tools.schemas import validation_errors, with_defaults
 from perplexity.types import JSON
 from perplexity.version import __version__
 
@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 _PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
 
 
-class Lines(logging.Formatter):
+class LineFormatter(logging.Formatter):
     """Formats a record as its time, its level, the event and its fields: `2026-11-22T08:00:00Z INFO call.ended {…}`."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -58,10 +58,10 @@ class Lines(logging.Formatter):
 
 
 @contextmanager
-def logged(stream: TextIO, *, level: int) -> Iterator[None]:
+def log_to(stream: TextIO, *, level: int) -> Iterator[None]:
     """Write what this package logs to the stream, from this level on."""
     logger, handler = logging.getLogger("perplexity"), logging.StreamHandler(stream)
-    handler.setFormatter(Lines())
+    handler.setFormatter(LineFormatter())
     before = logger.level
     logger.addHandler(handler)
     logger.setLevel(level)
@@ -92,14 +92,14 @@ _ARGUMENTS = {
 Context = ServerRequestContext[Any]
 
 
-def build(chain: Fallback) -> Server[Any]:
+def build_server(chain: Fallback) -> Server[Any]:
     """Return a server whose tools ask this chain. Its failures are results that say what is wrong."""
 
     async def listed(context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_tool(offer) for offer in OFFERS])
+        return types.ListToolsResult(tools=[_tool(offer) for offer in MCP_TOOLS])
 
     async def called(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        offer = next((offer for offer in OFFERS if offer.name == params.name), None)
+        offer = next((offer for offer in MCP_TOOLS if offer.name == params.name), None)
         if offer is None:
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name}")
         started = time.monotonic()
@@ -119,7 +119,7 @@ def build(chain: Fallback) -> Server[Any]:
     )
 
 
-def _tool(offer: Offer) -> types.Tool:
+def _tool(offer: McpTool) -> types.Tool:
     return types.Tool(
         name=offer.name,
         title=offer.title,
@@ -132,21 +132,23 @@ def _tool(offer: Offer) -> types.Tool:
     )
 
 
-async def _called(offer: Offer, arguments: dict[str, JSON], chain: Fallback, context: Context) -> types.CallToolResult:
+async def _called(
+    offer: McpTool, arguments: dict[str, JSON], chain: Fallback, context: Context
+) -> types.CallToolResult:
     async def report(progress: float, message: str) -> None:
         await context.session.report_progress(progress, message=harmless(message))
 
-    given = completed(offer.input_schema, offer.known(arguments))
-    if wrong := problems(offer.input_schema, given):
+    given = with_defaults(offer.input_schema, offer.drop_unknown(arguments))
+    if wrong := validation_errors(offer.input_schema, given):
         return _failed(f"Wrong arguments: {wrong}")
     try:
-        text = await offer.answering(given, chain, Progress(report))
+        text = await offer.handler(given, chain, ProgressReporter(report))
     except InvalidRequest as error:
         return _failed(_explained(error))
     except PerplexityError as error:
         if found_nothing(error):
-            return _failed(with_reasons(without_result(given), error))
-        return _failed(f"{advise(error)} {_MORE_TIME}" if _is_late(error) else advise(error))
+            return _failed(with_reasons(nothing_found_text(given), error))
+        return _failed(f"{explain_error(error)} {_MORE_TIME}" if _is_late(error) else explain_error(error))
     return types.CallToolResult(content=[types.TextContent(text=text)], structured_content={offer.field: text})
 
 
@@ -185,7 +187,7 @@ class Ready(Protocol):
         ...
 
 
-async def over_stdio(opening: AbstractAsyncContextManager[Fallback], *, stopped: Callable[[], NoReturn]) -> None:
+async def serve_stdio(opening: AbstractAsyncContextManager[Fallback], *, stopped: Callable[[], NoReturn]) -> None:
     """Serve the client at the other end of stdin and stdout until it closes them; nothing else is written there.
 
     `stopped` ends the process when this is cancelled: a thread is reading stdin then, and nothing can call it off.
@@ -193,13 +195,13 @@ async def over_stdio(opening: AbstractAsyncContextManager[Fallback], *, stopped:
     async with stdio_server() as (incoming, outgoing):
         try:
             async with opening as chain:
-                server = build(chain)
+                server = build_server(chain)
                 await server.run(incoming, outgoing, server.create_initialization_options())
         except asyncio.CancelledError:
             stopped()
 
 
-async def over_http(opening: AbstractAsyncContextManager[Fallback], *, settings: HTTPSettings, ready: Ready) -> None:
+async def serve_http(opening: AbstractAsyncContextManager[Fallback], *, settings: HTTPSettings, ready: Ready) -> None:
     """Serve HTTP until a signal ends it; `ready` is told the address once it listens. Raises CannotListen.
 
     Requests whose Host or Origin is neither this host's nor allowed are refused: a page in a browser could otherwise
@@ -209,7 +211,7 @@ async def over_http(opening: AbstractAsyncContextManager[Fallback], *, settings:
     # What it would log of a failed start is raised.
     logging.getLogger("uvicorn").addHandler(logging.NullHandler())
     async with opening as chain:
-        app = build(chain).streamable_http_app(
+        app = build_server(chain).streamable_http_app(
             streamable_http_path=PATH,
             host=host,
             # `_guarded` checks every request before it gets there.
@@ -263,7 +265,7 @@ class _Announced(uvicorn.Server):
             raise CannotListen from None
         if not self.should_exit:
             host = self.config.host
-            self._ready(f"http://{bracketed(host)}:{self.config.port}{PATH}", alone=is_loopback(host))
+            self._ready(f"http://{bracket_ipv6(host)}:{self.config.port}{PATH}", alone=is_loopback(host))
 
 
 def is_loopback(host: str) -> bool:
@@ -274,14 +276,14 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def security(
+def transport_security(
     host: str, port: int, *, hosts: Sequence[str] = (), origins: Sequence[str] = ()
 ) -> TransportSecuritySettings:
     """Return the hosts and origins that requests may name, in lower case; `hosts` and `origins` are further ones.
 
     A client leaves out a port that is HTTP's own, or a proxy's before us.
     """
-    names = dict.fromkeys((*_LOOPBACK, bracketed(host).lower()))
+    names = dict.fromkeys((*_LOOPBACK, bracket_ipv6(host).lower()))
     own = [f"{name}:{port}" for name in names]
     further = [name for host in hosts for name in ((host,) if _has_port(host) else (host, f"{host}:{port}"))]
     return TransportSecuritySettings(
@@ -302,7 +304,7 @@ def _guarded(app: ASGIApp, settings: HTTPSettings) -> ASGIApp:
     """
     origins = settings.allowed_origins
     check = TransportSecurityMiddleware(
-        security(settings.host, settings.port, hosts=settings.allowed_hosts, origins=origins)
+        transport_security(settings.host, settings.port, hosts=settings.allowed_hosts, origins=origins)
     )
     served = _with_cors(app, origins) if origins else app
 

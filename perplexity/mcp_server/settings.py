@@ -53,12 +53,14 @@ class HTTPSettings:
     allowed_origins: tuple[str, ...] = ()
 
 
-def settings_from(environ: Mapping[str, str]) -> Settings:
+def settings_from_env(environ: Mapping[str, str]) -> Settings:
     """Return the settings of both transports. Raises InvalidRequest, which names the variable."""
     return Settings(seconds=_seconds(_value(environ, TIMEOUT)), log_level=_log_level(_value(environ, _LEVEL)))
 
 
-def http_settings_from(environ: Mapping[str, str], *, host: str | None = None, port: str | None = None) -> HTTPSettings:
+def http_settings_from_env(
+    environ: Mapping[str, str], *, host: str | None = None, port: str | None = None
+) -> HTTPSettings:
     """Return the settings of HTTP; `host` and `port`, as typed, precede the variables.
 
     Raises InvalidRequest, which names the option or the variable.
@@ -77,7 +79,7 @@ def http_settings_from(environ: Mapping[str, str], *, host: str | None = None, p
     )
 
 
-def bracketed(host: str) -> str:
+def bracket_ipv6(host: str) -> str:
     """Return the host as it is written in an address."""
     return f"[{host}]" if ":" in host else host
 
@@ -132,18 +134,18 @@ def _port(name: str, text: str) -> int:
 
 def _hosts(text: str) -> Iterator[str]:
     for host in _listed(text):
-        checked = host_and_port(host)
+        checked = parse_host(host)
         if checked is None:
             allowed = "it takes host names or addresses, with a port or without, and commas between them"
             raise InvalidRequest.of("ALLOWED_HOSTS", host, allowed)
         yield checked
 
 
-def host_and_port(text: str) -> str | None:
+def parse_host(text: str) -> str | None:
     """Return a host with or without a port as a Host header has it, in lower case; None for what is neither."""
     text = text.lower()
     if _is_address(text):
-        return bracketed(text)
+        return bracket_ipv6(text)
     name, colon, port = text.rpartition(":") if not text.endswith("]") else (text, "", "")
     name, port = (name, port) if colon else (text, "")
     bare = name[1:-1] if name.startswith("[") and name.endswith("]") else name
@@ -165,7 +167,7 @@ def _origin(text: str) -> str | None:
     if text in {ANY, "null"}:
         return text
     match = _ORIGIN.fullmatch(text)
-    place = host_and_port(match[2]) if match else None
+    place = parse_host(match[2]) if match else None
     if match is None or place is None:
         return None
     return f"{match[1]}://{place.removesuffix(_USUAL_PORTS.get(match[1], ''))}"

@@ -33,14 +33,14 @@ from perplexity.types import (
 )
 from perplexity.validation import checked_messages
 
-BEAT_SECONDS = 10.0
+HEARTBEAT_SECONDS = 10.0
 """How often a call that takes minutes says that it is still at work; many clients give up after a silent minute."""
 
 Report = Callable[[float, str], Awaitable[None]]
 """Sends a number, which only grows, and a line for people; nothing where the client asked for no progress."""
 
 
-class Progress:
+class ProgressReporter:
     """Counts what is told: https://modelcontextprotocol.io/specification (utilities, progress)."""
 
     def __init__(self, report: Report, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
@@ -48,13 +48,13 @@ class Progress:
         self._sleep = sleep
         self._told = 0
 
-    async def tell(self, message: str) -> None:
+    async def report(self, message: str) -> None:
         """Tell what is being done now."""
         self._told += 1
         await self._report(self._told, message)
 
     @asynccontextmanager
-    async def beating(self) -> AsyncIterator[None]:
+    async def heartbeat(self) -> AsyncIterator[None]:
         """Say every few seconds that the call is still at work."""
         beat = asyncio.create_task(self._beat())
         try:
@@ -66,8 +66,8 @@ class Progress:
 
     async def _beat(self) -> None:
         while True:
-            await self._sleep(BEAT_SECONDS)
-            await self.tell("Still at work")
+            await self._sleep(HEARTBEAT_SECONDS)
+            await self.report("Still at work")
 
 
 def pages_text(results: SearchResults, *, nothing: str = "No pages were found.") -> str:
@@ -98,17 +98,17 @@ def _page(number: int, source: Source) -> str:
     return "\n   ".join([*filter(None, lines), *([f"Date: {quoted(source.date)}"] if source.date else [])])
 
 
-Answering = Callable[[Mapping[str, JSON], Fallback, Progress], Awaitable[str]]
+ToolHandler = Callable[[Mapping[str, JSON], Fallback, ProgressReporter], Awaitable[str]]
 """Takes arguments that fit the schema and returns the text. Raises any PerplexityError."""
 
-GO_ON = "Please continue."
+CONTINUE = "Please continue."
 """The user's turn after an assistant's: the services answer nothing else."""
 
 _DEFAULT_RESULTS = 10
 _TOKENS_PER_PAGE = 1024
 
 
-async def found(arguments: Mapping[str, JSON], chain: Fallback, progress: Progress) -> str:
+async def search(arguments: Mapping[str, JSON], chain: Fallback, progress: ProgressReporter) -> str:
     """Return the pages for a query."""
     country = arguments.get("country")
     query = Query(
@@ -121,33 +121,33 @@ async def found(arguments: Mapping[str, JSON], chain: Fallback, progress: Progre
     return pages_text(await chain.search(query), nothing=nothing_found(query.text, query.filters))
 
 
-def responded(effort: Effort) -> Answering:
+def answer_with(effort: Effort) -> ToolHandler:
     """Return what answers a conversation with this effort."""
 
-    async def answering(arguments: Mapping[str, JSON], chain: Fallback, progress: Progress) -> str:
+    async def answering(arguments: Mapping[str, JSON], chain: Fallback, progress: ProgressReporter) -> str:
         messages = [Message(role=told["role"], content=told["content"]) for told in arguments["messages"]]
         question = Question(
-            messages=checked_messages(asking(messages)),
+            messages=checked_messages(end_with_user_turn(messages)),
             model=effort,
             filters=_filters(arguments),
             context=arguments.get("search_context_size"),
             # Who called gets no id to come back with: a call that is cancelled cancels its run.
             resumable=False,
         )
-        async with progress.beating(), aclosing(chain.stream(question)) as events:
+        async with progress.heartbeat(), aclosing(chain.stream(question)) as events:
             answer = await _watched(events, progress)
         return response_text(await computed(with_as_of, answer, question, now=time.time()))
 
     return answering
 
 
-def without_result(arguments: Mapping[str, JSON]) -> str:
+def nothing_found_text(arguments: Mapping[str, JSON]) -> str:
     """Return what to say when nothing was found for a call with these arguments. Raises InvalidRequest."""
     asked = arguments["query"] if "query" in arguments else arguments["messages"][-1]["content"]
     return nothing_found(asked, _filters(arguments))
 
 
-def asking(messages: Sequence[Message]) -> list[Message]:
+def end_with_user_turn(messages: Sequence[Message]) -> list[Message]:
     """Return a conversation that ends with the user's turn, as the services want it; one without messages as it is.
 
     System messages at its end go before the other messages, and if there are no others the last one is the question.
@@ -157,18 +157,18 @@ def asking(messages: Sequence[Message]) -> list[Message]:
     turns, instructions = list(messages[: end + 1]), list(messages[end + 1 :])
     if not turns:
         return [*instructions[:-1], *(replace(message, role="user") for message in instructions[-1:])]
-    more = [Message(role="user", content=GO_ON)] if turns[-1].role == "assistant" else []
+    more = [Message(role="user", content=CONTINUE)] if turns[-1].role == "assistant" else []
     return [*instructions, *turns, *more]
 
 
-async def _watched(events: AsyncIterator[Event], progress: Progress) -> Answer:
+async def _watched(events: AsyncIterator[Event], progress: ProgressReporter) -> Answer:
     told = ""
     async for event in events:
         if isinstance(event, Done):
             return event.answer
         doing = _doing(event)
         if doing != told:
-            await progress.tell(doing)
+            await progress.report(doing)
         told = doing
     raise StreamTruncated("the stream ended without its last event")
 
@@ -248,8 +248,8 @@ _RESPONSE = "The answer; its numbers such as [1] refer to the list of citations 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Offer:
-    """One tool: its `answering` makes the text, which is also the `field` of the structured result.
+class McpTool:
+    """One tool: its `handler` makes the text, which is also the `field` of the structured result.
 
     `returns` describes that field. Arguments beyond `properties` are not announced, but ignored, as clients of older
     versions send some.
@@ -262,14 +262,14 @@ class Offer:
     required: str
     field: str
     returns: str
-    answering: Answering
+    handler: ToolHandler
 
     @property
     def input_schema(self) -> dict[str, JSON]:
         """The JSON Schema of the arguments."""
         return _object(self.properties, required=self.required)
 
-    def known(self, arguments: Mapping[str, JSON]) -> dict[str, JSON]:
+    def drop_unknown(self, arguments: Mapping[str, JSON]) -> dict[str, JSON]:
         """Return the arguments without those that the schema does not have, in messages too."""
         given = {name: value for name, value in arguments.items() if name in self.properties}
         messages = given.get("messages")
@@ -297,8 +297,8 @@ def _without_strangers(message: JSON) -> JSON:
     return {name: message[name] for name in message if name in known} if isinstance(message, dict) else message
 
 
-OFFERS: tuple[Offer, ...] = (
-    Offer(
+MCP_TOOLS: tuple[McpTool, ...] = (
+    McpTool(
         name="perplexity_search",
         title="Search the Web",
         description=(
@@ -309,9 +309,9 @@ OFFERS: tuple[Offer, ...] = (
         required="query",
         field="results",
         returns=_RESULTS,
-        answering=found,
+        handler=search,
     ),
-    Offer(
+    McpTool(
         name="perplexity_ask",
         title="Ask Perplexity",
         description=(
@@ -322,9 +322,9 @@ OFFERS: tuple[Offer, ...] = (
         required="messages",
         field="response",
         returns=_RESPONSE,
-        answering=responded("fast"),
+        handler=answer_with("fast"),
     ),
-    Offer(
+    McpTool(
         name="perplexity_reason",
         title="Advanced Reasoning",
         description=(
@@ -335,9 +335,9 @@ OFFERS: tuple[Offer, ...] = (
         required="messages",
         field="response",
         returns=_RESPONSE,
-        answering=responded("medium"),
+        handler=answer_with("medium"),
     ),
-    Offer(
+    McpTool(
         name="perplexity_research",
         title="Deep Research",
         description=(
@@ -348,6 +348,6 @@ OFFERS: tuple[Offer, ...] = (
         required="messages",
         field="response",
         returns=_RESPONSE,
-        answering=responded("high"),
+        handler=answer_with("high"),
     ),
 )

@@ -14,8 +14,8 @@ from perplexity.notes import remarks
 from perplexity.providers.base import OnAttempt, attempted, log_attempt
 from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.retry import RetryPolicy
-from perplexity.tools.base import Tool, explain
-from perplexity.tools.environment import keyless
+from perplexity.tools.base import Tool, failure_text
+from perplexity.tools.environment import lazy_tool
 from perplexity.transport import Session
 from perplexity.types import API, JSON
 
@@ -86,7 +86,7 @@ def create_agentic_web_search_tool(
                 with attempted(PROVIDER, "answer", on_attempt=on_attempt, clock=clock) as attempt:
                     answer = attempt.took(await client.answer(prompt, reasoning=reasoning))
         except PerplexityError as error:
-            return explain(NAME, error, seconds=LIMITS.reasoning if reasoning else LIMITS.answer)
+            return failure_text(NAME, error, seconds=LIMITS.reasoning if reasoning else LIMITS.answer)
         return "\n\n".join(filter(None, [format_result(answer), " ".join(remarks(answer))]))
 
     return _tool(handler)
@@ -97,6 +97,8 @@ def _tool(handler: Callable[..., Awaitable[str]]) -> Tool:
 
 
 TOOL = _tool(
-    keyless(create_agentic_web_search_tool, failed=lambda error, _: explain(NAME, error, seconds=LIMITS.answer))
+    lazy_tool(
+        create_agentic_web_search_tool, on_error=lambda error, _: failure_text(NAME, error, seconds=LIMITS.answer)
+    )
 )
 """The tool that looks for its key when it is called."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from perplexity.errors import AllProvidersFailed, PerplexityError, TimedOut
 from perplexity.notes import found_nothing, reasons_of, with_reasons
-from perplexity.tools.schemas import Function, completed, described, problems
+from perplexity.tools.schemas import Function, add_metadata, validation_errors, with_defaults
 from perplexity.types import JSON
 from perplexity.wire.json import text
 
@@ -34,10 +34,10 @@ class Tool:
     """A function for a model.
 
     `parameters` is a JSON Schema of type object; its properties are the arguments of `handler`, by name. The handler
-    returns a text for the model, and a `Failure` when the service fails; it raises only what cancels it. `output` is
-    the JSON Schema of the object that the text holds as JSON; None for a text that is to be read. `refused` writes what
-    the model is told about wrong arguments, out of what is wrong and the arguments; by default it is one line in
-    square brackets.
+    returns a text for the model, or a `Failure` if the service fails; it raises only when it is cancelled. `output` is
+    the JSON Schema of the object if the text is JSON; None for plain text. `on_argument_error` returns the text for a
+    model that called with wrong arguments, from what is wrong and the arguments; by default it is one line in square
+    brackets.
 
     A tool is itself an asynchronous function with a name, a signature, annotations and a docstring, made from
     `parameters`, for libraries that read these. Calling it never raises TypeError: wrong arguments are explained.
@@ -48,7 +48,7 @@ class Tool:
     parameters: Mapping[str, JSON]
     handler: Callable[..., Awaitable[str]]
     output: Mapping[str, JSON] | None = None
-    refused: Callable[[str, Mapping[str, JSON]], Failure] | None = None
+    on_argument_error: Callable[[str, Mapping[str, JSON]], Failure] | None = None
 
     def __post_init__(self) -> None:
         handler, function = self._described(self._handler()), self._described(self._function())
@@ -63,27 +63,27 @@ class Tool:
     async def run(self, arguments: Mapping[str, JSON]) -> str:
         """Return the text for the model that called with these arguments; wrong ones are explained to it."""
         if nameless := [name for name in arguments if not isinstance(name, str)]:
-            return self.wrong(f"the name of an argument must be a string, not {nameless[0]!r:.80}", {})
-        given = completed(self.parameters, arguments)
-        if wrong := problems(self.parameters, given):
-            return self.wrong(wrong, given)
+            return self.argument_error(f"the name of an argument must be a string, not {nameless[0]!r:.80}", {})
+        given = with_defaults(self.parameters, arguments)
+        if wrong := validation_errors(self.parameters, given):
+            return self.argument_error(wrong, given)
         return await self.handler(**given)
 
     async def __call__(self, *values: JSON, **arguments: JSON) -> str:
         """Do as `run` does, with keywords or in the order of the signature."""
         names = list(inspect.signature(self).parameters)
         if len(values) > len(names):
-            return self.wrong(f"it takes {len(names)} at most, not {len(values)}", arguments)
+            return self.argument_error(f"it takes {len(names)} at most, not {len(values)}", arguments)
         placed = dict(zip(names, values, strict=False))
         if twice := [name for name in placed if name in arguments]:
-            return self.wrong(f"{twice[0]} is given twice", arguments)
+            return self.argument_error(f"{twice[0]} is given twice", arguments)
         return await self.run({**placed, **arguments})
 
-    def wrong(self, wrong: str, arguments: Mapping[str, JSON]) -> Failure:
+    def argument_error(self, wrong: str, arguments: Mapping[str, JSON]) -> Failure:
         """Return what the model is told that called with wrong arguments; `wrong` says what is wrong with them."""
         told = text(wrong)
-        if self.refused is not None:
-            return self.refused(told, arguments)
+        if self.on_argument_error is not None:
+            return self.on_argument_error(told, arguments)
         return Failure(f"[{self.name} was called with wrong arguments: {told}]")
 
     def _function(self) -> Function:
@@ -104,10 +104,10 @@ class Tool:
     def _described(self, function: Function) -> Function:
         # Python 3.11 has no such mark; a coroutine function is known there by its code.
         marked: Callable[[Function], Function] = getattr(inspect, "markcoroutinefunction", lambda function: function)
-        return described(marked(function), name=self.name, description=self.description, parameters=self.parameters)
+        return add_metadata(marked(function), name=self.name, description=self.description, parameters=self.parameters)
 
 
-def explain(name: str, error: PerplexityError, *, seconds: float) -> Failure:
+def failure_text(name: str, error: PerplexityError, *, seconds: float) -> Failure:
     """Return the failure of the tool of that name in square brackets; `seconds` is the time that it had."""
     if error.status is not None:
         told = f"returned status code {error.status}"
@@ -118,7 +118,7 @@ def explain(name: str, error: PerplexityError, *, seconds: float) -> Failure:
     return Failure(f"[{name} API {told}]", cost_usd=error.cost_usd)
 
 
-def explain_chain(
+def chain_failure_text(
     name: str, error: PerplexityError, *, seconds: float, nothing: str, notes: Sequence[str] = ()
 ) -> Failure:
     """Return the failure of a tool over the chain; `nothing` is what it says when nothing was found.
@@ -131,4 +131,4 @@ def explain_chain(
         why = "; ".join(reasons_of(error.attempts)) or "no service is configured"
         told = " ".join([f"{name} failed: {why}{'.' if notes else ''}", *notes])
         return Failure(f"[{told}]", cost_usd=error.cost_usd)
-    return explain(name, error, seconds=seconds)
+    return failure_text(name, error, seconds=seconds)

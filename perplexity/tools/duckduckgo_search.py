@@ -10,7 +10,7 @@ from perplexity.providers.base import OnAttempt, Provider
 from perplexity.providers.duckduckgo import DuckDuckGo
 from perplexity.sanitize import quoted, quoted_address
 from perplexity.tools.base import Failure, Tool
-from perplexity.tools.environment import reported
+from perplexity.tools.environment import with_reporting
 from perplexity.types import JSON, Query, SearchResults
 from perplexity.validation import parse_results
 
@@ -29,14 +29,14 @@ SYSTEM_PROMPT_LINE = (
     "up-to-date information or external documentation. Use when local files or commands don't provide the answer."
 )
 """What tells an agent in its system prompt when to use the tool."""
-MOST_RESULTS = 3
-NONE = (
+MAX_RESULTS = 3
+NO_RESULTS = (
     "No results found for {!r}. Try other words. A search that is refused looks the same: another tool may find some."
 )
 
 
 def create_duckduckgo_tool(
-    provider: Provider, *, max_results: int = MOST_RESULTS, on_attempt: OnAttempt | None = None
+    provider: Provider, *, max_results: int = MAX_RESULTS, on_attempt: OnAttempt | None = None
 ) -> Tool:
     """Return the tool; its handler takes `query` and returns title, snippet and address of each page as text.
 
@@ -44,14 +44,14 @@ def create_duckduckgo_tool(
     to 20. `on_attempt` hears how each search ended; without it each is a line of the log. A search that
     fails, in whatever way, is a text that says so and a line of the log. Raises InvalidRequest for another number.
     """
-    searching, most = reported(provider, on_attempt), parse_results(max_results, name="max_results")
+    searching, most = with_reporting(provider, on_attempt), parse_results(max_results, name="max_results")
 
     async def handler(query: str) -> str:
         try:
-            return _text(await searching.search(Query(text=query, max_results=most)), most) or NONE.format(query)
+            return _text(await searching.search(Query(text=query, max_results=most)), most) or NO_RESULTS.format(query)
         except NothingFound as error:
             _log(provider, error)
-            return NONE.format(query)
+            return NO_RESULTS.format(query)
         except PerplexityError as error:
             _log(provider, error)
             return Failure(f"Web search failed: {provider.name} {error.summary}: {error.message}")

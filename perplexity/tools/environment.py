@@ -22,7 +22,7 @@ from perplexity.types import JSON, Answer, Done, Event, Query, Question, SearchR
 log = logging.getLogger(__name__)
 
 
-VARIABLES: Mapping[str, tuple[tuple[str, ...], str]] = {
+ENV_VARIABLES: Mapping[str, tuple[tuple[str, ...], str]] = {
     "perplexity": (KEYS, BASE_URL),
     "openrouter": (("OPENROUTER_API_KEY",), "OPENROUTER_BASE_URL"),
     "brave": (("BRAVE_API_KEY",), "BRAVE_BASE_URL"),
@@ -30,7 +30,7 @@ VARIABLES: Mapping[str, tuple[tuple[str, ...], str]] = {
 """The variables of each provider's key, the first that is set counts, and of its address."""
 
 
-def setup_from(environ: Mapping[str, str]) -> Setup:
+def config_from_env(environ: Mapping[str, str]) -> Setup:
     """Return what the providers need whose keys the environment holds.
 
     Raises InvalidRequest for a PERPLEXITY_API or an OPEN_TIMEOUT whose value is not allowed.
@@ -39,44 +39,44 @@ def setup_from(environ: Mapping[str, str]) -> Setup:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Usable:
+class UsableConfig:
     """The setup without the providers whose variables are malformed; `notes` are sentences that name these."""
 
-    setup: Setup
+    config: Setup
     notes: tuple[str, ...] = ()
 
 
-def usable_setup(environ: Mapping[str, str]) -> Usable:
+def usable_config(environ: Mapping[str, str]) -> UsableConfig:
     """Return what is right in the environment, each malformed variable left out, named in a note and in the log."""
-    usable = Usable(setup=_setup(environ))
+    usable = UsableConfig(config=_setup(environ))
     try:
-        usable = replace(usable, setup=replace(usable.setup, open_timeout=open_timeout_of(environ)))
+        usable = replace(usable, config=replace(usable.config, open_timeout=open_timeout_of(environ)))
     except InvalidRequest as error:
         usable = _noted(f"{error}; {OPEN_SECONDS:g} seconds were taken.", usable)
-    for name, (keys, address) in VARIABLES.items():
-        if name not in usable.setup.keys:
+    for name, (keys, address) in ENV_VARIABLES.items():
+        if name not in usable.config.keys:
             continue
         try:
             if name == "perplexity":
-                usable = replace(usable, setup=replace(usable.setup, api=api_of(environ)))
-            configured(usable.setup, order=[name])
+                usable = replace(usable, config=replace(usable.config, api=api_of(environ)))
+            configured(usable.config, order=[name])
         except InvalidRequest as error:
-            usable = without(name, wrong_variable(error, environ, keys=keys, address=address), usable)
+            usable = exclude_provider(name, variable_error(error, environ, keys=keys, address=address), usable)
     return usable
 
 
-def without(name: str, why: str, usable: Usable) -> Usable:
+def exclude_provider(name: str, why: str, usable: UsableConfig) -> UsableConfig:
     """Return the setup without the service of that name; `why` names the variable that is malformed."""
-    keys = {other: key for other, key in usable.setup.keys.items() if other != name}
-    return _noted(f"{why}; {name} was left out.", replace(usable, setup=replace(usable.setup, keys=keys)))
+    keys = {other: key for other, key in usable.config.keys.items() if other != name}
+    return _noted(f"{why}; {name} was left out.", replace(usable, config=replace(usable.config, keys=keys)))
 
 
-def _noted(note: str, usable: Usable) -> Usable:
+def _noted(note: str, usable: UsableConfig) -> UsableConfig:
     log.warning("environment.malformed", extra={"setting": note.partition(":")[0]})
     return replace(usable, notes=(*usable.notes, note))
 
 
-def wrong_variable(error: InvalidRequest, environ: Mapping[str, str], *, keys: tuple[str, ...], address: str) -> str:
+def variable_error(error: InvalidRequest, environ: Mapping[str, str], *, keys: tuple[str, ...], address: str) -> str:
     """Return what is wrong with a key or an address, by its variable, and what is allowed; never a value."""
     if error.field == "base_url":
         return f"{address}: its value is not allowed; {error.allowed}"
@@ -88,8 +88,8 @@ def wrong_variable(error: InvalidRequest, environ: Mapping[str, str], *, keys: t
 
 def _setup(environ: Mapping[str, str]) -> Setup:
     return Setup(
-        keys={name: key for name, (keys, _) in VARIABLES.items() if (key := first(environ, *keys))},
-        base_urls={name: url for name, (_, variable) in VARIABLES.items() if (url := first(environ, variable))},
+        keys={name: key for name, (keys, _) in ENV_VARIABLES.items() if (key := first(environ, *keys))},
+        base_urls={name: url for name, (_, variable) in ENV_VARIABLES.items() if (url := first(environ, variable))},
     )
 
 
@@ -106,7 +106,7 @@ _ELSE = "Try again in a minute."
 _NOBODY = "Nobody can be asked: no service is configured that could answer this. Set PERPLEXITY_API_KEY."
 
 
-def advise(error: PerplexityError) -> str:
+def explain_error(error: PerplexityError) -> str:
     """Return what happened, by provider, and what to do about the first of the failures."""
     if isinstance(error, AllProvidersFailed):
         return _of_all(error.attempts) if error.attempts else _NOBODY
@@ -120,19 +120,19 @@ def _of_all(attempts: Sequence[Attempt]) -> str:
 
 
 def _what_to_do(provider: str, error_class: str) -> str:
-    keys, _ = VARIABLES.get(provider.split(maxsplit=1)[0].lower(), (("its key",), ""))
+    keys, _ = ENV_VARIABLES.get(provider.split(maxsplit=1)[0].lower(), (("its key",), ""))
     return _ADVICE.get(error_class, _ELSE).format(key=keys[0])
 
 
-def keyless(
+def lazy_tool(
     create: Callable[..., Tool],
     *,
-    failed: Callable[[PerplexityError, Mapping[str, JSON]], Failure],
+    on_error: Callable[[PerplexityError, Mapping[str, JSON]], Failure],
     environ: Mapping[str, str] = os.environ,
 ) -> Callable[..., Awaitable[str]]:
     """Return the handler of the tool that `create` makes of a session and the environment.
 
-    Each call reads the environment and has connections of its own, which are closed at its end. `failed` tells the
+    Each call reads the environment and has connections of its own, which are closed at its end. `on_error` tells the
     model that called with these arguments of a missing key, or of one that cannot be right.
     """
 
@@ -142,23 +142,23 @@ def keyless(
             async with new_session(base_url) as session:
                 return await create(session, environ=environ).handler(**arguments)
         except PerplexityError as error:
-            return failed(error, arguments)
+            return on_error(error, arguments)
 
     return handler
 
 
-def reported(provider: Provider, on_attempt: OnAttempt | None) -> Provider:
+def with_reporting(provider: Provider, on_attempt: OnAttempt | None) -> Provider:
     """Return the provider, which reports its attempts to the hook.
 
     Without a hook each is a line of the log, which a `Fallback` writes itself unless it has a hook of its own.
     """
     if on_attempt is None and isinstance(provider, Fallback):
         return provider
-    return Reporting(provider=provider, on_attempt=on_attempt or log_attempt)
+    return ReportingProvider(provider=provider, on_attempt=on_attempt or log_attempt)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reporting:
+class ReportingProvider:
     """Asks `provider`, in its name; `on_attempt` hears of every attempt. `clock` only goes forward."""
 
     provider: Provider

@@ -15,8 +15,8 @@ from perplexity.notes import nothing_found, remarks, stand_in
 from perplexity.providers import opened
 from perplexity.providers.base import OnAttempt, Provider
 from perplexity.threads import computed
-from perplexity.tools.base import Tool, explain, explain_chain
-from perplexity.tools.environment import reported, usable_setup
+from perplexity.tools.base import Tool, chain_failure_text, failure_text
+from perplexity.tools.environment import usable_config, with_reporting
 from perplexity.types import JSON, Answer, AnswerKind, Message, Question
 from perplexity.validation import parse_query
 
@@ -41,7 +41,7 @@ def create_websearch_tool(
     `provider` answers: a `Fallback`, whose own deadlines hold too, or any single one. `now` gives seconds since 1970.
     `on_attempt` hears how each attempt ended; without it each is a line of the log.
     """
-    return _tool(reported(provider, on_attempt), now=now)
+    return _tool(with_reporting(provider, on_attempt), now=now)
 
 
 def _tool(provider: Provider, *, now: Callable[[], float] = time.time, notes: Sequence[str] = ()) -> Tool:
@@ -53,15 +53,15 @@ def _tool(provider: Provider, *, now: Callable[[], float] = time.time, notes: Se
             question = Question(messages=(message,), seconds=SECONDS)
             answer = await computed(with_as_of, await provider.answer(question), question, now=now())
         except PerplexityError as error:
-            return explain_chain(NAME, error, seconds=SECONDS, nothing=nothing_found(query), notes=notes)
+            return chain_failure_text(NAME, error, seconds=SECONDS, nothing=nothing_found(query), notes=notes)
         above = " ".join(filter(None, (stand_in(answer), answer.as_of)))
-        parts = (above, format_result(answer), " ".join([served(answer), *remarks(answer), *notes]))
+        parts = (above, format_result(answer), " ".join([provenance(answer), *remarks(answer), *notes]))
         return "\n\n".join(filter(None, parts))
 
     return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)
 
 
-def chain(providers: Sequence[Provider]) -> Fallback:
+def build_chain(providers: Sequence[Provider]) -> Fallback:
     """Return the providers as one, which has the tool's whole time for an answer."""
     return Fallback(providers, deadlines=Deadlines(answer=SECONDS))
 
@@ -69,14 +69,14 @@ def chain(providers: Sequence[Provider]) -> Fallback:
 async def _search(query: str) -> str:
     """Ask the services whose keys the environment holds now, and close every connection at the end."""
     try:
-        usable = usable_setup(os.environ)
-        async with opened(usable.setup) as providers:
-            return await _tool(chain(providers), notes=usable.notes).handler(query)
+        usable = usable_config(os.environ)
+        async with opened(usable.config) as providers:
+            return await _tool(build_chain(providers), notes=usable.notes).handler(query)
     except PerplexityError as error:
-        return explain(NAME, error, seconds=SECONDS)
+        return failure_text(NAME, error, seconds=SECONDS)
 
 
-def served(answer: Answer) -> str:
+def provenance(answer: Answer) -> str:
     """Return who served, and whether a model wrote the text."""
     what = "Answered by" if answer.kind is AnswerKind.MODEL else "Passages, word for word and by no model, found by"
     return f"{what} {answer.provider}."

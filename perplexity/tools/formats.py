@@ -60,7 +60,7 @@ async def _run(name: JSON, arguments: JSON, tools: Sequence[Tool]) -> str:
         return Failure(f"[there is no tool {_short(str(name))!r}; the tools are {known}]")
     read = _read(arguments)
     if not isinstance(read, Mapping):
-        return tool.wrong(f"the arguments must be a JSON object, not {_short(str(arguments))}", {})
+        return tool.argument_error(f"the arguments must be a JSON object, not {_short(str(arguments))}", {})
     return await tool.run(read)
 
 

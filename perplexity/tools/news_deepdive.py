@@ -18,24 +18,24 @@ from perplexity.fallback import Fallback
 from perplexity.notes import nothing_found
 from perplexity.providers import opened
 from perplexity.providers.base import OnAttempt, Setup, log_attempt
-from perplexity.tools.base import Tool, explain, explain_chain
-from perplexity.tools.environment import Usable, reported, usable_setup, without, wrong_variable
+from perplexity.tools.base import Tool, chain_failure_text, failure_text
+from perplexity.tools.environment import UsableConfig, exclude_provider, usable_config, variable_error, with_reporting
 from perplexity.types import JSON, Answer
 from perplexity.x_posts.client import ReportingPostSource, build_grok
 
 _XAI_KEYS, _XAI_ADDRESS = ("XAI_API_KEY",), "XAI_BASE_URL"
 
 
-def usable_diver_setup(environ: Mapping[str, str]) -> Usable:
-    """Return as `usable_setup` does, with the key of XAI_API_KEY and the address of XAI_BASE_URL if they are right."""
-    usable = usable_setup(environ)
+def usable_deepdive_config(environ: Mapping[str, str]) -> UsableConfig:
+    """Return as `usable_config` does, with the key of XAI_API_KEY and the address of XAI_BASE_URL if they are right."""
+    usable = usable_config(environ)
     try:
-        return replace(usable, setup=with_xai(environ, usable.setup))
+        return replace(usable, config=add_xai(environ, usable.config))
     except InvalidRequest as error:
-        return without("xai", str(error), usable)
+        return exclude_provider("xai", str(error), usable)
 
 
-def with_xai(environ: Mapping[str, str], setup: Setup) -> Setup:
+def add_xai(environ: Mapping[str, str], setup: Setup) -> Setup:
     """Return the setup with what the environment holds for xAI. Raises InvalidRequest, which names the variable."""
     key, address = first(environ, *_XAI_KEYS), first(environ, _XAI_ADDRESS)
     if not key:
@@ -44,12 +44,12 @@ def with_xai(environ: Mapping[str, str], setup: Setup) -> Setup:
     try:
         build_grok(whole.keys, whole.base_urls)
     except InvalidRequest as error:
-        raise InvalidRequest(wrong_variable(error, environ, keys=_XAI_KEYS, address=_XAI_ADDRESS)) from None
+        raise InvalidRequest(variable_error(error, environ, keys=_XAI_KEYS, address=_XAI_ADDRESS)) from None
     return whole
 
 
 @asynccontextmanager
-async def opened_diver(
+async def open_deepdive_runner(
     environ: Mapping[str, str],
     *,
     setup: Setup,
@@ -74,12 +74,12 @@ async def opened_diver(
         )
 
 
-def reporting_diver(diver: DeepDiveRunner, on_attempt: OnAttempt | None) -> DeepDiveRunner:
+def report_attempts(diver: DeepDiveRunner, on_attempt: OnAttempt | None) -> DeepDiveRunner:
     """Return the diver, whose services report their attempts to the hook; without one each is a line of the log."""
     pulse = diver.posts
     if pulse is not None and (on_attempt is not None or not isinstance(pulse, ReportingPostSource)):
         pulse = ReportingPostSource(source=pulse, on_attempt=on_attempt or log_attempt)
-    facts, synthesis = reported(diver.facts, on_attempt), reported(diver.synthesis, on_attempt)
+    facts, synthesis = with_reporting(diver.facts, on_attempt), with_reporting(diver.synthesis, on_attempt)
     return replace(diver, facts=facts, synthesis=synthesis, posts=pulse)
 
 
@@ -110,7 +110,7 @@ def create_news_deepdive_tool(diver: DeepDiveRunner, *, on_attempt: OnAttempt | 
 
     `on_attempt` hears how each attempt ended; without it each is a line of the log.
     """
-    return _tool(reporting_diver(diver, on_attempt))
+    return _tool(report_attempts(diver, on_attempt))
 
 
 def _tool(diver: DeepDiveRunner, notes: Sequence[str] = ()) -> Tool:
@@ -121,7 +121,7 @@ def _tool(diver: DeepDiveRunner, notes: Sequence[str] = ()) -> Tool:
             # Nobody knows the run once this call is over.
             report = await diver.run(topic, store=NullStageStore(), on_stage=lambda update: None, resumable=False)
         except PerplexityError as error:
-            return explain_chain(NAME, error, seconds=SECONDS, nothing=nothing_found(topic), notes=notes)
+            return chain_failure_text(NAME, error, seconds=SECONDS, nothing=nothing_found(topic), notes=notes)
         return "\n\n".join([format_result(as_answer(report)), *stats_line(report), *notes])
 
     return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)
@@ -137,11 +137,11 @@ def as_answer(report: DeepDive) -> Answer:
 async def _dive(topic: str) -> str:
     """Ask the services whose keys the environment holds now, and close every connection at the end."""
     try:
-        usable = usable_diver_setup(os.environ)
-        async with opened_diver(os.environ, setup=usable.setup) as diver:
+        usable = usable_deepdive_config(os.environ)
+        async with open_deepdive_runner(os.environ, setup=usable.config) as diver:
             return await _tool(diver, usable.notes).handler(topic)
     except PerplexityError as error:
-        return explain(NAME, error, seconds=SECONDS)
+        return failure_text(NAME, error, seconds=SECONDS)
 
 
 TOOL = Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=_dive)

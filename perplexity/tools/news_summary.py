@@ -14,9 +14,9 @@ from perplexity.news.summary import CATEGORIES, as_answer, default_to_past_day, 
 from perplexity.notes import no_news_found
 from perplexity.providers import opened
 from perplexity.providers.base import OnAttempt, Provider
-from perplexity.tools.base import Tool, explain, explain_chain
-from perplexity.tools.environment import reported, usable_setup
-from perplexity.tools.fallback_search import chain
+from perplexity.tools.base import Tool, chain_failure_text, failure_text
+from perplexity.tools.environment import usable_config, with_reporting
+from perplexity.tools.fallback_search import build_chain
 from perplexity.types import JSON
 
 NAME = "news_summary"
@@ -47,7 +47,7 @@ def create_news_summary_tool(
     `provider` answers: a `Fallback`, whose own deadlines hold too, or any single one. `now` gives seconds since 1970.
     `on_attempt` hears how each attempt ended; without it each is a line of the log.
     """
-    return _tool(reported(provider, on_attempt), now=now)
+    return _tool(with_reporting(provider, on_attempt), now=now)
 
 
 def _tool(provider: Provider, *, now: Callable[[], float] = time.time, notes: Sequence[str] = ()) -> Tool:
@@ -59,7 +59,7 @@ def _tool(provider: Provider, *, now: Callable[[], float] = time.time, notes: Se
             summary = await news_summary(provider, category=category, topic=topic, now=moment, seconds=SECONDS)
         except PerplexityError as error:
             nothing = no_news_found(category, topic, default_to_past_day(Filters()))
-            return explain_chain(NAME, error, seconds=SECONDS, nothing=nothing, notes=notes)
+            return chain_failure_text(NAME, error, seconds=SECONDS, nothing=nothing, notes=notes)
         served = f"Found by {summary.provider}. As of {format_time(summary)}."
         below = " ".join([served, *summary.notes, *notes])
         parts = (news_stand_in(summary), format_result(as_answer(summary)), below)
@@ -71,11 +71,11 @@ def _tool(provider: Provider, *, now: Callable[[], float] = time.time, notes: Se
 async def _news(category: str, topic: str = "") -> str:
     """Ask the services whose keys the environment holds now, and close every connection at the end."""
     try:
-        usable = usable_setup(os.environ)
-        async with opened(usable.setup) as providers:
-            return await _tool(chain(providers), notes=usable.notes).handler(category, topic)
+        usable = usable_config(os.environ)
+        async with opened(usable.config) as providers:
+            return await _tool(build_chain(providers), notes=usable.notes).handler(category, topic)
     except PerplexityError as error:
-        return explain(NAME, error, seconds=SECONDS)
+        return failure_text(NAME, error, seconds=SECONDS)
 
 
 TOOL = Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=_news)

@@ -26,8 +26,8 @@ from perplexity.notes import DEFAULT, remarks
 from perplexity.providers.base import OnAttempt, attempted, log_attempt
 from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.tools.base import Failure, Tool
-from perplexity.tools.environment import keyless
-from perplexity.tools.schemas import check, misfit
+from perplexity.tools.environment import lazy_tool
+from perplexity.tools.schemas import schema_mismatch, validate_schema
 from perplexity.transport import Session
 from perplexity.types import API, JSON, Answer, Message, Question, Source
 from perplexity.wire.json import encode, text
@@ -72,7 +72,7 @@ PARAMETERS: Mapping[str, JSON] = {
 }
 
 
-def question(
+def build_question(
     query: str,
     *,
     model: str = DEFAULT,
@@ -103,7 +103,7 @@ def _schema(given: Mapping[str, JSON], model: str) -> Mapping[str, JSON]:
         wrapped = given.get("json_schema")
         schema = wrapped.get("schema") if isinstance(wrapped, Mapping) else None
     try:
-        check(schema)
+        validate_schema(schema)
     except SchemaError as error:
         raise InvalidRequest.of("response_format", error.instance, f"it takes a JSON schema: {error.message}") from None
     except Unresolvable as error:
@@ -141,7 +141,7 @@ A failure has `error`, and `results` without any.
 """
 
 
-def success(answer: Answer, asked: Question, *, query: str) -> str:
+def encode_answer(answer: Answer, asked: Question, *, query: str) -> str:
     """Return an answer: `[n]` in its content is the nth citation. The model is the one asked for if none is named.
 
     Content that is JSON stays as it came: what looks like a marker there may be a list.
@@ -159,7 +159,7 @@ def success(answer: Answer, asked: Question, *, query: str) -> str:
     )
 
 
-def failure(error: PerplexityError, *, query: JSON) -> Failure:
+def encode_failure(error: PerplexityError, *, query: JSON) -> Failure:
     """Return a failure, whose kind stands before the colon."""
     told = f"{_kind(error)}: {error.message}"
     return Failure(_written(success=False, error=told, query=query if isinstance(query, str) else None, results=[]))
@@ -222,16 +222,16 @@ def create_perplexity_search_tool(
 
     async def handler(query: str, **options: JSON) -> str:
         try:
-            asked = question(query, **options)
+            asked = build_question(query, **options)
             # On leaving, a run that was given up is cancelled at the service, while there is a session to do it by.
             async with client:
                 with attempted(PROVIDER, "answer", on_attempt=on_attempt, clock=clock) as attempt:
                     answer = attempt.took(await client.answer(asked))
                     if asked.schema is not None:
                         _hold(answer, asked.schema)
-            return success(answer, asked, query=query)
+            return encode_answer(answer, asked, query=query)
         except PerplexityError as error:
-            return failure(_renamed(error), query=query)
+            return encode_failure(_renamed(error), query=query)
 
     return _tool(handler)
 
@@ -240,7 +240,7 @@ def _hold(answer: Answer, schema: Mapping[str, JSON]) -> None:
     """Raise RunFailed unless the answer is JSON of this schema."""
     if answer.incomplete:
         raise RunFailed(f"the JSON broke off ({answer.incomplete}); it may take more max_tokens")
-    if wrong := misfit(answer.text, schema):
+    if wrong := schema_mismatch(answer.text, schema):
         raise RunFailed(wrong)
 
 
@@ -252,16 +252,23 @@ def _renamed(error: PerplexityError) -> PerplexityError:
 
 
 def _refused(wrong: str, arguments: Mapping[str, JSON]) -> Failure:
-    return failure(InvalidRequest(wrong), query=arguments.get("query"))
+    return encode_failure(InvalidRequest(wrong), query=arguments.get("query"))
 
 
 def _tool(handler: Callable[..., Awaitable[str]]) -> Tool:
     return Tool(
-        name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler, output=OUTPUT, refused=_refused
+        name=NAME,
+        description=DESCRIPTION,
+        parameters=PARAMETERS,
+        handler=handler,
+        output=OUTPUT,
+        on_argument_error=_refused,
     )
 
 
 TOOL = _tool(
-    keyless(create_perplexity_search_tool, failed=lambda error, arguments: failure(error, query=arguments["query"]))
+    lazy_tool(
+        create_perplexity_search_tool, on_error=lambda error, arguments: encode_failure(error, query=arguments["query"])
+    )
 )
 """The tool that looks for its key when it is called."""

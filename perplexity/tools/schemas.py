@@ -37,7 +37,7 @@ _KINDS: Mapping[str, str] = {
 _DESCRIBED = frozenset({"type", "enum", "minimum", "maximum"})
 
 
-def completed(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> dict[str, JSON]:
+def with_defaults(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> dict[str, JSON]:
     """Return the arguments with the defaults of those that are left out.
 
     An optional argument that is null counts as left out: a model that must name every argument says so.
@@ -49,7 +49,7 @@ def completed(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> dict
     return {**defaults, **given}
 
 
-def problems(schema: Mapping[str, JSON], arguments: JSON) -> str:
+def validation_errors(schema: Mapping[str, JSON], arguments: JSON) -> str:
     """Return what is wrong with the arguments: the name, the value and what is allowed; empty for right ones."""
     try:
         errors = Draft202012Validator(schema).iter_errors(arguments)
@@ -112,7 +112,7 @@ def _short(text: str) -> str:
 _REFERENCES = ("$ref", "$dynamicRef")
 
 
-def check(schema: JSON) -> None:
+def validate_schema(schema: JSON) -> None:
     """Raise SchemaError for what is no schema, Unresolvable for one that refers to what it does not hold.
 
     Raises RecursionError for one that is nested too deeply. Nothing is fetched.
@@ -123,13 +123,13 @@ def check(schema: JSON) -> None:
         resolver.lookup(reference)
 
 
-def misfit(text: str, schema: Mapping[str, JSON]) -> str:
+def schema_mismatch(text: str, schema: Mapping[str, JSON]) -> str:
     """Return why an answer is not JSON of a schema that `check` has let pass; empty where it is."""
     try:
         value = json.loads(text, parse_constant=_no_json)
     except (ValueError, RecursionError):
         return "the answer is not JSON"
-    wrong = problems(schema, value)
+    wrong = validation_errors(schema, value)
     return f"the answer does not fit the schema: {wrong}" if wrong else ""
 
 
@@ -151,29 +151,29 @@ Function = Callable[..., Awaitable[str]]
 _TYPES: Mapping[str, Any] = {"string": str, "boolean": bool, "integer": int, "number": float, "null": NoneType}
 
 
-def described(function: Function, *, name: str, description: str, parameters: Mapping[str, JSON]) -> Function:
+def add_metadata(function: Function, *, name: str, description: str, parameters: Mapping[str, JSON]) -> Function:
     """Return the function with the name, the signature, the annotations and the docstring that the schema gives it.
 
     `parameters` is a JSON Schema of type object. A required argument has no default; an optional one without a default
     in the schema may be None.
     """
-    signature = signature_of(parameters)
+    signature = build_signature(parameters)
     hints = {parameter.name: parameter.annotation for parameter in signature.parameters.values()}
     named: Any = function
     named.__name__ = named.__qualname__ = name
-    named.__doc__ = docstring_of(description, parameters)
+    named.__doc__ = build_docstring(description, parameters)
     named.__annotations__ = {**hints, "return": str}
     named.__signature__ = signature
     return function
 
 
-def signature_of(parameters: Mapping[str, JSON]) -> inspect.Signature:
+def build_signature(parameters: Mapping[str, JSON]) -> inspect.Signature:
     """Return the signature for a JSON Schema of type object: the required arguments first, each group in its order."""
     listed = [_parameter(name, schema, required=required) for name, schema, required in _arguments(parameters)]
     return inspect.Signature(sorted(listed, key=lambda one: one.default is not one.empty), return_annotation=str)
 
 
-def docstring_of(description: str, parameters: Mapping[str, JSON]) -> str:
+def build_docstring(description: str, parameters: Mapping[str, JSON]) -> str:
     """Return the description and what is known of each argument, in the style that agent libraries parse.
 
     https://google.github.io/styleguide/pyguide.html#383-functions-and-methods

@@ -15,8 +15,8 @@ from perplexity.errors import PerplexityError
 from perplexity.providers.base import OnAttempt, attempted, log_attempt
 from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.retry import Deadline, Retries, RetryPolicy
-from perplexity.tools.base import Tool, explain
-from perplexity.tools.environment import keyless
+from perplexity.tools.base import Tool, failure_text
+from perplexity.tools.environment import lazy_tool
 from perplexity.transport import Session, Transport
 from perplexity.types import JSON, Query
 from perplexity.validation import checked_query
@@ -38,7 +38,7 @@ PARAMETERS: Mapping[str, JSON] = {
     "additionalProperties": False,
 }
 SECONDS = 10.0
-MOST_RESULTS = 5
+MAX_RESULTS = 5
 PROVIDER = PerplexityProvider.name
 
 
@@ -65,13 +65,13 @@ def create_web_search_tool(
     async def handler(query: str) -> str:
         try:
             with attempted(PROVIDER, "search", on_attempt=on_attempt, clock=clock) as attempt:
-                wanted = Query(text=query, max_results=MOST_RESULTS, max_tokens_per_page=1024)
+                wanted = Query(text=query, max_results=MAX_RESULTS, max_tokens_per_page=1024)
                 body = search.build(checked_query(wanted))
                 found = await calls.json("POST", search.PATH, body, deadline=Deadline.after(SECONDS, clock))
                 attempt.took(replace(search.read(found), provider=PROVIDER))
         except PerplexityError as error:
-            return explain(NAME, error, seconds=SECONDS)
-        return text(encode(_first(found["results"], MOST_RESULTS)))
+            return failure_text(NAME, error, seconds=SECONDS)
+        return text(encode(_first(found["results"], MAX_RESULTS)))
 
     return _tool(handler)
 
@@ -101,5 +101,5 @@ def _tool(handler: Callable[..., Awaitable[str]]) -> Tool:
     return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)
 
 
-TOOL = _tool(keyless(create_web_search_tool, failed=lambda error, _: explain(NAME, error, seconds=SECONDS)))
+TOOL = _tool(lazy_tool(create_web_search_tool, on_error=lambda error, _: failure_text(NAME, error, seconds=SECONDS)))
 """The tool that looks for its key when it is called."""

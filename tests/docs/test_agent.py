@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perplexity.agent import AgentLimits, tools_over
+from perplexity.agent import AgentLimits, provider_tools
 from perplexity.types import Message, Question
 from tests.docs.pages import ROOT, rows
 from tests.fakes.provider import FakeProvider
@@ -12,7 +12,7 @@ SECTION = "What it may do"
 
 
 def test_the_tools_and_the_limits_are_the_code_s() -> None:
-    tools = tools_over(FakeProvider("One"))(Question(messages=(Message(role="user", content="why"),)))
+    tools = provider_tools(FakeProvider("One"))(Question(messages=(Message(role="user", content="why"),)))
     limits = AgentLimits()
 
     assert [first.strip("`") for first, _ in rows(PAGE, section=SECTION)][: len(tools)] == [t.name for t in tools]

@@ -16,8 +16,8 @@ from itertools import takewhile
 import pytest
 
 from bot.__main__ import main
-from perplexity.cli.main import parser
-from perplexity.cli.options import joined
+from perplexity.cli.main import build_parser
+from perplexity.cli.options import join_dashed_values
 from tests.docs.pages import ROOT, Block, blocks
 from tests.fakes.process import Process
 
@@ -96,7 +96,7 @@ def test_the_app_knows_the_command_and_its_options(line: Line, capsys: pytest.Ca
 @pytest.mark.parametrize("line", [*of("python", "-m", "perplexity"), *of("pplx")], ids=str)
 def test_the_command_line_takes_the_arguments(line: Line) -> None:
     arguments = line.words[1:] if line.words[0] == "pplx" else line.words[3:]
-    parser().parse_args(joined(takewhile(lambda word: word != "<", arguments)))
+    build_parser().parse_args(join_dashed_values(takewhile(lambda word: word != "<", arguments)))
 
 
 @pytest.mark.parametrize("line", of("cp"), ids=str)

@@ -15,7 +15,7 @@ from bot.doctor import slack as slack_check
 from bot.doctor import slack as socket_check
 from bot.doctor.checks import Case, Mark
 from bot.settings import Settings
-from perplexity.agent import WebAgent, model_at
+from perplexity.agent import WebAgent, build_model
 from perplexity.types import Message, Question
 from tests.bot.playground.browser_client import BrowserClient
 from tests.end_to_end.conftest import KEY, AppHarness
@@ -103,7 +103,7 @@ async def test_a_model_on_this_machine_is_asked_by_the_agent(proxy: FakeProxy) -
     question = Question(messages=(Message(role="user", content="How far is the moon?"),))
     async with (
         FakeModelServer([Says(text="Far.")]) as server,
-        WebAgent(model_at(server.base_url, name=MODEL, api_key=KEY), lambda _: []) as agent,
+        WebAgent(build_model(server.base_url, name=MODEL, api_key=KEY), lambda _: []) as agent,
     ):
         answer = await agent.answer(question)
 

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, redirect_stderr
 from dataclasses import dataclass
 from pathlib import Path
 
-from perplexity.cli.base import World
+from perplexity.cli.base import ProcessIO
 from perplexity.cli.main import main
 from tests.fakes.process import KEPT
 
@@ -66,12 +66,12 @@ async def run(*arguments: str, piped: str | None = None, settings: Mapping[str, 
 async def here(*arguments: str, settings: Mapping[str, str] | None = None) -> Ended:
     """Run a command in this process, which is quicker and can be patched; nothing comes through its stdin."""
     stdin, stdout, stderr = io.TextIOWrapper(io.BytesIO()), io.StringIO(), io.StringIO()
-    world = World(environ=settings or {}, stdin=stdin, stdout=stdout, stderr=stderr)
+    world = ProcessIO(environ=settings or {}, stdin=stdin, stdout=stdout, stderr=stderr)
     code = await asyncio.to_thread(_main, arguments, world)
     return Ended(code=code, out=stdout.getvalue(), err=stderr.getvalue())
 
 
-def _main(arguments: Sequence[str], world: World) -> int:
+def _main(arguments: Sequence[str], world: ProcessIO) -> int:
     try:
         with redirect_stderr(world.stderr):
             return main(arguments, world)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from perplexity.attempts import Attempt, charged, total, unpriced
 from perplexity.cli.news import as_results
-from perplexity.cli.output import as_json, last_line
+from perplexity.cli.output import as_json, footer
 from perplexity.completions import without_thinking
 from perplexity.errors import AllProvidersFailed, MalformedResponse, NothingFound, RunFailed
 from perplexity.fallback import Fallback
@@ -81,7 +81,7 @@ async def test_news_cost_what_everybody_charged_once_in_every_form() -> None:
     told, results = as_answer(summary), as_results(summary)
     assert [one.provider for one in told.failed] == ["One"]
     assert charged(told.usage.cost_usd, told.failed) == charged(results.cost_usd, results.failed) == 0.41
-    assert last_line(results).endswith("$0.41")
+    assert footer(results).endswith("$0.41")
 
 
 async def test_news_that_nobody_tells_cost_what_everybody_charged() -> None:
@@ -102,7 +102,7 @@ def test_the_command_line_says_the_sum() -> None:
     results = replace(results_by("Two"), cost_usd=0.01, failed=FAILED)
 
     for reply in (answer, results):
-        assert last_line(reply).endswith("$0.41")
+        assert footer(reply).endswith("$0.41")
         assert json.loads(as_json(reply))["cost_usd"] == 0.41
 
 

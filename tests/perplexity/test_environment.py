@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession
 
-from perplexity.cli.base import UsageError, World
-from perplexity.cli.providers import checked_setup
+from perplexity.cli.base import ProcessIO, UsageError
+from perplexity.cli.providers import checked_config
 from perplexity.client import Access, PerplexityClient
 from perplexity.errors import ConnectionFailed, InvalidRequest, MissingKey
 from perplexity.tools import TOOLS, create_agentic_web_search_tool
-from perplexity.tools.environment import setup_from
+from perplexity.tools.environment import config_from_env
 from tests.fakes.perplexity import KEY, FakePerplexity
 from tests.fakes.silent import silent_server
 
@@ -52,7 +52,7 @@ async def test_the_api_and_the_address_hold_everywhere(
     await tools["websearch"](query="why")
 
     assert [request.path for request in fake.requests] == [path] * 6
-    assert setup_from(environ).api == api
+    assert config_from_env(environ).api == api
 
 
 async def test_what_is_handed_in_takes_the_place_of_the_environment(fake: FakePerplexity) -> None:
@@ -87,7 +87,7 @@ def test_a_value_that_is_not_allowed_is_named_by_its_variable(variable: str, val
     with pytest.raises(InvalidRequest, match=f"{variable}: '{value}' is not allowed; it takes"):
         PerplexityClient.from_env(environ)
     with pytest.raises(InvalidRequest, match=variable):
-        setup_from(environ)
+        config_from_env(environ)
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf"), True, "5", None])
@@ -106,21 +106,21 @@ async def test_a_connection_that_does_not_open_is_given_up_after_the_set_time() 
     assert not caught.value.sent
 
 
-def test_the_command_line_names_the_variable_that_is_wrong(world: World) -> None:
+def test_the_command_line_names_the_variable_that_is_wrong(world: ProcessIO) -> None:
     wrong = replace(world, environ={"PERPLEXITY_API": "both"})
 
     with pytest.raises(UsageError, match=r"^PERPLEXITY_API: 'both' is not allowed; it takes agent or sonar$"):
-        checked_setup(wrong)
+        checked_config(wrong)
 
 
-def test_the_command_line_takes_the_same_variables(world: World) -> None:
-    setup = checked_setup(world)
+def test_the_command_line_takes_the_same_variables(world: ProcessIO) -> None:
+    setup = checked_config(world)
 
     assert (setup.api, setup.open_timeout, setup.base_urls["perplexity"]) == ("sonar", 0.5, "https://a.example")
 
 
 @pytest.fixture
-def world(tmp_path: Any) -> World:
+def world(tmp_path: Any) -> ProcessIO:
     with (tmp_path / "streams").open("w+") as stream:
         environ = {
             "PERPLEXITY_API_KEY": KEY,
@@ -128,4 +128,4 @@ def world(tmp_path: Any) -> World:
             "PERPLEXITY_BASE_URL": "https://a.example",
             "OPEN_TIMEOUT": "0.5",
         }
-        return World(environ=environ, stdin=stream, stdout=stream, stderr=stream)
+        return ProcessIO(environ=environ, stdin=stream, stdout=stream, stderr=stream)

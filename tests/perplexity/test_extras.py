@@ -10,7 +10,7 @@ import pytest
 from perplexity import AllProvidersFailed, DuckDuckGo, Fallback, MissingExtra, PerplexityError, Query
 from perplexity.extras import EXTRAS, require
 from perplexity.providers.duckduckgo import Page
-from perplexity.tools.environment import advise
+from perplexity.tools.environment import explain_error
 
 COMMAND = "pip install 'web-answers-for-slack[duckduckgo]'"
 
@@ -43,7 +43,7 @@ async def test_the_chain_says_what_to_install() -> None:
     with pytest.raises(AllProvidersFailed) as raised:
         await Fallback([DuckDuckGo(find=_without_library)]).search(Query(text="x"))
 
-    assert advise(raised.value) == (
+    assert explain_error(raised.value) == (
         f"Nobody could answer: DuckDuckGo needs an extra that is not installed ({COMMAND}). "
         "Install it, or set PERPLEXITY_API_KEY."
     )

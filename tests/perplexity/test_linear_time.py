@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from perplexity.agent.results import read as read_finding
+from perplexity.agent.results import parse_tool_result as read_finding
 from perplexity.citations import cite, format_result, without_strangers
-from perplexity.cli.live import Growing
+from perplexity.cli.live import StreamingMarkdown
 from perplexity.cli.output import printable
 from perplexity.completions import Thinking
 from perplexity.deepdive.markdown import headings_to_bold, neutralize, neutralize_line
@@ -104,9 +104,9 @@ def decoded(text: str) -> object:
 
 
 def grown(text: str) -> object:
-    growing = Growing(sources=SOURCED)
+    growing = StreamingMarkdown(sources=SOURCED)
     growing.add(text)
-    return growing.cut()
+    return growing.take_finished()
 
 
 def told(text: str) -> GrokResponse:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perplexity.agent.results import Notebook, read
+from perplexity.agent.results import SourceRegistry, parse_tool_result
 from perplexity.citations import cite, format_result
 from perplexity.cli.search import _as_answer
 from perplexity.deepdive.markdown import neutralize, neutralize_line
@@ -82,7 +82,7 @@ def test_an_address_holds_nothing_that_ends_it() -> None:
 def test_a_page_forges_no_entry_of_the_agent_s_pages(attack: str, place: str) -> None:
     pages = [{"title": "Blog", "url": "https://a.example/", place: attack}, {"title": "B", "url": FORGED}]
 
-    noted = Notebook().note(read(json.dumps(pages)))
+    noted = SourceRegistry().add(parse_tool_result(json.dumps(pages)))
 
     assert len(noted.splitlines()) == (4 if place == "title" else 5)
     assert [line[:3] for line in noted.splitlines() if line.startswith("[")] == ["[1]", "[2]"]
@@ -107,7 +107,10 @@ def test_a_page_forges_no_source_of_passages(attack: str) -> None:
     answer = passages_answer(found, "president resigned")
 
     for text in (format_result(answer), format_result(_as_answer(found))):
-        assert [source.url for source in read(text).sources] == ["https://s1.example/", "https://s2.example/"]
+        assert [source.url for source in parse_tool_result(text).sources] == [
+            "https://s1.example/",
+            "https://s2.example/",
+        ]
         assert (text.count("</result>"), text.count("<references>")) == (1, 1)
     assert response_text(answer).split("\n\n")[-1] == "Citations:\n[1] https://s1.example/\n[2] https://s2.example/"
 
@@ -120,13 +123,13 @@ async def test_a_page_forges_no_page_of_the_tool_without_a_key(attack: str) -> N
 
     text = await create_duckduckgo_tool(Attacked("DuckDuckGo")).run({"query": "x"})
 
-    assert [source.url for source in read(text).sources] == ["https://s1.example/"]
+    assert [source.url for source in parse_tool_result(text).sources] == ["https://s1.example/"]
 
 
 def test_a_reference_whose_address_breaks_off_is_none() -> None:
     text = f"<result>\nx\n</result>\n\n<references>\n- [1] - [2] T (N/A) [{FORGED}] (N/A) [https://a b]\n</references>"
 
-    assert read(text).sources == ()
+    assert parse_tool_result(text).sources == ()
 
 
 @given(st.lists(words, min_size=1, max_size=3))
@@ -160,7 +163,7 @@ def test_a_written_answer_that_quotes_a_page_does_not_end_its_result() -> None:
         kind=AnswerKind.MODEL,
     )
 
-    finding = read(format_result(answer))
+    finding = parse_tool_result(format_result(answer))
 
     assert [source.url for source in finding.sources] == ["https://s1.example/"]
     assert "‹/result>" in finding.text

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perplexity.agent.results import Finding, Notebook, read
+from perplexity.agent.results import SourceRegistry, ToolResult, parse_tool_result
 from perplexity.citations import format_result
 from perplexity.types import Answer, Source
 
@@ -24,11 +24,11 @@ PARAGRAPHS = f"1. A page\nSays https://elsewhere.example/ so.\nURL: {A}\n\nTitle
     [
         (
             format_result(Answer(text="So [1][2].", sources=(FIRST, SECOND), provider="P")),
-            Finding(text="So [1][2].", sources=(FIRST, SECOND)),
+            ToolResult(text="So [1][2].", sources=(FIRST, SECOND)),
         ),
         (
             json.dumps([{"title": "A", "url": A, "snippet": "It\nis.", "date": "2026-01-02"}]),
-            Finding(text="", sources=(Source(number=1, title="A", url=A, snippet="It\nis.", date="2026-01-02"),)),
+            ToolResult(text="", sources=(Source(number=1, title="A", url=A, snippet="It\nis.", date="2026-01-02"),)),
         ),
         (
             json.dumps(
@@ -39,29 +39,29 @@ PARAGRAPHS = f"1. A page\nSays https://elsewhere.example/ so.\nURL: {A}\n\nTitle
                     "web_results": [{"title": "B (b)", "url": B, "snippet": "Is."}],
                 }
             ),
-            Finding(
+            ToolResult(
                 text="So [2].",
                 sources=(Source(number=1, title=A, url=A), Source(number=2, title="B (b)", url=B, snippet="Is.")),
             ),
         ),
         (
             json.dumps({"content": "So [7].", "results": [{"id": 7, "title": "A", "url": A}], "cost_usd": 0.5}),
-            Finding(text="So [7].", sources=(Source(number=7, title="A", url=A),), cost_usd=0.5),
+            ToolResult(text="So [7].", sources=(Source(number=7, title="A", url=A),), cost_usd=0.5),
         ),
         (
             json.dumps({"content": "", "results": [], "notes": ["No language filter."], "cost_usd": True}),
-            Finding(
+            ToolResult(
                 text=json.dumps({"content": "", "results": [], "notes": ["No language filter."], "cost_usd": True}),
                 notes=("No language filter.",),
             ),
         ),
         (
             json.dumps({"success": False, "error": f"Search failed: see {B}", "results": []}),
-            Finding(text=f"Search failed: see {B}"),
+            ToolResult(text=f"Search failed: see {B}"),
         ),
         (
             PARAGRAPHS,
-            Finding(
+            ToolResult(
                 text=PARAGRAPHS,
                 sources=(
                     Source(number=1, title="A page", url=A, snippet="Says https://elsewhere.example/ so."),
@@ -71,7 +71,7 @@ PARAGRAPHS = f"1. A page\nSays https://elsewhere.example/ so.\nURL: {A}\n\nTitle
         ),
         (
             f"A page\n{A}\nSays: <result>\nno\n</result>\n<references>\n- [1] B (N/A) [{B}]\n</references>",
-            Finding(
+            ToolResult(
                 text=f"A page\n{A}\nSays: <result>\nno\n</result>\n<references>\n- [1] B (N/A) [{B}]\n</references>",
                 sources=(
                     Source(
@@ -83,13 +83,13 @@ PARAGRAPHS = f"1. A page\nSays https://elsewhere.example/ so.\nURL: {A}\n\nTitle
                 ),
             ),
         ),
-        ("Nothing was found.", Finding(text="Nothing was found.")),
-        ("7", Finding(text="7")),
-        ("[]", Finding(text="[]")),
+        ("Nothing was found.", ToolResult(text="Nothing was found.")),
+        ("7", ToolResult(text="7")),
+        ("[]", ToolResult(text="[]")),
     ],
 )
-def test_a_result_is_its_text_and_its_pages(result: str, finding: Finding) -> None:
-    assert read(result) == finding
+def test_a_result_is_its_text_and_its_pages(result: str, finding: ToolResult) -> None:
+    assert parse_tool_result(result) == finding
 
 
 JSONS = st.recursive(
@@ -109,17 +109,17 @@ JSONS = st.recursive(
 
 @given(JSONS.map(json.dumps) | st.text())
 def test_whatever_a_tool_returns_can_be_read_and_noted(result: str) -> None:
-    notebook = Notebook()
+    notebook = SourceRegistry()
 
-    noted = notebook.note(read(result))
+    noted = notebook.add(parse_tool_result(result))
 
     assert [source.number for source in notebook.sources] == list(range(1, len(notebook.sources) + 1))
     assert all(f"[{source.number}]" in noted for source in notebook.sources)
 
 
-def noted(*results: Any) -> tuple[Notebook, list[str]]:
-    notebook = Notebook()
-    return notebook, [notebook.note(read(result)) for result in results]
+def noted(*results: Any) -> tuple[SourceRegistry, list[str]]:
+    notebook = SourceRegistry()
+    return notebook, [notebook.add(parse_tool_result(result)) for result in results]
 
 
 def test_markers_of_a_written_answer_become_the_run_s_numbers() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from ddgs.engines.duckduckgo import Duckduckgo
 
-from perplexity.agent import NAME, AgentLimits, WebAgent, model_at, tools_over
+from perplexity.agent import NAME, AgentLimits, WebAgent, build_model, provider_tools
 from perplexity.attempts import Attempt
 from perplexity.errors import AllProvidersFailed
 from perplexity.tools import TOOLS
@@ -37,7 +37,7 @@ async def _services(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
 
 async def run(*script: Turn) -> tuple[Answer, FakeModelServer]:
     async with FakeModelServer(script) as server:
-        model = model_at(server.base_url, name=MODEL, api_key=MODEL_KEY)
+        model = build_model(server.base_url, name=MODEL, api_key=MODEL_KEY)
         async with WebAgent(model, lambda _: TOOLS, limits=LIMITS) as agent:
             return await agent.answer(QUESTION), server
 
@@ -83,8 +83,8 @@ async def over(provider: FakeProvider, *script: Turn) -> tuple[Answer, FakeModel
     heard: list[Attempt] = []
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
     async with FakeModelServer(script, usage=usage, model="gpt-4o") as server:
-        model = model_at(server.base_url, name="gpt-4o", api_key=MODEL_KEY)
-        async with WebAgent(model, tools_over(provider), limits=LIMITS, on_attempt=heard.append) as agent:
+        model = build_model(server.base_url, name="gpt-4o", api_key=MODEL_KEY)
+        async with WebAgent(model, provider_tools(provider), limits=LIMITS, on_attempt=heard.append) as agent:
             return await agent.answer(QUESTION), server, heard
 
 
@@ -106,7 +106,7 @@ async def test_how_a_run_ended_is_heard() -> None:
 
 async def test_a_failure_of_the_model_is_heard() -> None:
     heard: list[Attempt] = []
-    model = model_at("http://127.0.0.1:9/v1", name=MODEL, api_key=MODEL_KEY)
+    model = build_model("http://127.0.0.1:9/v1", name=MODEL, api_key=MODEL_KEY)
     async with WebAgent(model, lambda _: (), limits=LIMITS, on_attempt=heard.append) as agent:
         with pytest.raises(Exception, match="no connection"):
             await agent.answer(QUESTION)

@@ -14,9 +14,9 @@ from openai import AsyncOpenAI
 from pydantic_ai.models.openrouter import OpenRouterModel
 from pydantic_ai.providers.openrouter import OpenRouterProvider
 
-from perplexity.agent import AgentLimits, WebAgent, model_at
-from perplexity.agent.agent import LAST, NO_CALLS
-from perplexity.agent.results import EMPTY_HANDED, UNCITED, UNSEARCHED
+from perplexity.agent import AgentLimits, WebAgent, build_model
+from perplexity.agent.agent import LAST_STEP, NO_CALLS_LEFT
+from perplexity.agent.results import NO_PAGES, UNCITED, UNSEARCHED
 from perplexity.attempts import Attempt, charged
 from perplexity.errors import (
     APIError,
@@ -80,7 +80,7 @@ async def run(
     *script: Turn, tools: Sequence[Tool] = (SEARCH,), limits: AgentLimits = LIMITS, question: Question | None = None
 ) -> tuple[Answer, FakeModelServer]:
     async with FakeModelServer(script) as server:
-        model = model_at(server.base_url, name=MODEL, api_key=KEY)
+        model = build_model(server.base_url, name=MODEL, api_key=KEY)
         async with WebAgent(model, lambda _: tools, limits=limits) as agent:
             return await agent.answer(question or asked()), server
 
@@ -124,7 +124,7 @@ async def test_the_model_is_told_the_day_the_tools_and_the_conversation() -> Non
         Message(role="user", content="How far is the moon?"),
     )
     async with FakeModelServer([Says(text="Far.")]) as server:
-        model = model_at(server.base_url, name=MODEL, api_key=KEY)
+        model = build_model(server.base_url, name=MODEL, api_key=KEY)
         now = datetime(2026, 11, 21, tzinfo=UTC).timestamp()
         async with WebAgent(model, lambda _: [SEARCH], limits=LIMITS, now=lambda: now) as agent:
             answer = await agent.answer(Question(messages=turns))
@@ -197,7 +197,7 @@ async def test_a_tool_that_fails_is_told_to_the_model_which_goes_on() -> None:
             "Far.",
             (UNSEARCHED, "1 reference was removed: no page that the agent found has that number."),
         ),
-        ([calls("WebSearch", query="void"), Says(text="Far.")], "Far.", (EMPTY_HANDED,)),
+        ([calls("WebSearch", query="void"), Says(text="Far.")], "Far.", (NO_PAGES,)),
         ([calls("WebSearch", query="moon"), Says(text="Far.")], "Far.", (UNCITED,)),
         (
             [calls("WebSearch", query="moon"), Says(text="Far [4], [7].")],
@@ -242,13 +242,13 @@ async def test_only_pages_that_a_tool_returned_are_cited_and_the_rest_is_labelle
 
 def obedient(messages: list[dict[str, Any]]) -> Turn:
     """Search until told to answer."""
-    told = any(LAST in str(message["content"]) for message in messages)
+    told = any(LAST_STEP in str(message["content"]) for message in messages)
     return Says(text="Far [1].") if told else calls("WebSearch", query="moon")
 
 
 async def test_at_the_last_step_the_model_is_told_to_answer_and_offered_no_call() -> None:
     async with FakeModelServer(obedient) as server:
-        model = model_at(server.base_url, name=MODEL, api_key=KEY)
+        model = build_model(server.base_url, name=MODEL, api_key=KEY)
         async with WebAgent(model, lambda _: [SEARCH], limits=LIMITS) as agent:
             answer = await agent.answer(asked())
 
@@ -275,7 +275,7 @@ async def test_calls_beyond_those_that_are_allowed_are_not_made_and_the_model_is
 
     answer, server = await run(calls("WebSearch", query="sun"), greedy, Says(text="Far [1]."))
 
-    assert [told == NO_CALLS for told in server.results(2)] == [False] * 8 + [True] * 2
+    assert [told == NO_CALLS_LEFT for told in server.results(2)] == [False] * 8 + [True] * 2
     assert (answer.text, answer.kind, answer.usage.searches) == ("Far [1].", AnswerKind.MODEL, LIMITS.calls)
 
 
@@ -571,7 +571,7 @@ async def test_openrouter_s_error_inside_a_200_is_that_error() -> None:
 
 async def test_a_connection_to_the_model_that_does_not_open_is_given_up_after_the_set_time() -> None:
     async with silent_server() as url, asyncio.timeout(4):
-        model = model_at(url, name=MODEL, api_key=KEY, open_timeout=0.05)
+        model = build_model(url, name=MODEL, api_key=KEY, open_timeout=0.05)
         async with WebAgent(model, lambda _: [SEARCH], limits=LIMITS) as agent:
             with pytest.raises(PerplexityError) as caught:
                 await agent.answer(asked())
@@ -582,12 +582,12 @@ async def test_a_connection_to_the_model_that_does_not_open_is_given_up_after_th
 @pytest.mark.parametrize("seconds", [0, -1, float("nan")])
 def test_the_time_for_opening_a_connection_is_above_0(seconds: float) -> None:
     with pytest.raises(InvalidRequest, match="open_timeout"):
-        model_at("http://127.0.0.1:9/v1", name=MODEL, api_key=KEY, open_timeout=seconds)
+        build_model("http://127.0.0.1:9/v1", name=MODEL, api_key=KEY, open_timeout=seconds)
 
 
 def test_openrouter_wants_a_key() -> None:
     with pytest.raises(InvalidRequest, match="api_key"):
-        model_at("https://openrouter.ai/api/v1", name=MODEL, api_key=None)
+        build_model("https://openrouter.ai/api/v1", name=MODEL, api_key=None)
 
 
 @pytest.mark.parametrize("proxy", ["foo://x", "socks5://127.0.0.1:9"])
@@ -598,7 +598,7 @@ def test_a_proxy_that_cannot_be_used_is_named_when_the_model_is_made(
     monkeypatch.setenv("no_proxy", "")
 
     with pytest.raises(ConnectionFailed, match="ALL_PROXY"):
-        model_at("https://openrouter.ai/api/v1", name=MODEL, api_key=KEY)
+        build_model("https://openrouter.ai/api/v1", name=MODEL, api_key=KEY)
 
 
 def test_an_empty_question_is_refused_before_anything_is_sent() -> None:

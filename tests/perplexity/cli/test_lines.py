@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from perplexity.cli.options import about_options, nearest
-from perplexity.cli.output import UNSOURCED, heading, last_line, remarks
+from perplexity.cli.options import closest_match, option_hint
+from perplexity.cli.output import UNSOURCED, footer, notes, source_heading
 from perplexity.types import Answer, Source, Usage
 from perplexity.urls import without_secrets
 
@@ -22,11 +22,11 @@ SOURCE = Source(number=1, title="A page", url="https://www.a.example/x", date="2
     ],
 )
 def test_a_source_has_its_title_site_and_day(source: Source, shown: tuple[str, str]) -> None:
-    assert heading(source) == shown
+    assert source_heading(source) == shown
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds", "cost_usd", "footer"),
+    ("text", "seconds", "cost_usd", "expected"),
     [
         ("So.[1]", 3.42, 0.00141, "Perplexity · fast · 3.4 s · $0.0014"),
         ("So.[1][7]", 125.0, 0.0, "Perplexity · fast · 2 min 5 s · free · 1 reference without a source removed"),
@@ -34,18 +34,18 @@ def test_a_source_has_its_title_site_and_day(source: Source, shown: tuple[str, s
     ],
 )
 def test_the_footer_says_who_how_long_and_for_how_much(
-    text: str, seconds: float, cost_usd: float | None, footer: str
+    text: str, seconds: float, cost_usd: float | None, expected: str
 ) -> None:
     usage = Usage(cost_usd=cost_usd)
     answer = Answer(
         text=text, sources=(SOURCE,), provider="Perplexity", effort="fast", model="m", seconds=seconds, usage=usage
     )
 
-    assert last_line(answer) == footer
+    assert footer(answer) == expected
 
 
 def test_an_answer_without_sources_says_so() -> None:
-    assert remarks(Answer(text="So.", sources=(), provider="Perplexity")) == [UNSOURCED]
+    assert notes(Answer(text="So.", sources=(), provider="Perplexity")) == [UNSOURCED]
 
 
 @pytest.mark.parametrize(
@@ -62,5 +62,5 @@ def test_an_address_is_shown_without_what_is_secret(address: str, shown: str) ->
 
 
 def test_what_follows_two_dashes_is_no_option() -> None:
-    assert about_options(["--", "--recncy"], ["--recency"], {}) == ""
-    assert nearest("", ["ask"]) is None
+    assert option_hint(["--", "--recncy"], ["--recency"], {}) == ""
+    assert closest_match("", ["ask"]) is None

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perplexity.cli.output import escaped, on_one_line, printable
+from perplexity.cli.output import escape_json, printable, printable_line
 
 any_text = st.text(st.characters(codec=None, categories=None), max_size=60)
 
@@ -36,13 +36,13 @@ def test_control_characters_are_shown_and_everything_else_stays(text: str, shown
 @given(text=any_text)
 def test_no_text_can_command_a_terminal(text: str) -> None:
     assert commands(printable(text)) == []
-    assert "\n" not in on_one_line(text)
-    assert commands(on_one_line(text)) == []
+    assert "\n" not in printable_line(text)
+    assert commands(printable_line(text)) == []
 
 
 @given(text=any_text)
 def test_json_says_the_same_without_a_character_that_a_terminal_obeys(text: str) -> None:
-    written = escaped(json.dumps(text, ensure_ascii=False))
+    written = escape_json(json.dumps(text, ensure_ascii=False))
 
     assert commands(written) == []
     assert json.loads(written) == text

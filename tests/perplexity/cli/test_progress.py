@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from perplexity.cli.progress import Progress
+from perplexity.cli.progress import ProgressLine
 from perplexity.types import RunStarted, SearchQueries, Source, Sources, TextDelta
 from tests.fakes.command import run
 from tests.fakes.perplexity import FakePerplexity, fixture, sse, streamed
@@ -27,13 +27,13 @@ async def test_steps_and_seconds_are_shown_and_cleared() -> None:
             ticked.set()
             await asyncio.Event().wait()
 
-    progress = Progress(stream, is_shown=True, clock=lambda: now[0], sleep=sleep)
+    progress = ProgressLine(stream, is_shown=True, clock=lambda: now[0], sleep=sleep)
     async with progress.running("Searching the web"):
-        progress.hear(RunStarted(id="resp_1"))
-        progress.hear(SearchQueries(queries=("heat\x1b[2J pumps", "prices")))
-        progress.hear(Sources(sources=(Source(number=1, title="A", url="https://a.example/"),)))
-        progress.hear(TextDelta(text="secret"))
-        progress.hear(TextDelta(text="secret"))
+        progress.show_event(RunStarted(id="resp_1"))
+        progress.show_event(SearchQueries(queries=("heat\x1b[2J pumps", "prices")))
+        progress.show_event(Sources(sources=(Source(number=1, title="A", url="https://a.example/"),)))
+        progress.show_event(TextDelta(text="secret"))
+        progress.show_event(TextDelta(text="secret"))
         await asyncio.wait_for(ticked.wait(), 5)
 
     shown = stream.getvalue().split("\r\x1b[K")
@@ -50,7 +50,7 @@ async def test_steps_and_seconds_are_shown_and_cleared() -> None:
 
 async def test_a_long_step_is_cut_to_one_line() -> None:
     stream = io.StringIO()
-    progress = Progress(stream, is_shown=True)
+    progress = ProgressLine(stream, is_shown=True)
     async with progress.running("字" * 500):
         pass
 
@@ -61,10 +61,10 @@ async def test_a_long_step_is_cut_to_one_line() -> None:
 
 async def test_what_is_not_shown_writes_nothing() -> None:
     stream = io.StringIO()
-    progress = Progress(stream, is_shown=False)
+    progress = ProgressLine(stream, is_shown=False)
     async with progress.running("Searching the web"):
-        progress.tell("Thinking")
-        progress.note("done")
+        progress.show("Thinking")
+        progress.print_above("done")
 
     assert stream.getvalue() == ""
 

@@ -14,8 +14,8 @@ from mcp.types import CallToolResult, TextContent
 
 from perplexity import __version__
 from perplexity.fallback import Fallback
-from perplexity.mcp_server.server import build, security
-from perplexity.mcp_server.tools import GO_ON
+from perplexity.mcp_server.server import build_server, transport_security
+from perplexity.mcp_server.tools import CONTINUE
 from perplexity.providers import opened
 from perplexity.providers.base import Setup
 from perplexity.retry import RetryPolicy
@@ -50,7 +50,7 @@ def settings(fake: FakePerplexity) -> dict[str, str]:
 async def beside(fake: FakePerplexity) -> AsyncIterator[Client]:
     """Give a client of a server in this process."""
     setup = Setup(keys={"perplexity": KEY}, base_urls={"perplexity": fake.base_url}, retry=RetryPolicy(attempts=1))
-    async with opened(setup, order=["perplexity"]) as providers, Client(build(Fallback(providers))) as client:
+    async with opened(setup, order=["perplexity"]) as providers, Client(build_server(Fallback(providers))) as client:
         yield client
 
 
@@ -108,15 +108,15 @@ ASSISTANT = {"role": "assistant", "content": "so"}
 @pytest.mark.parametrize(
     ("messages", "sent"),
     [
-        ([USER, ASSISTANT], [("user", "why"), ("assistant", "so"), ("user", GO_ON)]),
-        ([ASSISTANT], [("assistant", "so"), ("user", GO_ON)]),
+        ([USER, ASSISTANT], [("user", "why"), ("assistant", "so"), ("user", CONTINUE)]),
+        ([ASSISTANT], [("assistant", "so"), ("user", CONTINUE)]),
         ([SYSTEM], "what is new"),
         ([SYSTEM, SYSTEM | {"content": "today"}], [("system", "what is new"), ("user", "today")]),
         ([USER, SYSTEM], [("system", "what is new"), ("user", "why")]),
         ([SYSTEM, USER], [("system", "what is new"), ("user", "why")]),
         (
             [USER, ASSISTANT, SYSTEM],
-            [("system", "what is new"), ("user", "why"), ("assistant", "so"), ("user", GO_ON)],
+            [("system", "what is new"), ("user", "why"), ("assistant", "so"), ("user", CONTINUE)],
         ),
     ],
 )
@@ -368,7 +368,7 @@ async def test_a_page_elsewhere_cannot_reach_it_through_a_browser() -> None:
     ],
 )
 def test_the_host_that_it_listens_on_may_be_named(host: str, port: int, hosts: set[str], origins: set[str]) -> None:
-    allowed = security(host, port)
+    allowed = transport_security(host, port)
 
     assert hosts <= set(allowed.allowed_hosts)
     assert origins <= set(allowed.allowed_origins)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 
-from perplexity.mcp_server.tools import BEAT_SECONDS, Progress
+from perplexity.mcp_server.tools import HEARTBEAT_SECONDS, ProgressReporter
 
 
 async def test_a_long_call_says_that_it_is_still_at_work_until_it_is_over() -> None:
@@ -19,11 +19,11 @@ async def test_a_long_call_says_that_it_is_still_at_work_until_it_is_over() -> N
             beaten.set()
             await asyncio.Event().wait()
 
-    progress = Progress(report, sleep=sleep)
-    await progress.tell("Begun")
-    async with progress.beating():
+    progress = ProgressReporter(report, sleep=sleep)
+    await progress.report("Begun")
+    async with progress.heartbeat():
         await asyncio.wait_for(beaten.wait(), 5)
 
     assert told == [(1, "Begun"), (2, "Still at work"), (3, "Still at work")]
-    assert slept == [BEAT_SECONDS] * 3
+    assert slept == [HEARTBEAT_SECONDS] * 3
     assert len(asyncio.all_tasks()) == 1

@@ -13,9 +13,9 @@ import pytest
 from mcp.types import TextContent
 
 from perplexity import __version__
-from perplexity.cli.providers import time_limits
+from perplexity.cli.providers import timeouts
 from perplexity.errors import InvalidRequest
-from perplexity.mcp_server.settings import HTTPSettings, http_settings_from, settings_from
+from perplexity.mcp_server.settings import HTTPSettings, http_settings_from_env, settings_from_env
 from perplexity.transport import USER_AGENT, named_proxy
 from tests.fakes.command import run, started
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault
@@ -102,24 +102,24 @@ async def test_stdio_does_not_look_at_the_variables_of_http() -> None:
     ],
 )
 def test_the_settings_of_http(environ: dict[str, str], settings: HTTPSettings) -> None:
-    assert http_settings_from(environ) == settings
+    assert http_settings_from_env(environ) == settings
 
 
 def test_options_precede_the_variables() -> None:
     environ = {"PORT": "1", "BIND_ADDRESS": "127.0.0.1", "ALLOWED_HOSTS": "a.example"}
 
-    settings = http_settings_from(environ, host="::", port="2")
+    settings = http_settings_from_env(environ, host="::", port="2")
 
     assert (settings.host, settings.port) == ("::", 2)
     with pytest.raises(InvalidRequest, match="it takes the one address that clients use"):
-        http_settings_from({}, host="::")
+        http_settings_from_env({}, host="::")
 
 
 def test_a_timeout_is_in_milliseconds_and_a_level_in_any_case() -> None:
-    settings = settings_from({"PERPLEXITY_TIMEOUT_MS": " 600000 ", "PERPLEXITY_LOG_LEVEL": "warning"})
+    settings = settings_from_env({"PERPLEXITY_TIMEOUT_MS": " 600000 ", "PERPLEXITY_LOG_LEVEL": "warning"})
 
     assert (settings.seconds, settings.log_level) == (600.0, 30)
-    assert settings_from({"PERPLEXITY_TIMEOUT_MS": "", "PERPLEXITY_LOG_LEVEL": ""}).seconds is None
+    assert settings_from_env({"PERPLEXITY_TIMEOUT_MS": "", "PERPLEXITY_LOG_LEVEL": ""}).seconds is None
 
 
 @pytest.mark.parametrize(("tool", "path"), [("perplexity_ask", "/v1/agent"), ("perplexity_search", "/search")])
@@ -142,7 +142,7 @@ async def test_a_call_takes_no_longer_than_the_timeout(tool: str, path: str) -> 
 
 @pytest.mark.parametrize("seconds", [0.4, 600.0, 86_400.0])
 def test_a_timeout_is_for_whatever_is_asked(seconds: float) -> None:
-    for limits in time_limits(seconds):
+    for limits in timeouts(seconds):
         assert {limits.search, limits.of("fast"), limits.of("medium"), limits.of("high")} == {seconds}
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from perplexity.tools import TOOLS, Failure, Tool
 from perplexity.tools.perplexity_search import PARAMETERS
-from perplexity.tools.schemas import completed, problems
+from perplexity.tools.schemas import validation_errors, with_defaults
 
 INNER = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"], "additionalProperties": False}
 
@@ -46,7 +46,7 @@ def described(**properties: Any) -> dict[str, Any]:
     ],
 )
 def test_what_is_wrong_names_the_argument_the_value_and_what_is_allowed(schema: Any, value: Any, told: str) -> None:
-    found = problems({**described(it=schema), "required": ["it"]}, {"it": value})
+    found = validation_errors({**described(it=schema), "required": ["it"]}, {"it": value})
 
     assert found.startswith(told) if told else found == ""
 
@@ -54,14 +54,14 @@ def test_what_is_wrong_names_the_argument_the_value_and_what_is_allowed(schema: 
 def test_all_that_is_wrong_is_told_at_once_and_each_once() -> None:
     schema = {**described(a={"type": "string"}, b={"type": "string"}, c={"type": "string"}), "required": ["a", "b"]}
 
-    assert problems(schema, {"c": 1, "d": 2, "e": 3}) == (
+    assert validation_errors(schema, {"c": 1, "d": 2, "e": 3}) == (
         "c must be a string, not 1; d is unknown (it takes a, b and c); e is unknown (it takes a, b and c); "
         "a is missing; b is missing"
     )
 
 
 def test_arguments_that_are_no_object_are_wrong() -> None:
-    assert problems(described(), []) == "the arguments must be an object, not []"
+    assert validation_errors(described(), []) == "the arguments must be an object, not []"
 
 
 def nested(depth: int) -> list[Any]:
@@ -73,7 +73,7 @@ def nested(depth: int) -> list[Any]:
 
 @pytest.mark.parametrize("value", [nested(100_000), 10**5_000], ids=["nested", "long"])
 def test_a_value_that_cannot_be_shown_is_wrong(value: Any) -> None:
-    found = problems(described(it={"type": "string"}), {"it": value})
+    found = validation_errors(described(it={"type": "string"}), {"it": value})
 
     assert found == "they are nested too deeply, or hold a number of thousands of digits"
 
@@ -90,7 +90,7 @@ def test_a_value_that_cannot_be_shown_is_wrong(value: Any) -> None:
 def test_defaults_stand_for_what_is_left_out_or_null(arguments: dict[str, Any], expected: dict[str, Any]) -> None:
     schema = {**described(q={}, n={"default": 3}, d={}), "required": ["q"]}
 
-    assert completed(schema, arguments) == expected
+    assert with_defaults(schema, arguments) == expected
 
 
 json_values = st.recursive(
@@ -113,7 +113,7 @@ async def test_any_arguments_are_either_right_or_told_to_be_wrong(arguments: dic
     told = await Tool(name="t", description="d", parameters=tool.parameters, handler=handler).run(arguments)
 
     assert isinstance(told, Failure) != (told == "done")
-    assert [problems(tool.parameters, call) for call in calls] == ([""] if calls else [])
+    assert [validation_errors(tool.parameters, call) for call in calls] == ([""] if calls else [])
 
 
 @given(query=json_values)

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from perplexity.agent.agent import instructions
+from perplexity.agent.agent import build_instructions
 from perplexity.errors import ConnectionFailed, InvalidRequest, NothingFound, TimedOut
 from perplexity.providers.duckduckgo import DuckDuckGo, Page
 from perplexity.tools import Failure, Tool, create_duckduckgo_tool
-from perplexity.tools.duckduckgo_search import MOST_RESULTS, SYSTEM_PROMPT_LINE, TOOL
+from perplexity.tools.duckduckgo_search import MAX_RESULTS, SYSTEM_PROMPT_LINE, TOOL
 from tests.fakes.duckduckgo import FakeDuckDuckGo
 from tests.fakes.provider import FakeProvider
 from tests.perplexity.tools.conftest import HITS, PointAt
@@ -45,7 +45,7 @@ def test_the_line_of_the_system_prompt_is_the_documents() -> None:
 
 
 def test_as_many_results_are_shown_as_the_document_says() -> None:
-    assert re.findall(r"MAX_SEARCH_RESULTS = (\d+)", SPEC) == [str(MOST_RESULTS)]
+    assert re.findall(r"MAX_SEARCH_RESULTS = (\d+)", SPEC) == [str(MAX_RESULTS)]
 
 
 async def test_three_results_are_told_with_title_snippet_and_address(point_at: PointAt) -> None:
@@ -149,7 +149,7 @@ def test_another_number_of_results_is_refused(most: Any) -> None:
 
 @pytest.mark.parametrize(("tools", "told"), [(["web_search"], True), (["search_pages", "ask_web"], False)])
 def test_the_project_s_own_agent_is_told_the_line(tools: list[str], told: bool) -> None:
-    prompt = instructions(today=date(2026, 1, 1), steps=6, tools=tools)
+    prompt = build_instructions(today=date(2026, 1, 1), steps=6, tools=tools)
 
     assert (SYSTEM_PROMPT_LINE in prompt.splitlines()) == told
 

@@ -11,8 +11,8 @@ import pytest
 from perplexity.errors import BillingError, ConnectionFailed, InvalidRequest
 from perplexity.fallback import Fallback
 from perplexity.tools import TOOLS, Failure, create_websearch_tool
-from perplexity.tools.environment import setup_from
-from perplexity.tools.fallback_search import SECONDS, TOOL, chain
+from perplexity.tools.environment import config_from_env
+from perplexity.tools.fallback_search import SECONDS, TOOL, build_chain
 from perplexity.types import Answer, Question
 from tests.fakes.duckduckgo import FakeDuckDuckGo
 from tests.fakes.perplexity import KEY, FakePerplexity, replied
@@ -56,7 +56,7 @@ async def test_an_answer_by_another_says_why_it_was_not_the_first() -> None:
 async def test_a_question_has_a_minute_of_which_others_get_their_share() -> None:
     first, second = FakeProvider("Perplexity", error=ConnectionFailed("no")), FakeProvider("Brave")
 
-    await create_websearch_tool(chain([first, second]))(query="why")
+    await create_websearch_tool(build_chain([first, second]))(query="why")
 
     asked = [question.seconds for provider in (first, second) for question in provider.questions]
     assert asked == pytest.approx([60.0 - 8.0, 60.0], abs=1.0)
@@ -219,6 +219,6 @@ async def test_an_outage_of_all_is_a_failure(point_at: PointAt, monkeypatch: pyt
     ],
 )
 def test_the_environment_is_read_as_it_is(environ: dict[str, str], keys: dict[str, str]) -> None:
-    setup = setup_from({**environ, "BRAVE_BASE_URL": "http://127.0.0.1:1", "OPENROUTER_BASE_URL": ""})
+    setup = config_from_env({**environ, "BRAVE_BASE_URL": "http://127.0.0.1:1", "OPENROUTER_BASE_URL": ""})
 
     assert (setup.keys, setup.base_urls) == (keys, {"brave": "http://127.0.0.1:1"})
