@@ -28,7 +28,7 @@ from bot.playground.server import Playground
 from bot.process import Application
 from bot.services import WorkspaceOffice, open_search_services, slack_connection
 from bot.settings import Settings
-from bot.slack.connection import Slack, SocketMode, client_of, opened_session
+from bot.slack.connection import SlackConnection, SocketMode, client_of, open_session
 from bot.slack.messages import Chat
 from bot.slack.response_url import ResponseUrls
 from bot.slack.users import Admins, Profiles
@@ -41,7 +41,7 @@ from bot.storage.stages import RUN_SECONDS, Stages, StagesOf
 from bot.web import server
 from bot.web.metrics import Metrics
 from bot.web.server import Server
-from bot.web.signature import Guard
+from bot.web.signature import RequestVerifier
 from bot.worker.background import Background, Stopping
 from bot.worker.queue import STALLED_AFTER_SECONDS, Jobs
 from bot.worker.report_files import Filing
@@ -63,7 +63,7 @@ A new surface is a function in `bot/listeners`, and a line here.
 """
 
 
-def bolt_app(slack: Slack, client: AsyncWebClient, services: Services) -> AsyncApp:
+def bolt_app(slack: SlackConnection, client: AsyncWebClient, services: Services) -> AsyncApp:
     """Build the Bolt app with every surface's listeners.
 
     Bolt must not verify (the guard did), must not ask Slack who it is within a person's three seconds (hence
@@ -139,7 +139,7 @@ async def compose(
         commands = available_commands(agent=settings.missing_agent_setting is None)
         if playground is not None and settings.keyless:
             commands = with_examples(commands, prefix=settings.command_prefix, pause=pause)
-        session = await stack.enter_async_context(opened_session(slack))
+        session = await stack.enter_async_context(open_session(slack))
         client = client_of(slack, session)
         asked = await stack.enter_async_context(open_search_services(settings, on_attempt=on_attempt))
         chat, response_urls = Chat(client), ResponseUrls(session)
@@ -232,8 +232,8 @@ async def compose(
             send_file=filing.begin,
             refusal=installation.refusal,
             on_end=installation.end,
-            knows_outsider=admission.knows_outsider,
-            note_sender=admission.note_sender,
+            knows_outsider=admission.is_known_outsider,
+            note_sender=admission.record_sender,
             want_file=partial(workspaces.want_file, seconds=SAME_FILE_SECONDS),
             forget_file=workspaces.forget_file,
         )
@@ -265,7 +265,7 @@ async def compose(
 
 def _server(
     settings: Settings,
-    slack: Slack,
+    slack: SlackConnection,
     app: AsyncApp,
     services: Services,
     *,
@@ -276,9 +276,9 @@ def _server(
     async def workers_alive() -> int:
         return await questions.workers_alive(seconds=STALLED_AFTER_SECONDS)
 
-    routes = server.routes(workers_alive=workers_alive, troubles=attempts.troubles, metrics=services.metrics)
+    routes = server.routes(workers_alive=workers_alive, admin_issues=attempts.troubles, metrics=services.metrics)
     if slack.signing_secret is not None:
-        guard = Guard(app, signing_secret=slack.signing_secret, metrics=services.metrics)
+        guard = RequestVerifier(app, signing_secret=slack.signing_secret, metrics=services.metrics)
         routes.append(web.post("/slack/events", guard.handle))
     if playground is not None:
         routes += playground.routes()

@@ -21,7 +21,7 @@ from bot.model.provider_stats import ProviderFigures
 from bot.playground.examples import EXAMPLES, line
 from bot.playground.server import Playground, Prompt
 from bot.settings import Settings, is_loopback
-from bot.slack.connection import Slack
+from bot.slack.connection import SlackConnection
 from bot.slack.users import Admins
 from bot.storage.attempts import Attempts
 from perplexity.attempts import Attempt
@@ -194,10 +194,10 @@ def provider_config(settings: Settings) -> Setup:
     )
 
 
-def slack_connection(settings: Settings) -> tuple[Slack, Playground | None]:
+def slack_connection(settings: Settings) -> tuple[SlackConnection, Playground | None]:
     """Return the connection to a real Slack and None, or to a playground and that playground, with its own secrets."""
     if settings.slack_bot_token is not None:
-        slack = Slack(
+        slack = SlackConnection(
             bot_token=settings.slack_bot_token.get_secret_value(),
             signing_secret=_secret_value(settings.slack_signing_secret),
             app_token=_secret_value(settings.slack_app_token),
@@ -214,7 +214,7 @@ def slack_connection(settings: Settings) -> tuple[Slack, Playground | None]:
         prompts=_prompts(settings),
         allow_any_host=not is_loopback(settings.bind_host),
     )
-    slack = Slack(bot_token=bot_token, signing_secret=signing_secret, api_url=f"{origin}/playground/api/")
+    slack = SlackConnection(bot_token=bot_token, signing_secret=signing_secret, api_url=f"{origin}/playground/api/")
     return slack, playground
 
 

@@ -25,7 +25,7 @@ from bot.delivery.routes import (
     ThreadRoute,
 )
 from bot.model.message import Audience
-from bot.slack.messages import Chat, Posting, Refused, Sent, TryLater, WayClosed
+from bot.slack.messages import Chat, PostResult, Rejected, Retryable, RouteClosed, Sent
 from bot.slack.response_url import ResponseUrls
 from bot.storage.database import Patience
 from bot.storage.questions import QuestionRow, Questions
@@ -138,14 +138,14 @@ class Delivery:
             match result:
                 case Sent():
                     return True, letter.response_url_uses
-                case Refused() if letter.message.blocks:
+                case Rejected() if letter.message.blocks:
                     letter = replace(letter, message=without_blocks(letter.message))
-                case WayClosed() | Refused():
+                case RouteClosed() | Rejected():
                     course.closed.add(way.name)
-                case TryLater(seconds=seconds) if seconds is not None and seconds > MAX_RATE_LIMIT_SECONDS:
+                case Retryable(seconds=seconds) if seconds is not None and seconds > MAX_RATE_LIMIT_SECONDS:
                     course.closed.add(way.name)
                     course.retry_after[way.name] = seconds
-                case TryLater():
+                case Retryable():
                     letter = _after_failure(letter, result, course, way=way)
                     await self._pause(result, course)
         return False, letter.response_url_uses
@@ -156,10 +156,10 @@ class Delivery:
         course.closed -= course.retry_after.keys()
         course.retry_after.clear()
 
-    async def _pause(self, result: TryLater, course: _PartState) -> None:
+    async def _pause(self, result: Retryable, course: _PartState) -> None:
         if result.seconds is not None:
             pause = max(MIN_PAUSE_SECONDS, result.seconds)
-        elif result.blind:
+        elif result.unverifiable:
             pause = SLACK_ERROR_PAUSE_SECONDS if result.error.startswith("http_5") else UNVERIFIABLE_PAUSE_SECONDS
         else:
             pause = self.jitter(course.pause / 2, course.pause)
@@ -179,23 +179,23 @@ class Delivery:
             raise ClaimLost
 
 
-def _after_post(result: Posting, letter: OutgoingPart, used: OutgoingPart) -> OutgoingPart:
+def _after_post(result: PostResult, letter: OutgoingPart, used: OutgoingPart) -> OutgoingPart:
     """Return the letter after a post; if Slack surely did not take the post, it used nothing up."""
-    if not isinstance(result, TryLater):
+    if not isinstance(result, Retryable):
         return replace(letter, response_url_uses=used.response_url_uses)
-    return used if result.ambiguous else letter
+    return used if result.maybe_posted else letter
 
 
-def _after_failure(letter: OutgoingPart, result: TryLater, course: _PartState, *, way: Route) -> OutgoingPart:
+def _after_failure(letter: OutgoingPart, result: Retryable, course: _PartState, *, way: Route) -> OutgoingPart:
     """Return the letter as it is tried next, and note what the failure tells."""
-    course.unverifiable += result.blind
-    course.slack_errors = course.slack_errors + 1 if result.broken else 0
+    course.unverifiable += result.unverifiable
+    course.slack_errors = course.slack_errors + 1 if result.slack_error else 0
     if course.unverifiable >= UNVERIFIABLE_TRIES:
         course.closed.add(way.name)
         course.unverifiable = 0
     if course.slack_errors >= SLACK_ERROR_TRIES and letter.message.blocks:
         letter = replace(letter, message=without_blocks(letter.message))
-    return replace(letter, maybe_posted=letter.maybe_posted or result.ambiguous)
+    return replace(letter, maybe_posted=letter.maybe_posted or result.maybe_posted)
 
 
 def _may_be_posted(row: QuestionRow) -> bool:
@@ -204,7 +204,7 @@ def _may_be_posted(row: QuestionRow) -> bool:
     return row.returns > 0 or unknown_line
 
 
-def _log(letter: OutgoingPart, result: Posting, *, way: Route) -> None:
+def _log(letter: OutgoingPart, result: PostResult, *, way: Route) -> None:
     extra = {
         "question": letter.question_id,
         "part": letter.number,

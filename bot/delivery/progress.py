@@ -11,7 +11,7 @@ from bot.blocks import escaping
 from bot.blocks.messages import without_blocks
 from bot.delivery.routes import response_url_usable
 from bot.model.message import Audience, OutgoingMessage
-from bot.slack.messages import Chat, Posting, Refused, Sent, TryLater
+from bot.slack.messages import Chat, PostResult, Rejected, Retryable, Sent
 from bot.slack.response_url import ResponseUrls
 from bot.storage.database import AWAY
 from bot.storage.questions import QuestionRow, Questions
@@ -64,7 +64,7 @@ class ProgressUpdater:
         await self._check_claim()
         return isinstance(result, Sent)
 
-    async def _edit(self, message: OutgoingMessage) -> Posting:
+    async def _edit(self, message: OutgoingMessage) -> PostResult:
         return await self.chat.update(
             self.row.channel_id, self.row.message_ts or "", escaping.sanitize_message(message)
         )
@@ -79,14 +79,14 @@ class ProgressUpdater:
         if not ours:
             raise Withdrawn("the question is not this worker's any more")
         result = self._note_rate_limit(await self._post(message))
-        if not isinstance(result, TryLater) or result.ambiguous:
+        if not isinstance(result, Retryable) or result.maybe_posted:
             self.response_url_uses += 1
         if not isinstance(result, Sent):
             self._log_not_shown(result.error)
         await self._check_claim(after_post=True)
         return isinstance(result, Sent)
 
-    async def _post(self, message: OutgoingMessage) -> Posting:
+    async def _post(self, message: OutgoingMessage) -> PostResult:
         url = self.row.response_url or ""
         return await self.response_urls.post(
             url, escaping.sanitize_message(message), audience=Audience.ASKER, replace=True
@@ -113,7 +113,7 @@ class ProgressUpdater:
             await (self._edit if self.editable else self._post)(self.render_stopped(current))
         elif self.editable and current.messages and current.message_ts == self.row.message_ts:
             answer = escaping.sanitize_message(current.messages[0])
-            if isinstance(await self._edit(answer), Refused):
+            if isinstance(await self._edit(answer), Rejected):
                 await self._edit(without_blocks(answer))
 
     def _response_url_usable(self) -> bool:
@@ -122,8 +122,8 @@ class ProgressUpdater:
         few = row.response_uses < MAX_PROGRESS_USES
         return few and response_url_usable(row, uses=row.response_uses, age=age, slack_api_url=self.slack_api_url)
 
-    def _note_rate_limit(self, result: Posting) -> Posting:
-        if isinstance(result, TryLater) and result.seconds:
+    def _note_rate_limit(self, result: PostResult) -> PostResult:
+        if isinstance(result, Retryable) and result.seconds:
             self.paused_until = self.clock() + result.seconds
         return result
 

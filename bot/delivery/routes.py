@@ -15,19 +15,19 @@ from bot.blocks.messages import as_direct_message
 from bot.model.message import Audience, OutgoingMessage
 from bot.slack.messages import (
     FAILURES,
-    CannotLook,
     Chat,
     Found,
-    Looked,
-    NotThere,
-    Posting,
-    Refused,
+    LookupForbidden,
+    LookupResult,
+    NotFound,
+    PostResult,
+    Rejected,
+    Retryable,
+    RouteClosed,
     Sent,
-    TryLater,
-    WayClosed,
-    meaning,
+    classify_error,
 )
-from bot.slack.response_url import LIFETIME_SECONDS, MAX_USES, ResponseUrls, may_use
+from bot.slack.response_url import LIFETIME_SECONDS, MAX_USES, ResponseUrls, is_slack_url
 from bot.storage.questions import QuestionRow
 
 
@@ -68,7 +68,7 @@ MAX_UNCONFIRMED = 2
 
 def response_url_usable(row: QuestionRow, *, uses: int, age: float, slack_api_url: str) -> bool:
     """Tell whether a question's response_url is Slack's, fresh after `age` seconds, and not used up."""
-    return age < LIFETIME_SECONDS and uses < MAX_USES and may_use(row.response_url, slack_api_url=slack_api_url)
+    return age < LIFETIME_SECONDS and uses < MAX_USES and is_slack_url(row.response_url, slack_api_url=slack_api_url)
 
 
 def leaves_placeholder(row: QuestionRow, audience: Audience) -> bool:
@@ -93,7 +93,7 @@ class Route(Protocol):
         """Tell whether the letter can go this way at all."""
         ...
 
-    async def post(self, part: OutgoingPart) -> Posting:
+    async def post(self, part: OutgoingPart) -> PostResult:
         """Post the letter once."""
         ...
 
@@ -115,13 +115,13 @@ class ResponseUrlRoute:
             letter.row, uses=letter.response_url_uses, age=letter.age, slack_api_url=self.slack_api_url
         )
 
-    async def post(self, letter: OutgoingPart) -> Posting:
+    async def post(self, letter: OutgoingPart) -> PostResult:
         """Post the letter, a private answer's first part in the place of the line that said it was searched for."""
         replaces = letter.number == 0 and letter.audience is Audience.ASKER
         url = letter.row.response_url or ""
         result = await self.response_urls.post(url, letter.message, audience=letter.audience, replace=replaces)
-        if isinstance(result, TryLater) and result.ambiguous:
-            return replace(result, blind=True)
+        if isinstance(result, Retryable) and result.maybe_posted:
+            return replace(result, unverifiable=True)
         return result
 
 
@@ -138,7 +138,7 @@ class ChannelRoute:
         row = letter.row
         return letter.number > 0 and letter.audience is Audience.CHANNEL and row.response_url is not None
 
-    async def post(self, letter: OutgoingPart) -> Posting:
+    async def post(self, letter: OutgoingPart) -> PostResult:
         """Post the letter, unless it is found there; Slack takes it only where the app is a member."""
         return await post_once(self.chat, letter, channel=letter.row.channel_id)
 
@@ -156,7 +156,7 @@ class EditMessageRoute:
         there = letter.row.thread_ts is not None and letter.row.message_ts is not None
         return letter.number == 0 and there and not letter.private
 
-    async def post(self, letter: OutgoingPart) -> Posting:
+    async def post(self, letter: OutgoingPart) -> PostResult:
         """Put the letter there. A message that cannot be changed goes: it would say for ever that it is searching."""
         channel, ts = letter.row.channel_id, letter.row.message_ts or ""
         result = await self.chat.update(channel, ts, letter.message)
@@ -177,7 +177,7 @@ class ThreadRoute:
         """Tell whether the question was asked in a conversation that can have threads."""
         return letter.row.thread_ts is not None and not letter.private
 
-    async def post(self, letter: OutgoingPart) -> Posting:
+    async def post(self, letter: OutgoingPart) -> PostResult:
         """Post the letter, unless it is found there."""
         return await post_once(self.chat, letter, channel=letter.row.channel_id, thread_ts=letter.row.thread_ts)
 
@@ -197,11 +197,11 @@ class EphemeralRoute:
         """Return whether the letter is private and the question was asked in a channel."""
         return letter.private
 
-    async def post(self, letter: OutgoingPart) -> Posting:
+    async def post(self, letter: OutgoingPart) -> PostResult:
         """Post the letter. Nobody can look it up, so one whose reply was lost is posted again."""
         row = letter.row
         thread_ts = None if row.begins_thread else row.thread_ts
-        return await self.chat.whisper(row.channel_id, row.user_id, letter.message, thread_ts=thread_ts)
+        return await self.chat.post_ephemeral(row.channel_id, row.user_id, letter.message, thread_ts=thread_ts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,12 +216,12 @@ class DirectMessageRoute:
         """Tell that this way is always there to be tried."""
         return bool(letter.row.user_id)
 
-    async def post(self, letter: OutgoingPart) -> Posting:
+    async def post(self, letter: OutgoingPart) -> PostResult:
         """Post the letter, unless it is found there. It says why it is sent directly and quotes the question."""
         try:
-            channel = await self.chat.open_direct(letter.row.user_id)
+            channel = await self.chat.open_direct_message(letter.row.user_id)
         except FAILURES as error:
-            return meaning(error)
+            return classify_error(error)
         row = letter.row
         message = as_direct_message(
             letter.message,
@@ -234,16 +234,16 @@ class DirectMessageRoute:
         return await post_once(self.chat, replace(letter, message=escaping.sanitize_message(message)), channel=channel)
 
 
-async def post_once(chat: Chat, letter: OutgoingPart, *, channel: str, thread_ts: str | None = None) -> Posting:
+async def post_once(chat: Chat, letter: OutgoingPart, *, channel: str, thread_ts: str | None = None) -> PostResult:
     """Post the letter, unless it stands there; a first part that is found may be the searching line still."""
     question, part = letter.question_id, letter.number
-    looked: Looked = NotThere()
+    looked: LookupResult = NotFound()
     if letter.maybe_posted:
         looked = await chat.find(
             channel, question=question, part=part, thread_ts=thread_ts, since=letter.row.received_at
         )
     match looked:
-        case TryLater():
+        case Retryable():
             return looked
         case Found() if thread_ts is None:
             return Sent(ts=looked.ts)
@@ -253,14 +253,14 @@ async def post_once(chat: Chat, letter: OutgoingPart, *, channel: str, thread_ts
                 return changed
             await chat.delete(channel, ts)
     posted = await chat.post(channel, letter.message, question=question, part=part, thread_ts=thread_ts)
-    if isinstance(posted, TryLater) and posted.ambiguous:
-        return replace(posted, blind=isinstance(looked, CannotLook))
+    if isinstance(posted, Retryable) and posted.maybe_posted:
+        return replace(posted, unverifiable=isinstance(looked, LookupForbidden))
     return posted
 
 
-def _cannot_update(result: Posting, part: OutgoingPart) -> bool:
+def _cannot_update(result: PostResult, part: OutgoingPart) -> bool:
     """Tell whether a message can be changed neither to the letter nor to its words as plain text."""
-    return isinstance(result, WayClosed) or (isinstance(result, Refused) and not part.message.blocks)
+    return isinstance(result, RouteClosed) or (isinstance(result, Rejected) and not part.message.blocks)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -277,9 +277,9 @@ class DigestChannelRoute:
         """Tell whether the letter is for everyone there, and nobody asked for it there and then."""
         return letter.row.surface == self.surface and letter.audience is Audience.CHANNEL
 
-    async def post(self, letter: OutgoingPart) -> Posting:
+    async def post(self, letter: OutgoingPart) -> PostResult:
         """Post the letter, unless it is found there."""
         result = await post_once(self.chat, letter, channel=letter.row.channel_id)
-        if isinstance(result, WayClosed):
+        if isinstance(result, RouteClosed):
             await self.on_closed(letter.row, result.error)
         return result

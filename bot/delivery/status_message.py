@@ -11,8 +11,8 @@ from bot.blocks import escaping
 from bot.delivery.delivery import ClaimLost
 from bot.delivery.routes import response_url_usable
 from bot.model.message import Audience, OutgoingMessage
-from bot.slack.messages import CannotLook, Chat, Found, Looked, NotThere, Posting, Sent, TryLater
-from bot.slack.response_url import ResponseUrls, may_use
+from bot.slack.messages import Chat, Found, LookupForbidden, LookupResult, NotFound, PostResult, Retryable, Sent
+from bot.slack.response_url import ResponseUrls, is_slack_url
 from bot.storage.database import AWAY, Patience
 from bot.storage.questions import QuestionRow, Questions
 
@@ -47,18 +47,18 @@ class StatusMessages:
         used = replace(row, response_uses=row.response_uses + 1)
         await self._mark_sending(used)
         result = await self.response_urls.post(row.response_url, message, audience=Audience.ASKER, replace=True)
-        return row if isinstance(result, TryLater) and not result.ambiguous else used
+        return row if isinstance(result, Retryable) and not result.maybe_posted else used
 
     async def reply_privately(self, url: str | None, message: OutgoingMessage) -> None:
         """Say one thing to the person behind a click, privately, beside the message; tried once."""
-        if url is not None and may_use(url, slack_api_url=self.slack_api_url):
+        if url is not None and is_slack_url(url, slack_api_url=self.slack_api_url):
             await self.response_urls.post(
                 url, escaping.sanitize_message(message), audience=Audience.ASKER, replace=False
             )
 
     async def replace_original(self, url: str | None, message: OutgoingMessage) -> None:
         """Put one thing in the place of the message whose button was clicked; tried once."""
-        if url is not None and may_use(url, slack_api_url=self.slack_api_url):
+        if url is not None and is_slack_url(url, slack_api_url=self.slack_api_url):
             await self.response_urls.post(
                 url, escaping.sanitize_message(message), audience=Audience.ASKER, replace=True
             )
@@ -69,7 +69,7 @@ class StatusMessages:
 
     async def post_ephemeral(self, channel: str, user: str, thread_ts: str | None, message: OutgoingMessage) -> None:
         """Show a message to one person in a channel, or in a thread there; tried once."""
-        await self.chat.whisper(channel, user, escaping.sanitize_message(message), thread_ts=thread_ts)
+        await self.chat.post_ephemeral(channel, user, escaping.sanitize_message(message), thread_ts=thread_ts)
 
     async def delete_pending(self, row: QuestionRow) -> None:
         """Remove the placeholder that only the asker sees, after everyone got the answer; tried once.
@@ -112,32 +112,32 @@ class StatusMessages:
         """Post the line once and return its `ts`; None where Slack does not say, or does not want it."""
         in_doubt = row.returns > 0
         for _ in range(MAX_ATTEMPTS):
-            looked = await self._find(row) if in_doubt else NotThere()
+            looked = await self._find(row) if in_doubt else NotFound()
             match looked:
                 case Found():
                     return looked.ts
-                case CannotLook():
+                case LookupForbidden():
                     return None
-                case NotThere():
+                case NotFound():
                     result = await self._post(row, message)
-                case TryLater():
+                case Retryable():
                     result = looked
             match result:
                 case Sent(ts=ts):
                     return ts
-                case TryLater(seconds=seconds, ambiguous=ambiguous) if (seconds or 0) <= MAX_PAUSE_SECONDS:
+                case Retryable(seconds=seconds, maybe_posted=ambiguous) if (seconds or 0) <= MAX_PAUSE_SECONDS:
                     in_doubt = in_doubt or ambiguous
                     await self.sleep(seconds or 0.5)
                 case _:
                     return None
-        looked = await self._find(row) if in_doubt else NotThere()
+        looked = await self._find(row) if in_doubt else NotFound()
         return looked.ts if isinstance(looked, Found) else None
 
-    async def _post(self, row: QuestionRow, message: OutgoingMessage) -> Posting:
+    async def _post(self, row: QuestionRow, message: OutgoingMessage) -> PostResult:
         await self._mark_sending(row)
         return await self.chat.post(row.channel_id, message, question=str(row.id), part=0, thread_ts=row.thread_ts)
 
-    async def _find(self, row: QuestionRow) -> Looked:
+    async def _find(self, row: QuestionRow) -> LookupResult:
         return await self.chat.find(
             row.channel_id, question=str(row.id), part=0, thread_ts=row.thread_ts, since=row.received_at
         )

@@ -20,7 +20,7 @@ from bot.clock import utc_now
 from bot.commands.base import Command, CommandContext
 from bot.model.digest import Digest, Owner, State, Why, latest_slot, next_slot
 from bot.model.message import Audience, OutgoingMessage
-from bot.slack.users import SHUT_OUT
+from bot.slack.users import AUTH_ERRORS
 from bot.storage.database import Patience
 from bot.storage.digests import Digests, Planned
 from bot.storage.questions import NewQuestion, QuestionRow
@@ -225,7 +225,7 @@ class Leaving:
 
         An app that Slack does not let in at all stops nothing: its next run asks nobody until it is let in again.
         """
-        if row.command != COMMAND or error in SHUT_OUT:
+        if row.command != COMMAND or error in AUTH_ERRORS:
             return
         notice = Notice(digest_id=parse_run(row.text).digest_id, word=error)
         owner = Owner(team_id=row.team_id, user_id=row.user_id)

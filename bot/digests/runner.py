@@ -16,7 +16,7 @@ from bot.commands.base import Command, CommandContext
 from bot.digests.jobs import COMMAND, OWNER_LEFT, OWNER_LEFT_CHANNEL, Leaving, Run, parse_run
 from bot.model.digest import Digest, Report, State, Why, looks_since
 from bot.model.message import Audience, OutgoingMessage
-from bot.slack.users import Presence
+from bot.slack.users import Membership
 from bot.storage.database import Patience
 from bot.storage.digests import Digests, Noted, Seen, SeenStories
 from perplexity.errors import PerplexityError
@@ -102,7 +102,7 @@ def _later(one: datetime | None, other: datetime | None) -> datetime | None:
     return max(filter(None, (one, other)), default=None)
 
 
-STOPPING = {Presence.LEFT: OWNER_LEFT, Presence.LEFT_CHANNEL: OWNER_LEFT_CHANNEL}
+STOPPING = {Membership.DEACTIVATED: OWNER_LEFT, Membership.NOT_IN_CHANNEL: OWNER_LEFT_CHANNEL}
 """What a digest stops at, and the notices' word for it."""
 
 
@@ -111,7 +111,7 @@ class Running:
     """Makes digests. `presence` tells whether somebody, by id, is still there and in a channel."""
 
     digests: Digests
-    presence: Callable[[str, str], Awaitable[Presence]]
+    presence: Callable[[str, str], Awaitable[Membership]]
     leaving: Leaving
     choosing: Choosing
     patience: Patience
@@ -151,9 +151,9 @@ class Running:
         presence = await self.presence(digest.owner.user_id, digest.channel_id)
         if word := STOPPING.get(presence):
             await self.leaving.owner_left(digest, word, by=by)
-        if presence is Presence.UNREACHABLE:
+        if presence is Membership.APP_REMOVED:
             log.warning("digest.not_made", extra={"digest": str(digest.id), "error": "app not let in"})
-        return presence is Presence.HERE
+        return presence is Membership.MEMBER
 
     async def _with_summary(self, report: Report, work: CommandContext) -> Report:
         """Ask for everything since the run before this one; there may be no news at all, which costs as well."""

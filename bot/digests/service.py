@@ -38,7 +38,7 @@ from bot.model.digest import (
 )
 from bot.settings import Settings
 from bot.slack.messages import Chat
-from bot.slack.users import People, Profiles
+from bot.slack.users import Profiles, SlackUsers
 from bot.storage.database import Patience
 from bot.storage.digests import Digests, Limits
 
@@ -143,18 +143,18 @@ class DigestRoom:
         profiles: Profiles,
     ) -> Self:
         """Put it together."""
-        people = People(client, profiles=profiles)
+        people = SlackUsers(client, profiles=profiles)
         limits = Limits(per_user=settings.digests_per_user, per_channel=settings.digests_per_channel)
         desk = Desk(
             digests=digests,
-            zone=people.zone,
+            zone=people.timezone,
             call=f"/{settings.command_prefix}{ROOT_COMMAND} {WATCH.name}",
             limits=limits,
         )
         leaving = Leaving(digests=digests, patience=patience)
         running = Running(
             digests=digests,
-            presence=people.presence,
+            presence=people.membership,
             leaving=leaving,
             choosing=Choosing(seen=digests.seen, patience=patience),
             patience=patience,

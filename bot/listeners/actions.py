@@ -31,15 +31,15 @@ from perplexity.deepdive.types import DeepDive
 log = logging.getLogger(__name__)
 
 
-DATABASE_AWAY = "I can’t reach my database just now. Please click again in a minute."
+DATABASE_DOWN = "I can’t reach my database just now. Please click again in a minute."
 
-TELL_SECONDS = 0.5
+REPLY_SECONDS = 0.5
 
 DATABASE_SECONDS = 1.6
-"""How long a click waits for the database: with `TELL_SECONDS` it is acknowledged within 2.5 of Slack's 3 seconds."""
+"""How long a click waits for the database: with `REPLY_SECONDS` it is acknowledged within 2.5 of Slack's 3 seconds."""
 
 
-def clicker(body: dict[str, Any]) -> str:
+def user_of(body: dict[str, Any]) -> str:
     """Return the id of who clicked."""
     return _id(body, "user")
 
@@ -54,23 +54,23 @@ def response_url(body: dict[str, Any]) -> str | None:
     return str(body.get("response_url") or "") or None
 
 
-def is_askers(row: QuestionRow, body: dict[str, Any]) -> bool:
+def is_by_asker(row: QuestionRow, body: dict[str, Any]) -> bool:
     """Return whether the asker clicked, in the same workspace."""
-    return row.user_id == clicker(body) and row.team_id in clicked_in(body)
+    return row.user_id == user_of(body) and row.team_id in clicked_in(body)
 
 
-async def turned_away(body: dict[str, Any], services: Services) -> bool:
+async def reject_outsider(body: dict[str, Any], services: Services) -> bool:
     """Return whether the clicker is known to be an outsider, and tell them if so."""
-    outsider = services.knows_outsider(body, clicker(body))
+    outsider = services.knows_outsider(body, user_of(body))
     if outsider:
-        await said_in_time(services.tell(response_url(body), text_message(MEMBERS_ONLY)))
+        await within_ack(services.tell(response_url(body), text_message(MEMBERS_ONLY)))
     return outsider
 
 
-async def said_in_time(saying: Awaitable[None]) -> None:
+async def within_ack(saying: Awaitable[None]) -> None:
     """Say something within the three seconds that the click's acknowledgement has, or not at all."""
     with suppress(TimeoutError):
-        async with asyncio.timeout(TELL_SECONDS):
+        async with asyncio.timeout(REPLY_SECONDS):
             await saying
 
 
@@ -79,9 +79,11 @@ def _id(body: dict[str, Any], name: str) -> str:
     return str(value.get("id", "")) if isinstance(value, dict) else ""
 
 
-COMING = "The report comes to you as a file, in our direct messages."
-ON_ITS_WAY = "You asked for this file a moment ago. Look for it in our direct messages."
-NOT_SENT = "Slack rejected the file. Your admin can run `python -m bot doctor` to check my `files:write` permission."
+UPLOADING = "The report comes to you as a file, in our direct messages."
+ALREADY_REQUESTED = "You asked for this file a moment ago. Look for it in our direct messages."
+UPLOAD_FAILED = (
+    "Slack rejected the file. Your admin can run `python -m bot doctor` to check my `files:write` permission."
+)
 UNKNOWN_REPORT = "I no longer know this report."
 NOT_YOUR_REPORT = "Only the person who asked can get this report as a file."
 
@@ -91,16 +93,16 @@ def register_report_files(app: AsyncApp, services: Services) -> None:
 
     @app.action("as_file")
     async def as_file(ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
-        if not await turned_away(body, services):
+        if not await reject_outsider(body, services):
             await _answer(str(action.get("value", "")), body, services)
         await ack()
 
 
 async def _answer(value: str, body: dict[str, Any], services: Services) -> None:
-    url, user = response_url(body), clicker(body)
-    report = await wanted(value, body, services)
+    url, user = response_url(body), user_of(body)
+    report = await load_requested_report(value, body, services)
     if isinstance(report, str):
-        await said_in_time(services.tell(url, text_message(report)))
+        await within_ack(services.tell(url, text_message(report)))
         return
 
     async def failed(sentence: str) -> None:
@@ -108,44 +110,46 @@ async def _answer(value: str, body: dict[str, Any], services: Services) -> None:
             await services.forget_file(UUID(value), user)
         await services.tell(url, text_message(sentence))
 
-    await said_in_time(services.tell(url, text_message(COMING)))
-    services.send_file(report, user, sorry=lambda: failed(NOT_SENT), refused=lambda: failed(MEMBERS_ONLY))
+    await within_ack(services.tell(url, text_message(UPLOADING)))
+    services.send_file(report, user, sorry=lambda: failed(UPLOAD_FAILED), refused=lambda: failed(MEMBERS_ONLY))
 
 
-async def wanted(value: str, body: dict[str, Any], services: Services) -> DeepDive | str:
+async def load_requested_report(value: str, body: dict[str, Any], services: Services) -> DeepDive | str:
     """Return the report of a button, or what to say if the clicker cannot have it."""
     try:
         question_id = UUID(value)
     except ValueError:
         return UNKNOWN_REPORT
     try:
-        return await services.journal.in_time(_wanted(question_id, body, services), seconds=DATABASE_SECONDS)
+        return await services.journal.in_time(
+            _load_requested_report(question_id, body, services), seconds=DATABASE_SECONDS
+        )
     except AWAY:
-        return DATABASE_AWAY
+        return DATABASE_DOWN
 
 
-async def _wanted(question_id: UUID, body: dict[str, Any], services: Services) -> DeepDive | str:
+async def _load_requested_report(question_id: UUID, body: dict[str, Any], services: Services) -> DeepDive | str:
     row = await services.questions.get(question_id)
     if row is None:
         return UNKNOWN_REPORT
-    if not may_have(row, body, services.commands):
+    if not may_download(row, body, services.commands):
         return NOT_YOUR_REPORT
     report = await services.report_of(question_id)
     if report is None:
         return UNKNOWN_REPORT
-    return report if await services.want_file(question_id, clicker(body)) else ON_ITS_WAY
+    return report if await services.want_file(question_id, user_of(body)) else ALREADY_REQUESTED
 
 
-def may_have(row: QuestionRow, body: dict[str, Any], commands: Sequence[Command[Any, Any]]) -> bool:
+def may_download(row: QuestionRow, body: dict[str, Any], commands: Sequence[Command[Any, Any]]) -> bool:
     """Return whether the clicker may have the report of a question as a file.
 
     The asker may, and so may everyone who clicks in a conversation where all can read it.
     """
     here = row.team_id in clicked_in(body) and row.channel_id == channel_of(body)
-    return is_askers(row, body) or (here and _read_by_all(row, commands))
+    return is_by_asker(row, body) or (here and _is_public(row, commands))
 
 
-def _read_by_all(row: QuestionRow, commands: Sequence[Command[Any, Any]]) -> bool:
+def _is_public(row: QuestionRow, commands: Sequence[Command[Any, Any]]) -> bool:
     if row.surface not in {"slash", "click"}:
         return row.surface == "mention"
     command = next((one for one in commands if one.name == row.command), None)
@@ -155,45 +159,45 @@ def _read_by_all(row: QuestionRow, commands: Sequence[Command[Any, Any]]) -> boo
         return False
 
 
-_ACTION = re.compile(rf"{ACTION_PREFIX}(?:{'|'.join(Verb)})")
+_DIGEST_ACTIONS = re.compile(rf"{ACTION_PREFIX}(?:{'|'.join(Verb)})")
 
 
 def register_digest_buttons(app: AsyncApp, services: Services) -> None:
     """Listen to the buttons that a digest carries."""
 
-    @app.action(_ACTION)
+    @app.action(_DIGEST_ACTIONS)
     async def clicked(ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
-        if not await turned_away(body, services):
-            message = await pressed(body, action, journal=services.journal, watching=services.watching)
-            await said_in_time(services.tell(response_url(body), message))
+        if not await reject_outsider(body, services):
+            message = await apply_digest_button(body, action, journal=services.journal, watching=services.watching)
+            await within_ack(services.tell(response_url(body), message))
         await ack()
 
 
-async def pressed(
+async def apply_digest_button(
     body: dict[str, Any], action: dict[str, Any], *, journal: Journal, watching: Watching
 ) -> OutgoingMessage:
     """Do what the button is for, and return what to say about it."""
     try:
-        reply = await journal.in_time(_press(body, action, watching), seconds=DATABASE_SECONDS)
+        reply = await journal.in_time(_apply_digest_button(body, action, watching), seconds=DATABASE_SECONDS)
     except AWAY:
-        return text_message(DATABASE_AWAY)
+        return text_message(DATABASE_DOWN)
     return digest_result_message(reply, command=watching.call, channel=channel_of(body))
 
 
-async def _press(body: dict[str, Any], action: dict[str, Any], watching: Watching) -> WatchReply:
+async def _apply_digest_button(body: dict[str, Any], action: dict[str, Any], watching: Watching) -> WatchReply:
     try:
         digest_id = UUID(str(action.get("value", "")))
     except ValueError:
         return NoSuchDigest()
     verb = Verb(str(action.get("action_id", "")).removeprefix(ACTION_PREFIX))
     by = str(action.get("action_ts", ""))
-    reply = await watching.press(verb, digest_id, user_id=clicker(body), teams=clicked_in(body), by=by)
+    reply = await watching.press(verb, digest_id, user_id=user_of(body), teams=clicked_in(body), by=by)
     log.info("digest.clicked", extra={"digest": str(digest_id), "state": type(reply).__name__})
     return reply
 
 
 PAST_WEEK = "past_week"
-_ACTIONS = re.compile(rf"retry|{PAST_WEEK}")
+_RETRY_ACTIONS = re.compile(rf"retry|{PAST_WEEK}")
 
 UNKNOWN_QUESTION = "I no longer know this question. Please ask it again."
 NOT_YOURS_TO_RETRY = "Only the person who asked can have this asked again."
@@ -202,15 +206,17 @@ NOT_YOURS_TO_RETRY = "Only the person who asked can have this asked again."
 def register_retry(app: AsyncApp, services: Services) -> None:
     """Listen to the buttons that the app's messages carry."""
 
-    @app.action(_ACTIONS)
+    @app.action(_RETRY_ACTIONS)
     async def asked_again(ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
-        if not await turned_away(body, services) and (problem := await ask_again(body, action, services)):
+        if not await reject_outsider(body, services) and (problem := await retry_question(body, action, services)):
             message = text_message(problem) if isinstance(problem, str) else problem
-            await said_in_time(services.tell(response_url(body), message))
+            await within_ack(services.tell(response_url(body), message))
         await ack()
 
 
-async def ask_again(body: dict[str, Any], action: dict[str, Any], services: Services) -> str | OutgoingMessage | None:
+async def retry_question(
+    body: dict[str, Any], action: dict[str, Any], services: Services
+) -> str | OutgoingMessage | None:
     """Ask the clicked question again, for the same asker; return what to say if that cannot be done.
 
     The click itself is answered by the worker, which says in the message's place that it is searching.
@@ -220,24 +226,24 @@ async def ask_again(body: dict[str, Any], action: dict[str, Any], services: Serv
     except ValueError:
         return UNKNOWN_QUESTION
     try:
-        work = _ask_again(question_id, body, services, wider=action.get("action_id") == PAST_WEEK)
+        work = _retry_question(question_id, body, services, wider=action.get("action_id") == PAST_WEEK)
         return await services.journal.in_time(work, seconds=DATABASE_SECONDS)
     except AWAY:
-        return DATABASE_AWAY
+        return DATABASE_DOWN
 
 
-async def _ask_again(
+async def _retry_question(
     question_id: UUID, body: dict[str, Any], services: Services, *, wider: bool
 ) -> str | OutgoingMessage | None:
     earlier = await services.questions.get(question_id)
-    if earlier is None or not is_askers(earlier, body):
+    if earlier is None or not is_by_asker(earlier, body):
         log.warning("click.stale", extra={"error": "unknown question" if earlier is None else "not the asker"})
         return UNKNOWN_QUESTION if earlier is None else NOT_YOURS_TO_RETRY
     text = _past_week(earlier, services) if wider else earlier.text
     if text is None:
         log.warning("click.stale", extra={"error": "no longer time"})
         return UNKNOWN_QUESTION
-    question = _again(earlier, body, services, text=text, key="past_week" if wider else "retry")
+    question = _build_retry(earlier, body, services, text=text, key="past_week" if wider else "retry")
     written = await services.journal.write(question)
     if written is Written.NEW:
         # Its answer is not wanted any more, if it was under way.
@@ -248,7 +254,7 @@ async def _ask_again(
         return await too_many_open(question, services)
     if written in {Written.THREAD_FULL, Written.THREAD_FULL_EXPLAIN}:
         return THREAD_FULL
-    return DATABASE_AWAY if written is Written.NOT else None
+    return DATABASE_DOWN if written is Written.NOT else None
 
 
 def _past_week(earlier: QuestionRow, services: Services) -> str | None:
@@ -262,7 +268,7 @@ def _past_week(earlier: QuestionRow, services: Services) -> str | None:
         return None
 
 
-def _again(earlier: QuestionRow, body: dict[str, Any], services: Services, *, text: str, key: str) -> NewQuestion:
+def _build_retry(earlier: QuestionRow, body: dict[str, Any], services: Services, *, text: str, key: str) -> NewQuestion:
     """Return the question with this text; in a thread its answer takes the place of the message that was clicked."""
     in_thread = earlier.thread_ts is not None
     return NewQuestion(
@@ -277,11 +283,11 @@ def _again(earlier: QuestionRow, body: dict[str, Any], services: Services, *, te
         user_id=earlier.user_id,
         response_url=None if in_thread else response_url(body),
         thread_ts=earlier.thread_ts,
-        message_ts=_clicked(body, earlier.channel_id) if in_thread else None,
+        message_ts=_message_ts(body, earlier.channel_id) if in_thread else None,
     )
 
 
-def _clicked(body: dict[str, Any], channel: str) -> str | None:
+def _message_ts(body: dict[str, Any], channel: str) -> str | None:
     """Return the `ts` of the message with the button, unless it was sent to another conversation than this."""
     container = body.get("container")
     if not isinstance(container, dict) or container.get("channel_id") != channel:
@@ -291,8 +297,8 @@ def _clicked(body: dict[str, Any], channel: str) -> str | None:
 
 UNKNOWN_STOPPED_QUESTION = "I no longer know this question."
 NOT_YOURS_TO_STOP = "Only the person who asked can stop this."
-STOPPED = "This was stopped already."
-OVER = "There is nothing to stop any more: the answer is on its way, or was given up."
+ALREADY_STOPPED = "This was stopped already."
+ALREADY_FINISHED = "There is nothing to stop any more: the answer is on its way, or was given up."
 
 
 def register_stop(app: AsyncApp, services: Services) -> None:
@@ -300,44 +306,44 @@ def register_stop(app: AsyncApp, services: Services) -> None:
 
     @app.action("stop")
     async def stop(ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
-        if not await turned_away(body, services):
+        if not await reject_outsider(body, services):
             url = response_url(body)
-            result = await stopped(str(action.get("value", "")), body, services)
+            result = await stop_question(str(action.get("value", "")), body, services)
             if isinstance(result, str):
-                await said_in_time(services.tell(url, text_message(result)))
+                await within_ack(services.tell(url, text_message(result)))
             else:
-                await said_in_time(services.replace(url, result))
+                await within_ack(services.replace(url, result))
         await ack()
 
 
-async def stopped(value: str, body: dict[str, Any], services: Services) -> OutgoingMessage | str:
+async def stop_question(value: str, body: dict[str, Any], services: Services) -> OutgoingMessage | str:
     """Close the question as stopped and cancel its runs; return what replaces its message, or why that failed."""
     try:
         question_id = UUID(value)
     except ValueError:
         return UNKNOWN_STOPPED_QUESTION
     try:
-        return await services.journal.in_time(_stopped(question_id, body, services), seconds=DATABASE_SECONDS)
+        return await services.journal.in_time(_stop_question(question_id, body, services), seconds=DATABASE_SECONDS)
     except AWAY:
-        return DATABASE_AWAY
+        return DATABASE_DOWN
 
 
-async def _stopped(question_id: UUID, body: dict[str, Any], services: Services) -> OutgoingMessage | str:
+async def _stop_question(question_id: UUID, body: dict[str, Any], services: Services) -> OutgoingMessage | str:
     row = await services.questions.get(question_id)
-    if row is None or not is_askers(row, body):
+    if row is None or not is_by_asker(row, body):
         return UNKNOWN_STOPPED_QUESTION if row is None else NOT_YOURS_TO_STOP
-    if not await services.questions.stop(question_id, user_id=clicker(body)):
+    if not await services.questions.stop(question_id, user_id=user_of(body)):
         if row.state != "stopped":
-            return OVER
+            return ALREADY_FINISHED
         # The reply to the stop that did it may have been lost, and with it the end of the runs.
         services.end_runs(question_id)
-        return STOPPED
+        return ALREADY_STOPPED
     services.end_runs(question_id)
     services.metrics.settled(command=row.command, state="stopped")
     log.info("question.stopped", extra={"question": str(question_id), "command": row.command})
-    return question_stopped_message(_asked(row, services), question_id=str(question_id))
+    return question_stopped_message(_question_text(row, services), question_id=str(question_id))
 
 
-def _asked(row: QuestionRow, services: Services) -> str:
+def _question_text(row: QuestionRow, services: Services) -> str:
     command = next((command for command in services.commands if command.name == row.command), None)
     return command.parse_question_text(row.text) if command is not None else ""

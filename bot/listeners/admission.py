@@ -20,8 +20,8 @@ from bot.commands.help import text_message
 from bot.listeners.installation import Installation
 from bot.model.membership import Identity, Profile, Standing, is_elsewhere, standing, user_team_of
 from bot.model.message import OutgoingMessage
-from bot.slack.messages import FAILURES, WayClosed, meaning
-from bot.slack.users import GONE, PROFILE_CACHE_SECONDS, Profiles
+from bot.slack.messages import FAILURES, RouteClosed, classify_error
+from bot.slack.users import PROFILE_CACHE_SECONDS, USER_GONE_ERRORS, Profiles
 from bot.storage.database import AWAY, Patience
 from bot.storage.installation import Workspaces
 from bot.storage.questions import Outcome, QuestionRow
@@ -32,20 +32,22 @@ MEMBERS_ONLY = (
     "I only answer full members of this workspace, and Slack lists you as a guest or as someone from outside. "
     "Please ask a member to send me your question."
 )
-UNSURE = "I couldn’t check with Slack whether you are a member of this workspace. Please ask again later."
+UNVERIFIED = "I couldn’t check with Slack whether you are a member of this workspace. Please ask again later."
 
-PATIENCE_SECONDS = 600.0
+MAX_WAIT_SECONDS = 600.0
 """How long a worker waits for Slack to say who the asker is; then the question fails."""
 
-FILE_SECONDS = 5.0
+FILE_WAIT_SECONDS = 5.0
 """The same for a file, for which a stopping process waits."""
 
-LONGEST_PAUSE_SECONDS = 15.0
+MAX_PAUSE_SECONDS = 15.0
 
-FORBIDDEN = frozenset({"missing_scope", "no_permission", "not_allowed_token_type", "method_not_supported"})
+PROFILE_FORBIDDEN_ERRORS = frozenset(
+    {"missing_scope", "no_permission", "not_allowed_token_type", "method_not_supported"}
+)
 """Slack's errors for a token that may not read profiles; waiting does not fix them."""
 
-UNCHECKED = frozenset({"digest"})
+UNCHECKED_SURFACES = frozenset({"digest"})
 """Surfaces that are not checked: a digest's owner was checked when they set it up."""
 
 
@@ -61,20 +63,20 @@ class Admission:
     external: bool = False
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    _told: set[str] = field(default_factory=set)
+    _logged: set[str] = field(default_factory=set)
 
-    def knows_outsider(self, body: dict[str, Any], user_id: str) -> bool:
+    def is_known_outsider(self, body: dict[str, Any], user_id: str) -> bool:
         """Return whether a person is known to be an outsider, from the request or a profile of the last ten minutes."""
         ours = self.installation.identity
         if self.external or ours is None:
             return False
-        profile = self.profiles.known(user_id)
+        profile = self.profiles.cached(user_id)
         user_team = user_team_of(body)
         if profile is None and ours.enterprise_id is not None:
             return False  # the workspaces of an organization are not all known, but a profile names the organization
         return standing(profile, user_team=user_team, ours=ours) is Standing.EXTERNAL
 
-    async def note_sender(self, body: dict[str, Any], user_id: str) -> None:
+    async def record_sender(self, body: dict[str, Any], user_id: str) -> None:
         """Save for the workers that an event names another workspace as its sender's. Raises database errors."""
         ours = self.installation.identity or Identity(team_id=str(body.get("team_id") or ""))
         user_team = user_team_of(body)
@@ -93,18 +95,18 @@ class Admission:
 
         While Slack cannot be reached, this waits and asks again.
         """
-        if self.external or row.surface in UNCHECKED:
+        if self.external or row.surface in UNCHECKED_SURFACES:
             return None
         verdict = await self.standing_of(row.user_id, team_id=row.team_id)
         if verdict is Standing.INTERNAL:
             return None
         if verdict is None:
             log.warning("asker.unknown", extra=row.ids)
-            unsure = replace(text_message(UNSURE), private=True)
+            unsure = replace(text_message(UNVERIFIED), private=True)
             return Outcome(messages=(unsure,), state="failed", error="AskerUnknown")
         log.info("asker.refused", extra=row.ids | {"surface": row.surface})
         if row.surface == "mention":
-            await self._tell_in_thread(row)
+            await self._reply_in_thread(row)
             return Outcome(messages=(), state="failed", error="OutsideAsker")
         return Outcome(messages=(text_message(MEMBERS_ONLY),), state="failed", error="OutsideAsker")
 
@@ -113,12 +115,12 @@ class Admission:
         if self.external:
             return True
         try:
-            verdict = await self.standing_of(user_id, team_id="", seconds=FILE_SECONDS)
+            verdict = await self.standing_of(user_id, team_id="", seconds=FILE_WAIT_SECONDS)
         except AWAY:
             return None
         return None if verdict is None else verdict is Standing.INTERNAL
 
-    async def standing_of(self, user_id: str, *, team_id: str, seconds: float = PATIENCE_SECONDS) -> Standing | None:
+    async def standing_of(self, user_id: str, *, team_id: str, seconds: float = MAX_WAIT_SECONDS) -> Standing | None:
         """Return whether a person is a full member; None if Slack did not say so within `seconds`.
 
         `team_id` is the workspace that they asked in; it is used until auth.test has answered.
@@ -127,27 +129,27 @@ class Admission:
         while True:
             ours = self.installation.identity or Identity(team_id=team_id)
             try:
-                profile = await self.profiles.of(user_id)
+                profile = await self.profiles.get(user_id)
             except FAILURES as error:
-                failed = meaning(error)
+                failed = classify_error(error)
             else:
-                return await self._judged(user_id, profile, ours)
-            if isinstance(failed, WayClosed) and failed.error in GONE:
+                return await self._decide(user_id, profile, ours)
+            if isinstance(failed, RouteClosed) and failed.error in USER_GONE_ERRORS:
                 return Standing.EXTERNAL
-            if isinstance(failed, WayClosed) and failed.error in FORBIDDEN:
-                self._say_once(failed.error)
-                return await self._judged(user_id, None, ours)
-            wait = min(getattr(failed, "seconds", None) or pause, LONGEST_PAUSE_SECONDS)
+            if isinstance(failed, RouteClosed) and failed.error in PROFILE_FORBIDDEN_ERRORS:
+                self._log_once(failed.error)
+                return await self._decide(user_id, None, ours)
+            wait = min(getattr(failed, "seconds", None) or pause, MAX_PAUSE_SECONDS)
             if self.clock() + wait > end:
                 return None
             await self.sleep(wait)
-            pause = min(LONGEST_PAUSE_SECONDS, pause * 2)
+            pause = min(MAX_PAUSE_SECONDS, pause * 2)
 
-    async def _judged(self, user_id: str, profile: Profile | None, ours: Identity) -> Standing:
+    async def _decide(self, user_id: str, profile: Profile | None, ours: Identity) -> Standing:
         user_team = await self.patience(lambda: self.workspaces.user_team(user_id, seconds=PROFILE_CACHE_SECONDS))
         return standing(profile, user_team=user_team, ours=ours)
 
-    async def _tell_in_thread(self, row: QuestionRow) -> None:
+    async def _reply_in_thread(self, row: QuestionRow) -> None:
         """Tell only the asker; if Slack refuses the message, give up.
 
         chat.postEphemeral shows nothing in a thread without replies:
@@ -166,7 +168,7 @@ class Admission:
                 unfurl_media=False,
             )
 
-    def _say_once(self, error: str) -> None:
-        if error not in self._told:
-            self._told.add(error)
+    def _log_once(self, error: str) -> None:
+        if error not in self._logged:
+            self._logged.add(error)
             log.warning("asker.unchecked", extra={"error": error})

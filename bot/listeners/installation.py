@@ -55,12 +55,12 @@ def register(app: AsyncApp, services: Services) -> None:
 
         @app.event(kind)
         async def ended(body: dict[str, Any]) -> BoltResponse | None:
-            return await end(body, services)
+            return await record_end(body, services)
 
 
-async def end(body: dict[str, Any], services: Services) -> BoltResponse | None:
+async def record_end(body: dict[str, Any], services: Services) -> BoltResponse | None:
     """Record the end before the event is acknowledged; if that fails, answer 503 so that Slack sends it again."""
-    state = ending(body)
+    state = closed_state(body)
     if state is None:
         return None
     try:
@@ -74,10 +74,10 @@ async def end(body: dict[str, Any], services: Services) -> BoltResponse | None:
 START_SECONDS = 3.0
 """How long the start waits for auth.test; if Slack does not answer, the app starts anyway."""
 
-LOOK_SECONDS = 2.0
+REFRESH_SECONDS = 2.0
 """How often a process checks the database for an end, or a new start, that another process heard of."""
 
-ASK_SECONDS = 60.0
+AUTH_SECONDS = 60.0
 """How often auth.test is asked while the workspace is unknown or closed."""
 
 FOREIGN = "another workspace or app"
@@ -135,7 +135,7 @@ class Installation:
         """Try for a moment to learn where the app is installed; if that fails, `run` keeps trying."""
         try:
             async with asyncio.timeout(START_SECONDS):
-                await self._look()
+                await self._refresh()
         except TimeoutError:
             log.warning("workspace.unknown", extra={"error": "TimeoutError"})
 
@@ -143,8 +143,8 @@ class Installation:
         """Keep up with what other processes hear, until cancelled; finish what an event began."""
         while True:
             self._changed.clear()
-            await self._look()
-            sleeping = asyncio.ensure_future(self.sleep(LOOK_SECONDS))
+            await self._refresh()
+            sleeping = asyncio.ensure_future(self.sleep(REFRESH_SECONDS))
             hearing = asyncio.ensure_future(self._changed.wait())
             try:
                 await asyncio.wait({sleeping, hearing}, return_when=asyncio.FIRST_COMPLETED)
@@ -174,16 +174,16 @@ class Installation:
             self.row = await self.workspaces.get(self.row.identity.id) or self.row
         return self.closed
 
-    async def _look(self) -> None:
+    async def _refresh(self) -> None:
         try:
             known = self.row
             self.row = await self._read()
             if self._asked_at is None or self.row is None or self.closed:
-                await self._ask()
+                await self._call_auth_test()
             if self.row is not None and known is None:
                 log.info("workspace.known", extra={"state": self.row.state})
             if self.row is not None and self.row.state != self._finished:
-                await self._finish(self.row)
+                await self._clean_up(self.row)
         except AWAY as error:
             log.warning("workspace.unread", extra={"error": type(error).__name__})
 
@@ -197,9 +197,9 @@ class Installation:
             known = await self.workspaces.bind(known.identity.id, self._app_id)
         return known or self.row
 
-    async def _ask(self) -> None:
-        """Ask auth.test, not more than once in `ASK_SECONDS`; a token other than the one that closed opens again."""
-        if self._asked_at is not None and self.clock() - self._asked_at < ASK_SECONDS:
+    async def _call_auth_test(self) -> None:
+        """Ask auth.test, not more than once in `AUTH_SECONDS`; a token other than the one that closed opens again."""
+        if self._asked_at is not None and self.clock() - self._asked_at < AUTH_SECONDS:
             return
         self._asked_at = self.clock()
         try:
@@ -213,7 +213,7 @@ class Installation:
         self.row = await self.workspaces.seen(identity, token_hash=self.token_hash)
         self._finished = None
 
-    async def _finish(self, row: WorkspaceRow) -> None:
+    async def _clean_up(self, row: WorkspaceRow) -> None:
         """Stop work and delete texts after an end; repeat once a minute meanwhile, for questions that came late."""
         runs = await self.workspaces.stop_work(row.identity) if row.state != OPEN else ()
         if runs:
@@ -224,7 +224,7 @@ class Installation:
         self._finished = row.state
 
 
-def ending(body: Mapping[str, Any]) -> str | None:
+def closed_state(body: Mapping[str, Any]) -> str | None:
     """Return the state that one of Slack's events puts the workspace in; None for one that changes nothing.
 
     Of revoked tokens only the bot's counts: the app has none of people.

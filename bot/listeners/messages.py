@@ -24,24 +24,24 @@ from perplexity.threads import computed
 
 log = logging.getLogger(__name__)
 
-SAY_SECONDS = 0.5
-NOTE_SECONDS = 0.5
-AWAY = (
+REPLY_SECONDS = 0.5
+RECORD_SECONDS = 0.5
+DATABASE_DOWN = (
     "I can’t reach my database just now. I keep trying for about five minutes; "
     "if no answer comes by then, please ask again."
 )
 THREAD_FULL = "I’ve answered here as often as I may in one minute. Please ask again in a minute."
 
-_BY_PEOPLE = frozenset({None, "file_share", "thread_broadcast"})
+_USER_SUBTYPES = frozenset({None, "file_share", "thread_broadcast"})
 """The subtypes of messages that somebody wrote, as opposed to edits, joins and the like.
 
 https://docs.slack.dev/reference/events/message#subtypes
 """
-_SLACKS_OWN = "USLACK"
+_SLACKBOT = "USLACK"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class MessageEvent:
     """A message that asks the app something: where it stands, who wrote it, and what is left without the mention."""
 
     surface: Literal["mention", "im"]
@@ -63,51 +63,51 @@ def register(app: AsyncApp, services: Services) -> None:
 
     @app.event("app_mention")
     async def mentioned(body: dict[str, Any], request: AsyncBoltRequest) -> BoltResponse | None:
-        return await receive(body, services, again=_is_again(request))
+        return await receive(body, services, redelivered=_is_redelivery(request))
 
     @app.event("message")
     async def written(body: dict[str, Any], request: AsyncBoltRequest) -> BoltResponse | None:
-        return await receive(body, services, again=_is_again(request))
+        return await receive(body, services, redelivered=_is_redelivery(request))
 
 
-async def receive(body: dict[str, Any], services: Services, *, again: bool) -> BoltResponse | None:
-    """Write the question down, if the event is one; `again` says that Slack delivers it once more.
+async def receive(body: dict[str, Any], services: Services, *, redelivered: bool) -> BoltResponse | None:
+    """Write the question down, if the event is one; `redelivered` says that Slack delivers it once more.
 
     An event that could not be written down is refused, so that Slack delivers it again: at once, after a minute and
     after five (https://docs.slack.dev/apis/events-api/#errors).
     """
-    asked = read(body)
+    asked = parse_event(body)
     if asked is None:
         return None
-    question = await _question(asked, services)
-    match await _written(question, body, services):
+    question = await _build_question(asked, services)
+    match await _submit(question, body, services):
         case Written.NEW:
             services.metrics.received(command=question.command, surface=question.surface)
             extra = {"question": str(question.id), "command": question.command, "chars": len(question.text)}
             log.info("question.received", extra=extra | {"surface": question.surface})
         case Written.NOT:
-            if not again:
-                await _tell_asker(asked, text_message(AWAY), services)
+            if not redelivered:
+                await _reply_to_asker(asked, text_message(DATABASE_DOWN), services)
             return BoltResponse(status=503)
         case Written.TOO_MANY_OPEN:
-            await _tell_asker(asked, await too_many_open(question, services), services)
+            await _reply_to_asker(asked, await too_many_open(question, services), services)
         case Written.THREAD_FULL_EXPLAIN:
-            await _tell_asker(asked, text_message(THREAD_FULL), services)
+            await _reply_to_asker(asked, text_message(THREAD_FULL), services)
         case Written.THREAD_FULL | Written.KNOWN:
             pass
     return None
 
 
-async def _written(question: NewQuestion, body: dict[str, Any], services: Services) -> Written:
+async def _submit(question: NewQuestion, body: dict[str, Any], services: Services) -> Written:
     """Write the question, after the sender's other workspace if the event names one: a worker needs it first."""
     try:
-        await services.journal.in_time(services.note_sender(body, question.user_id), seconds=NOTE_SECONDS)
+        await services.journal.in_time(services.note_sender(body, question.user_id), seconds=RECORD_SECONDS)
     except DATABASE_AWAY:
         return Written.NOT
     return await services.journal.write(question)
 
 
-def read(body: dict[str, Any]) -> Asked | None:
+def parse_event(body: dict[str, Any]) -> MessageEvent | None:
     """Read an event's envelope; None for what is no question: edits, joins, the app's own words and other bots'."""
     event = body.get("event")
     if not isinstance(event, dict) or not _is_by_a_person(event):
@@ -120,7 +120,7 @@ def read(body: dict[str, Any]) -> Asked | None:
     direct = event.get("channel_type") == "im"
     if not direct and not addressed and event.get("type") != "app_mention":
         return None
-    return Asked(
+    return MessageEvent(
         surface="im" if direct else "mention",
         team=team,
         channel=channel,
@@ -133,7 +133,7 @@ def read(body: dict[str, Any]) -> Asked | None:
 
 def _is_by_a_person(event: dict[str, Any]) -> bool:
     strange = event.get("bot_id") or event.get("edited") or event.get("hidden")
-    return event.get("subtype") in _BY_PEOPLE and not strange and not _texts(event, "user")[0].startswith(_SLACKS_OWN)
+    return event.get("subtype") in _USER_SUBTYPES and not strange and not _texts(event, "user")[0].startswith(_SLACKBOT)
 
 
 def _own_ids(body: dict[str, Any]) -> frozenset[str]:
@@ -154,7 +154,7 @@ def _without_mentions(text: str, own: frozenset[str]) -> tuple[str, bool]:
     return (re.sub(r"^[,:](?=\s)", "", left) if before else left).strip(), bool(before)
 
 
-async def _question(asked: Asked, services: Services) -> NewQuestion:
+async def _build_question(asked: MessageEvent, services: Services) -> NewQuestion:
     command, text = await computed(route_message, asked.text)
     return NewQuestion(
         id=services.new_id(),
@@ -169,14 +169,14 @@ async def _question(asked: Asked, services: Services) -> NewQuestion:
     )
 
 
-async def _tell_asker(asked: Asked, message: OutgoingMessage, services: Services) -> None:
+async def _reply_to_asker(asked: MessageEvent, message: OutgoingMessage, services: Services) -> None:
     """Tell only the asker, within the three seconds that the event has, or not at all.
 
     It may name their other questions, and no other bot should read and answer it. Slack shows such a message in a
     thread only if that has replies, so it is shown in the channel otherwise.
     """
     with suppress(TimeoutError):
-        async with asyncio.timeout(SAY_SECONDS):
+        async with asyncio.timeout(REPLY_SECONDS):
             if asked.surface == "im":
                 await services.say(asked.channel, asked.thread_ts, message)
             else:
@@ -184,7 +184,7 @@ async def _tell_asker(asked: Asked, message: OutgoingMessage, services: Services
                 await services.whisper(asked.channel, asked.user, thread_ts, message)
 
 
-def _is_again(request: AsyncBoltRequest) -> bool:
+def _is_redelivery(request: AsyncBoltRequest) -> bool:
     return "x-slack-retry-num" in request.headers
 
 

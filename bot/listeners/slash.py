@@ -28,7 +28,7 @@ from bot.storage.questions import NewQuestion
 log = logging.getLogger(__name__)
 
 ANY_COMMAND = re.compile(r"^/\S+$")
-AWAY = (
+DATABASE_DOWN = (
     "I can’t reach my database just now, so your question may not have been saved. "
     "If no answer comes within a minute, please ask again."
 )
@@ -69,10 +69,10 @@ async def respond(payload: dict[str, Any], services: Services) -> OutgoingMessag
 async def _enqueue(
     payload: dict[str, Any], routed: RoutedCommand, command: Command[Any, Any], request: Any, services: Services
 ) -> OutgoingMessage:
-    question = _question(payload, routed, command, services)
+    question = _build_question(payload, routed, command, services)
     written = await services.journal.write(question)
     if written is Written.NOT:
-        return text_message(AWAY)
+        return text_message(DATABASE_DOWN)
     if written is Written.TOO_MANY_OPEN:
         return await too_many_open(question, services)
     if written is Written.NEW:
@@ -90,7 +90,7 @@ async def too_many_open(question: NewQuestion, services: Services) -> OutgoingMe
     return too_many_open_message([(one.command, one.text, one.age) for one in questions])
 
 
-def _question(
+def _build_question(
     payload: dict[str, Any], routed: RoutedCommand, command: Command[Any, Any], services: Services
 ) -> NewQuestion:
     team = str(payload.get("team_id") or payload.get("enterprise_id") or "")

@@ -36,7 +36,7 @@ class SocketMode:
 
     async def start(self) -> None:
         """Begin to connect. Raises `SocketRefused`; a network that is away is tried until it is back."""
-        await self._ask()
+        await self._check_token()
         self._handler = AsyncSocketModeHandler(
             self._app, app_token=self._token, web_client=self._client, logger=_silent_logger()
         )
@@ -52,7 +52,7 @@ class SocketMode:
         if self._handler is not None:
             await self._handler.close_async()
 
-    async def _ask(self) -> None:
+    async def _check_token(self) -> None:
         """Ask for an address once before connecting: the SDK would ask for ever with a token that is refused."""
         with suppress(ClientError, TimeoutError):
             try:
@@ -79,7 +79,7 @@ READ_SECONDS = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Slack:
+class SlackConnection:
     """The Slack that this process talks to: a real one, or the playground that stands in for it.
 
     A real one sends requests, signed with the secret, or lets the app fetch them with the app token; or both.
@@ -92,7 +92,7 @@ class Slack:
 
 
 @asynccontextmanager
-async def opened_session(slack: Slack) -> AsyncIterator[ClientSession]:
+async def open_session(slack: SlackConnection) -> AsyncIterator[ClientSession]:
     """Open the one session for all calls to Slack.
 
     It has no limit of connections, since the questions in work are limited, and no time limit for a whole call: either
@@ -106,7 +106,7 @@ async def opened_session(slack: Slack) -> AsyncIterator[ClientSession]:
         yield session
 
 
-def client_of(slack: Slack, session: ClientSession) -> AsyncWebClient:
+def client_of(slack: SlackConnection, session: ClientSession) -> AsyncWebClient:
     """Return the client of Slack's Web API.
 
     It does not retry: a retry of the SDK's own would post a message twice, unseen by the delivery that looks for the

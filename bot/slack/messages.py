@@ -24,10 +24,12 @@ _NAME = re.compile(r"[a-z_]{1,60}")
 UNNAMED = "unnamed"
 """The name for an error that Slack, or a server that answered in its place, gave no valid name."""
 
-UNREADABLE = frozenset({"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long", "no_text"})
+INVALID_MESSAGE_ERRORS = frozenset(
+    {"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long", "no_text"}
+)
 """Refusals of the message's form, after which the same words are sent once as plain text."""
 
-BROKEN = frozenset({"internal_error", "fatal_error"})
+SLACK_INTERNAL_ERRORS = frozenset({"internal_error", "fatal_error"})
 """Slack's own troubles, which pass, unless it is the message's blocks that bring them about."""
 
 
@@ -44,38 +46,38 @@ class Sent:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Refused:
+class Rejected:
     """Slack does not like the message's form."""
 
     error: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class WayClosed:
+class RouteClosed:
     """A way that leads nowhere any more: used up, expired, not allowed."""
 
     error: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class TryLater:
-    """Slack is away or busy; `seconds` is what it asked for. `ambiguous`: the message may have arrived anyway.
+class Retryable:
+    """Slack is away or busy; `seconds` is what it asked for. `maybe_posted`: the message may have arrived anyway.
 
-    `blind`: nobody can look whether this post, or an earlier one of the same message, arrived.
+    `unverifiable`: nobody can look whether this post, or an earlier one of the same message, arrived.
     """
 
     error: str
     seconds: float | None = None
-    ambiguous: bool = False
-    blind: bool = False
+    maybe_posted: bool = False
+    unverifiable: bool = False
 
     @property
-    def broken(self) -> bool:
+    def slack_error(self) -> bool:
         """Whether Slack itself failed at the message, which it does at some blocks, for ever."""
-        return self.error in BROKEN
+        return self.error in SLACK_INTERNAL_ERRORS
 
 
-Posting = Sent | Refused | WayClosed | TryLater
+PostResult = Sent | Rejected | RouteClosed | Retryable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,32 +88,32 @@ class Found:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NotThere:
+class NotFound:
     """The conversation was read and does not hold the message."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class CannotLook:
+class LookupForbidden:
     """The conversation may not be read: the token lacks the scope for its history."""
 
 
-Looked = Found | NotThere | CannotLook | TryLater
+LookupResult = Found | NotFound | LookupForbidden | Retryable
 
 
 FAILURES = (SlackClientError, ClientError, TimeoutError, AttributeError)
 """How a call fails. The SDK raises AttributeError for a 200 of plain text (3.47, `AsyncSlackResponse.validate`)."""
 
-PASSING = BROKEN | {"service_unavailable", "request_timeout"}
+TRANSIENT_ERRORS = SLACK_INTERNAL_ERRORS | {"service_unavailable", "request_timeout"}
 """Slack's own troubles, which pass."""
 
-TOO_MANY = frozenset({"ratelimited", "rate_limited", "message_limit_exceeded"})
+RATE_LIMIT_ERRORS = frozenset({"ratelimited", "rate_limited", "message_limit_exceeded"})
 """The names that Slack has for too many messages. https://docs.slack.dev/reference/methods/chat.postMessage#errors"""
 
 EVENT_TYPE = "answer_part"
 """The metadata's name. Everyone in the workspace can read metadata, so it holds an id and a number and nothing else."""
 
-PAGE = 200
-MOST_PAGES = 10
+PAGE_SIZE = 200
+MAX_PAGES = 10
 """The most pages of a conversation that are read; Slack gives some apps fifteen messages a page."""
 
 CLOCKS_DIFFER_SECONDS = 300.0
@@ -124,7 +126,7 @@ class Chat:
     def __init__(self, client: AsyncWebClient) -> None:
         self._client = client
 
-    async def open_direct(self, user_id: str) -> str:
+    async def open_direct_message(self, user_id: str) -> str:
         """Return the id of the direct-message channel with a person. Raises one of `FAILURES`."""
         response = await self._client.conversations_open(users=user_id)
         channel: dict[str, Any] = response.get("channel") or {}
@@ -134,7 +136,7 @@ class Chat:
 
     async def post(
         self, channel: str, message: OutgoingMessage, *, question: str, part: int, thread_ts: str | None = None
-    ) -> Posting:
+    ) -> PostResult:
         """Post one message, in a thread where one is named, with metadata that `find` finds it by."""
         try:
             response = await self._client.chat_postMessage(
@@ -147,10 +149,12 @@ class Chat:
                 metadata={"event_type": EVENT_TYPE, "event_payload": {"question": question, "part": part}},
             )
         except FAILURES as error:
-            return meaning(error)
+            return classify_error(error)
         return Sent(ts=response.get("ts"))
 
-    async def whisper(self, channel: str, user: str, message: OutgoingMessage, *, thread_ts: str | None) -> Posting:
+    async def post_ephemeral(
+        self, channel: str, user: str, message: OutgoingMessage, *, thread_ts: str | None
+    ) -> PostResult:
         """Show a message to one person in a channel, who sees it only while there."""
         try:
             await self._client.chat_postEphemeral(
@@ -163,16 +167,16 @@ class Chat:
                 unfurl_media=False,
             )
         except FAILURES as error:
-            return meaning(error)
+            return classify_error(error)
         return Sent()
 
-    async def update(self, channel: str, ts: str, message: OutgoingMessage) -> Posting:
+    async def update(self, channel: str, ts: str, message: OutgoingMessage) -> PostResult:
         """Put a message in the place of one of the app's own; its metadata stays."""
         try:
             # An empty list takes away the blocks that were there; none at all would leave them.
             await self._client.chat_update(channel=channel, ts=ts, text=message.text, blocks=list(message.blocks))
         except FAILURES as error:
-            return meaning(error)
+            return classify_error(error)
         return Sent(ts=ts)
 
     async def delete(self, channel: str, ts: str) -> None:
@@ -182,23 +186,23 @@ class Chat:
 
     async def find(
         self, channel: str, *, question: str, part: int, thread_ts: str | None = None, since: datetime
-    ) -> Looked:
+    ) -> LookupResult:
         """Look for a part that may have been posted before a crash or a time-out. Raises nothing.
 
         Only messages after `since`, the time of the question, are read: a thread may have thousands before it. Return
-        `CannotLook` if there are more than ten pages of them.
+        `LookupForbidden` if there are more than ten pages of them.
         """
         wanted = {"question": question, "part": part}
         try:
             async for message in self._messages(channel, thread_ts, since):
                 if message is None:
-                    return CannotLook()
+                    return LookupForbidden()
                 if (message.get("metadata") or {}).get("event_payload") == wanted:
                     return Found(ts=str(message["ts"]))
         except FAILURES as error:
-            result = meaning(error)
-            return replace(result, ambiguous=False) if isinstance(result, TryLater) else CannotLook()
-        return NotThere()
+            result = classify_error(error)
+            return replace(result, maybe_posted=False) if isinstance(result, Retryable) else LookupForbidden()
+        return NotFound()
 
     async def _messages(
         self, channel: str, thread_ts: str | None, since: datetime
@@ -209,14 +213,19 @@ class Chat:
         """
         oldest = f"{since.timestamp() - CLOCKS_DIFFER_SECONDS:.6f}"
         cursor: str | None = None
-        for _ in range(MOST_PAGES):
+        for _ in range(MAX_PAGES):
             if thread_ts is None:
                 page = await self._client.conversations_history(
-                    channel=channel, oldest=oldest, limit=PAGE, cursor=cursor, include_all_metadata=True
+                    channel=channel, oldest=oldest, limit=PAGE_SIZE, cursor=cursor, include_all_metadata=True
                 )
             else:
                 page = await self._client.conversations_replies(
-                    channel=channel, ts=thread_ts, oldest=oldest, limit=PAGE, cursor=cursor, include_all_metadata=True
+                    channel=channel,
+                    ts=thread_ts,
+                    oldest=oldest,
+                    limit=PAGE_SIZE,
+                    cursor=cursor,
+                    include_all_metadata=True,
                 )
             for message in page.get("messages") or []:
                 yield message
@@ -226,17 +235,17 @@ class Chat:
         yield None
 
 
-def meaning(error: Exception) -> Posting:
+def classify_error(error: Exception) -> PostResult:
     """Say what the failure of a call means for the message."""
     response = error.response if isinstance(error, SlackApiError) else None
     if not isinstance(response, AsyncSlackResponse):
-        return TryLater(error=type(error).__name__, ambiguous=not isinstance(error, ClientConnectorError))
+        return Retryable(error=type(error).__name__, maybe_posted=not isinstance(error, ClientConnectorError))
     said = response.data.get("error") if isinstance(response.data, dict) else None
     name = error_name(said) or (UNNAMED if said else None)
-    if response.status_code == 429 or name in TOO_MANY:
+    if response.status_code == 429 or name in RATE_LIMIT_ERRORS:
         after = str(response.headers.get("Retry-After", ""))
-        return TryLater(error=name or "ratelimited", seconds=float(after) if after.isdigit() else None)
-    if not name or response.status_code >= 500 or name in PASSING:
+        return Retryable(error=name or "ratelimited", seconds=float(after) if after.isdigit() else None)
+    if not name or response.status_code >= 500 or name in TRANSIENT_ERRORS:
         # Without a name it is no answer of Slack's but a page of something in between.
-        return TryLater(error=name or f"http_{response.status_code}", ambiguous=True)
-    return Refused(error=name) if name in UNREADABLE else WayClosed(error=name)
+        return Retryable(error=name or f"http_{response.status_code}", maybe_posted=True)
+    return Rejected(error=name) if name in INVALID_MESSAGE_ERRORS else RouteClosed(error=name)

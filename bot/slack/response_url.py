@@ -13,27 +13,36 @@ from urllib.parse import urlsplit
 from aiohttp import ClientConnectorError, ClientError, ClientResponse, ClientSession
 
 from bot.model.message import Audience, OutgoingMessage
-from bot.slack.messages import UNNAMED, UNREADABLE, Posting, Refused, Sent, TryLater, WayClosed, error_name
+from bot.slack.messages import (
+    INVALID_MESSAGE_ERRORS,
+    UNNAMED,
+    PostResult,
+    Rejected,
+    Retryable,
+    RouteClosed,
+    Sent,
+    error_name,
+)
 
 MAX_USES = 5
 LIFETIME_SECONDS = 30 * 60 - 10
 """Thirty minutes by Slack's clock, less what the two clocks may differ."""
 
-NOT_SLACK_S = "not_slack_s"
+NOT_FROM_SLACK = "not_slack_s"
 """A reply that Slack does not give: the page of a proxy, say. The message may have arrived or not."""
 
-_SIGNS = re.compile(r"[!-~]+")
+_URL_CHARACTERS = re.compile(r"[!-~]+")
 """The characters of an address: printable ASCII without spaces. https://www.rfc-editor.org/rfc/rfc3986#section-2"""
 
 HOSTS = frozenset({"hooks.slack.com", "hooks.slack-gov.com"})
 
 
-def may_use(url: str | None, *, slack_api_url: str) -> bool:
+def is_slack_url(url: str | None, *, slack_api_url: str) -> bool:
     """Return whether an address belongs to Slack, or to the server configured in its place.
 
     Return False for a malformed address: the question is then answered as if it had come without one.
     """
-    if url is None or not _SIGNS.fullmatch(url):
+    if url is None or not _URL_CHARACTERS.fullmatch(url):
         return False
     try:
         asked, api = urlsplit(url), urlsplit(slack_api_url)
@@ -51,7 +60,7 @@ class ResponseUrls:
     def __init__(self, session: ClientSession) -> None:
         self._session = session
 
-    async def post(self, url: str, message: OutgoingMessage, *, audience: Audience, replace: bool) -> Posting:
+    async def post(self, url: str, message: OutgoingMessage, *, audience: Audience, replace: bool) -> PostResult:
         """Post one message once; `replace` puts it in the place of the message that the url belongs to."""
         payload: dict[str, Any] = {
             "text": message.text,
@@ -64,34 +73,34 @@ class ResponseUrls:
             payload["blocks"] = list(message.blocks)
         return await self._send(url, payload)
 
-    async def delete_original(self, url: str) -> Posting:
+    async def delete_original(self, url: str) -> PostResult:
         """Remove the message that a click's response_url belongs to."""
         return await self._send(url, {"delete_original": True})
 
-    async def _send(self, url: str, payload: dict[str, Any]) -> Posting:
+    async def _send(self, url: str, payload: dict[str, Any]) -> PostResult:
         try:
             async with self._session.post(url, json=payload, allow_redirects=False) as response:
                 return await _read(response)
         except TimeoutError:
-            return TryLater(error="timeout", ambiguous=True)
+            return Retryable(error="timeout", maybe_posted=True)
         except ClientError as error:
-            return TryLater(error=type(error).__name__, ambiguous=not isinstance(error, ClientConnectorError))
+            return Retryable(error=type(error).__name__, maybe_posted=not isinstance(error, ClientConnectorError))
 
 
-async def _read(response: ClientResponse) -> Posting:
+async def _read(response: ClientResponse) -> PostResult:
     """Turn Slack's reply into what it means; the reply is `ok`, an error's name, or JSON with `ok` and `error`."""
     error = _error_in(await response.text(errors="replace"))
     if response.status == 429:
-        return TryLater(error="ratelimited", seconds=_seconds(response.headers.get("Retry-After")))
+        return Retryable(error="ratelimited", seconds=_seconds(response.headers.get("Retry-After")))
     if response.status >= 500:
-        return TryLater(error=f"http_{response.status}", ambiguous=True)
+        return Retryable(error=f"http_{response.status}", maybe_posted=True)
     if response.status < 300 and error is None:
         return Sent()
-    if response.status < 400 and error == NOT_SLACK_S:
-        return TryLater(error=NOT_SLACK_S, ambiguous=True)
-    if error in UNREADABLE or error == "invalid_payload":
-        return Refused(error=error)
-    return WayClosed(error=f"http_{response.status}" if error in {None, NOT_SLACK_S} else str(error))
+    if response.status < 400 and error == NOT_FROM_SLACK:
+        return Retryable(error=NOT_FROM_SLACK, maybe_posted=True)
+    if error in INVALID_MESSAGE_ERRORS or error == "invalid_payload":
+        return Rejected(error=error)
+    return RouteClosed(error=f"http_{response.status}" if error in {None, NOT_FROM_SLACK} else str(error))
 
 
 def _error_in(body: str) -> str | None:
@@ -101,7 +110,7 @@ def _error_in(body: str) -> str | None:
     try:
         answer = json.loads(body)
     except ValueError:
-        return error_name(body) or NOT_SLACK_S
+        return error_name(body) or NOT_FROM_SLACK
     if isinstance(answer, dict) and not answer.get("ok", True):
         return error_name(answer.get("error")) or UNNAMED
     return None

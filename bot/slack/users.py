@@ -19,20 +19,20 @@ from slack_sdk.errors import SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.model.membership import Profile
-from bot.slack.messages import FAILURES, TryLater, WayClosed, meaning
+from bot.slack.messages import FAILURES, Retryable, RouteClosed, classify_error
 
 log = logging.getLogger(__name__)
 
 
 PROFILE_CACHE_SECONDS = 600.0
-MOST_REMEMBERED = 10_000
+MAX_PROFILES = 10_000
 
 
 class Profiles:
     """A cache of the last `most` profiles. `clock` is monotonic."""
 
     def __init__(
-        self, client: AsyncWebClient, *, clock: Callable[[], float] = time.monotonic, most: int = MOST_REMEMBERED
+        self, client: AsyncWebClient, *, clock: Callable[[], float] = time.monotonic, most: int = MAX_PROFILES
     ) -> None:
         self._client = client
         self._clock = clock
@@ -40,25 +40,25 @@ class Profiles:
         self._known: OrderedDict[str, tuple[Profile, float]] = OrderedDict()
         self._asking: dict[str, asyncio.Task[Profile]] = {}
 
-    def known(self, user_id: str, *, seconds: float = PROFILE_CACHE_SECONDS) -> Profile | None:
+    def cached(self, user_id: str, *, seconds: float = PROFILE_CACHE_SECONDS) -> Profile | None:
         """Return a cached profile that was read within these seconds, or None."""
         profile, at = self._known.get(user_id, (None, 0.0))
         return profile if self._clock() - at < seconds else None
 
-    async def of(self, user_id: str, *, seconds: float = PROFILE_CACHE_SECONDS) -> Profile:
+    async def get(self, user_id: str, *, seconds: float = PROFILE_CACHE_SECONDS) -> Profile:
         """Return a profile that is at most `seconds` old. Raises one of `bot.slack.messages.FAILURES`, never cached.
 
         Concurrent calls for one person share one request.
         """
-        if (known := self.known(user_id, seconds=seconds)) is not None:
+        if (known := self.cached(user_id, seconds=seconds)) is not None:
             return known
         asking = self._asking.get(user_id)
         if asking is None:
-            asking = self._asking[user_id] = asyncio.create_task(self._read(user_id))
-            asking.add_done_callback(lambda done: self._ended(user_id, done))
+            asking = self._asking[user_id] = asyncio.create_task(self._fetch(user_id))
+            asking.add_done_callback(lambda done: self._on_done(user_id, done))
         return await asyncio.shield(asking)
 
-    async def _read(self, user_id: str) -> Profile:
+    async def _fetch(self, user_id: str) -> Profile:
         user = (await self._client.users_info(user=user_id)).get("user")
         if not isinstance(user, Mapping) or not user:
             raise SlackClientError("users.info returned no user")
@@ -69,44 +69,44 @@ class Profiles:
             self._known.popitem(last=False)
         return profile
 
-    def _ended(self, user_id: str, task: asyncio.Task[Profile]) -> None:
+    def _on_done(self, user_id: str, task: asyncio.Task[Profile]) -> None:
         del self._asking[user_id]
         if not task.cancelled():
             task.exception()  # so that an error with no caller waiting is not reported
 
 
-GONE = frozenset({"user_not_found", "user_not_visible"})
+USER_GONE_ERRORS = frozenset({"user_not_found", "user_not_visible"})
 
-SHUT_OUT = frozenset({
+AUTH_ERRORS = frozenset({
     "account_inactive", "invalid_auth", "not_authed", "org_login_required", "team_access_not_granted", "token_expired",
     "token_revoked",
 })  # fmt: skip
 """What Slack says to an app that was removed from the workspace, or whose token is of no use, whatever it asks."""
 
-PAUSES = (1.0, 3.0)
+RETRY_PAUSES = (1.0, 3.0)
 """Seconds between the tries to learn a zone, which is asked for once in a digest's life."""
 
-PAGE = 999
+PAGE_SIZE = 999
 """As many members as Slack names at once."""
 
-MOST_PAGES = 20
+MAX_PAGES = 20
 """Of a channel with more members, nobody is looked for any further."""
 
 
-class Presence(Enum):
+class Membership(Enum):
     """Whether somebody is still there."""
 
-    HERE = "here"
+    MEMBER = "here"
     """As far as anybody knows: also where Slack cannot be asked."""
-    LEFT = "left"
+    DEACTIVATED = "left"
     """The account is closed."""
-    LEFT_CHANNEL = "left channel"
+    NOT_IN_CHANNEL = "left channel"
     """The account is there, and no member of the channel."""
-    UNREACHABLE = "unreachable"
+    APP_REMOVED = "unreachable"
     """The app itself is not let into the workspace."""
 
 
-class People:
+class SlackUsers:
     """Asks Slack about one person at a time. `profiles` is the shared cache; `sleep` pauses."""
 
     def __init__(
@@ -120,46 +120,46 @@ class People:
         self._profiles = profiles or Profiles(client)
         self._sleep = sleep
 
-    async def zone(self, user_id: str) -> str | None:
+    async def timezone(self, user_id: str) -> str | None:
         """Return the time zone of somebody's profile, such as Europe/Berlin; None where Slack does not say.
 
         A failure that may pass is tried again, for some seconds.
         """
-        for pause in (*PAUSES, None):
+        for pause in (*RETRY_PAUSES, None):
             try:
-                return (await self._now(user_id)).zone
+                return (await self._fetch_profile(user_id)).zone
             except FAILURES as error:
                 log.warning("people.unknown", extra={"error": type(error).__name__})
-                if pause is None or not isinstance(meaning(error), TryLater):
+                if pause is None or not isinstance(classify_error(error), Retryable):
                     break
                 await self._sleep(pause)
         return None
 
-    async def presence(self, user_id: str, channel_id: str) -> Presence:
+    async def membership(self, user_id: str, channel_id: str) -> Membership:
         """Return whether a person's account is open now, and if so, whether they are a member of a channel."""
         account = await self._account(user_id)
-        if account is not Presence.HERE or channel_id.startswith("D"):
+        if account is not Membership.MEMBER or channel_id.startswith("D"):
             return account
         try:
-            return Presence.HERE if await self._may_be_in(channel_id, user_id) else Presence.LEFT_CHANNEL
+            return Membership.MEMBER if await self._is_member(channel_id, user_id) else Membership.NOT_IN_CHANNEL
         except FAILURES:
             # The token may lack the scope, which is optional; and a channel that is closed shows when it is posted to.
-            return Presence.HERE
+            return Membership.MEMBER
 
-    async def _account(self, user_id: str) -> Presence:
+    async def _account(self, user_id: str) -> Membership:
         try:
-            return Presence.LEFT if (await self._now(user_id)).deleted else Presence.HERE
+            return Membership.DEACTIVATED if (await self._fetch_profile(user_id)).deleted else Membership.MEMBER
         except FAILURES as error:
-            failed = meaning(error)
-        if not isinstance(failed, WayClosed) or failed.error not in GONE | SHUT_OUT:
-            return Presence.HERE
-        return Presence.LEFT if failed.error in GONE else Presence.UNREACHABLE
+            failed = classify_error(error)
+        if not isinstance(failed, RouteClosed) or failed.error not in USER_GONE_ERRORS | AUTH_ERRORS:
+            return Membership.MEMBER
+        return Membership.DEACTIVATED if failed.error in USER_GONE_ERRORS else Membership.APP_REMOVED
 
-    async def _may_be_in(self, channel_id: str, user_id: str) -> bool:
+    async def _is_member(self, channel_id: str, user_id: str) -> bool:
         """Tell whether somebody is a member, or there are too many to know. Raises one of `FAILURES`."""
         cursor: str | None = None
-        for _ in range(MOST_PAGES):
-            page = await self._client.conversations_members(channel=channel_id, limit=PAGE, cursor=cursor)
+        for _ in range(MAX_PAGES):
+            page = await self._client.conversations_members(channel=channel_id, limit=PAGE_SIZE, cursor=cursor)
             members = page.get("members")
             if not members:
                 raise SlackClientError("conversations.members named nobody")
@@ -168,8 +168,8 @@ class People:
                 return user_id in members
         return True
 
-    async def _now(self, user_id: str) -> Profile:
-        return await self._profiles.of(user_id, seconds=0)
+    async def _fetch_profile(self, user_id: str) -> Profile:
+        return await self._profiles.get(user_id, seconds=0)
 
 
 ADMIN_CACHE_SECONDS = 300.0
@@ -197,7 +197,7 @@ class Admins:
         if user_id in self._named:
             return True
         try:
-            return (await self._profiles.of(user_id, seconds=ADMIN_CACHE_SECONDS)).admin
+            return (await self._profiles.get(user_id, seconds=ADMIN_CACHE_SECONDS)).admin
         except FAILURES as error:
             log.warning("admins.unknown", extra={"error": type(error).__name__})
             return False

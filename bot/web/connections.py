@@ -21,10 +21,10 @@ REQUEST_SECONDS = 5.0
 CLOSING_SECONDS = 1.0
 """How long a handler may take to answer that the body came too slowly."""
 
-MOST = 1000
+MAX_CONNECTIONS = 1000
 """The most open connections, however many files the process may have."""
 
-ROOM = 16
+BUSY_RESERVE = 16
 """How many more are accepted while every connection up to the cap is handling a request."""
 
 TOO_SLOW = "too slow"
@@ -42,13 +42,13 @@ class TooSlow(TimeoutError):
     """Raised to a handler that reads a body which takes too long."""
 
 
-def most_connections(files: int | None = None) -> int:
+def connection_limit(files: int | None = None) -> int:
     """Return the cap on open connections: a quarter of the files that this process may have open, at least eight.
 
     The rest is for the database, for Slack, for the services, and for what is accepted before it can be closed.
     """
     allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0] if files is None else files
-    return MOST if allowed == resource.RLIM_INFINITY else min(MOST, max(8, allowed // 4))
+    return MAX_CONNECTIONS if allowed == resource.RLIM_INFINITY else min(MAX_CONNECTIONS, max(8, allowed // 4))
 
 
 class Connections:
@@ -64,7 +64,7 @@ class Connections:
     def __len__(self) -> int:
         return len(self._open)
 
-    def watched(self, protocol: Callable[[], asyncio.Protocol]) -> Callable[[], asyncio.Protocol]:
+    def watch(self, protocol: Callable[[], asyncio.Protocol]) -> Callable[[], asyncio.Protocol]:
         """Return a factory of the same protocols, each watched."""
         return lambda: Connection(protocol(), self, seconds=self._seconds)
 
@@ -74,7 +74,7 @@ class Connections:
         connection = request.transport.get_protocol() if request.transport is not None else None
         if not isinstance(connection, Connection):
             return await handler(request)
-        connection.begin(request)
+        connection.start_request(request)
         try:
             return await handler(request)
         except TooSlow:
@@ -82,30 +82,30 @@ class Connections:
             response.force_close()
             return response
         finally:
-            connection.answered()
+            connection.finish_request()
 
-    def opened(self, connection: Connection) -> None:
+    def add(self, connection: Connection) -> None:
         """Add a new connection; at the cap, close the one that has waited longest."""
         self._open.add(connection)
         if len(self._open) > self._most:
             oldest = next(iter(self._waiting), None)
             if oldest is not None:
                 oldest.abort()
-            elif len(self._open) > self._most + ROOM:
+            elif len(self._open) > self._most + BUSY_RESERVE:
                 connection.abort()
         if connection in self._open:
             self._waiting[connection] = None
 
-    def waits(self, connection: Connection) -> None:
+    def mark_waiting(self, connection: Connection) -> None:
         """Note that a connection has no complete request from now on."""
         if connection in self._open:
             self._waiting[connection] = None
 
-    def works(self, connection: Connection) -> None:
+    def mark_busy(self, connection: Connection) -> None:
         """Note that the request of a connection is complete: it is not closed for another one."""
         self._waiting.pop(connection, None)
 
-    def closed(self, connection: Connection) -> None:
+    def remove(self, connection: Connection) -> None:
         """Forget a connection."""
         self._open.discard(connection)
         self._waiting.pop(connection, None)
@@ -131,8 +131,8 @@ class Connection(asyncio.Protocol):
         """Start the clock of the first request."""
         self._transport = cast("asyncio.Transport", transport)
         self._protocol.connection_made(transport)
-        self._start()
-        self._connections.opened(self)
+        self._start_timer()
+        self._connections.add(self)
 
     def data_received(self, data: bytes) -> None:
         """Hand the bytes on; the first ones after a request begin the next one's time."""
@@ -140,7 +140,7 @@ class Connection(asyncio.Protocol):
         if self._complete and self._in_work:
             self._more = True
         elif self._complete:
-            self._start()
+            self._start_timer()
         self._protocol.data_received(data)
 
     def eof_received(self) -> bool | None:
@@ -157,57 +157,57 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the clock."""
-        self._stop()
-        self._connections.closed(self)
+        self._stop_timer()
+        self._connections.remove(self)
         self._transport = None
         self._protocol.connection_lost(exc)
 
-    def begin(self, request: web.Request) -> None:
+    def start_request(self, request: web.Request) -> None:
         """Take in a request whose head is complete; its body may still be on its way."""
         self._in_work = True
         self._more = False
         if request.content.is_eof():
-            self._completed()
+            self._on_complete()
             return
         if self._complete:
             # Its head came together with the request before.
-            self._start()
+            self._start_timer()
         self._body = request.content
-        self._body.on_eof(self._completed)
+        self._body.on_eof(self._on_complete)
 
-    def answered(self) -> None:
+    def finish_request(self) -> None:
         """Wait for the next request, some of which may be here already."""
         self._in_work = False
         if self._complete:
-            self._connections.waits(self)
+            self._connections.mark_waiting(self)
             if self._more:
-                self._start()
+                self._start_timer()
 
     def abort(self) -> None:
         """Close the connection at once, whatever is under way."""
-        self._stop()
-        self._connections.closed(self)
+        self._stop_timer()
+        self._connections.remove(self)
         if self._transport is not None:
             self._transport.abort()
 
-    def _completed(self) -> None:
-        self._stop()
+    def _on_complete(self) -> None:
+        self._stop_timer()
         self._body = None
         self._complete = True
         if self._in_work:
-            self._connections.works(self)
+            self._connections.mark_busy(self)
 
-    def _start(self) -> None:
-        self._stop()
+    def _start_timer(self) -> None:
+        self._stop_timer()
         self._complete = False
-        self._clock = asyncio.get_running_loop().call_later(self._seconds, self._late)
+        self._clock = asyncio.get_running_loop().call_later(self._seconds, self._time_out)
 
-    def _stop(self) -> None:
+    def _stop_timer(self) -> None:
         if self._clock is not None:
             self._clock.cancel()
             self._clock = None
 
-    def _late(self) -> None:
+    def _time_out(self) -> None:
         """Answer that the request took too long, if it can be answered, and close the connection."""
         self._clock = asyncio.get_running_loop().call_later(CLOSING_SECONDS, self.abort)
         if self._body is not None:

@@ -34,7 +34,7 @@ class Metrics:
         self._cost = Counter(
             "provider_cost_usd", "Dollars that providers said they charge", ["provider"], registry=self.registry
         )
-        self._refuses = Gauge(
+        self._needs_admin = Gauge(
             "provider_needs_an_admin",
             "1 while a provider refuses the key or is out of credit",
             ["provider"],
@@ -65,11 +65,11 @@ class Metrics:
         if attempt.cost_usd:
             self._cost.labels(attempt.provider).inc(attempt.cost_usd)
 
-    def needing(self, providers: Collection[str]) -> None:
+    def set_admin_issues(self, providers: Collection[str]) -> None:
         """Say which providers need an admin now; the process that asked them may be another than this."""
-        self._refuses.clear()
+        self._needs_admin.clear()
         for provider in providers:
-            self._refuses.labels(provider).set(1)
+            self._needs_admin.labels(provider).set(1)
 
     def page(self) -> bytes:
         """Return the page in Prometheus' text format."""

@@ -14,20 +14,20 @@ from typing import cast
 from aiohttp import web
 
 from bot.storage.database import AWAY
-from bot.web.connections import REQUEST_SECONDS, Connections, most_connections
+from bot.web.connections import REQUEST_SECONDS, Connections, connection_limit
 from bot.web.metrics import Metrics
 from bot.web.signature import MAX_BODY_BYTES
 
-Check = Callable[[], Awaitable[int]]
+CountWorkers = Callable[[], Awaitable[int]]
 """Counts the workers that are alive. Raises database errors."""
 
-Troubles = Callable[[], Awaitable[dict[str, str]]]
+ReadAdminIssues = Callable[[], Awaitable[dict[str, str]]]
 """Returns the providers for which an admin must do something, and what they last failed with."""
 
-REMEMBERED_SECONDS = 2.0
+CACHE_SECONDS = 2.0
 """How long a result is cached."""
 
-LOOK_SECONDS = 2.0
+CHECK_SECONDS = 2.0
 """How long the database may take to answer."""
 
 
@@ -36,18 +36,20 @@ class Health:
     """How many workers are alive, and which providers need an admin, with their failures."""
 
     workers: int
-    troubles: dict[str, str]
+    admin_issues: dict[str, str]
 
 
-class Look:
+class HealthCheck:
     """Checks the database; one result serves all requests while the check runs and for a moment after it.
 
     `now` is a monotonic clock in seconds.
     """
 
-    def __init__(self, *, workers_alive: Check, troubles: Troubles, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, *, workers_alive: CountWorkers, admin_issues: ReadAdminIssues, now: Callable[[], float] = time.monotonic
+    ) -> None:
         self._workers_alive = workers_alive
-        self._troubles = troubles
+        self._troubles = admin_issues
         self._now = now
         self._task: asyncio.Task[Health | None] | None = None
         self._ended = 0.0
@@ -55,15 +57,15 @@ class Look:
     async def __call__(self) -> Health | None:
         """Return the state of the database, None if it cannot be reached. Raises its other errors."""
         task = self._task
-        if task is None or (task.done() and self._now() - self._ended >= REMEMBERED_SECONDS):
-            task = self._task = asyncio.create_task(self._look())
+        if task is None or (task.done() and self._now() - self._ended >= CACHE_SECONDS):
+            task = self._task = asyncio.create_task(self._check())
         # If one caller is cancelled, the others still get the result.
         return await asyncio.shield(task)
 
-    async def _look(self) -> Health | None:
+    async def _check(self) -> Health | None:
         try:
-            async with asyncio.timeout(LOOK_SECONDS):
-                return Health(workers=await self._workers_alive(), troubles=await self._troubles())
+            async with asyncio.timeout(CHECK_SECONDS):
+                return Health(workers=await self._workers_alive(), admin_issues=await self._troubles())
         except (*AWAY, TimeoutError):
             return None
         finally:
@@ -71,13 +73,17 @@ class Look:
 
 
 def routes(
-    *, workers_alive: Check, troubles: Troubles, metrics: Metrics, now: Callable[[], float] = time.monotonic
+    *,
+    workers_alive: CountWorkers,
+    admin_issues: ReadAdminIssues,
+    metrics: Metrics,
+    now: Callable[[], float] = time.monotonic,
 ) -> list[web.RouteDef]:
     """Return the three routes.
 
     A provider that refuses its key does not make the app unready, since another answers; it is named anyway.
     """
-    look = Look(workers_alive=workers_alive, troubles=troubles, now=now)
+    look = HealthCheck(workers_alive=workers_alive, admin_issues=admin_issues, now=now)
 
     async def healthz(request: web.Request) -> web.Response:
         return web.json_response({"ok": True})
@@ -86,13 +92,13 @@ def routes(
         health = await look()
         if health is None:
             return web.json_response({"database": False, "worker": False, "providers": {}}, status=503)
-        checks = {"database": True, "worker": health.workers > 0, "providers": health.troubles}
+        checks = {"database": True, "worker": health.workers > 0, "providers": health.admin_issues}
         return web.json_response(checks, status=200 if checks["worker"] else 503)
 
     async def metrics_page(request: web.Request) -> web.Response:
         # While the database is unavailable, the page shows the last result.
         if (health := await look()) is not None:
-            metrics.needing(health.troubles)
+            metrics.set_admin_issues(health.admin_issues)
         return web.Response(body=metrics.page(), headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
 
     return [web.get("/healthz", healthz), web.get("/readyz", readyz), web.get("/metrics", metrics_page)]
@@ -106,7 +112,7 @@ SHUTDOWN_SECONDS = 5.0
 ACCEPTED_AT_ONCE = 4
 """How many connections are accepted before those too many are closed: all of them need an open file meanwhile."""
 
-QUEUE = 1024
+BACKLOG = 1024
 """How many connections the system keeps until they are accepted."""
 
 
@@ -114,7 +120,7 @@ class Server:
     """One listening socket with the routes it is given. `most` is the cap on open connections."""
 
     def __init__(self, routes: Sequence[web.RouteDef], *, host: str, port: int, most: int | None = None) -> None:
-        self._connections = Connections(most=most or most_connections())
+        self._connections = Connections(most=most or connection_limit())
         application = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[self._connections.middleware])
         application.add_routes(routes)
         # A compressed body would be inflated on the event loop, before anyone has looked at its signature.
@@ -133,14 +139,14 @@ class Server:
     async def start(self) -> None:
         """Listen; raises `OSError` where the port is taken or not allowed."""
         await self._runner.setup()
-        protocol = self._connections.watched(cast("web.Server", self._runner.server))
+        protocol = self._connections.watch(cast("web.Server", self._runner.server))
         # asyncio accepts as many connections at once as it is told to keep in the queue.
         self._listening = await asyncio.get_running_loop().create_server(
             protocol, self._host, self._port, backlog=ACCEPTED_AT_ONCE
         )
         for listening in self._listening.sockets:
             with listening.dup() as same:
-                same.listen(QUEUE)
+                same.listen(BACKLOG)
 
     async def stop_accepting(self) -> None:
         """Close the listening socket; connections that are open go on."""

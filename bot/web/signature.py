@@ -41,7 +41,7 @@ _COMMAND = re.compile(r"[^\x00\ud800-\udfff]{0,255}")
 _ADDRESS = re.compile(r"[^\x00\ud800-\udfff]*")
 
 
-def is_slacks(body: Mapping[str, Any]) -> bool:
+def is_slack_body(body: Mapping[str, Any]) -> bool:
     """Return whether a body, parsed from a form or from JSON, can be handed to Bolt."""
     try:
         return _is_object(body) and _is_text(body.get("text")) and _is_text(body.get("challenge"))
@@ -134,7 +134,7 @@ FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"
 
 
-class Turned(Exception):
+class RequestRejected(Exception):
     """A request that is turned away with a status and one plain word."""
 
     def __init__(self, status: int, reason: str) -> None:
@@ -143,7 +143,7 @@ class Turned(Exception):
         self.reason = reason
 
 
-class Guard:
+class RequestVerifier:
     """Verifies Slack's requests and hands them to Bolt. `now` is the wall clock in seconds since 1970."""
 
     def __init__(
@@ -165,15 +165,15 @@ class Guard:
             verify(timestamps, signatures, body, secret=self._secret, now=self._now())
             parsed = parse(body, content_type=request.content_type)
         except TooSlow:
-            self._refused(408, TOO_SLOW)
+            self._reject(408, TOO_SLOW)
             raise
-        except Turned as turned:
-            return self._refused(turned.status, turned.reason)
+        except RequestRejected as turned:
+            return self._reject(turned.status, turned.reason)
         response = await self._dispatch(parsed, request)
         self._metrics.acked(time.monotonic() - started)
         return response
 
-    def _refused(self, status: int, reason: str) -> web.Response:
+    def _reject(self, status: int, reason: str) -> web.Response:
         self._metrics.refused(status)
         log.info("request.refused", extra={"status": status, "error": reason})
         return web.Response(status=status, text=reason)
@@ -191,41 +191,41 @@ class Guard:
 
 async def _read(request: web.Request) -> bytes:
     if "Content-Encoding" in request.headers:
-        raise Turned(415, "compressed")
+        raise RequestRejected(415, "compressed")
     if request.content_type not in {FORM, JSON}:
-        raise Turned(400, "unsupported content type")
+        raise RequestRejected(400, "unsupported content type")
     if (request.content_length or 0) > MAX_BODY_BYTES:
-        raise Turned(413, "too large")
+        raise RequestRejected(413, "too large")
     body = bytearray()
     try:
         async for chunk in request.content.iter_chunked(65536):
             body += chunk
             if len(body) > MAX_BODY_BYTES:
-                raise Turned(413, "too large")
+                raise RequestRejected(413, "too large")
     except (web.RequestPayloadError, ConnectionError):
-        raise Turned(400, "broken body") from None
+        raise RequestRejected(400, "broken body") from None
     return bytes(body)
 
 
 def verify(timestamps: Sequence[str], signatures: Sequence[str], body: bytes, *, secret: bytes, now: float) -> None:
-    """Check the signature over the raw body in constant time; raises `Turned` with 401.
+    """Check the signature over the raw body in constant time; raises `RequestRejected` with 401.
 
     Both headers are handed in as all their values: one that is missing or repeated signs nothing.
     """
     if len(timestamps) != 1 or len(signatures) != 1:
-        raise Turned(401, "unsigned")
+        raise RequestRejected(401, "unsigned")
     timestamp, signature = timestamps[0], signatures[0]
     if not (timestamp.isascii() and timestamp.isdigit() and len(timestamp) <= 12):
-        raise Turned(401, "bad timestamp")
+        raise RequestRejected(401, "bad timestamp")
     if abs(now - int(timestamp)) > MAX_SKEW_SECONDS:
-        raise Turned(401, "old timestamp")
+        raise RequestRejected(401, "old timestamp")
     expected = "v0=" + hmac.new(secret, f"v0:{timestamp}:".encode() + body, hashlib.sha256).hexdigest()
     if not hmac.compare_digest(expected.encode(), signature.encode("utf-8", "surrogateescape")):
-        raise Turned(401, "bad signature")
+        raise RequestRejected(401, "bad signature")
 
 
 def parse(body: bytes, *, content_type: str) -> dict[str, Any]:
-    """Turn a verified body into the mapping that Bolt matches on; raises `Turned` with 400."""
+    """Turn a verified body into the mapping that Bolt matches on; raises `RequestRejected` with 400."""
     try:
         text = body.decode()
         if not text:
@@ -235,10 +235,10 @@ def parse(body: bytes, *, content_type: str) -> dict[str, Any]:
         form = dict(parse_qsl(text, keep_blank_values=True, strict_parsing=True))
         return _mapping(json.loads(form["payload"]) if "payload" in form else form)
     except (ValueError, RecursionError):
-        raise Turned(400, "malformed body") from None
+        raise RequestRejected(400, "malformed body") from None
 
 
 def _mapping(value: object) -> dict[str, Any]:
-    if not isinstance(value, Mapping) or not is_slacks(value):
-        raise Turned(400, "malformed body")
+    if not isinstance(value, Mapping) or not is_slack_body(value):
+        raise RequestRejected(400, "malformed body")
     return dict(value)

@@ -97,7 +97,7 @@ class Filing:
 
     async def _sent(self, report: DeepDive, user_id: str, sorry: Callable[[], Awaitable[None]]) -> None:
         try:
-            await self._upload(report, channel=await self.chat.open_direct(user_id))
+            await self._upload(report, channel=await self.chat.open_direct_message(user_id))
         except FAILURES as error:
             self.granted = False
             log.warning("file.not_sent", extra={"error": type(error).__name__})

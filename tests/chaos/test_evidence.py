@@ -31,7 +31,7 @@ def shown(message: Any) -> dict[str, Any]:
         ({"text": "Sorry", "blocks": [RETRY]}, Shows.FAILURE),
         (shown(searching_message("ask", "why")), Shows.WAITING),
         (shown(pending_message(STATUS, STATUS.parse(""), question="7")), Shows.WAITING),
-        (shown(text_message(messages.AWAY)), Shows.OTHER),
+        (shown(text_message(messages.DATABASE_DOWN)), Shows.OTHER),
     ],
 )
 def test_what_a_message_shows(message: dict[str, Any], expected: Shows) -> None:
@@ -40,7 +40,7 @@ def test_what_a_message_shows(message: dict[str, Any], expected: Shows) -> None:
 
 def test_what_an_ack_says() -> None:
     refused = too_many_open_message([("ask", "why", 1.0)]).text
-    said = [searching_message("ask", "why").text, refused, slash.AWAY]
+    said = [searching_message("ask", "why").text, refused, slash.DATABASE_DOWN]
 
     assert [told_by(text) for text in said] == [Told.TAKEN, Told.REFUSED, Told.MAYBE]
 

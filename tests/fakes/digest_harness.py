@@ -12,7 +12,7 @@ from bot.commands.base import CommandContext
 from bot.digests.jobs import Leaving, Run, run_question
 from bot.digests.runner import Choosing, Compare, Running
 from bot.model.digest import Digest, Report, Why
-from bot.slack.users import Presence
+from bot.slack.users import Membership
 from bot.storage.database import Patience
 from bot.storage.digests import Digests
 from bot.storage.questions import Pool
@@ -58,7 +58,7 @@ class DigestHarness:
     digest: Digest
     clock: WallClock
     newsroom: NewsProvider = field(default_factory=NewsProvider)
-    presence: Presence = Presence.HERE
+    presence: Membership = Membership.MEMBER
     compare: Compare = unseen
 
     @property
@@ -114,7 +114,7 @@ class DigestHarness:
             await connection.execute(open_ones, (state,))
 
     def running(self) -> Running:
-        async def presence(_: str, __: str) -> Presence:
+        async def presence(_: str, __: str) -> Membership:
             return self.presence
 
         patience = Patience(seconds=10)

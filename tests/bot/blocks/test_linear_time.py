@@ -24,7 +24,7 @@ from bot.commands.routing import BY_MENTION, route_message, route_slash_command,
 from bot.commands.watch_syntax import parse_days, parse_digest_spec, schedule_start
 from bot.digests.jobs import parse_run as read_run
 from bot.errors import UsageError
-from bot.listeners.messages import read
+from bot.listeners.messages import parse_event
 from bot.model.message import Audience, OutgoingMessage
 from bot.playground.bodies import LONGEST_TEXT, zone_of
 from perplexity.filters import parse_domain, parse_domains
@@ -47,7 +47,7 @@ def received(text: str) -> object:
     """Read an event, of an app whose id is known and of one whose id is not."""
     event = {"type": "app_mention", "channel": "C1", "user": "U2", "ts": "1.2", "text": text}
     known = {"authorizations": [{"is_bot": True, "user_id": "U1"}]}
-    return read({"team_id": "T1", "event": event}), read({"team_id": "T1", "event": event} | known)
+    return parse_event({"team_id": "T1", "event": event}), parse_event({"team_id": "T1", "event": event} | known)
 
 
 def answered(text: str) -> object:

@@ -21,16 +21,16 @@ from bot.delivery.delivery import (
 from bot.delivery.status_message import StatusMessages
 from bot.model.message import Audience, OutgoingMessage
 from bot.slack.messages import (
-    CannotLook,
     Chat,
     Found,
-    Looked,
-    NotThere,
-    Posting,
-    Refused,
+    LookupForbidden,
+    LookupResult,
+    NotFound,
+    PostResult,
+    Rejected,
+    Retryable,
+    RouteClosed,
     Sent,
-    TryLater,
-    WayClosed,
 )
 from bot.slack.response_url import ResponseUrls
 from bot.storage.database import Patience
@@ -42,11 +42,11 @@ from tests.fakes.rows import message, row
 class Ways:
     """Every way out, the row and the clock, scripted: what each post comes to, and all that happened, in order."""
 
-    url: list[Posting] = field(default_factory=list)
-    direct: list[Posting] = field(default_factory=list)
-    thread: list[Posting] = field(default_factory=list)
-    change: list[Posting] = field(default_factory=list)
-    looked: list[Looked] = field(default_factory=list)
+    url: list[PostResult] = field(default_factory=list)
+    direct: list[PostResult] = field(default_factory=list)
+    thread: list[PostResult] = field(default_factory=list)
+    change: list[PostResult] = field(default_factory=list)
+    looked: list[LookupResult] = field(default_factory=list)
     taken: str | None = None
     row: QuestionRow | None = None
     away: bool = False
@@ -57,7 +57,7 @@ class Ways:
     recorded: list[int] = field(default_factory=list)
     sent: list[OutgoingMessage] = field(default_factory=list)
 
-    async def post(self, target: str, sent: OutgoingMessage, **how: Any) -> Posting:
+    async def post(self, target: str, sent: OutgoingMessage, **how: Any) -> PostResult:
         if how.get("thread_ts"):
             self.happened.append(f"thread {how['part']} {target} {how['thread_ts']}")
             return self.thread.pop(0) if self.thread else Sent(ts="1.3")
@@ -69,14 +69,14 @@ class Ways:
         self.happened.append(f"url {how['audience'].name.lower()}{' replace' if how['replace'] else ''}{form}")
         return self.url.pop(0) if self.url else Sent()
 
-    async def delete_original(self, url: str) -> Posting:
+    async def delete_original(self, url: str) -> PostResult:
         self.happened.append("delete")
         return Sent()
 
     async def open_direct(self, user: str) -> str:
         return f"D{user}"
 
-    async def update(self, channel: str, ts: str, sent: OutgoingMessage) -> Posting:
+    async def update(self, channel: str, ts: str, sent: OutgoingMessage) -> PostResult:
         self.happened.append(f"change {channel} {ts}{'' if sent.blocks else ' as text'}")
         return self.change.pop(0) if self.change else Sent(ts=ts)
 
@@ -85,9 +85,9 @@ class Ways:
 
     async def find(
         self, channel: str, *, question: str, part: int, since: datetime, thread_ts: str | None = None
-    ) -> Looked:
+    ) -> LookupResult:
         self.happened.append(f"look {part}{f' in {thread_ts}' if thread_ts else ''}")
-        return self.looked.pop(0) if self.looked else NotThere()
+        return self.looked.pop(0) if self.looked else NotFound()
 
     async def get(self, question_id: UUID) -> QuestionRow:
         if self.away:
@@ -172,7 +172,7 @@ async def test_the_rest_of_a_public_answer_stays_in_the_channel_where_the_app_is
 
 
 async def test_the_rest_of_a_public_answer_goes_to_the_asker_where_the_app_is_no_member() -> None:
-    ways = Ways(direct=[WayClosed(error="not_in_channel")])
+    ways = Ways(direct=[RouteClosed(error="not_in_channel")])
 
     assert await deliver(ways, row(messages=(message(0), message(1)), response_uses=4), Audience.CHANNEL)
     assert posts(ways) == ["url channel", "direct 1 C1", "direct 1 DU1"]
@@ -204,23 +204,23 @@ async def test_without_an_open_response_url__directly(changes: dict[str, Any]) -
 class Case:
     """What the ways say, one after another, and what then happens."""
 
-    url: list[Posting]
-    direct: list[Posting] = field(default_factory=list)
+    url: list[PostResult]
+    direct: list[PostResult] = field(default_factory=list)
     happened: list[str]
     delivered: bool = True
 
 
 CASES: dict[str, Case] = {
     "used up, so directly": Case(
-        url=[WayClosed(error="used_url")],
+        url=[RouteClosed(error="used_url")],
         happened=["begin 0 uses 1", "url asker replace", "begin 0 uses 1", "direct 0 DU1"],
     ),
     "blocks refused, so once as text": Case(
-        url=[Refused(error="invalid_blocks")],
+        url=[Rejected(error="invalid_blocks")],
         happened=["begin 0 uses 1", "url asker replace", "begin 0 uses 2", "url asker replace as text"],
     ),
     "text refused too, so directly": Case(
-        url=[Refused(error="invalid_blocks"), Refused(error="no_text")],
+        url=[Rejected(error="invalid_blocks"), Rejected(error="no_text")],
         happened=[
             "begin 0 uses 1",
             "url asker replace",
@@ -231,12 +231,12 @@ CASES: dict[str, Case] = {
         ],
     ),
     "an ambiguous time-out is sent again": Case(
-        url=[TryLater(error="timeout", ambiguous=True, blind=True)],
+        url=[Retryable(error="timeout", maybe_posted=True, unverifiable=True)],
         happened=["begin 0 uses 1", "url asker replace", "begin 0 uses 2", "url asker replace"],
     ),
     "after an ambiguous direct message it is looked for": Case(
-        url=[WayClosed(error="expired_url")],
-        direct=[TryLater(error="timeout", ambiguous=True)],
+        url=[RouteClosed(error="expired_url")],
+        direct=[Retryable(error="timeout", maybe_posted=True)],
         happened=[
             "begin 0 uses 1",
             "url asker replace",
@@ -248,8 +248,8 @@ CASES: dict[str, Case] = {
         ],
     ),
     "nobody there to write to": Case(
-        url=[WayClosed(error="expired_url")],
-        direct=[WayClosed(error="account_inactive")],
+        url=[RouteClosed(error="expired_url")],
+        direct=[RouteClosed(error="account_inactive")],
         happened=["begin 0 uses 1", "url asker replace", "begin 0 uses 1", "direct 0 DU1"],
         delivered=False,
     ),
@@ -265,14 +265,14 @@ async def test_what_slack_says_decides_what_is_done(case: Case) -> None:
 
 
 async def test_a_pause_that_slack_asks_for_is_kept() -> None:
-    ways = Ways(url=[TryLater(error="ratelimited", seconds=7)])
+    ways = Ways(url=[Retryable(error="ratelimited", seconds=7)])
 
     assert await deliver(ways, row())
     assert ways.slept == [7]
 
 
 async def test_slack_is_away_for_hours__the_question_expires() -> None:
-    away: Callable[[], list[Posting]] = lambda: [TryLater(error="http_503", ambiguous=True)] * 1000  # noqa: E731
+    away: Callable[[], list[PostResult]] = lambda: [Retryable(error="http_503", maybe_posted=True)] * 1000  # noqa: E731
     ways = Ways(url=away(), direct=away())
 
     assert not await deliver(ways, row())
@@ -359,12 +359,12 @@ THREADS: dict[str, tuple[Ways, QuestionRow, list[str]]] = {
         ["begin 0 uses 0", "look 0 in 1.1", "thread 0 C1 1.1"],
     ),
     "a line that cannot be changed goes": (
-        Ways(change=[WayClosed(error="cant_update_message")]),
+        Ways(change=[RouteClosed(error="cant_update_message")]),
         in_thread(),
         ["begin 0 uses 0", "change C1 1.2", "remove C1 1.2", "begin 0 uses 0", "thread 0 C1 1.1"],
     ),
     "text too long for a change is a new message": (
-        Ways(change=[Refused(error="invalid_blocks"), Refused(error="msg_too_long")]),
+        Ways(change=[Rejected(error="invalid_blocks"), Rejected(error="msg_too_long")]),
         in_thread(),
         [
             "begin 0 uses 0",
@@ -377,24 +377,24 @@ THREADS: dict[str, tuple[Ways, QuestionRow, list[str]]] = {
         ],
     ),
     "a closed thread, so directly": (
-        Ways(thread=[WayClosed(error="not_in_channel")]),
+        Ways(thread=[RouteClosed(error="not_in_channel")]),
         in_thread(message_ts=None, returns=1),
         ["begin 0 uses 0", "look 0 in 1.1", "thread 0 C1 1.1", "begin 0 uses 0", "look 0", "direct 0 DU1"],
     ),
     "a found line that cannot be changed goes, and the answer stays in the thread": (
-        Ways(looked=[Found(ts="1.8")], change=[WayClosed(error="edit_window_closed")]),
+        Ways(looked=[Found(ts="1.8")], change=[RouteClosed(error="edit_window_closed")]),
         in_thread(message_ts=None),
         ["begin 0 uses 0", "look 0 in 1.1", "change C1 1.8", "remove C1 1.8", "thread 0 C1 1.1"],
     ),
     "a thread that cannot be read just now is looked at again": (
-        Ways(looked=[TryLater(error="http_503")]),
+        Ways(looked=[Retryable(error="http_503")]),
         in_thread(message_ts=None),
         ["begin 0 uses 0", "look 0 in 1.1", "begin 0 uses 0", "look 0 in 1.1", "thread 0 C1 1.1"],
     ),
     "nobody can look, so a few copies at most, then directly": (
         Ways(
-            thread=[TryLater(error="http_503", ambiguous=True)] * 9,
-            looked=[CannotLook(), CannotLook(), NotThere()],
+            thread=[Retryable(error="http_503", maybe_posted=True)] * 9,
+            looked=[LookupForbidden(), LookupForbidden(), NotFound()],
         ),
         in_thread(part=1, messages=(message(1), message(2))),
         [
@@ -407,12 +407,12 @@ THREADS: dict[str, tuple[Ways, QuestionRow, list[str]]] = {
         ],
     ),
     "Slack fails at the blocks again and again, so once as text": (
-        Ways(change=[TryLater(error="internal_error", ambiguous=True)] * 3),
+        Ways(change=[Retryable(error="internal_error", maybe_posted=True)] * 3),
         in_thread(),
         [*["begin 0 uses 0", "change C1 1.2"] * 3, "begin 0 uses 0", "change C1 1.2 as text"],
     ),
     "an ambiguous post in a thread is looked for": (
-        Ways(thread=[TryLater(error="http_503", ambiguous=True)]),
+        Ways(thread=[Retryable(error="http_503", maybe_posted=True)]),
         in_thread(part=1, messages=(message(1), message(2))),
         ["begin 1 uses 0", "thread 1 C1 1.1", "begin 1 uses 0", "look 1 in 1.1", "thread 1 C1 1.1"],
     ),
@@ -433,7 +433,7 @@ LINES: dict[str, tuple[Ways, QuestionRow, list[str], str | None]] = {
         "1.3",
     ),
     "a reply that got lost": (
-        Ways(thread=[TryLater(error="timeout", ambiguous=True)], looked=[Found(ts="1.7")]),
+        Ways(thread=[Retryable(error="timeout", maybe_posted=True)], looked=[Found(ts="1.7")]),
         in_thread(message_ts=None),
         ["begin 0 uses 0", "thread 0 C1 1.1", "look 0 in 1.1", "record 1.7"],
         "1.7",
@@ -445,7 +445,7 @@ LINES: dict[str, tuple[Ways, QuestionRow, list[str], str | None]] = {
         "1.7",
     ),
     "Slack is away": (
-        Ways(thread=[TryLater(error="http_503", ambiguous=True)] * 9),
+        Ways(thread=[Retryable(error="http_503", maybe_posted=True)] * 9),
         in_thread(message_ts=None),
         [
             "begin 0 uses 0",
@@ -456,13 +456,13 @@ LINES: dict[str, tuple[Ways, QuestionRow, list[str], str | None]] = {
         None,
     ),
     "Slack asks for a long pause": (
-        Ways(thread=[TryLater(error="ratelimited", seconds=30)]),
+        Ways(thread=[Retryable(error="ratelimited", seconds=30)]),
         in_thread(message_ts=None),
         ["begin 0 uses 0", "thread 0 C1 1.1"],
         None,
     ),
     "the app is no member": (
-        Ways(thread=[WayClosed(error="not_in_channel")]),
+        Ways(thread=[RouteClosed(error="not_in_channel")]),
         in_thread(message_ts=None),
         ["begin 0 uses 0", "thread 0 C1 1.1"],
         None,
@@ -483,7 +483,7 @@ async def test_the_searching_line_in_a_thread(
 
 
 async def test_nobody_can_look__the_searching_line_is_not_said_again() -> None:
-    ways = Ways(thread=[TryLater(error="timeout", ambiguous=True)], looked=[CannotLook()])
+    ways = Ways(thread=[Retryable(error="timeout", maybe_posted=True)], looked=[LookupForbidden()])
 
     announced = await ways.announcing().post_pending(in_thread(message_ts=None), message(1))
 
@@ -545,12 +545,12 @@ async def test_with_the_database_away_a_placeholder_stays() -> None:
     assert ways.happened == []
 
 
-BUSY: list[Posting] = [TryLater(error="ratelimited", seconds=1)]
-UNCLEAR: list[Posting] = [TryLater(error="timeout", ambiguous=True, blind=True)]
+BUSY: list[PostResult] = [Retryable(error="ratelimited", seconds=1)]
+UNCLEAR: list[PostResult] = [Retryable(error="timeout", maybe_posted=True, unverifiable=True)]
 
 
 async def test_a_post_that_slack_surely_did_not_take_uses_nothing_up() -> None:
-    ways = Ways(url=[*BUSY * 20, TryLater(error="ClientConnectorError"), Sent()])
+    ways = Ways(url=[*BUSY * 20, Retryable(error="ClientConnectorError"), Sent()])
 
     assert await deliver(ways, row())
     assert ways.happened == ["begin 0 uses 1", "url asker replace"] * 22
@@ -574,21 +574,21 @@ async def test_after_a_crash_the_posts_without_a_clear_reply_are_counted_on() ->
 
 
 async def test_a_refused_form_is_a_clear_reply() -> None:
-    ways = Ways(url=[Refused(error="invalid_blocks"), *UNCLEAR, Sent()])
+    ways = Ways(url=[Rejected(error="invalid_blocks"), *UNCLEAR, Sent()])
 
     assert await deliver(ways, row())
     assert ways.recorded == [1, 1, 2]
 
 
 async def test_a_pause_of_hours_is_not_slept_out__the_next_way_is_taken() -> None:
-    ways = Ways(url=[TryLater(error="ratelimited", seconds=7_200)])
+    ways = Ways(url=[Retryable(error="ratelimited", seconds=7_200)])
 
     assert await deliver(ways, row())
     assert (posts(ways), ways.slept) == (["url asker replace", "direct 0 DU1"], [])
 
 
 async def test_when_every_way_asks_for_a_pause_of_hours_they_are_tried_again_now_and_then() -> None:
-    hours: list[Posting] = [TryLater(error="ratelimited", seconds=7_200)]
+    hours: list[PostResult] = [Retryable(error="ratelimited", seconds=7_200)]
     ways = Ways(url=list(hours), direct=list(hours))
 
     assert await deliver(ways, row())
@@ -607,7 +607,7 @@ async def test_a_direct_message_quotes_the_question_and_says_how_late_it_is() ->
 
 
 async def test_after_a_server_error_slack_has_time_to_recover_and_nothing_becomes_a_direct_message() -> None:
-    ways = Ways(url=[TryLater(error="http_502", ambiguous=True, blind=True), Sent()])
+    ways = Ways(url=[Retryable(error="http_502", maybe_posted=True, unverifiable=True), Sent()])
 
     assert await deliver(ways, row())
     assert (posts(ways), ways.slept) == (["url asker replace"] * 2, [SLACK_ERROR_PAUSE_SECONDS])

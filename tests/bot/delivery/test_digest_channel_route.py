@@ -12,7 +12,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.delivery.routes import DigestChannelRoute, OutgoingPart
 from bot.model.message import Audience
-from bot.slack.messages import Chat, Sent, TryLater, WayClosed
+from bot.slack.messages import Chat, Retryable, RouteClosed, Sent
 from bot.slack.scopes import HISTORIES
 from bot.storage.questions import QuestionRow
 from tests.fakes.rows import message, row
@@ -78,16 +78,16 @@ async def test_where_nobody_can_look_it_is_said_how_blind_a_further_try_is(
 ) -> None:
     slack.fail("chat.postMessage", *[Fault(status=503, accept=True)] * 2)
 
-    assert await way.post(letter()) == TryLater(error="http_503", ambiguous=True)
-    assert await way.post(letter(in_doubt=True)) == TryLater(error="http_503", ambiguous=True, blind=True)
+    assert await way.post(letter()) == Retryable(error="http_503", maybe_posted=True)
+    assert await way.post(letter(in_doubt=True)) == Retryable(error="http_503", maybe_posted=True, unverifiable=True)
 
 
 async def test_a_channel_that_is_closed_is_told_and_one_that_is_away_is_not(
     way: DigestChannelRoute, slack: FakeSlack, closed: list[str]
 ) -> None:
     slack.fail("chat.postMessage", Fault(status=500, body="oops"))
-    assert isinstance(await way.post(letter()), TryLater)
+    assert isinstance(await way.post(letter()), Retryable)
     assert closed == []
     slack.fail("chat.postMessage", Fault(status=200, body=json.dumps({"ok": False, "error": "is_archived"})))
-    assert await way.post(letter()) == WayClosed(error="is_archived")
+    assert await way.post(letter()) == RouteClosed(error="is_archived")
     assert closed == ["is_archived"]

@@ -15,18 +15,18 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.delivery.routes import DirectMessageRoute, OutgoingPart
 from bot.model.message import Audience, OutgoingMessage
 from bot.slack.messages import (
-    CannotLook,
     Chat,
     Found,
-    NotThere,
-    Posting,
-    Refused,
+    LookupForbidden,
+    NotFound,
+    PostResult,
+    Rejected,
+    Retryable,
+    RouteClosed,
     Sent,
-    TryLater,
-    WayClosed,
     error_name,
 )
-from bot.slack.response_url import ResponseUrls, may_use
+from bot.slack.response_url import ResponseUrls, is_slack_url
 from tests.fakes.rows import BEGAN, row
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
 
@@ -55,21 +55,21 @@ def chat(slack: FakeSlack, session: ClientSession) -> Chat:
     [
         (Fault(status=200, body="ok"), Sent()),
         (Fault(status=200, body='{"ok": true}'), Sent()),
-        (Fault(status=200, body='{"ok": false, "error": "expired_url"}'), WayClosed(error="expired_url")),
-        (Fault(status=200, body="<html>hello</html>"), TryLater(error="not_slack_s", ambiguous=True)),
-        (Fault(status=302, body="<html>moved</html>"), TryLater(error="not_slack_s", ambiguous=True)),
-        (Fault(status=404, body="used_url"), WayClosed(error="used_url")),
-        (Fault(status=403, body="<html>no</html>"), WayClosed(error="http_403")),
-        (Fault(status=400, body="invalid_blocks"), Refused(error="invalid_blocks")),
-        (Fault(status=429, headers={"Retry-After": "3"}), TryLater(error="ratelimited", seconds=3.0)),
-        (Fault(status=429), TryLater(error="ratelimited")),
-        (Fault(status=503), TryLater(error="http_503", ambiguous=True)),
-        (Fault(status=0), TryLater(error="ServerDisconnectedError", ambiguous=True)),
-        (Fault(status=200, seconds=2), TryLater(error="timeout", ambiguous=True)),
+        (Fault(status=200, body='{"ok": false, "error": "expired_url"}'), RouteClosed(error="expired_url")),
+        (Fault(status=200, body="<html>hello</html>"), Retryable(error="not_slack_s", maybe_posted=True)),
+        (Fault(status=302, body="<html>moved</html>"), Retryable(error="not_slack_s", maybe_posted=True)),
+        (Fault(status=404, body="used_url"), RouteClosed(error="used_url")),
+        (Fault(status=403, body="<html>no</html>"), RouteClosed(error="http_403")),
+        (Fault(status=400, body="invalid_blocks"), Rejected(error="invalid_blocks")),
+        (Fault(status=429, headers={"Retry-After": "3"}), Retryable(error="ratelimited", seconds=3.0)),
+        (Fault(status=429), Retryable(error="ratelimited")),
+        (Fault(status=503), Retryable(error="http_503", maybe_posted=True)),
+        (Fault(status=0), Retryable(error="ServerDisconnectedError", maybe_posted=True)),
+        (Fault(status=200, seconds=2), Retryable(error="timeout", maybe_posted=True)),
     ],
 )
 async def test_a_reply_to_a_response_url(
-    slack: FakeSlack, session: ClientSession, fault: Fault, meaning: Posting
+    slack: FakeSlack, session: ClientSession, fault: Fault, meaning: PostResult
 ) -> None:
     slack.fail("response_url", fault)
     ways = ResponseUrls(session)
@@ -82,22 +82,22 @@ async def test_a_reply_to_a_response_url(
 @pytest.mark.parametrize(
     ("fault", "meaning"),
     [
-        (Fault(status=200, body='{"ok": false, "error": "account_inactive"}'), WayClosed(error="account_inactive")),
-        (Fault(status=200, body='{"ok": false, "error": "msg_too_long"}'), Refused(error="msg_too_long")),
+        (Fault(status=200, body='{"ok": false, "error": "account_inactive"}'), RouteClosed(error="account_inactive")),
+        (Fault(status=200, body='{"ok": false, "error": "msg_too_long"}'), Rejected(error="msg_too_long")),
         (Fault(status=200, body='{"ok": false, "error": "internal_error"}'),
-         TryLater(error="internal_error", ambiguous=True)),
-        (Fault(status=200, body="<html>hello</html>"), TryLater(error="http_200", ambiguous=True)),
-        (Fault(status=200, body="hello"), TryLater(error="AttributeError", ambiguous=True)),
-        (Fault(status=200, body="{cut"), TryLater(error="SlackApiError", ambiguous=True)),
+         Retryable(error="internal_error", maybe_posted=True)),
+        (Fault(status=200, body="<html>hello</html>"), Retryable(error="http_200", maybe_posted=True)),
+        (Fault(status=200, body="hello"), Retryable(error="AttributeError", maybe_posted=True)),
+        (Fault(status=200, body="{cut"), Retryable(error="SlackApiError", maybe_posted=True)),
         (Fault(status=429, body='{"ok": false, "error": "ratelimited"}', headers={"Retry-After": "3"}),
-         TryLater(error="ratelimited", seconds=3.0)),
-        (Fault(status=200, body='{"ok": false, "error": "rate_limited"}'), TryLater(error="rate_limited")),
-        (Fault(status=502, body="<html>bad gateway</html>"), TryLater(error="http_502", ambiguous=True)),
-        (Fault(status=200, seconds=2), TryLater(error="TimeoutError", ambiguous=True)),
+         Retryable(error="ratelimited", seconds=3.0)),
+        (Fault(status=200, body='{"ok": false, "error": "rate_limited"}'), Retryable(error="rate_limited")),
+        (Fault(status=502, body="<html>bad gateway</html>"), Retryable(error="http_502", maybe_posted=True)),
+        (Fault(status=200, seconds=2), Retryable(error="TimeoutError", maybe_posted=True)),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("method", ["chat.postMessage", "chat.update"])
-async def test_a_reply_to_a_call(chat: Chat, slack: FakeSlack, fault: Fault, meaning: Posting, method: str) -> None:
+async def test_a_reply_to_a_call(chat: Chat, slack: FakeSlack, fault: Fault, meaning: PostResult, method: str) -> None:
     slack.fail(method, fault)
 
     if method == "chat.update":
@@ -116,7 +116,7 @@ async def test_what_was_posted_is_found_by_its_question_and_part(chat: Chat, thr
 
     found = [await chat.find("D1", question="q", part=part, thread_ts=thread, since=BEGAN) for part in (0, 1, 2)]
 
-    assert [type(looked) for looked in found] == [Found, Found, NotThere]
+    assert [type(looked) for looked in found] == [Found, Found, NotFound]
     assert found[0] != found[1]
 
 
@@ -131,7 +131,7 @@ async def test_a_part_on_the_second_page_of_a_thread_is_found(chat: Chat) -> Non
 async def test_without_the_scope_nobody_can_look(chat: Chat, thread: str | None) -> None:
     await chat.post("C1", MESSAGE, question="q", part=0, thread_ts=thread)
 
-    assert await chat.find("C1", question="q", part=0, thread_ts=thread, since=BEGAN) == CannotLook()
+    assert await chat.find("C1", question="q", part=0, thread_ts=thread, since=BEGAN) == LookupForbidden()
 
 
 @pytest.mark.parametrize("thread", [None, "1.1"])
@@ -142,14 +142,14 @@ async def test_a_history_that_cannot_be_read_just_now_is_read_later(
 
     looked = await chat.find("D1", question="q", part=0, thread_ts=thread, since=BEGAN)
 
-    assert looked == TryLater(error="http_503")
+    assert looked == Retryable(error="http_503")
 
 
 async def test_no_channel_is_opened__tried_later(chat: Chat, slack: FakeSlack) -> None:
     slack.fail("conversations.open", Fault(status=200, body='{"ok": true}'))
     letter = OutgoingPart(row=row(), number=0, message=MESSAGE, audience=Audience.ASKER)
 
-    assert await DirectMessageRoute(chat=chat).post(letter) == TryLater(error="SlackClientError", ambiguous=True)
+    assert await DirectMessageRoute(chat=chat).post(letter) == Retryable(error="SlackClientError", maybe_posted=True)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ async def test_no_channel_is_opened__tried_later(chat: Chat, slack: FakeSlack) -
     ],
 )
 def test_only_slack_s_own_addresses_are_posted_to(url: str | None, api: str, allowed: bool) -> None:
-    assert may_use(url, slack_api_url=api) is allowed
+    assert is_slack_url(url, slack_api_url=api) is allowed
 
 
 @pytest.mark.parametrize(
@@ -186,13 +186,13 @@ def test_only_slack_s_own_addresses_are_posted_to(url: str | None, api: str, all
     ],
 )
 def test_what_is_no_address_is_not_posted_to(url: str) -> None:
-    assert not may_use(url, slack_api_url="https://slack.com/api/")
-    assert not may_use(url, slack_api_url="http://127.0.0.1:1/api/")
+    assert not is_slack_url(url, slack_api_url="https://slack.com/api/")
+    assert not is_slack_url(url, slack_api_url="http://127.0.0.1:1/api/")
 
 
 @given(st.text() | st.text(alphabet="htps:/[]@.#?%1") | st.text().map(lambda text: f"https://{text}"))
 def test_any_text_may_be_used_or_not(url: str) -> None:
-    assert may_use(url, slack_api_url="https://slack.com/api/") is False
+    assert is_slack_url(url, slack_api_url="https://slack.com/api/") is False
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from bot.blocks.digests import digest_messages
 from bot.digests.jobs import OWNER_LEFT, OWNER_LEFT_CHANNEL, Notice
 from bot.model.digest import Report, State, Why
-from bot.slack.users import Presence
+from bot.slack.users import Membership
 from bot.storage.digests import Limits
 from tests.fakes.digest_harness import DigestHarness
 from tests.fakes.digests import NOBODY, SATURDAY, notices, wish
@@ -71,7 +71,7 @@ async def test_a_digest_that_is_paused_while_it_is_made_says_it_when_it_goes_on(
 async def test_a_digest_whose_owner_s_account_is_closed_makes_room_asks_nobody_and_has_that_said_once(
     office: DigestHarness, why: Why
 ) -> None:
-    office.presence = Presence.LEFT
+    office.presence = Membership.DEACTIVATED
     question_id = await office.begin(why=why)
     assert held(await office.report(question_id, BUDGET, why=why)) == 0
     assert await office.report(question_id, BUDGET, why=why) is None  # a worker that was interrupted after this
@@ -90,7 +90,7 @@ async def test_a_digest_whose_owner_s_account_is_closed_makes_room_asks_nobody_a
 async def test_a_digest_whose_owner_left_the_channel_stops_asks_nobody_and_has_that_said_once(
     office: DigestHarness, why: Why
 ) -> None:
-    office.presence = Presence.LEFT_CHANNEL
+    office.presence = Membership.NOT_IN_CHANNEL
     question_id = await office.begin(why=why)
     assert held(await office.report(question_id, BUDGET, why=why)) == 0
     assert held(await office.report(question_id, BUDGET, why=why)) == 0  # a worker that was interrupted after this
@@ -106,11 +106,11 @@ async def test_a_digest_that_its_owner_has_left_goes_on_where_it_ended_when_they
     office: DigestHarness,
 ) -> None:
     await office.told(BUDGET)
-    office.presence = Presence.LEFT_CHANNEL
+    office.presence = Membership.NOT_IN_CHANNEL
     office.clock.now += timedelta(days=3)
     assert held(await office.report(await office.begin(), VOLCANO)) == 0
 
-    office.presence = Presence.HERE
+    office.presence = Membership.MEMBER
     await office.digests.set_state(office.digest.id, State.ACTIVE, next_at=office.clock.now)
     assert await office.told(BUDGET, VOLCANO) == [VOLCANO]
     assert office.looked_since == office.clock.now.replace(second=0) - timedelta(days=3)
@@ -118,11 +118,11 @@ async def test_a_digest_that_its_owner_has_left_goes_on_where_it_ended_when_they
 
 async def test_an_app_that_is_let_in_no_more_pays_nobody_and_goes_on_where_it_ended(office: DigestHarness) -> None:
     await office.told(BUDGET)
-    office.presence = Presence.UNREACHABLE
+    office.presence = Membership.APP_REMOVED
     office.clock.now += timedelta(days=3)
     assert held(await office.report(await office.begin(), VOLCANO)) == 0
     assert len(office.newsroom.questions) == 1
 
-    office.presence = Presence.HERE
+    office.presence = Membership.MEMBER
     assert await office.told(VOLCANO) == [VOLCANO]
     assert office.looked_since == office.clock.now.replace(second=0) - timedelta(days=3)

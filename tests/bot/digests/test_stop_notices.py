@@ -12,7 +12,7 @@ from psycopg.rows import DictRow
 
 from bot.digests.jobs import BETWEEN_OTHERS, COMMAND, SURFACE, Leaving, Notice
 from bot.model.digest import State
-from bot.slack.users import SHUT_OUT
+from bot.slack.users import AUTH_ERRORS
 from bot.storage.database import Patience
 from bot.storage.digests import Digests
 from bot.storage.questions import Pool, QuestionRow
@@ -73,7 +73,7 @@ async def test_a_digest_stops_only_where_that_can_be_said(office: DigestHarness)
     assert await notices(office.pool) == []
 
 
-@pytest.mark.parametrize("error", sorted(SHUT_OUT))
+@pytest.mark.parametrize("error", sorted(AUTH_ERRORS))
 async def test_an_app_that_is_let_in_no_more_stops_nothing(office: DigestHarness, error: str) -> None:
     await leaving(office).closed(await run_of(office), error)
 

@@ -83,7 +83,7 @@ async def test_a_port_that_the_app_has_is_well(doctor: Doctor) -> None:
     async def none() -> dict[str, str]:
         return {}
 
-    routes = health_routes(workers_alive=one, troubles=none, metrics=Metrics())
+    routes = health_routes(workers_alive=one, admin_issues=none, metrics=Metrics())
     server = Server(routes, host="127.0.0.1", port=int(doctor.here.env["PORT"]))
     await server.start()
     code, printed = await doctor()

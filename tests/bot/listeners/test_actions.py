@@ -17,7 +17,7 @@ from bot.commands import COMMANDS
 from bot.listeners.intake import Journal, Services
 from bot.model.digest import Verb, WatchReply
 from bot.model.message import OutgoingMessage
-from bot.slack.connection import Slack
+from bot.slack.connection import SlackConnection
 from bot.storage.questions import Questions
 from bot.web.metrics import Metrics
 from perplexity.deepdive.types import DeepDive
@@ -82,7 +82,9 @@ def click(action: str) -> dict[str, Any]:
 @pytest.mark.parametrize("action", ["retry", "stop", "as_file", *(f"digest_{verb}" for verb in Verb)])
 async def test_a_click_is_acknowledged_while_everything_hangs(action: str) -> None:
     hanging = Hanging()
-    app = bolt_app(Slack(bot_token="xoxb-1", signing_secret="s", api_url=""), AsyncWebClient(), hanging.services())
+    app = bolt_app(
+        SlackConnection(bot_token="xoxb-1", signing_secret="s", api_url=""), AsyncWebClient(), hanging.services()
+    )
     started = time.perf_counter()
     response = await app.async_dispatch(AsyncBoltRequest(body=click(action), mode="socket_mode"))
     took = time.perf_counter() - started

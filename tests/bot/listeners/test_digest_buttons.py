@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from psycopg import OperationalError
 
-from bot.listeners.actions import DATABASE_AWAY, pressed
+from bot.listeners.actions import DATABASE_DOWN, apply_digest_button
 from bot.listeners.intake import Journal
 from bot.model.digest import SomebodyElses, Verb, WatchReply
 from bot.storage.questions import Questions
@@ -40,7 +40,7 @@ async def click(verb: str, watching: FakeDigests, *, value: str = str(DIGEST)) -
     """Click a button and return what is said."""
     action = {"action_id": f"digest_{verb}", "value": value, "action_ts": "1.3"}
     journal = Journal(questions=cast("Questions", None), seconds=0.2)
-    return (await pressed(BODY, action, journal=journal, watching=watching)).text
+    return (await apply_digest_button(BODY, action, journal=journal, watching=watching)).text
 
 
 @pytest.mark.parametrize("verb", list(Verb))
@@ -62,4 +62,4 @@ async def test_a_button_that_names_no_digest_is_an_old_one(value: str) -> None:
 
 @pytest.mark.parametrize("watching", [Away(), Hanging()])
 async def test_a_database_that_is_away_is_said_in_time(watching: FakeDigests) -> None:
-    assert await asyncio.wait_for(click("run", watching), 2) == DATABASE_AWAY
+    assert await asyncio.wait_for(click("run", watching), 2) == DATABASE_DOWN

@@ -16,9 +16,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.app import bolt_app
 from bot.commands import COMMANDS
 from bot.listeners.intake import Journal, Services
-from bot.listeners.messages import AWAY, Asked, read, receive
+from bot.listeners.messages import DATABASE_DOWN, MessageEvent, parse_event, receive
 from bot.model.message import OutgoingMessage
-from bot.slack.connection import Slack
+from bot.slack.connection import SlackConnection
 from bot.storage.questions import NewQuestion, Questions
 from bot.web.metrics import Metrics
 from tests.fakes.digest_service import FakeDigests
@@ -30,7 +30,7 @@ def envelope(*own: str, **event: Any) -> dict[str, Any]:
     return {"team_id": "T1", "event": said, "authorizations": authorizations}
 
 
-ASKED = Asked(surface="mention", team="T1", channel="C1", user="U1", ts="1.1", thread_ts="1.1", text="why")
+ASKED = MessageEvent(surface="mention", team="T1", channel="C1", user="U1", ts="1.1", thread_ts="1.1", text="why")
 
 
 @pytest.mark.parametrize(
@@ -50,14 +50,14 @@ ASKED = Asked(surface="mention", team="T1", channel="C1", user="U1", ts="1.1", t
         (envelope("U0APP", type="message", channel_type="mpim"), ASKED),
     ],
 )
-def test_an_event_is_read_as(body: dict[str, Any], asked: Asked | None) -> None:
-    assert read(body) == asked
+def test_an_event_is_read_as(body: dict[str, Any], asked: MessageEvent | None) -> None:
+    assert parse_event(body) == asked
 
 
 def test_both_events_of_a_mention_have_one_key_and_another_message_another() -> None:
-    mention = read(envelope("U0APP"))
-    message = read(envelope("U0APP", type="message", channel_type="channel"))
-    other = read(envelope("U0APP", ts="1.2"))
+    mention = parse_event(envelope("U0APP"))
+    message = parse_event(envelope("U0APP", type="message", channel_type="channel"))
+    other = parse_event(envelope("U0APP", ts="1.2"))
 
     assert mention is not None
     assert message is not None
@@ -113,40 +113,42 @@ class Away:
 async def test_what_cannot_be_kept_is_refused_so_that_slack_delivers_it_again__and_the_asker_is_told_once() -> None:
     away = Away()
 
-    first = await receive(envelope("U0APP"), away.services(), again=False)
-    second = await receive(envelope("U0APP"), away.services(), again=True)
+    first = await receive(envelope("U0APP"), away.services(), redelivered=False)
+    second = await receive(envelope("U0APP"), away.services(), redelivered=True)
 
     assert first is not None
     assert second is not None
     assert (first.status, second.status) == (503, 503)
-    assert (away.whispered, away.said) == ([("C1", "U1", None, AWAY)], [])
+    assert (away.whispered, away.said) == ([("C1", "U1", None, DATABASE_DOWN)], [])
 
 
 async def test_in_a_thread_and_in_a_direct_message_the_asker_is_told_there() -> None:
     away = Away()
 
-    await receive(envelope("U0APP", thread_ts="1.0"), away.services(), again=False)
-    await receive(envelope("U0APP", type="message", channel_type="im"), away.services(), again=False)
+    await receive(envelope("U0APP", thread_ts="1.0"), away.services(), redelivered=False)
+    await receive(envelope("U0APP", type="message", channel_type="im"), away.services(), redelivered=False)
 
-    assert away.whispered == [("C1", "U1", "1.0", AWAY)]
-    assert away.said == [("C1", "1.1", AWAY)]
+    assert away.whispered == [("C1", "U1", "1.0", DATABASE_DOWN)]
+    assert away.said == [("C1", "1.1", DATABASE_DOWN)]
 
 
 async def test_slack_being_away_too_does_not_keep_the_refusal_waiting() -> None:
-    refused = await asyncio.wait_for(receive(envelope("U0APP"), Away(hangs=True).services(), again=False), 2)
+    refused = await asyncio.wait_for(receive(envelope("U0APP"), Away(hangs=True).services(), redelivered=False), 2)
 
     assert refused is not None
     assert refused.status == 503
 
 
 async def test_what_is_no_question_is_acknowledged_although_the_database_is_away() -> None:
-    assert await receive(envelope("U0APP", bot_id="B1"), Away().services(), again=False) is None
+    assert await receive(envelope("U0APP", bot_id="B1"), Away().services(), redelivered=False) is None
 
 
 @pytest.mark.parametrize("kind", ["app_mention", "message"])
 async def test_bolt_hands_the_refusal_on(kind: str) -> None:
     away = Away()
-    app = bolt_app(Slack(bot_token="xoxb-1", signing_secret="s", api_url=""), AsyncWebClient(), away.services())
+    app = bolt_app(
+        SlackConnection(bot_token="xoxb-1", signing_secret="s", api_url=""), AsyncWebClient(), away.services()
+    )
     body = envelope("U0APP", type=kind, channel_type="channel") | {"type": "event_callback"}
     headers: dict[str, str | Sequence[str]] = {"x-slack-retry-num": "2"}
 

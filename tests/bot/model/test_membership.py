@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.listeners.installation import ending
+from bot.listeners.installation import closed_state
 from bot.model.membership import (
     OUTSIDE_FLAGS,
     Identity,
@@ -103,5 +103,5 @@ def test_whatever_a_body_holds_is_read(body: dict[str, Any]) -> None:
     assert is_foreign(Named.by(body), ours=WORKSPACE, app_id="A1") in {True, False}
     assert all(clicked_in(body))
     assert isinstance(user_team_of(body), str)
-    assert ending(body) in {None, "uninstalled", "revoked"}
+    assert closed_state(body) in {None, "uninstalled", "revoked"}
     assert isinstance(Profile.of(body), Profile)

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.slack.users import MOST_PAGES, PAGE, SHUT_OUT, People, Presence
+from bot.slack.users import AUTH_ERRORS, MAX_PAGES, PAGE_SIZE, Membership, SlackUsers
 from tests.fakes.digests import WallClock
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
 
@@ -20,8 +20,10 @@ async def slack() -> AsyncIterator[FakeSlack]:
 
 
 @pytest.fixture
-def people(slack: FakeSlack) -> People:
-    return People(AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, retry_handlers=[]), sleep=WallClock().sleep)
+def people(slack: FakeSlack) -> SlackUsers:
+    return SlackUsers(
+        AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, retry_handlers=[]), sleep=WallClock().sleep
+    )
 
 
 def refusal(error: str) -> Fault:
@@ -31,51 +33,51 @@ def refusal(error: str) -> Fault:
 FIRST_PAGE = Fault(status=200, body='{"ok": true, "members": ["U2"], "response_metadata": {"next_cursor": "999"}}')
 
 
-async def test_a_zone_is_the_profile_s__or_unknown(slack: FakeSlack, people: People) -> None:
+async def test_a_zone_is_the_profile_s__or_unknown(slack: FakeSlack, people: SlackUsers) -> None:
     slack.zones["U1"] = "Asia/Kolkata"
 
-    assert await people.zone("U1") == "Asia/Kolkata"
-    assert await people.zone("U2") is None
+    assert await people.timezone("U1") == "Asia/Kolkata"
+    assert await people.timezone("U2") is None
     slack.fail("users.info", refusal("missing_scope"))
-    assert await people.zone("U1") is None
+    assert await people.timezone("U1") is None
 
 
 @pytest.mark.parametrize("fault", [Fault(status=500, body="oops"), refusal("ratelimited"), refusal("internal_error")])
-async def test_a_failure_that_passes_hides_no_zone(slack: FakeSlack, people: People, fault: Fault) -> None:
+async def test_a_failure_that_passes_hides_no_zone(slack: FakeSlack, people: SlackUsers, fault: Fault) -> None:
     slack.zones["U1"] = "Asia/Kolkata"
     slack.fail("users.info", fault, fault)
-    assert await people.zone("U1") == "Asia/Kolkata"
+    assert await people.timezone("U1") == "Asia/Kolkata"
 
     slack.fail("users.info", fault, fault, fault)
-    assert await people.zone("U1") is None
+    assert await people.timezone("U1") is None
 
 
-async def test_whose_account_is_closed_or_unknown_has_left(slack: FakeSlack, people: People) -> None:
+async def test_whose_account_is_closed_or_unknown_has_left(slack: FakeSlack, people: SlackUsers) -> None:
     slack.left.add("U1")
     slack.fail("users.info", refusal("user_not_found"))
 
-    assert [await people.presence(user, "D1") for user in ("U3", "U1", "U2")] == [
-        Presence.LEFT,
-        Presence.LEFT,
-        Presence.HERE,
+    assert [await people.membership(user, "D1") for user in ("U3", "U1", "U2")] == [
+        Membership.DEACTIVATED,
+        Membership.DEACTIVATED,
+        Membership.MEMBER,
     ]
 
 
-@pytest.mark.parametrize("error", sorted(SHUT_OUT))
-async def test_an_app_that_is_let_in_no_more_reaches_nobody(slack: FakeSlack, people: People, error: str) -> None:
+@pytest.mark.parametrize("error", sorted(AUTH_ERRORS))
+async def test_an_app_that_is_let_in_no_more_reaches_nobody(slack: FakeSlack, people: SlackUsers, error: str) -> None:
     slack.left.add("U1")
     slack.fail("users.info", refusal(error))
 
-    assert await people.presence("U1", "C1") is Presence.UNREACHABLE
+    assert await people.membership("U1", "C1") is Membership.APP_REMOVED
 
 
 @pytest.mark.parametrize("fault", [refusal("missing_scope"), refusal("ratelimited"), Fault(status=503)])
 async def test_nobody_is_taken_to_have_left_where_slack_cannot_tell(
-    slack: FakeSlack, people: People, fault: Fault
+    slack: FakeSlack, people: SlackUsers, fault: Fault
 ) -> None:
     slack.fail("users.info", fault)
 
-    assert await people.presence("U1", "C1") is Presence.HERE
+    assert await people.membership("U1", "C1") is Membership.MEMBER
 
 
 def others(count: int) -> list[str]:
@@ -89,25 +91,27 @@ def pages_read(slack: FakeSlack) -> int:
 @pytest.mark.parametrize(
     ("members", "came_to"),
     [
-        pytest.param(["U0APP", "U1"], (Presence.HERE, 1), id="among few"),
-        pytest.param(["U0APP", "U2"], (Presence.LEFT_CHANNEL, 1), id="not among few"),
-        pytest.param(["U1", *others(3 * PAGE)], (Presence.HERE, 1), id="first of many"),
-        pytest.param([*others(2 * PAGE), "U1"], (Presence.HERE, 3), id="last of many"),
-        pytest.param(others(3 * PAGE), (Presence.LEFT_CHANNEL, 3), id="not among many"),
+        pytest.param(["U0APP", "U1"], (Membership.MEMBER, 1), id="among few"),
+        pytest.param(["U0APP", "U2"], (Membership.NOT_IN_CHANNEL, 1), id="not among few"),
+        pytest.param(["U1", *others(3 * PAGE_SIZE)], (Membership.MEMBER, 1), id="first of many"),
+        pytest.param([*others(2 * PAGE_SIZE), "U1"], (Membership.MEMBER, 3), id="last of many"),
+        pytest.param(others(3 * PAGE_SIZE), (Membership.NOT_IN_CHANNEL, 3), id="not among many"),
         pytest.param(
-            others(MOST_PAGES * PAGE), (Presence.LEFT_CHANNEL, MOST_PAGES), id="not among as many as are read"
+            others(MAX_PAGES * PAGE_SIZE), (Membership.NOT_IN_CHANNEL, MAX_PAGES), id="not among as many as are read"
         ),
-        pytest.param(others(MOST_PAGES * PAGE + 1), (Presence.HERE, MOST_PAGES), id="maybe among more than are read"),
-        pytest.param([], (Presence.HERE, 1), id="nobody is named"),
+        pytest.param(
+            others(MAX_PAGES * PAGE_SIZE + 1), (Membership.MEMBER, MAX_PAGES), id="maybe among more than are read"
+        ),
+        pytest.param([], (Membership.MEMBER, 1), id="nobody is named"),
     ],
 )
 @pytest.mark.parametrize("channel", ["C1", "G1"])
 async def test_whoever_is_not_among_the_members_has_left_the_channel(
-    slack: FakeSlack, people: People, channel: str, members: list[str], came_to: tuple[Presence, int]
+    slack: FakeSlack, people: SlackUsers, channel: str, members: list[str], came_to: tuple[Membership, int]
 ) -> None:
     slack.members[channel] = members
 
-    assert (await people.presence("U1", channel), pages_read(slack)) == came_to
+    assert (await people.membership("U1", channel), pages_read(slack)) == came_to
 
 
 @pytest.mark.parametrize(
@@ -120,12 +124,14 @@ async def test_whoever_is_not_among_the_members_has_left_the_channel(
     ],
 )
 async def test_nobody_is_missed_in_channels_that_the_token_has_no_scope_for(
-    slack: FakeSlack, people: People, scopes: list[str], seen: set[str]
+    slack: FakeSlack, people: SlackUsers, scopes: list[str], seen: set[str]
 ) -> None:
     slack.scopes = ["users:read", *scopes]
     slack.members |= {"C1": ["U2"], "G1": ["U2"]}
 
-    assert {channel for channel in slack.members if await people.presence("U1", channel) is not Presence.HERE} == seen
+    assert {
+        channel for channel in slack.members if await people.membership("U1", channel) is not Membership.MEMBER
+    } == seen
 
 
 @pytest.mark.parametrize(
@@ -149,19 +155,21 @@ async def test_nobody_is_missed_in_channels_that_the_token_has_no_scope_for(
 )
 @pytest.mark.parametrize("page", [1, 2])
 async def test_nobody_is_taken_to_have_left_a_channel_where_slack_cannot_tell(
-    slack: FakeSlack, people: People, fault: Fault, page: int
+    slack: FakeSlack, people: SlackUsers, fault: Fault, page: int
 ) -> None:
-    slack.members["C1"] = others(2 * PAGE)
+    slack.members["C1"] = others(2 * PAGE_SIZE)
     slack.fail("conversations.members", *[FIRST_PAGE] * (page - 1), fault)
 
-    assert (await people.presence("U1", "C1"), pages_read(slack)) == (Presence.HERE, page)
+    assert (await people.membership("U1", "C1"), pages_read(slack)) == (Membership.MEMBER, page)
 
 
-async def test_nobody_is_looked_for_in_a_direct_message_or_without_an_account(slack: FakeSlack, people: People) -> None:
+async def test_nobody_is_looked_for_in_a_direct_message_or_without_an_account(
+    slack: FakeSlack, people: SlackUsers
+) -> None:
     slack.scopes.append("im:read")
     slack.members |= {"D1": ["U2"], "C1": ["U2"]}
     slack.left.add("U3")
 
-    assert await people.presence("U1", "D1") is Presence.HERE
-    assert await people.presence("U3", "C1") is Presence.LEFT
+    assert await people.membership("U1", "D1") is Membership.MEMBER
+    assert await people.membership("U3", "C1") is Membership.DEACTIVATED
     assert pages_read(slack) == 0

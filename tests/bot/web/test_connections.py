@@ -14,10 +14,10 @@ import pytest
 from aiohttp import ClientSession, web
 from slack_bolt.async_app import AsyncApp
 
-from bot.web.connections import MOST, most_connections
+from bot.web.connections import MAX_CONNECTIONS, connection_limit
 from bot.web.metrics import Metrics
 from bot.web.server import Server
-from bot.web.signature import Guard
+from bot.web.signature import RequestVerifier
 from tests.fakes.half_sent import BODY, HEAD, Peer, peers
 from tests.fakes.person import SIGNING_SECRET, signed
 from tests.fakes.ports import free_port
@@ -66,7 +66,7 @@ async def serving(*, most: int | None = None) -> AsyncIterator[Served]:
         return web.Response(text="done")
 
     app = AsyncApp(signing_secret=SIGNING_SECRET, token="xoxb-1", request_verification_enabled=False)
-    guard = Guard(app, signing_secret=SIGNING_SECRET, metrics=Metrics())
+    guard = RequestVerifier(app, signing_secret=SIGNING_SECRET, metrics=Metrics())
     routes = [web.get("/healthz", healthz), web.get("/work", work), web.post("/slack/events", guard.handle)]
     server = Server(routes, host="127.0.0.1", port=served.port, most=most)
     await server.start()
@@ -275,7 +275,8 @@ async def test_a_body_that_breaks_off_leaves_no_trace(served: Served, caplog: py
 
 
 @pytest.mark.parametrize(
-    ("files", "most"), [(1024, 256), (128, 32), (16, 8), (1_000_000, MOST), (-1, MOST), (None, None)]
+    ("files", "most"),
+    [(1024, 256), (128, 32), (16, 8), (1_000_000, MAX_CONNECTIONS), (-1, MAX_CONNECTIONS), (None, None)],
 )
 def test_the_cap_leaves_most_files_to_the_rest_of_the_process(files: int | None, most: int | None) -> None:
-    assert most_connections(files) == (most or most_connections())
+    assert connection_limit(files) == (most or connection_limit())

@@ -60,7 +60,7 @@ async def page() -> AsyncIterator[Page]:
     application = web.Application()
     application.add_routes(
         server.routes(
-            workers_alive=database.workers_alive, troubles=database.troubles, metrics=Metrics(), now=clock.clock
+            workers_alive=database.workers_alive, admin_issues=database.troubles, metrics=Metrics(), now=clock.clock
         )
     )
     async with TestClient(TestServer(application)) as client:
@@ -83,7 +83,7 @@ async def test_a_look_is_good_for_a_moment(page: Page) -> None:
     assert (await page.ready())[0] == 200
     assert 'provider_needs_an_admin{provider="One"}' not in await page.metrics()
 
-    page.clock.now += server.REMEMBERED_SECONDS
+    page.clock.now += server.CACHE_SECONDS
 
     assert await page.ready() == (503, {"database": True, "worker": False, "providers": {"One": "BillingError"}})
     assert 'provider_needs_an_admin{provider="One"} 1.0' in await page.metrics()
@@ -94,14 +94,16 @@ async def test_while_the_database_is_away_the_metrics_say_what_it_said_last(page
     page.database.needing = {"One": "BillingError"}
     await page.metrics()
     page.database.away = True
-    page.clock.now += server.REMEMBERED_SECONDS
+    page.clock.now += server.CACHE_SECONDS
 
     assert await page.ready() == (503, {"database": False, "worker": False, "providers": {}})
     assert 'provider_needs_an_admin{provider="One"} 1.0' in await page.metrics()
 
 
 async def test_who_goes_away_takes_nothing_from_the_others(page: Page) -> None:
-    look = server.Look(workers_alive=page.database.workers_alive, troubles=page.database.troubles, now=page.clock.clock)
+    look = server.HealthCheck(
+        workers_alive=page.database.workers_alive, admin_issues=page.database.troubles, now=page.clock.clock
+    )
     page.database.answers.clear()
     first, second = asyncio.ensure_future(look()), asyncio.ensure_future(look())
     await asyncio.sleep(0)
@@ -109,5 +111,5 @@ async def test_who_goes_away_takes_nothing_from_the_others(page: Page) -> None:
     await asyncio.sleep(0)
     page.database.answers.set()
 
-    assert await second == server.Health(workers=1, troubles={})
+    assert await second == server.Health(workers=1, admin_issues={})
     assert page.database.looks == 1

@@ -20,7 +20,7 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.signature import SignatureVerifier
 
 from bot.web.metrics import Metrics
-from bot.web.signature import MAX_BODY_BYTES, Guard
+from bot.web.signature import MAX_BODY_BYTES, RequestVerifier
 from tests.fakes.person import SIGNING_SECRET, signed
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -56,7 +56,7 @@ async def door() -> AsyncIterator[Door]:
         request_verification_enabled=False,
     )
     made: list[Door] = []
-    guard = Guard(app, signing_secret=SIGNING_SECRET, metrics=Metrics(), now=lambda: made[0].now())  # noqa: PLW0108 - made later
+    guard = RequestVerifier(app, signing_secret=SIGNING_SECRET, metrics=Metrics(), now=lambda: made[0].now())  # noqa: PLW0108 - made later
     application = web.Application(client_max_size=MAX_BODY_BYTES)
     application.router.add_post("/slack/events", guard.handle)
     async with TestClient(TestServer(application)) as client:
