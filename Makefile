@@ -51,7 +51,7 @@ lock: $(VENV)/dev.stamp  ## after a change of pyproject.toml; UPGRADE=--upgrade 
 	$(LOCK) $(EXTRAS) --extra local -c requirements-dev.txt -o requirements-local.txt
 	$(LOCK) $(EXTRAS) -c requirements-dev.txt -o requirements.txt
 
-manifest: $(VENV)/local.stamp  ## after a change of a command or a scope; whatever the environment says
+manifest: $(VENV)/dev.stamp  ## after a change of a command or a scope; whatever the environment says
 	$(BIN)/python -c 'from bot.manifest import as_yaml; print(as_yaml(), end="")' > manifest.yml
 
 bundle:  ## the playground's renderer; needs Node, running the app does not

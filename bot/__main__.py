@@ -229,7 +229,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
     commands.add_parser("doctor", help="check everything the app needs, and say how to mend what is wrong")
     manifest = commands.add_parser("manifest", help="print the manifest that Slack makes the app from")
     manifest.add_argument("--url", type=_parse_https, metavar="https://…", help="the app's public address")
-    manifest.add_argument("--json", action="store_true", help="as JSON, which Slack's command line reads")
+    manifest.add_argument("--json", action="store_true", help="as JSON, even if PyYAML is installed")
     return parser
 
 
@@ -265,12 +265,12 @@ def _run_doctor() -> int:
 
 
 def _print_manifest(settings: Settings, parsed: argparse.Namespace) -> int:
-    from bot.manifest import EXAMPLE, as_json, as_yaml
+    from bot.manifest import EXAMPLE, as_json, render
 
     if parsed.url is not None and settings.slack_app_token is not None:
         return _fail("--url: with SLACK_APP_TOKEN the app uses Socket Mode and has no address; unset one.", code=2)
     url = None if settings.slack_app_token is not None else parsed.url or EXAMPLE
-    sys.stdout.write((as_json if parsed.json else as_yaml)(prefix=settings.command_prefix, url=url))
+    sys.stdout.write((as_json if parsed.json else render)(prefix=settings.command_prefix, url=url))
     return 0
 
 

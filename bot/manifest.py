@@ -1,6 +1,4 @@
-"""The app's manifest for Slack, for one configuration: pure. `manifest.yml` is what it writes for the defaults.
-
-https://yaml.org/spec/1.2.2/
+"""The app's manifest for Slack, for one configuration.
 
 https://docs.slack.dev/reference/app-manifest
 """
@@ -8,63 +6,18 @@ https://docs.slack.dev/reference/app-manifest
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from textwrap import wrap
+from typing import Any
 
 from bot.commands import COMMANDS
 from bot.commands.routing import APP_NAME, ROOT_COMMAND, SlashCommand, slash_commands
 from bot.slack.scopes import SCOPES
 
-Plain = str | bool | int | Sequence["Plain"] | Mapping[str, "Plain"]
+Value = str | bool | int | Sequence["Value"] | Mapping[str, "Value"]
 
 WIDTH = 118
-_BARE = re.compile(r"(?!(?:true|false|yes|no|on|off|null)$)[A-Za-z/](?:[\w /.,;:?!…-]*[\w/.?!…])?", re.IGNORECASE)
-"""Texts that mean themselves without quotes; a colon with a space behind it would make a mapping."""
-
-
-def dump(value: Mapping[str, Plain], *, comments: Mapping[str, str]) -> str:
-    """Write a mapping of printable texts; `comments` holds, by a list's entry, what is said in the lines above it."""
-    return "\n".join(_lines(value, comments)) + "\n"
-
-
-def comment(text: str, *, indent: int = 0) -> Iterator[str]:
-    """Yield a text as lines of a comment."""
-    start = " " * indent + "# "
-    yield from wrap(text, WIDTH, initial_indent=start, subsequent_indent=start)
-
-
-def _lines(value: Plain, comments: Mapping[str, str], *, indent: int = 0) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for name, inner in value.items():
-            yield from _entry(f"{name}:", inner, comments, indent=indent)
-    elif not isinstance(value, str | bool | int):
-        for inner in value:
-            yield from comment(comments.get(str(inner), ""), indent=indent)
-            yield from _item(inner, comments, indent=indent)
-
-
-def _entry(name: str, value: Plain, comments: Mapping[str, str], *, indent: int) -> Iterator[str]:
-    if isinstance(value, str | bool | int):
-        yield f"{' ' * indent}{name} {_scalar(value)}"
-    else:
-        yield f"{' ' * indent}{name}"
-        yield from _lines(value, comments, indent=indent + 2)
-
-
-def _item(value: Plain, comments: Mapping[str, str], *, indent: int) -> Iterator[str]:
-    if isinstance(value, str | bool | int):
-        yield f"{' ' * indent}- {_scalar(value)}"
-        return
-    first, *rest = _lines(value, comments, indent=indent + 2)
-    yield f"{' ' * indent}- {first.lstrip()}"
-    yield from rest
-
-
-def _scalar(value: str | bool | int) -> str:
-    bare = isinstance(value, str) and ": " not in value and " #" not in value and _BARE.fullmatch(value)
-    return str(value) if bare else json.dumps(value, ensure_ascii=False)
-
 
 DESCRIPTION = "Answers questions from the live web, with sources"
 EXAMPLE = "https://example.com"
@@ -78,21 +31,40 @@ EVENTS = {
 """What Slack tells the app, and why. https://docs.slack.dev/reference/events"""
 
 
-def as_yaml(*, prefix: str = "", url: str | None = EXAMPLE) -> str:
-    """Write the manifest with comments. `url` is the app's public address, None for Socket Mode."""
-    comments = EVENTS | {scope.name: scope.why for scope in SCOPES}
-    head = "\n".join(line for text in _head(prefix, url) for line in comment(text))
-    return f"{head}\n{dump(manifest(prefix=prefix, url=url), comments=comments)}"
+def render(*, prefix: str = "", url: str | None = EXAMPLE) -> str:
+    """Render the manifest as YAML if PyYAML is installed, otherwise as JSON; Slack reads both.
+
+    `url` is the app's public address, None for Socket Mode.
+    """
+    return (as_yaml if find_spec("yaml") else as_json)(prefix=prefix, url=url)
 
 
 def as_json(*, prefix: str = "", url: str | None = EXAMPLE) -> str:
-    """Write the manifest as JSON, which Slack's command line reads."""
+    """Render the manifest as JSON."""
     return json.dumps(manifest(prefix=prefix, url=url), indent=2, ensure_ascii=False) + "\n"
 
 
-def manifest(*, prefix: str, url: str | None) -> dict[str, Plain]:
+def as_yaml(*, prefix: str = "", url: str | None = EXAMPLE) -> str:
+    """Render the manifest as YAML, with a comment above each event and scope. Raises ImportError without PyYAML."""
+    import yaml  # only developers install it
+
+    class Dumper(yaml.SafeDumper):
+        def increase_indent(self, flow: bool = False, indentless: bool = False) -> Any:
+            # Lists are indented below their name.
+            return super().increase_indent(flow, indentless=False)
+
+    text = yaml.dump(manifest(prefix=prefix, url=url), Dumper=Dumper, sort_keys=False, allow_unicode=True, width=WIDTH)
+    comments = {f"- {name}": why for name, why in EVENTS.items()} | {f"- {one.name}": one.why for one in SCOPES}
+    lines = [line for sentence in _instructions(prefix, url) for line in _comment(sentence)]
+    for line in text.splitlines():
+        entry = line.lstrip()
+        lines += [*_comment(comments.get(entry, ""), indent=len(line) - len(entry)), line]
+    return "\n".join(lines) + "\n"
+
+
+def manifest(*, prefix: str, url: str | None) -> dict[str, Value]:
     """Return the manifest; every name carries the prefix."""
-    request_url: dict[str, Plain] = {} if url is None else {"request_url": f"{url.rstrip('/')}/slack/events"}
+    request_url: dict[str, Value] = {} if url is None else {"request_url": f"{url.rstrip('/')}/slack/events"}
     return {
         "_metadata": {"major_version": 2},
         "display_information": {"name": APP_NAME, "description": f"{DESCRIPTION}.", "background_color": "#20313b"},
@@ -108,7 +80,7 @@ def manifest(*, prefix: str, url: str | None) -> dict[str, Plain]:
     }
 
 
-def _scopes() -> dict[str, Plain]:
+def _scopes() -> dict[str, Value]:
     # Slack wants an optional scope in both lists: https://docs.slack.dev/reference/app-manifest/#oauth
     return {
         "bot": [scope.name for scope in SCOPES],
@@ -116,7 +88,7 @@ def _scopes() -> dict[str, Plain]:
     }
 
 
-def _features(prefix: str, url: str | None) -> dict[str, Plain]:
+def _features(prefix: str, url: str | None) -> dict[str, Value]:
     return {
         "agent_view": {
             "agent_description": f"{DESCRIPTION} you can check.",
@@ -142,8 +114,8 @@ def _features(prefix: str, url: str | None) -> dict[str, Plain]:
     }
 
 
-def _command(command: SlashCommand, url: str | None) -> dict[str, Plain]:
-    request_url: dict[str, Plain] = {} if url is None else {"url": f"{url.rstrip('/')}/slack/events"}
+def _command(command: SlashCommand, url: str | None) -> dict[str, Value]:
+    request_url: dict[str, Value] = {} if url is None else {"url": f"{url.rstrip('/')}/slack/events"}
     return {
         "command": command.name,
         **request_url,
@@ -154,7 +126,7 @@ def _command(command: SlashCommand, url: str | None) -> dict[str, Plain]:
     }
 
 
-def _head(prefix: str, url: str | None) -> list[str]:
+def _instructions(prefix: str, url: str | None) -> list[str]:
     where = ", with your own address for example.com" if url == EXAMPLE else ""
     verify = "" if url is None else " Once the app runs at its address, let Slack verify it under Event Subscriptions."
     owned = "" if prefix else " (it may own /search)"
@@ -164,3 +136,9 @@ def _head(prefix: str, url: str | None) -> list[str]:
         f"`python -m bot manifest` prints then. `/{prefix}{ROOT_COMMAND} search` does what `/{prefix}search` does."
     )
     return [paste, refused]
+
+
+def _comment(text: str, *, indent: int = 0) -> Iterator[str]:
+    """Yield a text as lines of a comment."""
+    start = " " * indent + "# "
+    yield from wrap(text, WIDTH, initial_indent=start, subsequent_indent=start)
