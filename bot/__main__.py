@@ -1,12 +1,7 @@
-"""The app's command line: `python -m bot run | worker | migrate | doctor | manifest`, or `web-answers`.
+"""The app's command line: `python -m bot run | worker | migrate | doctor | manifest`, or `web-answers`."""
 
-The SDK (`perplexityai` on PyPI) and this project write into one folder when both are installed in one environment: the
-later `__init__.py` replaces the earlier one, and the SDK's folder `types` hides our `types.py`.
-
-Imports nothing heavy, so that the handlers are installed before anything starts that would have to be stopped.
-
-Both are here and not in `perplexity`, which another package may have replaced: that is checked before it is imported.
-"""
+# Nothing heavy is imported here, because the signal handlers must be installed before there is anything to stop.
+# `perplexity` is imported only after `wrong_package` has checked that it is ours.
 
 from __future__ import annotations
 
@@ -39,7 +34,11 @@ _WRONG_PACKAGE = (
 
 
 def wrong_package() -> str | None:
-    """Return a sentence that says what is wrong and how to fix it, or None if `perplexity` is ours. Imports nothing."""
+    """Return a sentence with the problem and its fix, or None if `perplexity` is ours. Imports nothing.
+
+    If Perplexity's SDK (`perplexityai` on PyPI) is installed in the same environment, both write into one folder: the
+    later `__init__.py` replaces the earlier one, and the SDK's folder `types` hides our `types.py`.
+    """
     found = find_spec("perplexity")
     if found is None or found.origin is None:
         return _WRONG_PACKAGE.format(found="no complete package")
@@ -65,18 +64,18 @@ T = TypeVar("T")
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 MAX_STOP_SECONDS = 25.0
-"""Hosts kill a process thirty seconds after they asked it to stop. Even a process that hangs exits before that."""
+"""Hosts kill a process thirty seconds after they ask it to stop. Even a process that hangs exits before that."""
 
 EXIT_FORCED = 130
 EXIT_LATE = 1
 
 
 class Stopped(Exception):
-    """The process was asked to stop before it did what it was started for."""
+    """The process was asked to stop before its command was done."""
 
 
 class StopSignals:
-    """Handles stop signals. `seconds` is the longest time that a gentle stop may take."""
+    """Handles stop signals. A graceful stop may take `seconds`."""
 
     def __init__(self, *, seconds: float = MAX_STOP_SECONDS) -> None:
         self._seconds = seconds
@@ -86,7 +85,7 @@ class StopSignals:
 
     @contextmanager
     def handled(self) -> Iterator[None]:
-        """Handle the signals inside the block, then restore their handlers. Only the main thread takes signals."""
+        """Handle the signals inside the block, then restore their handlers. Does nothing outside the main thread."""
         if current_thread() is not main_thread():
             yield
             return
@@ -98,15 +97,15 @@ class StopSignals:
                 signal.signal(number, handler)
 
     def requested(self) -> bool:
-        """Return whether a signal has come."""
+        """Return whether a signal has arrived."""
         return self._requested
 
     def on_forced_exit(self, abandon: Callable[[], None]) -> None:
-        """Register a callback for a forced exit, which runs no other cleanup. It must not wait."""
+        """Register a callback for a forced exit, which runs no other cleanup. The callback must not wait."""
         self._at_once.append(abandon)
 
     def event(self) -> asyncio.Event:
-        """Return an event of the running loop that is set once a signal has come."""
+        """Return an event of the running loop that is set once a signal has arrived."""
         loop, event = asyncio.get_running_loop(), asyncio.Event()
 
         def wake() -> None:
@@ -119,7 +118,7 @@ class StopSignals:
         return event
 
     async def run_until_stopped(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return what the work returns. Raises `Stopped` when a signal comes first; the work is cancelled then."""
+        """Return what the work returns. If a signal arrives first, cancel the work and raise `Stopped`."""
         working = asyncio.ensure_future(work)
         stopping = asyncio.ensure_future(self.event().wait())
         await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -151,8 +150,8 @@ class StopSignals:
 
 
 DATABASE_NEWER = (
-    "Database  newer than this version of the app, which can still run with it. Commands that it does not know "
-    "stay in the queue for a newer version."
+    "Database  newer than this version of the app, but still usable. Questions for commands that this version does not "
+    "know stay in the queue for a newer version."
 )
 STOPPABLE = ("run", "worker", "migrate")
 
@@ -160,11 +159,11 @@ STOPPABLE = ("run", "worker", "migrate")
 def main(arguments: Sequence[str] | None = None, *, program: str = "python -m bot") -> int:
     """Run one command and return the exit code: 0 for success, 1 for a failure, 2 for wrong settings or arguments.
 
-    `run`, `worker` and `migrate` return 0 when a signal stopped them; a second one ends the process with 130.
-    `program` is what it is called in messages.
+    `run`, `worker` and `migrate` return 0 when a signal stops them; a second signal ends the process with 130.
+    `program` is the program's name in messages.
     """
-    if (fault := wrong_package()) is not None:
-        return _fail(f"{program}: {fault}", code=1)
+    if (problem := wrong_package()) is not None:
+        return _fail(f"{program}: {problem}", code=1)
     parsed = _parser(program).parse_args(arguments)
     stop = StopSignals()
     with stop.handled() if parsed.command in STOPPABLE else nullcontext():
@@ -172,7 +171,7 @@ def main(arguments: Sequence[str] | None = None, *, program: str = "python -m bo
 
 
 def _run_installed(parsed: argparse.Namespace, stop: StopSignals) -> int:
-    """Run the command if what it needs is installed, or say which extra is missing."""
+    """Run the command; if an extra that it needs is not installed, print its name."""
     from perplexity.errors import MissingExtra
     from perplexity.extras import require
 
@@ -185,7 +184,7 @@ def _run_installed(parsed: argparse.Namespace, stop: StopSignals) -> int:
 
 def _run_reporting_errors(parsed: argparse.Namespace, stop: StopSignals) -> int:
     """Run the command; turn each expected error into a sentence and an exit code."""
-    # Imported here because they take most of a second, and the signal handlers must be installed before that.
+    # Imported here because they take most of a second.
     from psycopg import OperationalError
     from psycopg.errors import LockNotAvailable
 
@@ -209,7 +208,7 @@ def _run_reporting_errors(parsed: argparse.Namespace, stop: StopSignals) -> int:
     except OperationalError as error:
         text, code = f"The database cannot be reached: {_first_line(error)}\nCheck DATABASE_URL.", 1
     except SocketRefused as error:
-        text, code = f"Slack refuses SLACK_APP_TOKEN ({error}). `python -m bot doctor` says what to do.", 1
+        text, code = f"Slack rejects SLACK_APP_TOKEN ({error}). Run `python -m bot doctor` to see how to fix it.", 1
     except OSError as error:
         text, code = f"{error.strerror or error}.", 1
     return _fail(text, code=code)
@@ -222,12 +221,12 @@ def _parser(program: str) -> argparse.ArgumentParser:
     parser.set_defaults(program=program)
     parser.add_argument("--version", action="version", version=f"{program} {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
-    run = commands.add_parser("run", help="serve HTTP and work on questions")
+    run = commands.add_parser("run", help="serve HTTP and answer questions")
     run.add_argument("--no-worker", action="store_true", help="serve HTTP only; workers run elsewhere")
-    commands.add_parser("worker", help="work on questions only")
+    commands.add_parser("worker", help="answer questions only")
     commands.add_parser("migrate", help="bring the database up to date and exit")
-    commands.add_parser("doctor", help="check everything the app needs, and say how to mend what is wrong")
-    manifest = commands.add_parser("manifest", help="print the manifest that Slack makes the app from")
+    commands.add_parser("doctor", help="check everything the app needs, and print how to fix what is wrong")
+    manifest = commands.add_parser("manifest", help="print the manifest for creating the app in Slack")
     manifest.add_argument("--url", type=_parse_https, metavar="https://…", help="the app's public address")
     manifest.add_argument("--json", action="store_true", help="as JSON, even if PyYAML is installed")
     return parser
@@ -256,8 +255,8 @@ def _run_doctor() -> int:
     from bot.settings import read_settings
 
     logs.configure("ERROR", sys.stderr)
-    settings, faults = read_settings()
-    findings = checks.run(diagnose(settings, faults, now=time.time))
+    settings, problems = read_settings()
+    findings = checks.run(diagnose(settings, problems, now=time.time))
     # https://no-color.org, which asks for the environment and for nothing else
     signs = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     sys.stdout.write(checks.render(findings, signs=signs))
@@ -268,7 +267,7 @@ def _print_manifest(settings: Settings, parsed: argparse.Namespace) -> int:
     from bot.manifest import EXAMPLE, as_json, render
 
     if parsed.url is not None and settings.slack_app_token is not None:
-        return _fail("--url: with SLACK_APP_TOKEN the app uses Socket Mode and has no address; unset one.", code=2)
+        return _fail("--url: the app uses Socket Mode and needs no address, because SLACK_APP_TOKEN is set.", code=2)
     url = None if settings.slack_app_token is not None else parsed.url or EXAMPLE
     sys.stdout.write((as_json if parsed.json else render)(prefix=settings.command_prefix, url=url))
     return 0
@@ -282,8 +281,8 @@ def _run_app(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) 
 
     if parsed.command == "worker" and not settings.slack_configured:
         raise SettingsError(
-            "SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET are missing; without them the playground runs inside "
-            "`python -m bot run`, and a worker of its own has nowhere to answer"
+            "SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET are missing. Without them only the playground works, which runs "
+            "inside `python -m bot run`"
         )
     with _open_database(settings, stop) as (conninfo, described):
         applied = asyncio.run(stop.run_until_stopped(migrate(conninfo)))
@@ -294,7 +293,7 @@ def _run_app(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) 
             return 0
         try:
             asyncio.run(_serve(settings, parsed, stop, conninfo=conninfo, described=described))
-        except ConnectionFailed as error:  # a proxy in the environment that nothing can be reached by
+        except ConnectionFailed as error:  # a proxy in the environment that cannot be used
             raise SettingsError(error.message) from None
         except CannotListen as error:
             return _fail(_cannot_listen(error.__cause__, settings), code=1)
@@ -302,12 +301,12 @@ def _run_app(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) 
 
 
 def _cannot_listen(cause: BaseException | None, settings: Settings) -> str:
-    """Say which setting the system refused, and what to set instead."""
+    """Return which setting the system rejected, and what to set instead."""
     host, port = settings.bind_host, settings.port
     match cause.errno if isinstance(cause, OSError) else None:
         case errno.EADDRINUSE:
             return (
-                f"Port {port} is taken (PORT={port}): another program, or this app, listens on {host}:{port} already. "
+                f"Port {port} is taken (PORT={port}): another program, or this app, already listens on {host}:{port}. "
                 "Stop it, or set PORT to another port."
             )
         case errno.EACCES | errno.EPERM:
@@ -320,7 +319,7 @@ def _cannot_listen(cause: BaseException | None, settings: Settings) -> str:
 
 @contextmanager
 def _open_database(settings: Settings, stop: StopSignals) -> Iterator[tuple[str, str]]:
-    """Yield the connection address and what to call it. Raises `Stopped` when a signal comes before that."""
+    """Yield the connection address and its description. Raises `Stopped` if a signal arrives before that."""
     from bot.storage.embedded import embedded_server, require
 
     if settings.database_url is not None:
@@ -360,11 +359,11 @@ def _describe_slack(settings: Settings) -> str:
 
 def _print_ready(settings: Settings, parsed: argparse.Namespace) -> None:
     if parsed.command == "worker":
-        _print("Working   on questions; Ctrl-C stops")
+        _print("Working   on questions  (Ctrl-C stops)")
     elif settings.slack_signing_secret is not None:
         _print(f"Listening on {settings.bind_host}:{settings.port}; Slack's request URL ends in /slack/events")
     elif settings.slack_configured:
-        _print(f"Listening on {settings.bind_host}:{settings.port}; requests come by Socket Mode")
+        _print(f"Listening on {settings.bind_host}:{settings.port}; requests arrive by Socket Mode")
     else:
         _print(f"Open      http://127.0.0.1:{settings.port}/playground  (Ctrl-C stops)")
 
@@ -383,10 +382,6 @@ def _fail(text: str, *, code: int) -> int:
     return code
 
 
-if __name__ == "__main__":
-    sys.exit(main())
-
-
 def web_answers() -> int:
     """Run the app's command line, as `python -m bot` does."""
     return main(program="web-answers")
@@ -394,9 +389,13 @@ def web_answers() -> int:
 
 def pplx() -> int:
     """Run the command line of the library, as `python -m perplexity` does."""
-    if (fault := wrong_package()) is not None:
-        sys.stderr.write(f"pplx: {fault}\n")
+    if (problem := wrong_package()) is not None:
+        sys.stderr.write(f"pplx: {problem}\n")
         return 1
     from perplexity.__main__ import run
 
     return run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,4 +1,4 @@
-"""The wall clock, and when the current request arrived."""
+"""The wall clock, and the arrival time of the current request."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 
 ARRIVED: ContextVar[float | None] = ContextVar("ARRIVED", default=None)
-"""When the current request arrived, on the monotonic clock; None outside a request."""
+"""The arrival time of the current request on the monotonic clock; None outside a request."""
 
 
 def utc_now() -> datetime:
-    """Return the wall clock's time with its zone."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)

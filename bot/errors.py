@@ -1,4 +1,4 @@
-"""What the app itself can fail with; each becomes one friendly sentence for the asker or the operator."""
+"""The app's own errors; each becomes one sentence for the asker or the admin."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class UsageError(Exception):
-    """A command that cannot be understood; shown to the asker at once, privately.
+    """A command cannot be parsed; the asker is told at once, privately.
 
-    `problem` is one or two sentences of mrkdwn that name the option, the value and what is allowed. Code stands in
-    backticks; values that came from the asker hold no backtick of their own. Nothing in it is escaped yet.
+    `problem` is one or two sentences of mrkdwn, not escaped yet, that name the option, the value and what is allowed.
+    Code is in backticks; values from the asker contain none.
     """
 
     def __init__(self, problem: str) -> None:
@@ -24,15 +24,15 @@ class UsageError(Exception):
 
 
 class AgentNotSetUp(PerplexityError):
-    """There is no agent here; the message names the setting that is missing, for the log."""
+    """No agent is configured; the message names the missing setting, for the log."""
 
     summary = "is not set up"
 
 
 class NoKey(AllProvidersFailed):
-    """No key is set, and no service without a key can be reached.
+    """No key is set, and no service that needs no key can be reached.
 
-    `sentence` says what to do, in mrkdwn that is not escaped yet.
+    `sentence` tells the asker what to do, in mrkdwn that is not escaped yet.
     """
 
     def __init__(self, attempts: Sequence[Attempt], *, sentence: str) -> None:
@@ -41,12 +41,12 @@ class NoKey(AllProvidersFailed):
 
 
 class SocketRefused(Exception):
-    """Slack does not let the app open a connection of its own; the text is Slack's word for why, and no more."""
+    """Slack does not let the app open a Socket Mode connection; the text is the name of Slack's error."""
 
 
 class CannotListen(Exception):
-    """The server cannot listen on its address; the cause is the system's error."""
+    """The server cannot listen on its address; the cause is the operating system's error."""
 
 
 class UnknownCommand(Exception):
-    """Only a newer version knows a question's command; the text is the command."""
+    """Only a newer version knows a question's command; the text is the command's name."""

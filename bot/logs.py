@@ -1,4 +1,4 @@
-"""Logs: one JSON line an event, with ids, sizes, latency and cost; no message text, no secret, at any level."""
+"""Logs: one JSON line per event, with ids, sizes, latency and cost, but without message texts and secrets."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ FIELDS = frozenset({
     "provider", "model", "effort", "error", "status", "method", "path", "count", "version", "route", "reference",
     "request_id", "port", "setting", "digest", "stage", "kind",
 })  # fmt: skip
-"""The extra fields that an event may carry. Text of a question or an answer is none of them."""
+"""The extra fields that an event may have. None contains the text of a question or an answer."""
 
 
 class JsonLines(logging.Formatter):
     """Formats a record as one JSON line.
 
-    Only `FIELDS` and, for our own loggers, the event's name are written. An exception is written as its class and the
-    places it passed, without its message: messages of libraries quote what they were handed.
+    Only `FIELDS` and, for our own loggers, the event's name are written. An exception is written as its class and
+    traceback, without its message: messages of libraries quote their input.
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return one line; a foreign library's words are left out, since they may hold a request."""
+        """Return one line; messages of other libraries are left out, since they may contain a request."""
         ours = record.name.split(".", 1)[0] in {"bot", "perplexity"}
         line: dict[str, Any] = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
-            # What follows the name repeats the fields, for programs without this format.
+            # The text after the name repeats the fields, for programs that use another format.
             "event": str(record.msg).partition(" ")[0] if ours else "library.message",
         }
         line |= {name: value for name, value in vars(record).items() if name in FIELDS}
@@ -42,7 +42,7 @@ class JsonLines(logging.Formatter):
 
 
 def configure(level: str, stream: IO[str]) -> None:
-    """Send every logger's lines to `stream`; libraries speak from WARNING up, whatever our own level is."""
+    """Send every logger's lines to `stream`; other libraries log from WARNING up, whatever our own level is."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)

@@ -1,4 +1,4 @@
-"""One process from its first request to its last: it serves, works, and stops without leaving anything behind."""
+"""One process from start to stop: it serves requests, answers questions, drains and closes."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from perplexity.providers.base import Provider
 log = logging.getLogger(__name__)
 
 DRAIN_SECONDS = 20.0
-"""Heroku kills a process thirty seconds after it asked it to stop."""
+"""Heroku kills a process thirty seconds after asking it to stop."""
 
 HAND_BACK_SECONDS = 1.5
 """How long, after that, the worker may take to return unfinished jobs to the queue."""
 
 CLOSE_SECONDS = 1.5
-"""How long the other end of a connection may take to confirm that it is closed."""
+"""How long the other end of a connection may take to confirm the close."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Application:
-    """Everything that runs in one process, put together but not started."""
+    """Everything that runs in one process, built but not started."""
 
     playground: Playground | None
     providers: Sequence[Provider]
@@ -47,31 +47,33 @@ class Application:
     socket: SocketMode | None = None
 
     async def serve(self, stop: asyncio.Event, *, work: bool, ready: Callable[[], None]) -> None:
-        """Run until `stop` is set; then stop accepting, drain, hand unfinished questions back.
+        """Run until `stop` is set; then stop accepting, drain, and return unfinished questions to the queue.
 
-        `ready` is called when requests are taken. Raises `CannotListen` or `SocketRefused`.
+        `ready` is called when requests are accepted. Raises `CannotListen` or `SocketRefused`.
         """
         if not await self._start_unless_stopped(stop):
             await self._stop([], None)
             return
         await self.installation.start()
-        keeping_up = asyncio.create_task(self.installation.run())
-        worker = [asyncio.create_task(self.jobs.work(drain_seconds=DRAIN_SECONDS))] if work else []
+        installation = asyncio.create_task(self.installation.run())
+        workers = [asyncio.create_task(self.jobs.work(drain_seconds=DRAIN_SECONDS))] if work else []
         sweep = asyncio.create_task(self.jobs.sweep(self.questions))
-        ticking = asyncio.create_task(self.scheduler.run())
-        logging = asyncio.create_task(self.attempt_log.run())
-        checking = asyncio.create_task(check_models(self.providers))
+        scheduler = asyncio.create_task(self.scheduler.run())
+        attempts = asyncio.create_task(self.attempt_log.run())
+        models = asyncio.create_task(check_models(self.providers))
         ready()
         try:
-            await _wait_for_first({asyncio.create_task(stop.wait()), sweep, ticking, logging, keeping_up, *worker})
+            await _wait_for_first(
+                {asyncio.create_task(stop.wait()), sweep, scheduler, attempts, installation, *workers}
+            )
         finally:
-            await asyncio.gather(_cancel_until_done(ticking), _cancel_until_done(keeping_up))
-            await self._stop(worker, sweep)
-            await _cancel(checking)
-            await _cancel_until_done(logging)
+            await asyncio.gather(_cancel_until_done(scheduler), _cancel_until_done(installation))
+            await self._stop(workers, sweep)
+            await _cancel(models)
+            await _cancel_until_done(attempts)
 
     async def _start_unless_stopped(self, stop: asyncio.Event) -> bool:
-        """Start to take requests; return False if `stop` was set before Slack had answered."""
+        """Start accepting requests; return False if `stop` is set before Slack has answered."""
         starting, stopped = asyncio.create_task(self._start()), asyncio.create_task(stop.wait())
         await asyncio.wait({starting, stopped}, return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()
@@ -90,9 +92,9 @@ class Application:
         if self.socket is not None:
             await self.socket.start()
 
-    async def _stop(self, worker: Sequence[asyncio.Task[None]], sweep: asyncio.Task[None] | None) -> None:
-        """Finish work and close. Each step has a limit, so that all together stay below the time that hosts allow."""
-        # The playground is its own Slack: it must go on listening for the answers that are still on their way.
+    async def _stop(self, workers: Sequence[asyncio.Task[None]], sweep: asyncio.Task[None] | None) -> None:
+        """Finish work and close. Each step has a time limit, so that the sum is less than hosts allow."""
+        # The playground acts as Slack, so it must accept the answers that are still to be posted.
         closing = (
             asyncio.create_task(_run_within(CLOSE_SECONDS, self.socket.close())) if self.socket is not None else None
         )
@@ -100,7 +102,7 @@ class Application:
             await self.server.stop_accepting()
         if sweep is not None:
             await asyncio.gather(
-                _cancel_until_done(sweep), _run_within(DRAIN_SECONDS + HAND_BACK_SECONDS, _cancel(*worker))
+                _cancel_until_done(sweep), _run_within(DRAIN_SECONDS + HAND_BACK_SECONDS, _cancel(*workers))
             )
         if closing is not None:
             await closing
@@ -111,7 +113,7 @@ class Application:
 
 
 async def _run_within(seconds: float, work: Coroutine[Any, Any, None]) -> None:
-    """Do some work, and cancel it if it takes longer."""
+    """Await some work, and cancel it if it takes longer."""
     try:
         async with asyncio.timeout(seconds):
             await work
@@ -120,7 +122,7 @@ async def _run_within(seconds: float, work: Coroutine[Any, Any, None]) -> None:
 
 
 async def _wait_for_first(tasks: set[asyncio.Task[Any]]) -> None:
-    """Wait until one task ends; raises what it raised, since a worker that ended is no app."""
+    """Wait until one task ends; raise its error, if it has one."""
     done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for task in done:
         task.result()
@@ -133,7 +135,7 @@ async def _cancel(*tasks: asyncio.Task[None]) -> None:
 
 
 async def _cancel_until_done(task: asyncio.Task[None]) -> None:
-    """Cancel a task until it has ended: Python 3.11 loses a cancellation at the moment a connection is handed over.
+    """Cancel a task until it has ended: Python 3.11 loses a cancellation during a connection's hand-over.
 
     https://github.com/python/cpython/issues/86296
     """

@@ -1,4 +1,4 @@
-"""Every setting, with what it takes. `bot/settings.py` reads them."""
+"""Every environment variable of the app: reading, validation and error messages."""
 
 from __future__ import annotations
 
@@ -19,64 +19,21 @@ from perplexity.providers import checked_order
 from perplexity.transport import OPEN_SECONDS
 from perplexity.urls import site
 
-
-def is_loopback(host: str) -> bool:
-    """Tell whether a host name or address can only mean this machine."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def is_https_or_loopback(url: str) -> bool:
-    """Tell whether an address is https to anywhere, or http to this machine; and nothing but an address."""
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
-    except ValueError:  # a bracket that is not closed, a port that is none
-        return False
-    plain = parts.username is None and not parts.query and not parts.fragment and port != 0
-    return bool(host) and plain and (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host)))
-
-
 PREFIXES = {"SLACK_BOT_TOKEN": "xoxb-", "SLACK_APP_TOKEN": "xapp-", "PERPLEXITY_API_KEY": "pplx-"}
-"""How the values of a variable begin: https://docs.slack.dev/authentication/tokens"""
+"""The prefix of a variable's values: https://docs.slack.dev/authentication/tokens"""
 
 WHERE_TO_FIND = {
-    "SLACK_BOT_TOKEN": "the bot token starts with xoxb- and stands under OAuth & Permissions",
-    "SLACK_APP_TOKEN": "the app-level token starts with xapp- and stands under Basic Information, App-Level Tokens",
-    "SLACK_SIGNING_SECRET": "the signing secret stands under Basic Information, App Credentials",
+    "SLACK_BOT_TOKEN": "the bot token starts with xoxb- and is under OAuth & Permissions",
+    "SLACK_APP_TOKEN": "the app-level token starts with xapp- and is under Basic Information, App-Level Tokens",
+    "SLACK_SIGNING_SECRET": "the signing secret is under Basic Information, App Credentials",
     "PERPLEXITY_API_KEY": "a key starts with pplx-",
 }
-"""Where the right value is, on the app's pages at https://api.slack.com/apps."""
+"""How to find the right value, on the app's pages at https://api.slack.com/apps."""
 
 REQUIRED_PREFIX = frozenset({"SLACK_BOT_TOKEN", "SLACK_APP_TOKEN"})
-"""The variables whose values always begin so; other services that speak like Perplexity have other keys."""
+"""The variables whose values always have the prefix; services compatible with Perplexity's API have other keys."""
 
-_USER_TOKEN_PREFIX = "xoxp-"  # noqa: S105 - how one begins
-
-
-def strip_secret(value: str) -> str:
-    """Return the value without the spaces around a copied one. Raises ValueError, which never holds it."""
-    value = value.strip()
-    if not all("!" <= sign <= "~" for sign in value):
-        raise ValueError("must be one word of ASCII letters, digits and signs, without spaces")
-    return value
-
-
-def validate_secret(variable: str, value: str) -> str:
-    """Return the value without the spaces around a copied one. Raises ValueError, which never holds it."""
-    value = strip_secret(value)
-    if belongs := next((name for name, start in PREFIXES.items() if value.startswith(start)), None):
-        if belongs != variable:
-            raise ValueError(f"this looks like the value of {belongs}; {WHERE_TO_FIND[variable]}")
-    elif value.startswith(_USER_TOKEN_PREFIX):
-        raise ValueError(f"this looks like a user token, which the app does not use; {WHERE_TO_FIND[variable]}")
-    elif variable in REQUIRED_PREFIX:
-        raise ValueError(f"must start with {PREFIXES[variable]}; {WHERE_TO_FIND[variable]}")
-    return value
+_USER_TOKEN_PREFIX = "xoxp-"  # noqa: S105 - a prefix
 
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
@@ -84,14 +41,14 @@ Seconds = Annotated[float, Field(gt=0, le=3600)]
 OPENROUTER = "https://openrouter.ai/api/v1"
 
 MAX_PREFIX = 23
-"""Slack's names have 32 characters at most, with the slash: https://docs.slack.dev/reference/app-manifest
+"""Slack allows a name 32 characters at most, with the slash: https://docs.slack.dev/reference/app-manifest
 
-The longest name that the app gives a command has eight.
+The longest name of the app's commands has eight.
 """
 
 
 class Settings(BaseSettings):
-    """The settings of one process. Secrets show as asterisks wherever a value is printed."""
+    """The settings of one process. Secrets are printed as asterisks."""
 
     model_config = SettingsConfigDict(
         env_file=".env",
@@ -157,7 +114,7 @@ class Settings(BaseSettings):
     retry_base_seconds: Seconds = 0.5
     retry_cap_seconds: Seconds = 8
 
-    dyno: str | None = Field(default=None, description="set by Heroku, whose disk is wiped at every restart")
+    dyno: str | None = Field(default=None, description="set by Heroku, which wipes the disk at every restart")
 
     @model_validator(mode="before")
     @classmethod
@@ -169,7 +126,7 @@ class Settings(BaseSettings):
     def _validate_user_ids(cls, ids: str) -> str:
         wrong = [one for one in ids.split(",") if one.strip() and not re.fullmatch(r"[UW][A-Z0-9]{2,20}", one.strip())]
         if wrong:
-            raise ValueError("takes user ids of Slack, such as U012AB3CD, with commas between them")
+            raise ValueError("must be Slack user ids, such as U012AB3CD, separated by commas")
         return ids
 
     @field_validator("providers")
@@ -200,7 +157,7 @@ class Settings(BaseSettings):
     @field_validator("slack_api_url")
     @classmethod
     def _end_with_slash(cls, url: str) -> str:
-        # The SDK would take the last part of an address for a file, and put the method in its place.
+        # The SDK would replace the last part of an address without a final slash by the method.
         return url.rstrip("/") + "/"
 
     @field_validator("slack_bot_token", "slack_signing_secret", "slack_app_token", "perplexity_api_key")
@@ -213,7 +170,7 @@ class Settings(BaseSettings):
     @field_validator("agent_api_key", "openrouter_api_key", "brave_api_key", "xai_api_key")
     @classmethod
     def _strip_key(cls, secret: SecretStr | None) -> SecretStr | None:
-        # Of any service: how its keys begin is not known.
+        # The prefixes of these services' keys are not known.
         word = strip_secret(secret.get_secret_value()) if secret is not None else ""
         return SecretStr(word) if word else None
 
@@ -222,7 +179,7 @@ class Settings(BaseSettings):
     def _validate_prefix(cls, prefix: str) -> str:
         if not re.fullmatch(rf"[A-Za-z0-9_-]{{0,{MAX_PREFIX}}}", prefix):
             raise ValueError(
-                f"must be at most {MAX_PREFIX} letters, digits, - or _, without the slash: x- makes /x-ask of /ask"
+                f"must be at most {MAX_PREFIX} letters, digits, - or _, without the slash: x- turns /ask into /x-ask"
             )
         return prefix.lower()
 
@@ -242,7 +199,7 @@ class Settings(BaseSettings):
             conninfo_to_dict(url.get_secret_value())
         except ProgrammingError:
             raise ValueError(
-                "must read like postgres://user:password@host:5432/database; write signs such as @ : / # % in the "
+                "must look like postgres://user:password@host:5432/database; write signs such as @ : / # % in the "
                 "password as %40 %3A %2F %23 %25"
             ) from None
         return url
@@ -254,12 +211,12 @@ class Settings(BaseSettings):
 
     @property
     def admins(self) -> tuple[str, ...]:
-        """The ids of people who are admins by the settings."""
+        """The user ids of `ADMIN_USER_IDS`."""
         return tuple(filter(None, (one.strip() for one in self.admin_user_ids.split(","))))
 
     @property
     def provider_keys(self) -> dict[str, str]:
-        """The keys of the services that there are keys for, by the provider's name."""
+        """The keys that are set, by the provider's name."""
         keys = {
             "perplexity": self.perplexity_api_key,
             "openrouter": self.openrouter_api_key,
@@ -269,7 +226,7 @@ class Settings(BaseSettings):
 
     @property
     def keyless(self) -> bool:
-        """Whether no service has a key."""
+        """Whether no key is set."""
         return not self.provider_keys and self.xai_api_key is None
 
     @property
@@ -283,14 +240,14 @@ class Settings(BaseSettings):
 
     @property
     def agent_key(self) -> str | None:
-        """The key for the agent's model: its own, or at OpenRouter the one that is there for answers."""
+        """The key for the agent's model: its own, or at OpenRouter the one for answers."""
         shared = self.openrouter_api_key if site(self.agent_base_url) == site(OPENROUTER) else None
         key = self.agent_api_key or shared
         return key.get_secret_value() if key is not None else None
 
     @property
     def missing_agent_setting(self) -> str | None:
-        """The name of the setting without which there is no agent; an endpoint of one's own may want no key."""
+        """The setting that the agent still needs, or None; an endpoint other than OpenRouter may need no key."""
         if not self.agent_model:
             return "AGENT_MODEL"
         wants_key = site(self.agent_base_url) == site(OPENROUTER)
@@ -298,41 +255,41 @@ class Settings(BaseSettings):
 
     @property
     def provider_order(self) -> tuple[str, ...]:
-        """The providers to ask, in order; empty for all of them in their usual order."""
+        """The providers in their order; empty for all of them in the default order."""
         return checked_order(self.providers.split(","))
 
     @property
     def bind_host(self) -> str:
-        """The address to listen on: every interface where Slack sends requests, otherwise loopback; or HOST."""
+        """The address to listen on: HOST, or every interface if Slack sends requests, or else loopback."""
         everywhere = self.slack_configured and self.slack_signing_secret is not None
         return self.host or ("0.0.0.0" if everywhere else "127.0.0.1")  # noqa: S104 - a dyno's router needs it
 
 
 _REPLACEMENTS = (("Input should be", "must be"), ("a valid integer", "a whole number"), ("a valid number", "a number"))
-"""What the library says, and how it is said here."""
+"""Phrases of the library, and our own."""
 
 
 class SettingsError(Exception):
-    """The environment cannot be used; the message names every variable that is wrong and what it takes."""
+    """The environment cannot be used; the message names every wrong variable and what it takes."""
 
 
 def load_settings() -> Settings:
-    """Read the environment; raises `SettingsError` that lists every fault at once, and never shows a secret."""
-    settings, faults = read_settings()
-    if faults:
-        raise SettingsError("\n".join(faults.values()))
+    """Read the environment. Raises `SettingsError`, which lists every problem and never contains a secret."""
+    settings, problems = read_settings()
+    if problems:
+        raise SettingsError("\n".join(problems.values()))
     return settings
 
 
 def read_settings() -> tuple[Settings, Mapping[str, str]]:
-    """Read what can be used of the environment; a wrong value gives way to its default.
+    """Read the environment and return the settings, with defaults for wrong values, and the problems.
 
-    The faults are sentences by the names of their fields, such as `port`; a whole file's is under its name, `.env`.
+    Problems are sentences by the names of their fields, such as `port`; one with the whole file is under `.env`.
     """
     try:
         settings, wrong = Settings(), {}
     except ValidationError as error:
-        wrong = {_field_name(fault): _explain(fault) for fault in error.errors()}
+        wrong = {_field_name(problem): _explain(problem) for problem in error.errors()}
         settings = Settings(**{name: Settings.model_fields[name].get_default() for name in wrong})
     except (OSError, UnicodeDecodeError) as error:
         why = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
@@ -341,7 +298,7 @@ def read_settings() -> tuple[Settings, Mapping[str, str]]:
 
 
 def _find_missing(settings: Settings, wrong: Set[str]) -> Iterator[tuple[str, str]]:
-    """Say what a workspace lacks, unless it is there and wrong."""
+    """Yield the settings that a workspace needs and that are not set at all."""
     slack = {
         name
         for name in ("slack_bot_token", "slack_signing_secret", "slack_app_token")
@@ -350,26 +307,68 @@ def _find_missing(settings: Settings, wrong: Set[str]) -> Iterator[tuple[str, st
     none = "or none of them to try the app on the local page"
     if slack and "slack_bot_token" not in slack:
         there = " and ".join(sorted(name.upper() for name in slack))
-        yield "slack_bot_token", f"SLACK_BOT_TOKEN is missing; set it beside {there} to serve Slack, {none}"
+        yield "slack_bot_token", f"SLACK_BOT_TOKEN is missing; set it next to {there} to serve Slack, {none}"
     if slack == {"slack_bot_token"}:
         yield (
             "slack_signing_secret",
             (
                 "SLACK_SIGNING_SECRET is missing; set both SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET to serve Slack (in "
-                f"development SLACK_APP_TOKEN does instead), {none}"
+                f"development, SLACK_APP_TOKEN works instead), {none}"
             ),
         )
 
 
-def _field_name(fault: ErrorDetails) -> str:
-    return str(fault["loc"][0]).lower()
+def _field_name(problem: ErrorDetails) -> str:
+    return str(problem["loc"][0]).lower()
 
 
-def _explain(fault: ErrorDetails) -> str:
-    field = Settings.model_fields[_field_name(fault)]
-    secret = "SecretStr" in str(field.annotation) or "@" in str(fault["input"])
-    shown = "" if secret else f" cannot be {fault['input']!r}"
-    allowed = str(fault["msg"]).removeprefix("Value error, ").partition(", unable to parse")[0]
+def _explain(problem: ErrorDetails) -> str:
+    field = Settings.model_fields[_field_name(problem)]
+    secret = "SecretStr" in str(field.annotation) or "@" in str(problem["input"])
+    shown = "" if secret else f" cannot be {problem['input']!r}"
+    allowed = str(problem["msg"]).removeprefix("Value error, ").partition(", unable to parse")[0]
     for theirs, ours in _REPLACEMENTS:
         allowed = allowed.replace(theirs, ours)
-    return f"{_field_name(fault).upper()}{shown}: {allowed}"
+    return f"{_field_name(problem).upper()}{shown}: {allowed}"
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host name or address can only mean this machine."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def is_https_or_loopback(url: str) -> bool:
+    """Return whether an address is https, or http to this machine, without user name, query and fragment."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:  # an unclosed bracket, an invalid port
+        return False
+    plain = parts.username is None and not parts.query and not parts.fragment and port != 0
+    return bool(host) and plain and (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host)))
+
+
+def strip_secret(value: str) -> str:
+    """Return the value without surrounding spaces. Raises ValueError, whose message never contains the value."""
+    value = value.strip()
+    if not all("!" <= sign <= "~" for sign in value):
+        raise ValueError("must be one word of ASCII letters, digits and signs, without spaces")
+    return value
+
+
+def validate_secret(variable: str, value: str) -> str:
+    """Return a secret, stripped, if it can belong to the variable. Raises ValueError without the value."""
+    value = strip_secret(value)
+    if belongs := next((name for name, start in PREFIXES.items() if value.startswith(start)), None):
+        if belongs != variable:
+            raise ValueError(f"this looks like the value of {belongs}; {WHERE_TO_FIND[variable]}")
+    elif value.startswith(_USER_TOKEN_PREFIX):
+        raise ValueError(f"this looks like a user token, which the app does not use; {WHERE_TO_FIND[variable]}")
+    elif variable in REQUIRED_PREFIX:
+        raise ValueError(f"must start with {PREFIXES[variable]}; {WHERE_TO_FIND[variable]}")
+    return value

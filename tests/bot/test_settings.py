@@ -55,10 +55,10 @@ def test_a_wrong_value_gives_way_to_the_default_and_the_others_are_read(monkeypa
     monkeypatch.setenv("PPLX_API_KEY", "xoxb-1")
     monkeypatch.setenv("COMMAND_PREFIX", "X-")
 
-    settings, faults = read_settings()
+    settings, problems = read_settings()
 
     assert (settings.port, settings.perplexity_api_key, settings.command_prefix) == (3000, None, "x-")
-    assert set(faults) == {"port", "perplexity_api_key"}
+    assert set(problems) == {"port", "perplexity_api_key"}
 
 
 @pytest.mark.parametrize("name", ["PERPLEXITY_API_KEY", "PPLX_API_KEY"])
@@ -85,7 +85,7 @@ def test_either_name_of_the_key_is_read(monkeypatch: pytest.MonkeyPatch, name: s
         ("RETRY_ATTEMPTS", "0", "RETRY_ATTEMPTS"),
         ("SLACK_BOT_TOKEN", "xoxb-hunter2", "SLACK_SIGNING_SECRET is missing"),
         ("SLACK_SIGNING_SECRET", "hunter2", "SLACK_BOT_TOKEN is missing"),
-        ("SLACK_APP_TOKEN", "xapp-hunter2", "SLACK_BOT_TOKEN is missing; set it beside SLACK_APP_TOKEN"),
+        ("SLACK_APP_TOKEN", "xapp-hunter2", "SLACK_BOT_TOKEN is missing; set it next to SLACK_APP_TOKEN"),
         ("SLACK_BOT_TOKEN", "hunter2", "SLACK_BOT_TOKEN: must start with xoxb-"),
         ("SLACK_BOT_TOKEN", "xapp-hunter2", "SLACK_BOT_TOKEN: this looks like the value of SLACK_APP_TOKEN"),
         ("SLACK_BOT_TOKEN", "xoxp-hunter2", "SLACK_BOT_TOKEN: this looks like a user token"),
@@ -95,7 +95,7 @@ def test_either_name_of_the_key_is_read(monkeypatch: pytest.MonkeyPatch, name: s
         ("PERPLEXITY_API_KEY", "xoxb-hunter2", "PERPLEXITY_API_KEY: this looks like the value of SLACK_BOT_TOKEN"),
         ("PPLX_API_KEY", "pplx hunter2", "PERPLEXITY_API_KEY: must be one word"),
         ("PERPLEXITY_BASE_URL", "https://u:hunter2@x.example", "PERPLEXITY_BASE_URL"),
-        ("DATABASE_URL", "postgres://u:hunter2%zz@h/d", "DATABASE_URL: must read like postgres://user:password@host"),
+        ("DATABASE_URL", "postgres://u:hunter2%zz@h/d", "DATABASE_URL: must look like postgres://user:password@host"),
         ("COMMAND_PREFIX", "/x", "COMMAND_PREFIX cannot be '/x'"),
         ("COMMAND_PREFIX", "x" * 24, "at most 23"),
         ("COMMAND_PREFIX", "ä", "letters, digits, - or _"),
@@ -111,14 +111,14 @@ def test_a_bad_value_is_named_and_not_shown(monkeypatch: pytest.MonkeyPatch, nam
     assert "hunter2" not in str(raised.value)
 
 
-def test_the_value_of_what_is_no_secret_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_value_that_is_not_a_secret_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PORT", "80x")
 
     with pytest.raises(SettingsError, match="PORT cannot be '80x': "):
         load_settings()
 
 
-def test_every_fault_is_listed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_problem_is_listed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PORT", "web")
     monkeypatch.setenv("LOG_LEVEL", "loud")
 
@@ -129,25 +129,25 @@ def test_every_fault_is_listed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("url", ["https://x.example/", "http://127.0.0.1:4/", "http://localhost:4/", "http://[::1]:4/"])
-def test_http_is_taken_for_loopback_only(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+def test_http_is_allowed_for_loopback_only(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("PERPLEXITY_BASE_URL", url)
 
     assert load_settings().perplexity_base_url == url
 
 
-def test_an_env_file_that_cannot_be_read_is_a_fault_and_no_traceback(tmp_path: Path) -> None:
+def test_an_unreadable_env_file_is_a_problem_and_not_a_traceback(tmp_path: Path) -> None:
     (tmp_path / ".env").write_bytes(b"PORT=\xff")
 
     assert read_settings()[1] == {".env": ".env cannot be read: it is not UTF-8 text"}
 
 
-def test_slack_s_address_is_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slack_s_address_ends_with_a_slash(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLACK_API_URL", "https://slack.com/api")
 
     assert load_settings().slack_api_url == "https://slack.com/api/"
 
 
-def test_secrets_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_are_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, start in {"SLACK_BOT_TOKEN": "xoxb-", "SLACK_APP_TOKEN": "xapp-"}.items():
         monkeypatch.setenv(name, f"{start}hunter2")
     for name in ("SLACK_SIGNING_SECRET", "PERPLEXITY_API_KEY"):
@@ -166,13 +166,13 @@ def test_every_setting_is_documented_and_no_other() -> None:
     assert frozenset(re.findall(r"^\| `([A-Z_]+)` \|", page, flags=re.MULTILINE)) == NAMES
 
 
-def test_the_example_file_holds_every_setting_but_those_that_the_host_makes() -> None:
+def test_the_example_file_contains_every_setting_except_the_host_s() -> None:
     example = Path(".env.example").read_text(encoding="utf-8")
 
     assert frozenset(re.findall(r"^#([A-Z_]+)=", example, flags=re.MULTILINE)) == NAMES - {"DYNO"}
 
 
-def test_the_example_s_values_are_taken(tmp_path: Path) -> None:
+def test_the_example_s_values_are_valid(tmp_path: Path) -> None:
     example = Path(".env.example").read_text(encoding="utf-8")
     (tmp_path / ".env").write_text(re.sub(r"^#(?=[A-Z_]+=)", "", example.replace("…", "1"), flags=re.MULTILINE))
 
@@ -184,7 +184,7 @@ KEYS = ["OPENROUTER_API_KEY", "BRAVE_API_KEY", "AGENT_API_KEY"]
 
 @pytest.mark.parametrize("name", KEYS)
 @pytest.mark.parametrize("value", ["two words", "kéy"])
-def test_a_key_that_is_no_word_is_named_and_not_shown(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+def test_an_invalid_key_is_named_and_not_shown(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setenv(name, value)
 
     with pytest.raises(SettingsError) as caught:
@@ -206,16 +206,16 @@ def test_a_blank_key_is_none(monkeypatch: pytest.MonkeyPatch, name: str) -> None
 def test_a_blank_setting_counts_as_unset(monkeypatch: pytest.MonkeyPatch, name: str, blank: str) -> None:
     monkeypatch.setenv(name.upper(), blank)
 
-    settings, faults = read_settings()
+    settings, problems = read_settings()
 
-    assert (settings, faults) == (Settings(), {})
+    assert (settings, problems) == (Settings(), {})
     assert settings.missing_agent_setting == "AGENT_MODEL"
 
 
 @pytest.mark.parametrize(
     "name", ["AGENT_MODEL", "DATA_DIR", "HOST", "PERSONA_NAME", "PERSONA_PROMPT", "COMMAND_PREFIX", "ADMIN_USER_IDS"]
 )
-def test_spaces_around_a_word_go(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_surrounding_spaces_are_removed(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv(name, " U012ab\n".upper() if name == "ADMIN_USER_IDS" else " word\n")
 
     assert getattr(load_settings(), name.lower()) in {"word", "U012AB"}
