@@ -18,7 +18,7 @@ from bot.commands import available_commands
 from bot.delivery.delivery import Delivery, default_routes
 from bot.delivery.progress import ProgressUpdater
 from bot.delivery.status_message import StatusMessages
-from bot.digests.service import DigestRoom
+from bot.digests.service import DigestComponents
 from bot.listeners import actions, installation, messages, slash
 from bot.listeners.admission import Admission
 from bot.listeners.installation import Installation, token_hash
@@ -176,8 +176,8 @@ async def compose(
             background=background,
             admits=admission.admits,
         )
-        digests = DigestRoom.of(
-            settings, Digests(pool, jobs.defer), client=client, chat=chat, patience=patience, profiles=profiles
+        digests = DigestComponents.of(
+            settings, Digests(pool, jobs.defer), client=client, chat=chat, database_retry=patience, profiles=profiles
         )
         working = Working(
             questions=questions,
@@ -185,7 +185,7 @@ async def compose(
             office=WorkspaceOffice(
                 admins=Admins(client, named=settings.admins, profiles=profiles),
                 attempts=attempts,
-                watching=digests.desk,
+                watching=digests.service,
             ),
             commands={command.name: command for command in commands} | digests.commands,
             patience=Patience(seconds=RUN_SECONDS),
@@ -201,7 +201,7 @@ async def compose(
             delivery=Delivery(
                 questions=questions,
                 database_retry=patience,
-                routes=(digests.to_channel, *default_routes(chat, response_urls, slack_api_url=slack.api_url)),
+                routes=(digests.channel_route, *default_routes(chat, response_urls, slack_api_url=slack.api_url)),
             ),
             announcing=announcing,
             patience=patience,
@@ -225,7 +225,7 @@ async def compose(
             tell=announcing.reply_privately,
             say=announcing.post_in_thread,
             whisper=announcing.post_ephemeral,
-            watching=digests.desk,
+            watching=digests.service,
             replace=announcing.replace_original,
             end_runs=stopping.begin,
             report_of=filing.report,
@@ -256,7 +256,7 @@ async def compose(
             questions=questions,
             jobs=jobs,
             attempt_log=attempt_log,
-            scheduler=digests.ticker,
+            scheduler=digests.scheduler,
             installation=installation,
             server=server,
             socket=SocketMode(app, app_token=slack.app_token, client=client) if http and slack.app_token else None,

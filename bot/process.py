@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bot.digests.scheduler import Ticker
+from bot.digests.scheduler import DigestScheduler
 from bot.errors import CannotListen
 from bot.listeners.installation import Installation
 from bot.playground.server import Playground
@@ -41,7 +41,7 @@ class Application:
     questions: Questions
     jobs: Jobs
     attempt_log: AttemptLog
-    scheduler: Ticker
+    scheduler: DigestScheduler
     installation: Installation
     server: Server | None
     socket: SocketMode | None = None

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from bot.commands import COMMANDS
 from bot.commands.base import Agent, DisabledAgent
 from bot.commands.routing import slash_commands
-from bot.model.digest import Watching
+from bot.model.digest import DigestService
 from bot.model.provider_stats import ProviderFigures
 from bot.playground.examples import EXAMPLES, line
 from bot.playground.server import Playground, Prompt
@@ -80,7 +80,7 @@ class WorkspaceOffice:
 
     admins: Admins
     attempts: Attempts
-    watching: Watching
+    watching: DigestService
 
     async def is_admin(self, user_id: str) -> bool:
         """Tell whether a person is an admin."""

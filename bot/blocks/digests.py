@@ -13,22 +13,22 @@ from bot.blocks.messages import fallback_text
 from bot.blocks.news import format_moment, story_block
 from bot.model.digest import (
     EXAMPLE,
-    Added,
     AlreadyRunning,
-    Changed,
+    Created,
     Digest,
-    Full,
-    Listed,
-    NoSuchDigest,
-    Report,
-    SomebodyElses,
+    DigestAction,
+    DigestList,
+    DigestNotFound,
+    DigestReport,
+    DigestResult,
+    LimitReached,
+    NotOwner,
     State,
-    Verb,
-    WatchReply,
-    Why,
-    days_in_words,
-    moment_in_words,
-    since_in_words,
+    Trigger,
+    Updated,
+    format_days,
+    format_since,
+    format_slot,
 )
 from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.news.summary import news_stand_in
@@ -43,7 +43,7 @@ DIRECT = "I can post in a direct message only if it is the one with me."
 INVITE = "In a channel, add me first with `/invite` if I’m not a member yet."
 
 
-def digest_result_message(reply: WatchReply, *, command: str, channel: str) -> OutgoingMessage:
+def digest_result_message(reply: DigestResult, *, command: str, channel: str) -> OutgoingMessage:
     """Render what came of a wish; `command` is how the command is called, `channel` where it was typed."""
     said = _result_lines(reply, command=command, channel=channel)
     hint = _hint(reply, command=command)
@@ -63,66 +63,66 @@ def digest_title(text: str) -> str:
 
 def schedule_text(digest: Digest) -> str:
     """Return a digest's schedule with its zone: "weekdays at 9:00 (Europe/Berlin)"."""
-    return escape(digest.wish.schedule.words_with_zone)
+    return escape(digest.spec.schedule.text_with_zone)
 
 
 def next_run_text(digest: Digest) -> str:
     """Return when a digest is posted next, or why it is not."""
     if digest.next_at is None:
         return _STATES[digest.state]
-    return f"next on {moment_in_words(digest.next_at, tz=digest.wish.schedule.tz)}"
+    return f"next on {format_slot(digest.next_at, tz=digest.spec.schedule.tz)}"
 
 
-def _result_lines(reply: WatchReply, *, command: str, channel: str) -> list[str]:
+def _result_lines(reply: DigestResult, *, command: str, channel: str) -> list[str]:
     match reply:
-        case Added(digest=digest, zone_known=known):
+        case Created(digest=digest, zone_known=known):
             return [_created(digest), *([] if known else [NO_ZONE])]
-        case Changed(verb=verb, digest=digest):
+        case Updated(action=verb, digest=digest):
             return [_updated(verb, digest)]
-        case Listed(digests=digests) if digests:
+        case DigestList(digests=digests) if digests:
             return ["*Your digests*", *(_entry(digest, channel) for digest in digests)]
-        case Listed():
+        case DigestList():
             return ["You have no digests yet."]
         case _:
             return [_error(reply)]
 
 
-def _error(reply: Full | AlreadyRunning | NoSuchDigest | SomebodyElses) -> str:
+def _error(reply: LimitReached | AlreadyRunning | DigestNotFound | NotOwner) -> str:
     match reply:
-        case Full():
+        case LimitReached():
             return _limit_reached(reply)
         case AlreadyRunning(digest=digest):
             return f"{digest_name(digest)} is being made just now."
-        case NoSuchDigest(number=None):
+        case DigestNotFound(number=None):
             return "This digest is deleted."
-        case NoSuchDigest(number=number, numbers=numbers):
+        case DigestNotFound(number=number, numbers=numbers):
             return f"You have no digest {number}. {_numbers(numbers)}"
-        case SomebodyElses():
+        case NotOwner():
             return "Only the person who set up this digest can change it."
 
 
 def _created(digest: Digest) -> str:
-    silence = digest.wish.silence
-    always = f" When nothing is new, I’ll say so ({days_in_words(silence)})." if silence else ""
+    silence = digest.spec.report_empty_on
+    always = f" When nothing is new, I’ll say so ({format_days(silence)})." if silence else ""
     return (
         f"*{digest_name(digest)} is set up.*\nI’ll post it here {schedule_text(digest)}, only when something is new: "
         f"{next_run_text(digest)}.{always}"
     )
 
 
-def _updated(verb: Verb, digest: Digest) -> str:
+def _updated(verb: DigestAction, digest: Digest) -> str:
     match verb:
-        case Verb.PAUSE:
+        case DigestAction.PAUSE:
             return f"{digest_name(digest)} is paused."
-        case Verb.RESUME:
+        case DigestAction.RESUME:
             return f"{digest_name(digest)} goes on, {schedule_text(digest)}: {next_run_text(digest)}."
-        case Verb.DELETE:
+        case DigestAction.DELETE:
             return f"{digest_name(digest)} is deleted."
-        case Verb.RUN:
+        case DigestAction.RUN:
             return f"{digest_name(digest)} is being made now; I post it where it always is."
 
 
-def _limit_reached(reply: Full) -> str:
+def _limit_reached(reply: LimitReached) -> str:
     count = f"{reply.limit} digest{'' if reply.limit == 1 else 's'}"
     if reply.limit == 0:
         return "Digests are switched off here."
@@ -159,18 +159,18 @@ def _numbers(numbers: Sequence[int]) -> str:
     return f"There {'are' if others else 'is'} {' and '.join(filter(None, (', '.join(others), last)))}."
 
 
-def _hint(reply: WatchReply, *, command: str) -> str:
+def _hint(reply: DigestResult, *, command: str) -> str:
     match reply:
-        case Added(digest=digest):
+        case Created(digest=digest):
             where = DIRECT if digest.channel_id.startswith("D") else INVITE
             return f"{where} {code(f'{command} list')} shows your digests."
-        case Full(channel=False) | Full(share=True):
+        case LimitReached(channel=False) | LimitReached(share=True):
             return f"{code(f'{command} list')} shows your digests."
-        case Changed(verb=Verb.PAUSE, digest=digest):
+        case Updated(action=DigestAction.PAUSE, digest=digest):
             return f"{code(f'{command} resume {digest.number}')} lets it go on."
-        case Listed(digests=digests) if digests:
+        case DigestList(digests=digests) if digests:
             return f"{code(f'{command} pause N')}, and so {code('resume')}, {code('delete')} and {code('run')}"
-        case Listed():
+        case DigestList():
             return f"For example {code(f'{command} {EXAMPLE}')}"
     return ""
 
@@ -204,13 +204,13 @@ def undeliverable_message(*, reason: str, reference: str) -> OutgoingMessage:
 ACTION_PREFIX = "digest_"
 """The buttons' actions are this and a verb; their value is the digest's id."""
 
-_LABELS = {Verb.RUN: "Run now", Verb.PAUSE: "Pause", Verb.DELETE: "Delete"}
+_LABELS = {DigestAction.RUN: "Run now", DigestAction.PAUSE: "Pause", DigestAction.DELETE: "Delete"}
 _SURE = "Its posts stay. It cannot be brought back; you can set up another one."
 
 
-def digest_messages(report: Report) -> tuple[OutgoingMessage, ...]:
+def digest_messages(report: DigestReport) -> tuple[OutgoingMessage, ...]:
     """Render what a run found; nothing where it has nothing to say."""
-    if not report.speaks:
+    if not report.should_post:
         return ()
     if not report.stories or report.summary is None:
         return (_nothing_new(report),)
@@ -231,7 +231,7 @@ def digest_messages(report: Report) -> tuple[OutgoingMessage, ...]:
 def digest_failed_message(*, subject: str, digest_id: UUID, sentence: str, reference: str) -> OutgoingMessage:
     """Tell the owner that a run failed; `subject` is what the digest is about, `sentence` says why, both as text."""
     text = f"There is no digest “{digest_title(subject)}” this time. {escape(shorten(sentence, 1_000))}"
-    blocks = (section(text), _actions(_button(Verb.RUN, digest_id)), context(f"Reference {code(reference)}"))
+    blocks = (section(text), _actions(_button(DigestAction.RUN, digest_id)), context(f"Reference {code(reference)}"))
     return OutgoingMessage(text=f"{text} Reference {code(reference)}", blocks=blocks)
 
 
@@ -247,53 +247,53 @@ def digest_buttons(digest_id: UUID) -> Block:
     return _actions(*(_button(verb, digest_id) for verb in _LABELS))
 
 
-def _header(report: Report) -> Block:
+def _header(report: DigestReport) -> Block:
     count = len(report.stories)
     new = f"{count} new stor{'y' if count == 1 else 'ies'}"
     told = " ".join(filter(None, (new, _since(report))))
     return context(f"*{digest_title(report.digest.title)}* · {told} · as of {format_moment(report.now)}")
 
 
-def _nothing_new(report: Report) -> OutgoingMessage:
+def _nothing_new(report: DigestReport) -> OutgoingMessage:
     line = f"*{digest_title(report.digest.title)}* · {' '.join(filter(None, ('Nothing new', _since(report))))}."
     grey = context(escape(" · ".join(filter(None, (*_schedule_facts(report), dollars(report.cost_usd))))))
     blocks = (section(line), *_late(report), grey, digest_buttons(report.digest.id))
     return OutgoingMessage(text=fallback_text(blocks), blocks=blocks)
 
 
-def _since(report: Report) -> str:
+def _since(report: DigestReport) -> str:
     if report.since is None:
         return ""
-    return since_in_words(report.since, now=report.now, tz=report.digest.wish.schedule.tz)
+    return format_since(report.since, now=report.now, tz=report.digest.spec.schedule.tz)
 
 
-def _late(report: Report) -> Iterator[Block]:
-    if report.why is Why.LATE:
-        tz = report.digest.wish.schedule.tz
-        yield context(f"This is late: it was due on {moment_in_words(report.slot, tz=tz)} ({escape(tz.key)}).")
+def _late(report: DigestReport) -> Iterator[Block]:
+    if report.trigger is Trigger.LATE:
+        tz = report.digest.spec.schedule.tz
+        yield context(f"This is late: it was due on {format_slot(report.slot, tz=tz)} ({escape(tz.key)}).")
 
 
-def _schedule_facts(report: Report) -> Iterator[str]:
+def _schedule_facts(report: DigestReport) -> Iterator[str]:
     """Yield when the digest comes by whose clock, and where it still does, when next; not escaped yet."""
-    schedule = report.digest.wish.schedule
+    schedule = report.digest.spec.schedule
     yield f"digest {report.digest.number}"
-    yield schedule.words_with_zone
+    yield schedule.text_with_zone
     if report.digest.next_at is not None:
-        yield f"next on {moment_in_words(report.digest.next_at, tz=schedule.tz)}"
+        yield f"next on {format_slot(report.digest.next_at, tz=schedule.tz)}"
 
 
 def _actions(*elements: Block) -> Block:
     return {"type": "actions", "elements": list(elements)}
 
 
-def _button(verb: Verb, digest_id: UUID) -> Block:
+def _button(verb: DigestAction, digest_id: UUID) -> Block:
     button = {
         "type": "button",
         "text": {"type": "plain_text", "text": _LABELS[verb]},
         "action_id": f"{ACTION_PREFIX}{verb}",
         "value": str(digest_id),
     }
-    return button | {"style": "danger", "confirm": _deletion_dialog()} if verb is Verb.DELETE else button
+    return button | {"style": "danger", "confirm": _deletion_dialog()} if verb is DigestAction.DELETE else button
 
 
 def _deletion_dialog() -> Block:

@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 
 from bot.errors import AgentNotSetUp, UsageError
-from bot.model.digest import Watching
+from bot.model.digest import DigestService
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.provider_stats import ProviderFigures
 from perplexity.deepdive.pipeline import DeepDiveRunner
@@ -116,7 +116,7 @@ class Office(Protocol):
         ...
 
     @property
-    def watching(self) -> Watching:
+    def watching(self) -> DigestService:
         """Where digests are kept."""
         ...
 

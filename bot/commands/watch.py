@@ -9,7 +9,7 @@ from bot.commands.base import Command, CommandContext, Option
 from bot.commands.parsing import OptionParser, inline_code, parse_options
 from bot.commands.watch_syntax import parse_digest_spec
 from bot.errors import UsageError
-from bot.model.digest import EXAMPLE, Owner, Verb, WatchReply, Wish
+from bot.model.digest import EXAMPLE, DigestAction, DigestResult, DigestSpec, Owner
 from bot.model.message import Audience, OutgoingMessage
 
 ALWAYS = Option(
@@ -31,7 +31,7 @@ LIST = "list"
 class ChangeDigest:
     """Do something with the digest of this number."""
 
-    verb: Verb
+    verb: DigestAction
     number: int
 
 
@@ -40,14 +40,14 @@ class ListDigests:
     """Show what the asker has."""
 
 
-WatchRequest = Wish | ChangeDigest | ListDigests
+WatchRequest = DigestSpec | ChangeDigest | ListDigests
 
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
     """What came of it, and what a text about it needs: how the command is called, the channel it was typed in."""
 
-    reply: WatchReply
+    reply: DigestResult
     call: str
     channel: str
 
@@ -58,23 +58,23 @@ def parse(text: str) -> WatchRequest:
     first, *rest = arguments.text.split() or [""]
     if first.casefold() == LIST:
         return _parse_list(rest)
-    if first.casefold() in set(Verb):
-        return ChangeDigest(verb=Verb(first.casefold()), number=_parse_number(first.casefold(), rest))
+    if first.casefold() in set(DigestAction):
+        return ChangeDigest(verb=DigestAction(first.casefold()), number=_parse_number(first.casefold(), rest))
     return parse_digest_spec(arguments.text, silence=arguments.many(ALWAYS.name))
 
 
 async def answer(request: WatchRequest, context: CommandContext) -> Told:
     """Do it. Raises like the database."""
     watching, owner = context.office.watching, Owner(team_id=context.team_id, user_id=context.user_id)
-    reply: WatchReply
+    reply: DigestResult
     match request:
-        case Wish():
-            reply = await watching.add(request, id=context.question_id, owner=owner, channel_id=context.channel_id)
+        case DigestSpec():
+            reply = await watching.create(request, id=context.question_id, owner=owner, channel_id=context.channel_id)
         case ChangeDigest(verb=verb, number=number):
-            reply = await watching.change(verb, number, owner=owner, by=str(context.question_id))
+            reply = await watching.apply(verb, number, owner=owner, by=str(context.question_id))
         case ListDigests():
-            reply = await watching.listed(owner)
-    return Told(reply=reply, call=watching.call, channel=context.channel_id)
+            reply = await watching.list_digests(owner)
+    return Told(reply=reply, call=watching.command_label, channel=context.channel_id)
 
 
 def audience_of(_: WatchRequest) -> Audience:

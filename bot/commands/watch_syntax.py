@@ -20,7 +20,7 @@ from itertools import pairwise
 from bot.commands.filters import read_category
 from bot.commands.parsing import DASHES, DOUBLE_QUOTES, inline_code
 from bot.errors import UsageError
-from bot.model.digest import DAILY, DAYS, EXAMPLE, WEEKDAYS, WEEKENDS, Schedule, Wish, days_in_words
+from bot.model.digest import DAILY, DAYS, EXAMPLE, WEEKDAYS, WEEKENDS, DigestSpec, Schedule, format_days
 from perplexity.errors import InvalidRequest
 from perplexity.validation import parse_query
 
@@ -197,7 +197,7 @@ _CHECKED_WORDS = 3
 _SIMILARITY = 0.82
 
 
-def parse_digest_spec(text: str, *, silence: Iterable[str] = ()) -> Wish:
+def parse_digest_spec(text: str, *, silence: Iterable[str] = ()) -> DigestSpec:
     """Read `technology "open source databases" weekdays 9:00`; `silence` are words for days.
 
     The schedule has no zone yet. Raises UsageError.
@@ -210,11 +210,11 @@ def parse_digest_spec(text: str, *, silence: Iterable[str] = ()) -> Wish:
     if topic and not _PHRASE.fullmatch(topic):
         _check_topic_end(topic, timing, schedule=text[place:])
     days = DAILY if timing.days is None else timing.days
-    return Wish(
+    return DigestSpec(
         category=named,
         topic=_parse_topic(topic),
         schedule=Schedule(days=days, at=timing.at, zone=""),
-        silence=frozenset().union(*(_quiet_days(words, days) for words in silence)),
+        report_empty_on=frozenset().union(*(_quiet_days(words, days) for words in silence)),
     )
 
 
@@ -237,7 +237,7 @@ def _quiet_days(words: str, days: frozenset[int]) -> frozenset[int]:
     """Return the days of the digest on which silence is told."""
     told = parse_days(words) & days
     if not told:
-        raise UsageError(f"On {inline_code(words)} this digest never runs: its days are {days_in_words(days)}.")
+        raise UsageError(f"On {inline_code(words)} this digest never runs: its days are {format_days(days)}.")
     return told
 
 

@@ -18,7 +18,7 @@ from bot.blocks.digests import (
 )
 from bot.clock import utc_now
 from bot.commands.base import Command, CommandContext
-from bot.model.digest import Digest, Owner, State, Why, latest_slot, next_slot
+from bot.model.digest import Digest, Owner, State, Trigger, latest_slot, next_slot
 from bot.model.message import Audience, OutgoingMessage
 from bot.slack.users import AUTH_ERRORS
 from bot.storage.database import Patience
@@ -40,53 +40,53 @@ _TEXT = re.compile(r"(?P<id>\S+) (?P<why>\S+) (?P<first>\S+) (?P<slot>\S+) (?P<t
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class DigestRun:
     """One run: which digest's, why, for which moment. `title` is what the digest is about.
 
-    `first` is the earliest slot that it stands for: before `slot` where that and others were missed.
+    `earliest_slot` is the earliest slot that it stands for: before `slot` where that and others were missed.
     """
 
     digest_id: UUID
-    why: Why
-    first: datetime
+    trigger: Trigger
+    earliest_slot: datetime
     slot: datetime
     title: str
 
-    def why_at(self, now: datetime) -> Why:
+    def trigger_at(self, now: datetime) -> Trigger:
         """Return why it runs, when it does so only now: what was due may be late by then."""
-        return Why.LATE if self.why is Why.DUE and now - self.slot > LATE_AFTER else self.why
+        return Trigger.LATE if self.trigger is Trigger.SCHEDULED and now - self.slot > LATE_AFTER else self.trigger
 
     @property
     def text(self) -> str:
         """Return it as a question's text, which `read` reads."""
-        return f"{self.digest_id} {self.why} {self.first.isoformat()} {self.slot.isoformat()} {self.title}"
+        return f"{self.digest_id} {self.trigger} {self.earliest_slot.isoformat()} {self.slot.isoformat()} {self.title}"
 
 
-def parse_run(text: str) -> Run:
-    """Read what `Run.text` gave. Raises ValueError for anything else."""
+def parse_run(text: str) -> DigestRun:
+    """Read what `DigestRun.text` gave. Raises ValueError for anything else."""
     match = _TEXT.fullmatch(text)
     if match is None:
         raise ValueError("this is no run of a digest")
-    return Run(
+    return DigestRun(
         digest_id=UUID(match["id"]),
-        why=Why(match["why"]),
-        first=datetime.fromisoformat(match["first"]),
+        trigger=Trigger(match["why"]),
+        earliest_slot=datetime.fromisoformat(match["first"]),
         slot=datetime.fromisoformat(match["slot"]),
         title=match["title"],
     )
 
 
-def plan(digest: Digest, *, now: datetime, new_id: Callable[[], UUID]) -> Planned:
+def plan_run(digest: Digest, *, now: datetime, new_id: Callable[[], UUID]) -> Planned:
     """Return the run of a digest that is due: the last slot that has come, whatever was missed before it."""
-    schedule = digest.wish.schedule
+    schedule = digest.spec.schedule
     first = digest.next_at or now
     slot = latest_slot(schedule, first=first, now=now)
-    run = Run(digest_id=digest.id, why=Why.DUE, first=first, slot=slot, title=digest.title)
+    run = DigestRun(digest_id=digest.id, trigger=Trigger.SCHEDULED, earliest_slot=first, slot=slot, title=digest.title)
     question = run_question(run, digest, id=new_id(), key=slot.isoformat())
     return Planned(slot=slot, question=question, next_at=next_slot(schedule, now))
 
 
-def run_question(run: Run, digest: Digest, *, id: UUID, key: str) -> NewQuestion:
+def run_question(run: DigestRun, digest: Digest, *, id: UUID, key: str) -> NewQuestion:
     """Return the question that makes a run; `key` tells apart what may run twice."""
     return NewQuestion(
         id=id,
@@ -106,7 +106,9 @@ NOTICE_COMMAND = "digest_notice"
 OWNER_LEFT = "owner_left"
 OWNER_LEFT_CHANNEL = "owner_left_channel"
 NOT_A_MEMBER = "I am not a member of its channel, so I cannot post there. Invite me there with /invite first."
-BETWEEN_OTHERS = "I cannot post in a direct message between others. Set it up in the one with me, or in a channel."
+FOREIGN_DIRECT_MESSAGE = (
+    "I cannot post in a direct message between others. Set it up in the one with me, or in a channel."
+)
 NOT_ALLOWED = "The settings of this workspace do not let me post in its channel. An admin can change that."
 REASONS = {
     OWNER_LEFT_CHANNEL: "You are not in its channel any more. Join it again first.",
@@ -127,35 +129,38 @@ https://docs.slack.dev/reference/methods/chat.postMessage#errors
 
 
 @dataclass(frozen=True, kw_only=True)
-class Notice:
+class StopNotice:
     """Which digest it is about, and Slack's word for why it cannot be posted, or what its owner has left.
 
     `title` is what the digest is about, where it may be deleted by then.
     """
 
     digest_id: UUID
-    word: str
+    reason_code: str
     title: str = ""
 
     @property
     def text(self) -> str:
         """Return it as a question's text, which `read` reads."""
-        return " ".join(filter(None, (str(self.digest_id), self.word, self.title)))
+        return " ".join(filter(None, (str(self.digest_id), self.reason_code, self.title)))
 
-    def because(self, channel_id: str = "") -> str:
+    def reason(self, channel_id: str = "") -> str:
         """Return why it cannot be posted in its channel, as a sentence."""
-        if self.word == "channel_not_found" and channel_id.startswith("D"):
-            return BETWEEN_OTHERS
-        return REASONS.get(self.word) or f"Slack does not let me post there, and calls the reason “{self.word}”."
+        if self.reason_code == "channel_not_found" and channel_id.startswith("D"):
+            return FOREIGN_DIRECT_MESSAGE
+        return (
+            REASONS.get(self.reason_code)
+            or f"Slack does not let me post there, and calls the reason “{self.reason_code}”."
+        )
 
 
-def parse_notice(text: str) -> Notice:
-    """Read what `Notice.text` gave. Raises ValueError for anything else."""
+def parse_notice(text: str) -> StopNotice:
+    """Read what `StopNotice.text` gave. Raises ValueError for anything else."""
     digest_id, word, *title = text.split(" ", maxsplit=2)
-    return Notice(digest_id=UUID(digest_id), word=word, title="".join(title))
+    return StopNotice(digest_id=UUID(digest_id), reason_code=word, title="".join(title))
 
 
-def notice_question(notice: Notice, *, id: UUID, by: UUID, owner: Owner, channel_id: str) -> NewQuestion:
+def notice_question(notice: StopNotice, *, id: UUID, by: UUID, owner: Owner, channel_id: str) -> NewQuestion:
     """Return the question that says it; the run `by` which it came to this has one, however many parts it posts."""
     return NewQuestion(
         id=id,
@@ -170,14 +175,14 @@ def notice_question(notice: Notice, *, id: UUID, by: UUID, owner: Owner, channel
 
 
 @dataclass(frozen=True, kw_only=True)
-class Noticing:
-    """Says it: to the owner, or in the channel where the owner is who left. `call` is how the command is called."""
+class StopNoticeCommand:
+    """Posts stop notices: to the owner, or in the channel if the owner has left. `command_label`: what people type."""
 
     digests: Digests
-    patience: Patience
-    call: str
+    database_retry: Patience
+    command_label: str
 
-    def command(self) -> Command[Notice, Digest | None]:
+    def command(self) -> Command[StopNotice, Digest | None]:
         """Return it in the form in which a worker works on questions."""
         return Command(
             name=NOTICE_COMMAND,
@@ -187,67 +192,70 @@ class Noticing:
             examples=(),
             has_slash_command=False,
             parse=parse_notice,
-            audience=lambda notice: Audience.CHANNEL if notice.word == OWNER_LEFT else Audience.ASKER,
-            answer=self.about,
-            render=self._rendered,
+            audience=lambda notice: Audience.CHANNEL if notice.reason_code == OWNER_LEFT else Audience.ASKER,
+            answer=self.load_digest,
+            render=self._render,
             render_failure=lambda notice, _, reference: undeliverable_message(
-                reason=notice.because(), reference=reference
+                reason=notice.reason(), reference=reference
             ),
         )
 
-    async def about(self, notice: Notice, _: CommandContext) -> Digest | None:
+    async def load_digest(self, notice: StopNotice, _: CommandContext) -> Digest | None:
         """Return the digest as it is now; None where it is deleted. Raises like the database."""
-        return await self.patience(lambda: self.digests.get(notice.digest_id, now=utc_now()))
+        return await self.database_retry(lambda: self.digests.get(notice.digest_id, now=utc_now()))
 
-    def _rendered(self, digest: Digest | None, notice: Notice, _: Audience) -> tuple[OutgoingMessage, ...]:
-        if notice.word == OWNER_LEFT:
-            return (owner_gone_message(notice.title, command=self.call),)
+    def _render(self, digest: Digest | None, notice: StopNotice, _: Audience) -> tuple[OutgoingMessage, ...]:
+        if notice.reason_code == OWNER_LEFT:
+            return (owner_gone_message(notice.title, command=self.command_label),)
         if digest is None:
             return ()
-        because = notice.because(digest.channel_id)
+        because = notice.reason(digest.channel_id)
         if digest.state is State.STOPPED:
-            return (digest_stopped_message(digest, reason=because, command=self.call),)
-        if notice.word == OWNER_LEFT_CHANNEL:
+            return (digest_stopped_message(digest, reason=because, command=self.command_label),)
+        if notice.reason_code == OWNER_LEFT_CHANNEL:
             return (skipped_message(digest, reason=because),)
         return (redirected_message(digest, reason=because),)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Leaving:
+class DigestStopper:
     """Ends what nobody can read. `new_id` makes the ids of questions."""
 
     digests: Digests
-    patience: Patience
+    database_retry: Patience
     new_id: Callable[[], UUID] = uuid4
 
-    async def closed(self, row: QuestionRow, error: str) -> None:
+    async def on_channel_closed(self, row: QuestionRow, error: str) -> None:
         """Take note that Slack did not let a digest into its channel, and why.
 
         An app that Slack does not let in at all stops nothing: its next run asks nobody until it is let in again.
         """
         if row.command != COMMAND or error in AUTH_ERRORS:
             return
-        notice = Notice(digest_id=parse_run(row.text).digest_id, word=error)
+        notice = StopNotice(digest_id=parse_run(row.text).digest_id, reason_code=error)
         owner = Owner(team_id=row.team_id, user_id=row.user_id)
         await self._stop(notice, by=row.id, owner=owner, channel_id=row.channel_id)
 
-    async def owner_left(self, digest: Digest, word: str, *, by: UUID) -> None:
-        """Stop a digest whose owner has left; `word` is the notices' for what, `by` the question that found it out.
+    async def on_owner_left(self, digest: Digest, reason_code: str, *, by: UUID) -> None:
+        """Stop a digest whose owner has left; delete it if the owner's account is closed.
 
-        One whose owner's account is closed is deleted: nobody else could do so, and it would count for its channel.
+        `reason_code` says what the owner has left, `by` is the question that found it out. A digest without an owner
+        could not be deleted by anyone, and would count towards the limit of its channel.
         """
-        if word == OWNER_LEFT:
-            await self._end(Notice(digest_id=digest.id, word=word, title=digest.title), digest, by=by)
+        if reason_code == OWNER_LEFT:
+            await self._delete(
+                StopNotice(digest_id=digest.id, reason_code=reason_code, title=digest.title), digest, by=by
+            )
         else:
-            notice = Notice(digest_id=digest.id, word=word)
+            notice = StopNotice(digest_id=digest.id, reason_code=reason_code)
             await self._stop(notice, by=by, owner=digest.owner, channel_id=digest.channel_id)
 
-    async def _end(self, notice: Notice, digest: Digest, *, by: UUID) -> None:
+    async def _delete(self, notice: StopNotice, digest: Digest, *, by: UUID) -> None:
         question = notice_question(notice, id=self.new_id(), by=by, owner=digest.owner, channel_id=digest.channel_id)
-        if await self.patience(lambda: self.digests.end(digest.id, question)):
-            log.warning("digest.deleted", extra={"digest": str(digest.id), "error": notice.word})
+        if await self.database_retry(lambda: self.digests.end(digest.id, question)):
+            log.warning("digest.deleted", extra={"digest": str(digest.id), "error": notice.reason_code})
 
-    async def _stop(self, notice: Notice, *, by: UUID, owner: Owner, channel_id: str) -> None:
+    async def _stop(self, notice: StopNotice, *, by: UUID, owner: Owner, channel_id: str) -> None:
         question = notice_question(notice, id=self.new_id(), by=by, owner=owner, channel_id=channel_id)
-        if await self.patience(lambda: self.digests.stop(notice.digest_id, question)):
-            log.warning("digest.stopped", extra={"digest": str(notice.digest_id), "error": notice.word})
+        if await self.database_retry(lambda: self.digests.stop(notice.digest_id, question)):
+            log.warning("digest.stopped", extra={"digest": str(notice.digest_id), "error": notice.reason_code})

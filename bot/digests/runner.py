@@ -13,8 +13,8 @@ from uuid import UUID
 
 from bot.blocks.digests import digest_failed_message, digest_messages
 from bot.commands.base import Command, CommandContext
-from bot.digests.jobs import COMMAND, OWNER_LEFT, OWNER_LEFT_CHANNEL, Leaving, Run, parse_run
-from bot.model.digest import Digest, Report, State, Why, looks_since
+from bot.digests.jobs import COMMAND, OWNER_LEFT, OWNER_LEFT_CHANNEL, DigestRun, DigestStopper, parse_run
+from bot.model.digest import Digest, DigestReport, State, Trigger, search_window_start
 from bot.model.message import Audience, OutgoingMessage
 from bot.slack.users import Membership
 from bot.storage.database import Patience
@@ -27,9 +27,9 @@ from perplexity.notes import found_nothing
 log = logging.getLogger(__name__)
 
 
-_AT_ONCE = 8
+_BATCH = 8
 """Fingerprints that are compared in one step, of some milliseconds."""
-_PAUSE = 0.01
+_PAUSE_SECONDS = 0.01
 """Seconds after a step in which nothing is computed, so that the listeners get on."""
 
 
@@ -42,19 +42,19 @@ class Compare(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choosing:
+class StorySelector:
     """Has `compare` find what is new, and notes it.
 
     A comparison is much to compute, so a thread does it, one for all runs, in small steps with pauses: a thread that
     computes keeps the interpreter from the listeners, who have three seconds, again and again until it ends.
     """
 
-    seen: SeenStories
-    patience: Patience
+    posted: SeenStories
+    database_retry: Patience
     compare: Compare = unseen
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def with_new(self, report: Report, *, question_id: UUID) -> Report:
+    async def select_new(self, report: DigestReport, *, question_id: UUID) -> DigestReport:
         """Return the report with at most eight new stories; those behind them stay new for the next run.
 
         It is held where the digest was deleted, paused or stopped meanwhile, unless somebody waits for this run.
@@ -62,61 +62,67 @@ class Choosing:
         stories = report.summary.stories if report.summary else ()
         new, since, place = stories, None, 0
         while True:
-            seen = await self._seen(report, question_id=question_id, place=place)
-            new, since, place = await self._unlike(new, seen, among=stories), _later(since, seen.at), seen.place
+            seen = await self._read_history(report, question_id=question_id, cursor=place)
+            new, since, place = await self._unseen(new, seen, among=stories), _latest(since, seen.at), seen.place
             chosen = new[:MAX_STORIES]
-            noted = await self._note(report, chosen, question_id=question_id, place=place)
+            noted = await self._record(report, chosen, question_id=question_id, cursor=place)
             if noted is not Noted.OUTDATED:
-                return report.with_new(chosen, since=since) if noted is Noted.DONE else replace(report, held=True)
+                return (
+                    report.with_stories(chosen, since=since)
+                    if noted is Noted.DONE
+                    else replace(report, suppressed=True)
+                )
 
-    async def _unlike(self, stories: tuple[Story, ...], seen: Seen, *, among: tuple[Story, ...]) -> tuple[Story, ...]:
+    async def _unseen(self, stories: tuple[Story, ...], seen: Seen, *, among: tuple[Story, ...]) -> tuple[Story, ...]:
         """Return those of the stories that were not seen; what an answer's stories share, all of them tell."""
-        for start in range(0, len(seen.fingerprints), _AT_ONCE):
+        for start in range(0, len(seen.fingerprints), _BATCH):
             if not stories:
                 break
-            part = seen.fingerprints[start : start + _AT_ONCE]
-            async with self._turn:
+            part = seen.fingerprints[start : start + _BATCH]
+            async with self._lock:
                 stories = tuple(await asyncio.to_thread(self.compare, stories, part, among=among))
-                await asyncio.sleep(_PAUSE)
+                await asyncio.sleep(_PAUSE_SECONDS)
         return stories
 
-    async def _seen(self, report: Report, *, question_id: UUID, place: int) -> Seen:
-        read = partial(self.seen.by_others, report.digest.id, question_id=question_id, now=report.now, place=place)
-        return await self.patience(read)
+    async def _read_history(self, report: DigestReport, *, question_id: UUID, cursor: int) -> Seen:
+        read = partial(self.posted.by_others, report.digest.id, question_id=question_id, now=report.now, place=cursor)
+        return await self.database_retry(read)
 
-    async def _note(self, report: Report, chosen: tuple[Story, ...], *, question_id: UUID, place: int) -> Noted:
+    async def _record(
+        self, report: DigestReport, chosen: tuple[Story, ...], *, question_id: UUID, cursor: int
+    ) -> Noted:
         stories = report.summary.stories if report.summary else ()
         note = partial(
-            self.seen.note,
+            self.posted.note,
             report.digest.id,
             [fingerprint(story, among=stories) for story in chosen],
             question_id=question_id,
             now=report.now,
-            place=place,
-            asked=report.why is Why.ASKED,
+            place=cursor,
+            asked=report.trigger is Trigger.MANUAL,
         )
-        return await self.patience(note)
+        return await self.database_retry(note)
 
 
-def _later(one: datetime | None, other: datetime | None) -> datetime | None:
+def _latest(one: datetime | None, other: datetime | None) -> datetime | None:
     return max(filter(None, (one, other)), default=None)
 
 
-STOPPING = {Membership.DEACTIVATED: OWNER_LEFT, Membership.NOT_IN_CHANNEL: OWNER_LEFT_CHANNEL}
+STOP_REASONS = {Membership.DEACTIVATED: OWNER_LEFT, Membership.NOT_IN_CHANNEL: OWNER_LEFT_CHANNEL}
 """What a digest stops at, and the notices' word for it."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Running:
+class DigestRunner:
     """Makes digests. `presence` tells whether somebody, by id, is still there and in a channel."""
 
     digests: Digests
     presence: Callable[[str, str], Awaitable[Membership]]
-    leaving: Leaving
-    choosing: Choosing
-    patience: Patience
+    stopper: DigestStopper
+    selector: StorySelector
+    database_retry: Patience
 
-    def command(self) -> Command[Run, Report | None]:
+    def command(self) -> Command[DigestRun, DigestReport | None]:
         """Return it in the form in which a worker works on questions."""
         return Command(
             name=COMMAND,
@@ -127,42 +133,44 @@ class Running:
             has_slash_command=False,
             parse=parse_run,
             audience=lambda _: Audience.CHANNEL,
-            answer=self.report,
+            answer=self.run,
             render=lambda report, _, __: digest_messages(report) if report is not None else (),
-            render_failure=_failed,
+            render_failure=_failure_message,
         )
 
-    async def report(self, run: Run, work: CommandContext) -> Report | None:
+    async def run(self, run: DigestRun, work: CommandContext) -> DigestReport | None:
         """Find what is new; None for a digest that is no more. Raises PerplexityError.
 
         Nobody is asked, or paid, while the app may not post at all: what was missed is told once it may again.
         """
         now = datetime.fromtimestamp(work.now(), UTC)
-        digest = await self.patience(lambda: self.digests.get(run.digest_id, now=now))
+        digest = await self.database_retry(lambda: self.digests.get(run.digest_id, now=now))
         if digest is None:
             return None
-        report = Report(digest=digest, why=run.why_at(now), first=run.first, slot=run.slot, now=now)
-        wanted = digest.state is State.ACTIVE or run.why is Why.ASKED
-        if not (wanted and await self._reaches_owner(digest, by=work.question_id)):
-            return replace(report, held=True, cost_usd=0.0)
-        return await self.choosing.with_new(await self._with_summary(report, work), question_id=work.question_id)
+        report = DigestReport(
+            digest=digest, trigger=run.trigger_at(now), earliest_slot=run.earliest_slot, slot=run.slot, now=now
+        )
+        wanted = digest.state is State.ACTIVE or run.trigger is Trigger.MANUAL
+        if not (wanted and await self._can_reach_owner(digest, by=work.question_id)):
+            return replace(report, suppressed=True, cost_usd=0.0)
+        return await self.selector.select_new(await self._with_summary(report, work), question_id=work.question_id)
 
-    async def _reaches_owner(self, digest: Digest, *, by: UUID) -> bool:
+    async def _can_reach_owner(self, digest: Digest, *, by: UUID) -> bool:
         presence = await self.presence(digest.owner.user_id, digest.channel_id)
-        if word := STOPPING.get(presence):
-            await self.leaving.owner_left(digest, word, by=by)
+        if word := STOP_REASONS.get(presence):
+            await self.stopper.on_owner_left(digest, word, by=by)
         if presence is Membership.APP_REMOVED:
             log.warning("digest.not_made", extra={"digest": str(digest.id), "error": "app not let in"})
         return presence is Membership.MEMBER
 
-    async def _with_summary(self, report: Report, work: CommandContext) -> Report:
+    async def _with_summary(self, report: DigestReport, work: CommandContext) -> DigestReport:
         """Ask for everything since the run before this one; there may be no news at all, which costs as well."""
         digest, now = report.digest, report.now
-        last_look = await self.patience(
+        last_look = await self.database_retry(
             lambda: self.digests.seen.last_look(digest.id, question_id=work.question_id, now=now)
         )
-        since = looks_since(last_look, now=now)
-        wish = digest.wish
+        since = search_window_start(last_look, now=now)
+        wish = digest.spec
         try:
             summary = await news_summary(
                 work.provider, category=wish.category, topic=wish.topic, since=since, now=now, max_stories=None
@@ -174,5 +182,5 @@ class Running:
         return replace(report, summary=summary, cost_usd=summary.cost_usd)
 
 
-def _failed(run: Run, sentence: str, reference: str) -> OutgoingMessage:
+def _failure_message(run: DigestRun, sentence: str, reference: str) -> OutgoingMessage:
     return digest_failed_message(subject=run.title, digest_id=run.digest_id, sentence=sentence, reference=reference)

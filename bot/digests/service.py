@@ -15,24 +15,24 @@ from bot.commands.base import Command
 from bot.commands.routing import ROOT_COMMAND
 from bot.commands.watch import WATCH
 from bot.delivery.routes import DigestChannelRoute
-from bot.digests.jobs import SURFACE, Leaving, Noticing, Run, run_question
-from bot.digests.runner import Choosing, Running
-from bot.digests.scheduler import Ticker
+from bot.digests.jobs import SURFACE, DigestRun, DigestStopper, StopNoticeCommand, run_question
+from bot.digests.runner import DigestRunner, StorySelector
+from bot.digests.scheduler import DigestScheduler
 from bot.model.digest import (
-    Added,
     AlreadyRunning,
-    Changed,
+    Created,
     Digest,
-    Full,
-    Listed,
-    NoSuchDigest,
+    DigestAction,
+    DigestList,
+    DigestNotFound,
+    DigestResult,
+    DigestSpec,
+    LimitReached,
+    NotOwner,
     Owner,
-    SomebodyElses,
     State,
-    Verb,
-    WatchReply,
-    Why,
-    Wish,
+    Trigger,
+    Updated,
     next_slot,
     zone_of,
 )
@@ -44,20 +44,20 @@ from bot.storage.digests import Digests, Limits
 
 
 @dataclass(frozen=True, kw_only=True)
-class Desk:
+class StoredDigestService:
     """The one place where digests are changed. `zone` tells somebody's time zone, None where nobody knows it.
 
     `call` is how people call the command. `now` is the clock, `new_id` makes the ids of questions.
     """
 
-    call: str
+    command_label: str
     digests: Digests
     zone: Callable[[str], Awaitable[str | None]]
     limits: Limits
     now: Callable[[], datetime] = utc_now
     new_id: Callable[[], UUID] = uuid4
 
-    async def add(self, wish: Wish, *, id: UUID, owner: Owner, channel_id: str) -> Added | Full:
+    async def create(self, wish: DigestSpec, *, id: UUID, owner: Owner, channel_id: str) -> Created | LimitReached:
         """Keep a new digest that posts to a channel, by the owner's clock; the same `id` again is the same digest."""
         named = await self.zone(owner.user_id)
         zone = zone_of(named or "").key
@@ -68,68 +68,70 @@ class Desk:
         )
         digest = await self.digests.get(id, now=self.now())
         if full is not None or digest is None:
-            return full or Full(limit=self.limits.per_user, channel=False)
-        return Added(digest=digest, zone_known=zone == named)
+            return full or LimitReached(limit=self.limits.per_user, channel=False)
+        return Created(digest=digest, zone_known=zone == named)
 
-    async def listed(self, owner: Owner) -> Listed:
+    async def list_digests(self, owner: Owner) -> DigestList:
         """Return what somebody has."""
         digests = await self.digests.of_owner(owner, now=self.now())
-        return Listed(digests=[replace(one, next_at=None) for one in digests] if self.limits.off else digests)
+        return DigestList(digests=[replace(one, next_at=None) for one in digests] if self.limits.off else digests)
 
-    async def change(self, verb: Verb, number: int, *, owner: Owner, by: str) -> WatchReply:
+    async def apply(self, verb: DigestAction, number: int, *, owner: Owner, by: str) -> DigestResult:
         """Do something with the owner's digest of this number; `by` identifies what asked for it."""
         digests = await self.digests.of_owner(owner, now=self.now())
         digest = next((one for one in digests if one.number == number), None)
         if digest is None:
-            return NoSuchDigest(number=number, numbers=[one.number for one in digests])
-        return await self._do(verb, digest, by=by)
+            return DigestNotFound(number=number, numbers=[one.number for one in digests])
+        return await self._apply(verb, digest, by=by)
 
-    async def press(self, verb: Verb, id: UUID, *, user_id: str, teams: Collection[str], by: str) -> WatchReply:
+    async def apply_button(
+        self, verb: DigestAction, id: UUID, *, user_id: str, teams: Collection[str], by: str
+    ) -> DigestResult:
         """Act on the digest of a button; only its owner may, in the owner's workspace."""
         digest = await self.digests.get(id, now=self.now())
         if digest is None:
-            return NoSuchDigest()
+            return DigestNotFound()
         owners = digest.owner.user_id == user_id and digest.owner.team_id in teams
-        return await self._do(verb, digest, by=by) if owners else SomebodyElses()
+        return await self._apply(verb, digest, by=by) if owners else NotOwner()
 
-    async def _do(self, verb: Verb, digest: Digest, *, by: str) -> WatchReply:
+    async def _apply(self, verb: DigestAction, digest: Digest, *, by: str) -> DigestResult:
         match verb:
-            case Verb.RUN | Verb.RESUME if self.limits.off:
-                return Full(limit=0, channel=False)
-            case Verb.RUN:
+            case DigestAction.RUN | DigestAction.RESUME if self.limits.off:
+                return LimitReached(limit=0, channel=False)
+            case DigestAction.RUN:
                 return await self._run(digest, by=by)
-            case Verb.DELETE:
+            case DigestAction.DELETE:
                 await self.digests.delete(digest.id)
-                return Changed(verb=verb, digest=digest)
-            case Verb.RESUME if digest.state is State.ACTIVE:
-                return Changed(verb=verb, digest=digest)
-            case Verb.RESUME:
-                return await self._set(verb, digest, State.ACTIVE, next_slot(digest.wish.schedule, self.now()))
-            case Verb.PAUSE:
-                return await self._set(verb, digest, State.PAUSED, None)
+                return Updated(action=verb, digest=digest)
+            case DigestAction.RESUME if digest.state is State.ACTIVE:
+                return Updated(action=verb, digest=digest)
+            case DigestAction.RESUME:
+                return await self._set_state(verb, digest, State.ACTIVE, next_slot(digest.spec.schedule, self.now()))
+            case DigestAction.PAUSE:
+                return await self._set_state(verb, digest, State.PAUSED, None)
 
-    async def _set(self, verb: Verb, digest: Digest, state: State, next_at: datetime | None) -> Changed:
+    async def _set_state(self, verb: DigestAction, digest: Digest, state: State, next_at: datetime | None) -> Updated:
         await self.digests.set_state(digest.id, state, next_at=next_at)
-        return Changed(verb=verb, digest=replace(digest, state=state, next_at=next_at))
+        return Updated(action=verb, digest=replace(digest, state=state, next_at=next_at))
 
-    async def _run(self, digest: Digest, *, by: str) -> Changed | AlreadyRunning:
+    async def _run(self, digest: Digest, *, by: str) -> Updated | AlreadyRunning:
         now = self.now()
-        run = Run(digest_id=digest.id, why=Why.ASKED, first=now, slot=now, title=digest.title)
+        run = DigestRun(digest_id=digest.id, trigger=Trigger.MANUAL, earliest_slot=now, slot=now, title=digest.title)
         begun = await self.digests.run_now(digest.id, run_question(run, digest, id=self.new_id(), key=by), now=now)
-        return Changed(verb=Verb.RUN, digest=digest) if begun else AlreadyRunning(digest=digest)
+        return Updated(action=DigestAction.RUN, digest=digest) if begun else AlreadyRunning(digest=digest)
 
 
 @dataclass(frozen=True, kw_only=True)
-class DigestRoom:
+class DigestComponents:
     """Where digests are changed, how one gets to its channel, and what sees that one is due.
 
     `commands` are what workers do for digests, by name: make one, and say that one cannot be posted.
     """
 
-    desk: Desk
+    service: StoredDigestService
     commands: dict[str, Command[Any, Any]]
-    to_channel: DigestChannelRoute
-    ticker: Ticker
+    channel_route: DigestChannelRoute
+    scheduler: DigestScheduler
 
     @classmethod
     def of(
@@ -139,30 +141,30 @@ class DigestRoom:
         *,
         client: AsyncWebClient,
         chat: Chat,
-        patience: Patience,
+        database_retry: Patience,
         profiles: Profiles,
     ) -> Self:
         """Put it together."""
         people = SlackUsers(client, profiles=profiles)
         limits = Limits(per_user=settings.digests_per_user, per_channel=settings.digests_per_channel)
-        desk = Desk(
+        desk = StoredDigestService(
             digests=digests,
             zone=people.timezone,
-            call=f"/{settings.command_prefix}{ROOT_COMMAND} {WATCH.name}",
+            command_label=f"/{settings.command_prefix}{ROOT_COMMAND} {WATCH.name}",
             limits=limits,
         )
-        leaving = Leaving(digests=digests, patience=patience)
-        running = Running(
+        leaving = DigestStopper(digests=digests, database_retry=database_retry)
+        running = DigestRunner(
             digests=digests,
             presence=people.membership,
-            leaving=leaving,
-            choosing=Choosing(seen=digests.seen, patience=patience),
-            patience=patience,
+            stopper=leaving,
+            selector=StorySelector(posted=digests.seen, database_retry=database_retry),
+            database_retry=database_retry,
         )
-        noticing = Noticing(digests=digests, patience=patience, call=desk.call)
+        noticing = StopNoticeCommand(digests=digests, database_retry=database_retry, command_label=desk.command_label)
         return cls(
-            desk=desk,
+            service=desk,
             commands={command.name: command for command in (running.command(), noticing.command())},
-            to_channel=DigestChannelRoute(chat=chat, surface=SURFACE, on_closed=leaving.closed),
-            ticker=Ticker(digests=digests, off=limits.off),
+            channel_route=DigestChannelRoute(chat=chat, surface=SURFACE, on_closed=leaving.on_channel_closed),
+            scheduler=DigestScheduler(digests=digests, disabled=limits.off),
         )

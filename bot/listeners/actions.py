@@ -21,7 +21,7 @@ from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.intake import Journal, Services, Written
 from bot.listeners.messages import THREAD_FULL
 from bot.listeners.slash import too_many_open
-from bot.model.digest import NoSuchDigest, Verb, Watching, WatchReply
+from bot.model.digest import DigestAction, DigestNotFound, DigestResult, DigestService
 from bot.model.membership import clicked_in
 from bot.model.message import Audience, OutgoingMessage
 from bot.storage.database import AWAY
@@ -159,7 +159,7 @@ def _is_public(row: QuestionRow, commands: Sequence[Command[Any, Any]]) -> bool:
         return False
 
 
-_DIGEST_ACTIONS = re.compile(rf"{ACTION_PREFIX}(?:{'|'.join(Verb)})")
+_DIGEST_ACTIONS = re.compile(rf"{ACTION_PREFIX}(?:{'|'.join(DigestAction)})")
 
 
 def register_digest_buttons(app: AsyncApp, services: Services) -> None:
@@ -174,24 +174,24 @@ def register_digest_buttons(app: AsyncApp, services: Services) -> None:
 
 
 async def apply_digest_button(
-    body: dict[str, Any], action: dict[str, Any], *, journal: Journal, watching: Watching
+    body: dict[str, Any], action: dict[str, Any], *, journal: Journal, watching: DigestService
 ) -> OutgoingMessage:
     """Do what the button is for, and return what to say about it."""
     try:
         reply = await journal.in_time(_apply_digest_button(body, action, watching), seconds=DATABASE_SECONDS)
     except AWAY:
         return text_message(DATABASE_DOWN)
-    return digest_result_message(reply, command=watching.call, channel=channel_of(body))
+    return digest_result_message(reply, command=watching.command_label, channel=channel_of(body))
 
 
-async def _apply_digest_button(body: dict[str, Any], action: dict[str, Any], watching: Watching) -> WatchReply:
+async def _apply_digest_button(body: dict[str, Any], action: dict[str, Any], watching: DigestService) -> DigestResult:
     try:
         digest_id = UUID(str(action.get("value", "")))
     except ValueError:
-        return NoSuchDigest()
-    verb = Verb(str(action.get("action_id", "")).removeprefix(ACTION_PREFIX))
+        return DigestNotFound()
+    verb = DigestAction(str(action.get("action_id", "")).removeprefix(ACTION_PREFIX))
     by = str(action.get("action_ts", ""))
-    reply = await watching.press(verb, digest_id, user_id=user_of(body), teams=clicked_in(body), by=by)
+    reply = await watching.apply_button(verb, digest_id, user_id=user_of(body), teams=clicked_in(body), by=by)
     log.info("digest.clicked", extra={"digest": str(digest_id), "state": type(reply).__name__})
     return reply
 

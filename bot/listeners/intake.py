@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 from bot.clock import ARRIVED
 from bot.commands.base import Command
 from bot.commands.help import MAX_LISTED
-from bot.model.digest import Watching
+from bot.model.digest import DigestService
 from bot.model.message import OutgoingMessage
 from bot.storage.database import AWAY, Patience
 from bot.storage.questions import NewQuestion, OpenQuestion, Questions, Received
@@ -194,7 +194,7 @@ class Services:
     whisper: Callable[[str, str, str | None, OutgoingMessage], Awaitable[None]]
     replace: Callable[[str | None, OutgoingMessage], Awaitable[None]]
     end_runs: Callable[[UUID], None]
-    watching: Watching
+    watching: DigestService
     report_of: Callable[[UUID], Coroutine[Any, Any, DeepDive | None]]
     send_file: SendFile
     new_id: Callable[[], UUID] = uuid4

@@ -25,7 +25,7 @@ DAILY = frozenset(range(7))
 WEEKDAYS = frozenset(range(5))
 WEEKENDS = DAILY - WEEKDAYS
 
-_NAMED = {DAILY: "every day", WEEKDAYS: "weekdays", WEEKENDS: "weekends"}
+_DAY_SET_NAMES = {DAILY: "every day", WEEKDAYS: "weekdays", WEEKENDS: "weekends"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,14 +42,14 @@ class Schedule:
         return zone_of(self.zone)
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """Return it as people say it: "weekdays at 9:00"."""
-        return f"{days_in_words(self.days)} at {clock(self.at)}"
+        return f"{format_days(self.days)} at {format_time(self.at)}"
 
     @property
-    def words_with_zone(self) -> str:
+    def text_with_zone(self) -> str:
         """Return it with whose clock that is by: "weekdays at 9:00 (Europe/Berlin)"."""
-        return f"{self.words} ({self.tz.key})"
+        return f"{self.text} ({self.tz.key})"
 
 
 def zone_of(name: str) -> ZoneInfo:
@@ -60,23 +60,23 @@ def zone_of(name: str) -> ZoneInfo:
         return ZoneInfo("UTC")
 
 
-def clock(at: time) -> str:
+def format_time(at: time) -> str:
     """Return a time of day as "9:00"."""
     return f"{at.hour}:{at.minute:02}"
 
 
-def days_in_words(days: Collection[int]) -> str:
+def format_days(days: Collection[int]) -> str:
     """Return days of the week as "weekdays", or "Monday, Wednesday to Friday"."""
-    return _NAMED.get(frozenset(days)) or ", ".join(_runs(sorted(days)))
+    return _DAY_SET_NAMES.get(frozenset(days)) or ", ".join(_day_ranges(sorted(days)))
 
 
-def moment_in_words(moment: datetime, *, tz: ZoneInfo) -> str:
+def format_slot(moment: datetime, *, tz: ZoneInfo) -> str:
     """Return a moment by a zone's clock: "Monday, 23 November at 9:00"."""
     local = moment.astimezone(tz)
-    return f"{DAYS[local.weekday()]}, {local.day} {local:%B} at {clock(local.time())}"
+    return f"{DAYS[local.weekday()]}, {local.day} {local:%B} at {format_time(local.time())}"
 
 
-def _runs(days: list[int]) -> Iterator[str]:
+def _day_ranges(days: list[int]) -> Iterator[str]:
     """Yield the days, three or more in a row as a range."""
     for _, run in groupby(enumerate(days), key=lambda place: place[1] - place[0]):
         names = [DAYS[day] for _, day in run]
@@ -90,7 +90,7 @@ EXAMPLE = 'technology "open source databases" weekdays 9:00'
 """How a digest is asked for."""
 
 
-class Verb(StrEnum):
+class DigestAction(StrEnum):
     """What its owner can do with a digest that there is; the value is the word to type."""
 
     PAUSE = "pause"
@@ -99,12 +99,12 @@ class Verb(StrEnum):
     RUN = "run"
 
 
-class Why(StrEnum):
+class Trigger(StrEnum):
     """Why a digest runs: it is time, it was time while nothing ran, or its owner wants it now."""
 
-    DUE = "due"
+    SCHEDULED = "due"
     LATE = "late"
-    ASKED = "asked"
+    MANUAL = "asked"
 
 
 class State(StrEnum):
@@ -124,17 +124,17 @@ class Owner:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
+class DigestSpec:
     """A digest as somebody asks for it.
 
-    `topic` may be empty; `silence` are the days of the week on which it says that nothing is new. The schedule's zone
-    is the owner's; where the wish was only read it is not known yet, and empty.
+    `topic` may be empty; `report_empty_on` are the days of the week on which it says that nothing is new. The
+    schedule's zone is the owner's; it is empty as long as the command was only parsed.
     """
 
     category: str
     topic: str
     schedule: Schedule
-    silence: frozenset[int] = frozenset()
+    report_empty_on: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +149,7 @@ class Digest:
     number: int
     owner: Owner
     channel_id: str
-    wish: Wish
+    spec: DigestSpec
     state: State = State.ACTIVE
     next_at: datetime | None = None
     runs: int = 0
@@ -159,11 +159,11 @@ class Digest:
     @property
     def title(self) -> str:
         """What it is about: "Technology: open source databases"."""
-        return ": ".join(filter(None, (self.wish.category.capitalize(), self.wish.topic)))
+        return ": ".join(filter(None, (self.spec.category.capitalize(), self.spec.topic)))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Added:
+class Created:
     """There is a new digest. It goes by UTC where `zone_known` is false: nobody could tell its owner's zone."""
 
     digest: Digest
@@ -171,7 +171,7 @@ class Added:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Full:
+class LimitReached:
     """The limit of digests is reached: of the owner, of the `channel`, or, if `share`, of the owner in the channel."""
 
     limit: int
@@ -180,17 +180,17 @@ class Full:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Listed:
+class DigestList:
     """All digests of their owner, by number."""
 
     digests: Sequence[Digest]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Changed:
+class Updated:
     """What was wanted is done; the digest is as it is now, or as it was before it was deleted."""
 
-    verb: Verb
+    action: DigestAction
     digest: Digest
 
 
@@ -202,7 +202,7 @@ class AlreadyRunning:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoSuchDigest:
+class DigestNotFound:
     """The owner has none of this number; `numbers` are those that there are. A button names no number."""
 
     number: int | None = None
@@ -210,34 +210,36 @@ class NoSuchDigest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SomebodyElses:
+class NotOwner:
     """The digest behind a button belongs to somebody else."""
 
 
-WatchReply = Added | Full | Listed | Changed | AlreadyRunning | NoSuchDigest | SomebodyElses
+DigestResult = Created | LimitReached | DigestList | Updated | AlreadyRunning | DigestNotFound | NotOwner
 
 
-class Watching(Protocol):
+class DigestService(Protocol):
     """Where digests are kept. Everything raises like the database."""
 
     @property
-    def call(self) -> str:
+    def command_label(self) -> str:
         """How people call the command: "/pplx watch"."""
         ...
 
-    async def add(self, wish: Wish, *, id: UUID, owner: Owner, channel_id: str) -> Added | Full:
+    async def create(self, wish: DigestSpec, *, id: UUID, owner: Owner, channel_id: str) -> Created | LimitReached:
         """Keep a new digest that posts to a channel; the same `id` once more is the same digest."""
         ...
 
-    async def listed(self, owner: Owner) -> Listed:
+    async def list_digests(self, owner: Owner) -> DigestList:
         """Return what somebody has."""
         ...
 
-    async def change(self, verb: Verb, number: int, *, owner: Owner, by: str) -> WatchReply:
+    async def apply(self, verb: DigestAction, number: int, *, owner: Owner, by: str) -> DigestResult:
         """Do something with the owner's digest of this number; `by` identifies what asked for it."""
         ...
 
-    async def press(self, verb: Verb, id: UUID, *, user_id: str, teams: Collection[str], by: str) -> WatchReply:
+    async def apply_button(
+        self, verb: DigestAction, id: UUID, *, user_id: str, teams: Collection[str], by: str
+    ) -> DigestResult:
         """Act on the digest of a button; only its owner may.
 
         `teams` are the ids by which Slack names the workspace of the click.
@@ -308,58 +310,60 @@ _MONTH = timedelta(days=30)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class DigestReport:
     """The outcome of a run: `stories` are those of the `summary` that are new, and `since` is the last post's moment.
 
     `summary` is None where no story at all was found; `cost_usd` is what the search cost in either case, None where
-    nobody says. `slot` is when it was due, `first` when the earliest of the slots was that it stands for.
-    One that is `held` is not posted, whatever it found: its digest is deleted or paused, or cannot be posted at all.
+    nobody says. `slot` is when it was due, `earliest_slot` when the earliest of the slots was that it stands for.
+    One that is `suppressed` is not posted, whatever it found: its digest is deleted, paused, or cannot be posted.
     """
 
     digest: Digest
-    why: Why
-    first: datetime
+    trigger: Trigger
+    earliest_slot: datetime
     slot: datetime
     now: datetime
     summary: NewsSummary | None = None
     cost_usd: float | None = None
     stories: tuple[Story, ...] = ()
     since: datetime | None = None
-    held: bool = False
+    suppressed: bool = False
 
     @property
-    def speaks(self) -> bool:
+    def should_post(self) -> bool:
         """Whether it is posted: with news always, without when somebody waits for it or a day is set to say so."""
-        return not self.held and (bool(self.stories) or self.why is Why.ASKED or self._stands_for_a_set_day)
+        return not self.suppressed and (
+            bool(self.stories) or self.trigger is Trigger.MANUAL or self._covers_reporting_day
+        )
 
     @property
-    def _stands_for_a_set_day(self) -> bool:
+    def _covers_reporting_day(self) -> bool:
         """Whether a slot it stands for, up to those that came due while it waited, is of a day set to tell silence."""
-        schedule, slot = self.digest.wish.schedule, self.first
+        schedule, slot = self.digest.spec.schedule, self.earliest_slot
         days = set(scheduled_days(schedule, slot))
         while (slot := next_slot(schedule, slot)) <= self.now:
             days |= scheduled_days(schedule, slot)
-        return bool(days & self.digest.wish.silence)
+        return bool(days & self.digest.spec.report_empty_on)
 
-    def with_new(self, stories: Sequence[Story], *, since: datetime | None) -> Report:
+    def with_stories(self, stories: Sequence[Story], *, since: datetime | None) -> DigestReport:
         """Return it with the stories that are new since a moment."""
         return replace(self, stories=tuple(stories), since=since)
 
 
-def since_in_words(moment: datetime, *, now: datetime, tz: ZoneInfo) -> str:
+def format_since(moment: datetime, *, now: datetime, tz: ZoneInfo) -> str:
     """Return "since Tuesday": the time and zone of a moment today, the weekday of one this week, or else the day."""
     then = moment.astimezone(tz)
     days = (now.astimezone(tz).date() - then.date()).days
     if days < 1:
-        return f"since {clock(then.time())} today ({tz.key})"
+        return f"since {format_time(then.time())} today ({tz.key})"
     if days == 1:
         return "since yesterday"
     return f"since {DAYS[then.weekday()]}" if days < len(DAYS) else f"since {then.day} {then:%B}"
 
 
-def looks_since(last_look: datetime | None, *, now: datetime) -> datetime:
+def search_window_start(last_run_at: datetime | None, *, now: datetime) -> datetime:
     """Return since when to look, so that nothing between two runs is missed: for a day at least, and at most a month.
 
     A day also where the run before was an hour ago: of what that one found, only so much was posted as fits.
     """
-    return min(max(last_look or now, now - _MONTH), now - _DAY)
+    return min(max(last_run_at or now, now - _MONTH), now - _DAY)

@@ -12,7 +12,7 @@ from uuid import UUID
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
-from bot.model.digest import Digest, Full, Owner, Schedule, State, Wish
+from bot.model.digest import Digest, DigestSpec, LimitReached, Owner, Schedule, State
 from bot.storage import queries
 from bot.storage.questions import Defer, NewQuestion, Pool, storable
 
@@ -230,7 +230,7 @@ class Limits:
         """Whether there may be no digest at all: those that there are do not run."""
         return not (self.per_user and self.per_channel)
 
-    def reached(self, *, of_owner: int, in_channel: int, of_owner_in_channel: int, direct: bool) -> Full | None:
+    def reached(self, *, of_owner: int, in_channel: int, of_owner_in_channel: int, direct: bool) -> LimitReached | None:
         """Return the limit that these numbers of digests have reached, if any.
 
         In a channel one person has at most half of the places, rounded up, so that the others keep some; a `direct`
@@ -238,11 +238,11 @@ class Limits:
         """
         share = (self.per_channel + 1) // 2
         if of_owner >= self.per_user:
-            return Full(limit=self.per_user, channel=False)
+            return LimitReached(limit=self.per_user, channel=False)
         if in_channel >= self.per_channel:
-            return Full(limit=self.per_channel, channel=True)
+            return LimitReached(limit=self.per_channel, channel=True)
         if of_owner_in_channel >= share and not direct:
-            return Full(limit=share, channel=True, share=True)
+            return LimitReached(limit=share, channel=True, share=True)
         return None
 
 
@@ -267,8 +267,8 @@ class Digests:
         self._defer = defer
 
     async def add(
-        self, wish: Wish, *, id: UUID, owner: Owner, channel_id: str, next_at: datetime, limits: Limits
-    ) -> Full | None:
+        self, wish: DigestSpec, *, id: UUID, owner: Owner, channel_id: str, next_at: datetime, limits: Limits
+    ) -> LimitReached | None:
         """Keep a new digest, unless a limit is reached; the same `id` once more changes nothing."""
         values = vars(owner) | {"id": id, "channel_id": channel_id, "next_at": next_at, "most": limits.per_user}
         async with self._pool.connection() as connection:
@@ -375,7 +375,7 @@ async def _one(connection: AsyncConnection[DictRow], query: LiteralString, value
     return await (await connection.execute(query, values)).fetchone()
 
 
-def _columns(wish: Wish) -> dict[str, Any]:
+def _columns(wish: DigestSpec) -> dict[str, Any]:
     schedule = wish.schedule
     return {
         "category": wish.category,
@@ -383,7 +383,7 @@ def _columns(wish: Wish) -> dict[str, Any]:
         "days": sorted(schedule.days),
         "at": schedule.at,
         "zone": schedule.zone,
-        "silence": sorted(wish.silence),
+        "silence": sorted(wish.report_empty_on),
     }
 
 
@@ -394,7 +394,9 @@ def _digest(row: Mapping[str, Any]) -> Digest:
         number=row["number"],
         owner=Owner(team_id=row["team_id"], user_id=row["user_id"]),
         channel_id=row["channel_id"],
-        wish=Wish(category=row["category"], topic=row["topic"], schedule=schedule, silence=frozenset(row["silence"])),
+        spec=DigestSpec(
+            category=row["category"], topic=row["topic"], schedule=schedule, report_empty_on=frozenset(row["silence"])
+        ),
         state=State(row["state"]),
         next_at=row["next_at"],
         runs=row["runs"],

@@ -29,7 +29,7 @@ from bot.delivery.delivery import ClaimLost, Delivery
 from bot.delivery.routes import leaves_placeholder
 from bot.delivery.status_message import StatusMessages
 from bot.errors import AgentNotSetUp, NoKey, UnknownCommand
-from bot.model.digest import Report
+from bot.model.digest import DigestReport
 from bot.model.message import Audience, OutgoingMessage
 from bot.storage.database import AWAY, Patience
 from bot.storage.questions import OPEN, Outcome, QuestionRow, Questions
@@ -307,7 +307,7 @@ def _figures(reply: object) -> dict[str, Any]:
             return {"provider": reply.provider, "cost_usd": reply.cost_usd}
         case DeepDiveReply():
             return {"cost_usd": reply.report.cost_usd}
-        case Report():
+        case DigestReport():
             return _figures(reply.summary) | {"cost_usd": reply.cost_usd}
         case _:
             return {}

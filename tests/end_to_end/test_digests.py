@@ -10,7 +10,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from bot.digests.scheduler import Ticker
+from bot.digests.scheduler import DigestScheduler
 from bot.storage.digests import Digests
 from bot.storage.questions import connection_pool
 from tests.end_to_end.conftest import AppHarness
@@ -145,12 +145,12 @@ async def test_a_slot_that_comes_is_worked_on_by_the_app_and_only_news_is_posted
     async with connection_pool(database) as pool:
         # The app's own sweep finds the question, as it finds those of a process that died before it made the job.
         clock = WallClock(datetime.now(UTC) + timedelta(days=1, hours=1))
-        ticker = Ticker(digests=Digests(pool, no_job), now=clock)
-        assert await ticker.tick() == 1
+        ticker = DigestScheduler(digests=Digests(pool, no_job), now=clock)
+        assert await ticker.run_once() == 1
         await age(pool_of=database)
         await world.settled(2)
         clock.now += timedelta(days=1)
-        assert await ticker.tick() == 1
+        assert await ticker.run_once() == 1
         await age(pool_of=database)
         await world.settled(3)
 

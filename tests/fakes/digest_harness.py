@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
 from bot.commands.base import CommandContext
-from bot.digests.jobs import Leaving, Run, run_question
-from bot.digests.runner import Choosing, Compare, Running
-from bot.model.digest import Digest, Report, Why
+from bot.digests.jobs import DigestRun, DigestStopper, run_question
+from bot.digests.runner import Compare, DigestRunner, StorySelector
+from bot.model.digest import Digest, DigestReport, Trigger
 from bot.slack.users import Membership
 from bot.storage.database import Patience
 from bot.storage.digests import Digests
@@ -72,24 +72,26 @@ class DigestHarness:
         assert found is not None
         return datetime.strptime(f"{found[1]} +0000", "%Y-%m-%d %H:%M %z")
 
-    async def begin(self, *, why: Why = Why.DUE) -> UUID:
+    async def begin(self, *, why: Trigger = Trigger.SCHEDULED) -> UUID:
         """Begin a run a second later, when all others are over, and return its question."""
         self.clock.now += timedelta(seconds=1)
         question_id = uuid4()
-        run = Run(digest_id=self.digest.id, why=why, first=self.clock.now, slot=self.clock.now, title="x")
+        run = DigestRun(
+            digest_id=self.digest.id, trigger=why, earliest_slot=self.clock.now, slot=self.clock.now, title="x"
+        )
         question = run_question(run, self.digest, id=question_id, key=str(question_id))
         await self.settle_all()
         assert await self.digests.run_now(self.digest.id, question, now=self.clock.now)
         return question_id
 
     async def report(
-        self, question_id: UUID, *headlines: str, why: Why = Why.DUE, slot: datetime | None = None
-    ) -> Report | None:
+        self, question_id: UUID, *headlines: str, why: Trigger = Trigger.SCHEDULED, slot: datetime | None = None
+    ) -> DigestReport | None:
         """Work on a run, with these stories in the news."""
         self.newsroom.headlines = headlines or self.newsroom.headlines
         slot = slot or self.clock.now
-        run = Run(digest_id=self.digest.id, why=why, first=slot, slot=slot, title="x")
-        return await self.running().report(run, self.work(question_id))
+        run = DigestRun(digest_id=self.digest.id, trigger=why, earliest_slot=slot, slot=slot, title="x")
+        return await self.running().run(run, self.work(question_id))
 
     def work(self, question_id: UUID) -> CommandContext:
         """Return what a worker has for a question."""
@@ -101,7 +103,7 @@ class DigestHarness:
             question_id=question_id,
         )
 
-    async def told(self, *headlines: str, why: Why = Why.DUE) -> list[str]:
+    async def told(self, *headlines: str, why: Trigger = Trigger.SCHEDULED) -> list[str]:
         """Make the digest once more and return the headlines of what is new."""
         report = await self.report(await self.begin(why=why), *headlines, why=why)
         assert report is not None
@@ -113,15 +115,15 @@ class DigestHarness:
         async with self.pool.connection() as connection:
             await connection.execute(open_ones, (state,))
 
-    def running(self) -> Running:
+    def running(self) -> DigestRunner:
         async def presence(_: str, __: str) -> Membership:
             return self.presence
 
         patience = Patience(seconds=10)
-        return Running(
+        return DigestRunner(
             digests=self.digests,
             presence=presence,
-            leaving=Leaving(digests=self.digests, patience=patience),
-            choosing=Choosing(seen=self.digests.seen, patience=patience, compare=self.compare),
-            patience=patience,
+            stopper=DigestStopper(digests=self.digests, database_retry=patience),
+            selector=StorySelector(posted=self.digests.seen, database_retry=patience, compare=self.compare),
+            database_retry=patience,
         )

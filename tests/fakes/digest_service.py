@@ -6,34 +6,46 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from bot.model.digest import Added, Digest, Full, Listed, NoSuchDigest, Owner, Verb, WatchReply, Wish
+from bot.model.digest import (
+    Created,
+    Digest,
+    DigestAction,
+    DigestList,
+    DigestNotFound,
+    DigestResult,
+    DigestSpec,
+    LimitReached,
+    Owner,
+)
 
 
 @dataclass
 class FakeDigests:
     """Adds what it is asked to; `outcome` is what becomes of everything else, and `asked` what that was."""
 
-    call: str = "/pplx watch"
+    command_label: str = "/pplx watch"
     digests: list[Digest] = field(default_factory=list)
-    outcome: WatchReply = field(default_factory=NoSuchDigest)
+    outcome: DigestResult = field(default_factory=DigestNotFound)
     asked: list[tuple[object, ...]] = field(default_factory=list)
 
-    async def add(self, wish: Wish, *, id: UUID, owner: Owner, channel_id: str) -> Added | Full:
+    async def create(self, wish: DigestSpec, *, id: UUID, owner: Owner, channel_id: str) -> Created | LimitReached:
         """Keep it under the next number."""
-        digest = Digest(id=id, number=len(self.digests) + 1, owner=owner, channel_id=channel_id, wish=wish)
+        digest = Digest(id=id, number=len(self.digests) + 1, owner=owner, channel_id=channel_id, spec=wish)
         self.digests.append(digest)
-        return Added(digest=digest)
+        return Created(digest=digest)
 
-    async def listed(self, owner: Owner) -> Listed:
+    async def list_digests(self, owner: Owner) -> DigestList:
         """Return all of them."""
-        return Listed(digests=[one for one in self.digests if one.owner == owner])
+        return DigestList(digests=[one for one in self.digests if one.owner == owner])
 
-    async def change(self, verb: Verb, number: int, *, owner: Owner, by: str) -> WatchReply:
+    async def apply(self, verb: DigestAction, number: int, *, owner: Owner, by: str) -> DigestResult:
         """Return the outcome."""
         self.asked.append((verb, number, owner, by))
         return self.outcome
 
-    async def press(self, verb: Verb, id: UUID, *, user_id: str, teams: Collection[str], by: str) -> WatchReply:
+    async def apply_button(
+        self, verb: DigestAction, id: UUID, *, user_id: str, teams: Collection[str], by: str
+    ) -> DigestResult:
         """Return the outcome."""
         self.asked.append((verb, id, user_id, by))
         return self.outcome

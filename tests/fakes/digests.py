@@ -11,8 +11,8 @@ from uuid import UUID
 from psycopg import AsyncConnection, OperationalError
 from psycopg.rows import DictRow
 
-from bot.digests.jobs import Notice, parse_notice
-from bot.model.digest import DAILY, Digest, Owner, Schedule, Wish, next_slot
+from bot.digests.jobs import StopNotice, parse_notice
+from bot.model.digest import DAILY, Digest, DigestSpec, Owner, Schedule, next_slot
 from bot.storage.digests import Digests, Limits
 from bot.storage.questions import Pool
 
@@ -57,7 +57,7 @@ class Flickering:
             raise OperationalError
 
 
-async def notices(pool: Pool) -> list[Notice]:
+async def notices(pool: Pool) -> list[StopNotice]:
     """Return what is said, or is going to be, of digests that cannot be posted."""
     async with pool.connection() as connection:
         query = "SELECT text FROM questions WHERE command = 'digest_notice'"
@@ -75,13 +75,13 @@ def wish(
     days: Iterable[int] = DAILY,
     topic: str = "databases",
     silence: Iterable[int] = (),
-) -> Wish:
+) -> DigestSpec:
     hour, minute = map(int, at.split(":"))
     schedule = Schedule(days=frozenset(days), at=time(hour, minute), zone=zone)
-    return Wish(category="technology", topic=topic, schedule=schedule, silence=frozenset(silence))
+    return DigestSpec(category="technology", topic=topic, schedule=schedule, report_empty_on=frozenset(silence))
 
 
-async def kept(digests: Digests, id: UUID, wished: Wish, *, now: datetime = SATURDAY) -> Digest:
+async def kept(digests: Digests, id: UUID, wished: DigestSpec, *, now: datetime = SATURDAY) -> Digest:
     """Keep a digest of the owner in the channel C1, due from `now` on."""
     await digests.add(
         wished,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from bot.model.digest import Watching
+from bot.model.digest import DigestService
 from bot.model.provider_stats import ProviderFigures
 from tests.fakes.digest_service import FakeDigests
 
@@ -15,7 +15,7 @@ class FakeOffice:
     def __init__(self, *, admins: Collection[str] = (), figures: Sequence[ProviderFigures] = ()) -> None:
         self._admins = admins
         self._figures = figures
-        self.watching: Watching = FakeDigests()
+        self.watching: DigestService = FakeDigests()
 
     async def is_admin(self, user_id: str) -> bool:
         """Tell by the list."""

@@ -14,22 +14,22 @@ from hypothesis import strategies as st
 from bot.blocks import escaping
 from bot.blocks.digests import digest_failed_message, digest_messages, digest_result_message, digest_stopped_message
 from bot.model.digest import (
-    Added,
     AlreadyRunning,
-    Changed,
+    Created,
     Digest,
-    Full,
-    Listed,
-    NoSuchDigest,
-    Report,
+    DigestAction,
+    DigestList,
+    DigestNotFound,
+    DigestReport,
+    DigestResult,
+    LimitReached,
+    NotOwner,
     Schedule,
-    SomebodyElses,
     State,
-    Verb,
-    WatchReply,
-    Why,
+    Trigger,
+    Updated,
+    format_since,
     next_slot,
-    since_in_words,
     zone_of,
 )
 from bot.model.message import OutgoingMessage
@@ -48,7 +48,7 @@ DIGEST = Digest(
     number=2,
     owner=OWNER,
     channel_id="C1",
-    wish=wish(),
+    spec=wish(),
     next_at=datetime(2026, 11, 23, 8, 0, tzinfo=UTC),
 )
 PLAN, NEXT = "every day at 9:00 (Europe/Berlin)", "next on Monday, 23 November at 9:00"
@@ -60,12 +60,14 @@ def summary(*stories: Story) -> NewsSummary:
     )
 
 
-def report(*stories: Story, why: Why = Why.DUE, since: datetime | None = None, silence: tuple[int, ...] = ()) -> Report:
-    digest = replace(DIGEST, wish=replace(DIGEST.wish, silence=frozenset(silence)))
-    return Report(
+def report(
+    *stories: Story, why: Trigger = Trigger.SCHEDULED, since: datetime | None = None, silence: tuple[int, ...] = ()
+) -> DigestReport:
+    digest = replace(DIGEST, spec=replace(DIGEST.spec, report_empty_on=frozenset(silence)))
+    return DigestReport(
         digest=digest,
-        why=why,
-        first=SATURDAY,
+        trigger=why,
+        earliest_slot=SATURDAY,
         slot=SATURDAY,
         now=SATURDAY,
         summary=summary(*stories),
@@ -95,7 +97,7 @@ def test_a_post_has_what_is_new_its_plan_its_cost_and_its_buttons() -> None:
 
 
 def test_what_it_cost_to_find_nothing_is_told() -> None:
-    (message,) = digest_messages(replace(report(why=Why.ASKED), summary=None, cost_usd=0.0025))
+    (message,) = digest_messages(replace(report(why=Trigger.MANUAL), summary=None, cost_usd=0.0025))
 
     assert f"digest 2 · {PLAN} · {NEXT} · $0.0025" in words(message)
 
@@ -105,7 +107,7 @@ def test_the_first_post_does_not_say_since_when_things_are_new() -> None:
 
 
 def test_a_late_post_says_so() -> None:
-    said = words(*digest_messages(report(STORY, why=Why.LATE)))
+    said = words(*digest_messages(report(STORY, why=Trigger.LATE)))
 
     assert "This is late: it was due on Saturday, 21 November at 13:00 (Europe/Berlin)." in said
 
@@ -117,11 +119,11 @@ def test_a_late_post_says_so() -> None:
         (report(silence=(4, 6)), None),
         (report(silence=(5,)), "Nothing new."),
         (report(silence=(5,), since=SATURDAY - timedelta(days=4)), "Nothing new since Tuesday."),
-        (report(why=Why.ASKED, since=SATURDAY - timedelta(days=1)), "Nothing new since yesterday."),
-        (replace(report(why=Why.ASKED), summary=None), "Nothing new."),
+        (report(why=Trigger.MANUAL, since=SATURDAY - timedelta(days=1)), "Nothing new since yesterday."),
+        (replace(report(why=Trigger.MANUAL), summary=None), "Nothing new."),
     ],
 )
-def test_silence_is_told_only_where_somebody_wants_to_know(quiet: Report, line: str | None) -> None:
+def test_silence_is_told_only_where_somebody_wants_to_know(quiet: DigestReport, line: str | None) -> None:
     messages = digest_messages(quiet)
 
     assert [f"*Technology: databases* · {line}" in words(message) for message in messages] == ([True] if line else [])
@@ -152,14 +154,16 @@ def test_a_slot_that_the_clocks_put_off_past_midnight_speaks_for_its_own_day(set
     schedule = Schedule(days=frozenset({5, 6}), at=time(23, 30), zone="America/Nuuk")
     slot = next_slot(schedule, datetime(2027, 3, 27, 12, tzinfo=UTC))
     quiet = report(silence=(set_day,))
-    digest = replace(quiet.digest, wish=replace(quiet.digest.wish, schedule=schedule))
+    digest = replace(quiet.digest, spec=replace(quiet.digest.spec, schedule=schedule))
 
-    assert bool(digest_messages(replace(quiet, digest=digest, first=slot, slot=slot, now=slot))) is speaks
+    assert bool(digest_messages(replace(quiet, digest=digest, earliest_slot=slot, slot=slot, now=slot))) is speaks
 
 
 @pytest.mark.parametrize(("set_day", "speaks"), [(2, False), (3, True), (4, True), (5, True), (6, False)])
 def test_a_run_that_makes_up_for_missed_slots_speaks_for_each_of_them(set_day: int, speaks: bool) -> None:
-    assert bool(digest_messages(replace(report(silence=(set_day,)), first=SATURDAY - timedelta(days=2)))) is speaks
+    assert (
+        bool(digest_messages(replace(report(silence=(set_day,)), earliest_slot=SATURDAY - timedelta(days=2)))) is speaks
+    )
 
 
 @pytest.mark.parametrize(
@@ -176,7 +180,7 @@ def test_a_run_that_makes_up_for_missed_slots_speaks_for_each_of_them(set_day: i
 def test_a_moment_is_said_by_the_owner_s_clock(hours: int, said: str) -> None:
     berlin = zone_of("Europe/Berlin")
 
-    assert since_in_words(SATURDAY - timedelta(hours=hours), now=SATURDAY, tz=berlin) == said
+    assert format_since(SATURDAY - timedelta(hours=hours), now=SATURDAY, tz=berlin) == said
 
 
 PAUSED = replace(DIGEST, state=State.PAUSED, next_at=None)
@@ -186,44 +190,50 @@ RAN = replace(DIGEST, number=3, runs=12, cost_usd=0.06, channel_id="C2")
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        (Added(digest=DIGEST), f"is set up.*\\nI’ll post it here {PLAN}, only when something is new: {NEXT}."),
-        (Added(digest=DIGEST, zone_known=False), "I could not find out your time zone, so it goes by UTC. To change"),
+        (Created(digest=DIGEST), f"is set up.*\\nI’ll post it here {PLAN}, only when something is new: {NEXT}."),
+        (Created(digest=DIGEST, zone_known=False), "I could not find out your time zone, so it goes by UTC. To change"),
         (
-            Added(digest=replace(DIGEST, wish=wish(silence=(0, 4)))),
+            Created(digest=replace(DIGEST, spec=wish(silence=(0, 4)))),
             ". When nothing is new, I’ll say so (Monday, Friday).",
         ),
-        (Listed(digests=()), "You have no digests yet."),
-        (Listed(digests=(DIGEST, RAN)), f"*2*  Technology: databases\\n{PLAN} · {NEXT} · posted here\\n*3*  "),
-        (Listed(digests=(RAN,)), f"{PLAN} · {NEXT} · posted elsewhere · 12 runs in 30 days · $0.06"),
-        (Listed(digests=(replace(RAN, unpriced=12, cost_usd=None),)), "elsewhere · 12 runs in 30 days · cost unknown"),
-        (Listed(digests=(replace(RAN, unpriced=2),)), "12 runs in 30 days · $0.06 · 2 of unknown cost"),
-        (Listed(digests=(replace(RAN, cost_usd=0.0),)), "12 runs in 30 days · free"),
-        (Listed(digests=(replace(RAN, runs=1, cost_usd=None),)), '· 1 run in 30 days"'),
-        (Listed(digests=(PAUSED,)), "(Europe/Berlin) · paused · posted here"),
-        (Listed(digests=(replace(PAUSED, state=State.STOPPED),)), "(Europe/Berlin) · stopped itself · posted here"),
-        (Changed(verb=Verb.PAUSE, digest=PAUSED), "Digest 2 (Technology: databases) is paused."),
-        (Changed(verb=Verb.PAUSE, digest=PAUSED), "`/pplx watch resume 2` lets it go on."),
+        (DigestList(digests=()), "You have no digests yet."),
+        (DigestList(digests=(DIGEST, RAN)), f"*2*  Technology: databases\\n{PLAN} · {NEXT} · posted here\\n*3*  "),
+        (DigestList(digests=(RAN,)), f"{PLAN} · {NEXT} · posted elsewhere · 12 runs in 30 days · $0.06"),
         (
-            Changed(verb=Verb.RESUME, digest=DIGEST),
+            DigestList(digests=(replace(RAN, unpriced=12, cost_usd=None),)),
+            "elsewhere · 12 runs in 30 days · cost unknown",
+        ),
+        (DigestList(digests=(replace(RAN, unpriced=2),)), "12 runs in 30 days · $0.06 · 2 of unknown cost"),
+        (DigestList(digests=(replace(RAN, cost_usd=0.0),)), "12 runs in 30 days · free"),
+        (DigestList(digests=(replace(RAN, runs=1, cost_usd=None),)), '· 1 run in 30 days"'),
+        (DigestList(digests=(PAUSED,)), "(Europe/Berlin) · paused · posted here"),
+        (DigestList(digests=(replace(PAUSED, state=State.STOPPED),)), "(Europe/Berlin) · stopped itself · posted here"),
+        (Updated(action=DigestAction.PAUSE, digest=PAUSED), "Digest 2 (Technology: databases) is paused."),
+        (Updated(action=DigestAction.PAUSE, digest=PAUSED), "`/pplx watch resume 2` lets it go on."),
+        (
+            Updated(action=DigestAction.RESUME, digest=DIGEST),
             f"goes on, {PLAN}: {NEXT}.",
         ),
-        (Changed(verb=Verb.DELETE, digest=DIGEST), "Digest 2 (Technology: databases) is deleted."),
-        (Changed(verb=Verb.RUN, digest=DIGEST), "is being made now; I post it where it always is."),
-        (Full(limit=10, channel=False), "You have 10 digests already, and may have no more."),
-        (Full(limit=1, channel=True), "This channel has 1 digest already, and may have no more."),
-        (Listed(digests=[replace(DIGEST, next_at=None)]), "every day at 9:00 (Europe/Berlin) · switched off here"),
-        (Full(limit=5, channel=True, share=True), "You have 5 digests in this channel already, the most that"),
-        (Full(limit=5, channel=True, share=True), "Delete one of yours first, or set this one up in a direct message"),
-        (Full(limit=0, channel=False), "Digests are switched off here."),
+        (Updated(action=DigestAction.DELETE, digest=DIGEST), "Digest 2 (Technology: databases) is deleted."),
+        (Updated(action=DigestAction.RUN, digest=DIGEST), "is being made now; I post it where it always is."),
+        (LimitReached(limit=10, channel=False), "You have 10 digests already, and may have no more."),
+        (LimitReached(limit=1, channel=True), "This channel has 1 digest already, and may have no more."),
+        (DigestList(digests=[replace(DIGEST, next_at=None)]), "every day at 9:00 (Europe/Berlin) · switched off here"),
+        (LimitReached(limit=5, channel=True, share=True), "You have 5 digests in this channel already, the most that"),
+        (
+            LimitReached(limit=5, channel=True, share=True),
+            "Delete one of yours first, or set this one up in a direct message",
+        ),
+        (LimitReached(limit=0, channel=False), "Digests are switched off here."),
         (AlreadyRunning(digest=DIGEST), "is being made just now."),
-        (NoSuchDigest(number=7, numbers=(1, 2, 5)), "You have no digest 7. There are 1, 2 and 5."),
-        (NoSuchDigest(number=7, numbers=(1,)), "You have no digest 7. There is 1."),
-        (NoSuchDigest(number=7), "You have no digest 7. You have none."),
-        (NoSuchDigest(), "This digest is deleted."),
-        (SomebodyElses(), "Only the person who set up this digest can change it."),
+        (DigestNotFound(number=7, numbers=(1, 2, 5)), "You have no digest 7. There are 1, 2 and 5."),
+        (DigestNotFound(number=7, numbers=(1,)), "You have no digest 7. There is 1."),
+        (DigestNotFound(number=7), "You have no digest 7. You have none."),
+        (DigestNotFound(), "This digest is deleted."),
+        (NotOwner(), "Only the person who set up this digest can change it."),
     ],
 )
-def test_what_came_of_it_is_said(reply: WatchReply, said: str) -> None:
+def test_what_came_of_it_is_said(reply: DigestResult, said: str) -> None:
     assert said in words(digest_result_message(reply, command="/pplx watch", channel="C1"))
 
 
@@ -231,7 +241,7 @@ def test_a_channel_needs_an_invitation_and_a_direct_message_the_app_itself() -> 
     said = [
         words(
             digest_result_message(
-                Added(digest=replace(DIGEST, channel_id=channel)), command="/pplx watch", channel=channel
+                Created(digest=replace(DIGEST, channel_id=channel)), command="/pplx watch", channel=channel
             )
         )
         for channel in ("C1", "G1", "D1")
@@ -241,9 +251,9 @@ def test_a_channel_needs_an_invitation_and_a_direct_message_the_app_itself() -> 
     assert ["only if it is the one with me" in one for one in said] == [False, False, True]
 
 
-@given(wild, st.integers(1, 8), st.sampled_from(Why))
-def test_whatever_the_news_say_slack_takes_it_and_nobody_is_mentioned(text: str, count: int, why: Why) -> None:
-    digest = replace(DIGEST, wish=wish(topic=text, silence=range(7)))
+@given(wild, st.integers(1, 8), st.sampled_from(Trigger))
+def test_whatever_the_news_say_slack_takes_it_and_nobody_is_mentioned(text: str, count: int, why: Trigger) -> None:
+    digest = replace(DIGEST, spec=wish(topic=text, silence=range(7)))
     story = replace(STORY, headline=text, sentence=text)
     spoken = replace(report(*([story] * count), why=why), digest=digest)
     messages = [
@@ -251,8 +261,8 @@ def test_whatever_the_news_say_slack_takes_it_and_nobody_is_mentioned(text: str,
         *digest_messages(replace(spoken, stories=())),
         digest_failed_message(subject=text, digest_id=DIGEST.id, sentence=text, reference="abcd-1234"),
         digest_stopped_message(digest, reason=text, command="/pplx watch"),
-        digest_result_message(Listed(digests=[digest] * 10), command="/pplx watch", channel="C1"),
-        digest_result_message(Added(digest=digest), command="/pplx watch", channel="C1"),
+        digest_result_message(DigestList(digests=[digest] * 10), command="/pplx watch", channel="C1"),
+        digest_result_message(Created(digest=digest), command="/pplx watch", channel="C1"),
     ]
 
     for message in map(escaping.sanitize_message, messages):

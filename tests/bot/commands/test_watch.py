@@ -10,18 +10,18 @@ import pytest
 from bot.commands.base import CommandContext
 from bot.commands.watch import WATCH, ChangeDigest, ListDigests, WatchRequest, parse
 from bot.errors import UsageError
-from bot.model.digest import WEEKDAYS, AlreadyRunning, Digest, NoSuchDigest, Owner, Schedule, Verb, Wish
+from bot.model.digest import WEEKDAYS, AlreadyRunning, Digest, DigestAction, DigestNotFound, DigestSpec, Owner, Schedule
 from bot.model.message import Audience
 from tests.fakes.digest_service import FakeDigests
 from tests.fakes.office import FakeOffice
 from tests.fakes.provider import FakeProvider
 
 OWNER = Owner(team_id="T1", user_id="U1")
-WISH = Wish(
+WISH = DigestSpec(
     category="technology",
     topic="open source databases",
     schedule=Schedule(days=WEEKDAYS, at=time(9), zone=""),
-    silence=frozenset({0, 4}),
+    report_empty_on=frozenset({0, 4}),
 )
 TYPED = '--always mon, fri technology "open source databases" weekdays 9:00'
 
@@ -33,10 +33,10 @@ TYPED = '--always mon, fri technology "open source databases" weekdays 9:00'
         ("technology “open source databases” weekdays 9:00 —always fri,mon", WISH),
         ("list", ListDigests()),
         ("LIST", ListDigests()),
-        ("pause 2", ChangeDigest(verb=Verb.PAUSE, number=2)),
-        ("Resume #2", ChangeDigest(verb=Verb.RESUME, number=2)),
-        ("delete 12", ChangeDigest(verb=Verb.DELETE, number=12)),
-        ("run 1", ChangeDigest(verb=Verb.RUN, number=1)),
+        ("pause 2", ChangeDigest(verb=DigestAction.PAUSE, number=2)),
+        ("Resume #2", ChangeDigest(verb=DigestAction.RESUME, number=2)),
+        ("delete 12", ChangeDigest(verb=DigestAction.DELETE, number=12)),
+        ("run 1", ChangeDigest(verb=DigestAction.RUN, number=1)),
     ],
 )
 def test_what_is_typed_is_read_as(typed: str, request_: WatchRequest) -> None:
@@ -80,17 +80,17 @@ async def test_a_wish_becomes_a_digest_of_the_asker_where_it_was_typed() -> None
     text = await said(TYPED, office)
 
     assert "Digest 1 (Technology: open source databases) is set up." in text
-    assert watching.digests == [Digest(id=UUID(int=9), number=1, owner=OWNER, channel_id="C1", wish=WISH)]
+    assert watching.digests == [Digest(id=UUID(int=9), number=1, owner=OWNER, channel_id="C1", spec=WISH)]
     assert "open source databases" in await said("list", office)
 
 
 async def test_a_change_is_asked_for_in_the_asker_s_name() -> None:
-    office, watching = FakeOffice(), FakeDigests(outcome=NoSuchDigest(number=2))
+    office, watching = FakeOffice(), FakeDigests(outcome=DigestNotFound(number=2))
     office.watching = watching
 
     assert await said("pause 2", office) == "You have no digest 2. You have none."
-    assert watching.asked == [(Verb.PAUSE, 2, OWNER, str(UUID(int=9)))]
-    watching.outcome = AlreadyRunning(digest=Digest(id=UUID(int=1), number=3, owner=OWNER, channel_id="C1", wish=WISH))
+    assert watching.asked == [(DigestAction.PAUSE, 2, OWNER, str(UUID(int=9)))]
+    watching.outcome = AlreadyRunning(digest=Digest(id=UUID(int=1), number=3, owner=OWNER, channel_id="C1", spec=WISH))
     assert await said("run 3", office) == "Digest 3 (Technology: open source databases) is being made just now."
 
 

@@ -68,7 +68,7 @@ def test_a_digest_is_read_as(typed: str, category: str, topic: str, days: set[in
     wish = parse_digest_spec(typed)
 
     assert (wish.category, wish.topic, wish.schedule.days, wish.schedule.at) == (category, topic, frozenset(days), at)
-    assert wish.silence == frozenset()
+    assert wish.report_empty_on == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -111,8 +111,8 @@ def test_what_cannot_be_read_is_said_with_what_is_allowed(typed: str, problem: s
 
 
 def test_the_days_on_which_silence_is_told_are_read_too() -> None:
-    assert parse_digest_spec("tech 9:00", silence=("mon-wed", "Sunday")).silence == {0, 1, 2, 6}
-    assert parse_digest_spec("tech weekdays 9:00", silence=("daily",)).silence == WEEKDAYS
+    assert parse_digest_spec("tech 9:00", silence=("mon-wed", "Sunday")).report_empty_on == {0, 1, 2, 6}
+    assert parse_digest_spec("tech weekdays 9:00", silence=("daily",)).report_empty_on == WEEKDAYS
     with pytest.raises(UsageError, match=r"`someday` is no day of the week\. It takes `daily`, `weekdays`"):
         parse_days("someday")
 

@@ -83,7 +83,7 @@ def test_every_time_and_every_days_are_read_as_they_are_written(at: time, days: 
 def test_a_schedule_is_read_as_it_is_told(at: time, days: frozenset[int]) -> None:
     told = Schedule(days=days, at=at.replace(second=0, microsecond=0), zone="")
 
-    assert parse_digest_spec(f"world {told.words}").schedule == told
+    assert parse_digest_spec(f"world {told.text}").schedule == told
 
 
 NAMED = {form: {day} for day, name in enumerate(DAYS) for form in (name, f"{name}s", name[:3], f"{name[:3].lower()}.")}

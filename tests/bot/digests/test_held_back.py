@@ -8,8 +8,8 @@ from uuid import uuid4
 import pytest
 
 from bot.blocks.digests import digest_messages
-from bot.digests.jobs import OWNER_LEFT, OWNER_LEFT_CHANNEL, Notice
-from bot.model.digest import Report, State, Why
+from bot.digests.jobs import OWNER_LEFT, OWNER_LEFT_CHANNEL, StopNotice
+from bot.model.digest import DigestReport, State, Trigger
 from bot.slack.users import Membership
 from bot.storage.digests import Limits
 from tests.fakes.digest_harness import DigestHarness
@@ -17,7 +17,7 @@ from tests.fakes.digests import NOBODY, SATURDAY, notices, wish
 from tests.fakes.news_answers import BUDGET, VOLCANO
 
 
-def held(report: Report | None) -> float | None:
+def held(report: DigestReport | None) -> float | None:
     """Return what a run cost of which nothing is posted."""
     assert report is not None
     assert digest_messages(report) == ()
@@ -32,7 +32,7 @@ async def test_a_run_that_a_pause_holds_back_has_not_looked(office: DigestHarnes
     assert held(await office.report(question_id, VOLCANO)) == 0.01
 
     office.clock.now += timedelta(hours=20)
-    assert await office.told(VOLCANO, why=Why.ASKED) == [VOLCANO]
+    assert await office.told(VOLCANO, why=Trigger.MANUAL) == [VOLCANO]
     assert office.looked_since == looked
 
 
@@ -42,16 +42,16 @@ async def test_a_digest_that_is_gone_or_paused_says_nothing_and_asks_nobody__unl
     await office.digests.set_state(office.digest.id, State.PAUSED, next_at=None)
     assert held(await office.report(await office.begin(), BUDGET)) == 0
     assert office.newsroom.questions == []
-    assert await office.told(BUDGET, why=Why.ASKED) == [BUDGET]
+    assert await office.told(BUDGET, why=Trigger.MANUAL) == [BUDGET]
 
     question_id = await office.begin()
     await office.digests.delete(office.digest.id)
-    assert await office.report(question_id, BUDGET, why=Why.ASKED) is None
+    assert await office.report(question_id, BUDGET, why=Trigger.MANUAL) is None
     assert len(office.newsroom.questions) == 1
 
 
-@pytest.mark.parametrize("why", [Why.DUE, Why.ASKED])
-async def test_a_digest_that_is_deleted_while_it_is_made_says_nothing(office: DigestHarness, why: Why) -> None:
+@pytest.mark.parametrize("why", [Trigger.SCHEDULED, Trigger.MANUAL])
+async def test_a_digest_that_is_deleted_while_it_is_made_says_nothing(office: DigestHarness, why: Trigger) -> None:
     question_id = await office.begin(why=why)
     office.newsroom.meanwhile = lambda: office.digests.delete(office.digest.id)
 
@@ -64,12 +64,12 @@ async def test_a_digest_that_is_paused_while_it_is_made_says_it_when_it_goes_on(
     office.newsroom.meanwhile = lambda: office.digests.set_state(office.digest.id, State.PAUSED, next_at=None)
     assert held(await office.report(question_id, BUDGET)) == 0.01
 
-    assert await office.told(BUDGET, why=Why.ASKED) == [BUDGET]
+    assert await office.told(BUDGET, why=Trigger.MANUAL) == [BUDGET]
 
 
-@pytest.mark.parametrize("why", Why)
+@pytest.mark.parametrize("why", Trigger)
 async def test_a_digest_whose_owner_s_account_is_closed_makes_room_asks_nobody_and_has_that_said_once(
-    office: DigestHarness, why: Why
+    office: DigestHarness, why: Trigger
 ) -> None:
     office.presence = Membership.DEACTIVATED
     question_id = await office.begin(why=why)
@@ -78,7 +78,7 @@ async def test_a_digest_whose_owner_s_account_is_closed_makes_room_asks_nobody_a
 
     assert office.newsroom.questions == []
     assert await notices(office.pool) == [
-        Notice(digest_id=office.digest.id, word=OWNER_LEFT, title="Technology: databases")
+        StopNotice(digest_id=office.digest.id, reason_code=OWNER_LEFT, title="Technology: databases")
     ]
     full = await office.digests.add(
         wish(), id=uuid4(), owner=NOBODY, channel_id="C1", next_at=SATURDAY, limits=Limits(per_user=1, per_channel=1)
@@ -86,9 +86,9 @@ async def test_a_digest_whose_owner_s_account_is_closed_makes_room_asks_nobody_a
     assert full is None
 
 
-@pytest.mark.parametrize("why", Why)
+@pytest.mark.parametrize("why", Trigger)
 async def test_a_digest_whose_owner_left_the_channel_stops_asks_nobody_and_has_that_said_once(
-    office: DigestHarness, why: Why
+    office: DigestHarness, why: Trigger
 ) -> None:
     office.presence = Membership.NOT_IN_CHANNEL
     question_id = await office.begin(why=why)
@@ -99,7 +99,7 @@ async def test_a_digest_whose_owner_left_the_channel_stops_asks_nobody_and_has_t
     assert digest is not None
     assert (digest.state, digest.next_at) == (State.STOPPED, None)
     assert office.newsroom.questions == []
-    assert await notices(office.pool) == [Notice(digest_id=digest.id, word=OWNER_LEFT_CHANNEL)]
+    assert await notices(office.pool) == [StopNotice(digest_id=digest.id, reason_code=OWNER_LEFT_CHANNEL)]
 
 
 async def test_a_digest_that_its_owner_has_left_goes_on_where_it_ended_when_they_are_back(

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from bot.model.digest import Why
+from bot.model.digest import Trigger
 from bot.storage.digests import SEEN_DAYS
 from perplexity.attempts import Attempt
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, TimedOut
@@ -106,7 +106,7 @@ async def test_no_news_at_all_is_nothing_new(office: DigestHarness, error: Perpl
     report = await office.report(await office.begin())
 
     assert report is not None
-    assert (report.summary, report.stories, report.speaks) == (None, (), False)
+    assert (report.summary, report.stories, report.should_post) == (None, (), False)
 
 
 @pytest.mark.parametrize(
@@ -136,17 +136,21 @@ async def test_a_search_that_fails_is_a_failure_and_the_next_run_looks_back_beyo
 
 @pytest.mark.parametrize(
     ("why", "minutes", "told"),
-    [(Why.DUE, 15, Why.DUE), (Why.DUE, 16, Why.LATE), (Why.ASKED, 16, Why.ASKED)],
+    [
+        (Trigger.SCHEDULED, 15, Trigger.SCHEDULED),
+        (Trigger.SCHEDULED, 16, Trigger.LATE),
+        (Trigger.MANUAL, 16, Trigger.MANUAL),
+    ],
 )
 async def test_a_run_that_a_worker_takes_up_late_says_so(
-    office: DigestHarness, why: Why, minutes: int, told: Why
+    office: DigestHarness, why: Trigger, minutes: int, told: Trigger
 ) -> None:
     question_id, slot = await office.begin(why=why), office.clock.now
     office.clock.now += timedelta(minutes=minutes)
     report = await office.report(question_id, BUDGET, why=why, slot=slot)
 
     assert report is not None
-    assert (report.why, report.slot) == (told, slot)
+    assert (report.trigger, report.slot) == (told, slot)
 
 
 async def test_a_story_keeps_its_day(office: DigestHarness) -> None:

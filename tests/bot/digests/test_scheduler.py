@@ -11,9 +11,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot.digests.jobs import Run, parse_run
-from bot.digests.scheduler import Ticker, seconds_to_next_minute
-from bot.model.digest import DAILY, WEEKDAYS, Why, next_slot
+from bot.digests.jobs import DigestRun, parse_run
+from bot.digests.scheduler import DigestScheduler, seconds_to_next_minute
+from bot.model.digest import DAILY, WEEKDAYS, Trigger, next_slot
 from bot.storage.digests import Digests
 from bot.storage.questions import Pool, connection_pool
 from tests.fakes.digests import SATURDAY, WallClock, kept, no_job, wish
@@ -37,7 +37,7 @@ async def another_pool(database: str) -> AsyncIterator[Pool]:
         yield pool
 
 
-async def runs_of(pool: Pool) -> list[Run]:
+async def runs_of(pool: Pool) -> list[DigestRun]:
     async with pool.connection() as connection:
         rows = await (await connection.execute("SELECT text FROM questions ORDER BY received_at")).fetchall()
     return [parse_run(row["text"]) for row in rows]
@@ -71,7 +71,9 @@ async def test_in_sixty_days_with_two_processes_no_slot_is_missed_and_none_is_ru
     pool: Pool, another_pool: Pool, begin: datetime
 ) -> None:
     clock = WallClock(begin)
-    one, other = (Ticker(digests=Digests(p, no_job), now=clock, sleep=clock.sleep) for p in (pool, another_pool))
+    one, other = (
+        DigestScheduler(digests=Digests(p, no_job), now=clock, sleep=clock.sleep) for p in (pool, another_pool)
+    )
     expected: dict[UUID, list[datetime]] = {}
     for zone in ZONES:
         for at in TIMES:
@@ -81,78 +83,78 @@ async def test_in_sixty_days_with_two_processes_no_slot_is_missed_and_none_is_ru
     # In every other minute nothing is due, so that a tick there would find nothing.
     for moment in sorted({slot for slots in expected.values() for slot in slots}):
         clock.now = moment
-        await asyncio.gather(one.tick(), other.tick())
+        await asyncio.gather(one.run_once(), other.run_once())
         await settle_all(pool)
 
     found: dict[UUID, list[datetime]] = {digest_id: [] for digest_id in expected}
     for run in await runs_of(pool):
         found[run.digest_id].append(run.slot)
-        assert run.why is Why.DUE
+        assert run.trigger is Trigger.SCHEDULED
     assert {digest_id: sorted(slots) for digest_id, slots in found.items()} == expected
 
 
 async def test_what_was_missed_is_run_once_and_goes_on_as_usual(pool: Pool) -> None:
     clock = WallClock(SATURDAY)
-    ticker = Ticker(digests=Digests(pool, no_job), now=clock)
+    ticker = DigestScheduler(digests=Digests(pool, no_job), now=clock)
     await kept(ticker.digests, uuid4(), wish("9:00", days=WEEKDAYS))
     clock.now = datetime(2026, 11, 25, 9, 30, tzinfo=UTC)
 
-    counts = [await ticker.tick(), await ticker.tick()]
+    counts = [await ticker.run_once(), await ticker.run_once()]
     await settle_all(pool)
     clock.now = datetime(2026, 11, 26, 8, 0, tzinfo=UTC)
-    counts.append(await ticker.tick())
+    counts.append(await ticker.run_once())
 
     assert counts == [1, 0, 1]
     monday, wednesday, thursday = (datetime(2026, 11, day, 8, 0, tzinfo=UTC) for day in (23, 25, 26))
-    assert [(run.why, run.first, run.slot) for run in await runs_of(pool)] == [
-        (Why.DUE, monday, wednesday),
-        (Why.DUE, thursday, thursday),
+    assert [(run.trigger, run.earliest_slot, run.slot) for run in await runs_of(pool)] == [
+        (Trigger.SCHEDULED, monday, wednesday),
+        (Trigger.SCHEDULED, thursday, thursday),
     ]
 
 
 async def test_while_no_worker_is_there_one_run_waits_for_all_that_come_due(pool: Pool) -> None:
     clock = WallClock(SATURDAY)
-    ticker = Ticker(digests=Digests(pool, no_job), now=clock)
+    ticker = DigestScheduler(digests=Digests(pool, no_job), now=clock)
     digest = await kept(ticker.digests, uuid4(), wish("9:00"))
     for _ in range(5):
         clock.now += timedelta(days=1)
-        await ticker.tick()
+        await ticker.run_once()
     assert [run.slot for run in await runs_of(pool)] == [digest.next_at]
 
     await settle_all(pool)
-    assert await ticker.tick() == 0
+    assert await ticker.run_once() == 0
     clock.now += timedelta(days=1)
-    await ticker.tick()
+    await ticker.run_once()
     assert len(await runs_of(pool)) == 2
 
 
 @pytest.mark.parametrize(("days", "runs"), [({0}, 2), (WEEKDAYS, 10), (DAILY, 13)])
 async def test_a_clock_that_was_ahead_for_one_tick_silences_no_digest(pool: Pool, days: set[int], runs: int) -> None:
     clock = WallClock(SATURDAY + timedelta(days=400))
-    ticker = Ticker(digests=Digests(pool, no_job), now=clock)
+    ticker = DigestScheduler(digests=Digests(pool, no_job), now=clock)
     digest = await kept(ticker.digests, uuid4(), wish("9:00", days=days))
-    await ticker.tick()
+    await ticker.run_once()
     await settle_all(pool)
 
     begun = 0
     for passed in range(14):
         clock.now = SATURDAY + timedelta(days=passed)
-        begun += await ticker.tick()
+        begun += await ticker.run_once()
         await settle_all(pool)
 
     kept_still = await ticker.digests.get(digest.id, now=clock.now)
     assert kept_still is not None
     assert begun == runs
-    assert kept_still.next_at == next_slot(digest.wish.schedule, clock.now)
+    assert kept_still.next_at == next_slot(digest.spec.schedule, clock.now)
 
 
 async def test_many_that_are_due_at_once_are_shared_out(pool: Pool, another_pool: Pool) -> None:
     clock = WallClock(SATURDAY)
-    tickers = [Ticker(digests=Digests(p, no_job), now=clock) for p in (pool, another_pool) * 2]
+    tickers = [DigestScheduler(digests=Digests(p, no_job), now=clock) for p in (pool, another_pool) * 2]
     ids = [(await kept(tickers[0].digests, uuid4(), wish())).id for _ in range(30)]
     clock.now += timedelta(days=1)
 
-    counts = await asyncio.gather(*(ticker.tick() for ticker in tickers))
+    counts = await asyncio.gather(*(ticker.run_once() for ticker in tickers))
 
     assert sum(counts) == 30
     assert Counter(run.digest_id for run in await runs_of(pool)) == Counter(ids)
@@ -164,9 +166,9 @@ async def test_where_digests_are_switched_off_none_runs_until_they_are_on_again(
     await kept(digests, uuid4(), wish("9:00"))
     clock.now += timedelta(days=2)
 
-    assert await Ticker(digests=digests, now=clock, off=True).tick() == 0
+    assert await DigestScheduler(digests=digests, now=clock, disabled=True).run_once() == 0
     assert await runs_of(pool) == []
-    assert await Ticker(digests=digests, now=clock).tick() == 1
+    assert await DigestScheduler(digests=digests, now=clock).run_once() == 1
 
 
 async def test_a_ticker_outlives_a_database_that_is_away(pool: Pool) -> None:
@@ -178,7 +180,7 @@ async def test_a_ticker_outlives_a_database_that_is_away(pool: Pool) -> None:
         await asyncio.Event().wait()
 
     await pool.close()
-    ticking = asyncio.create_task(Ticker(digests=Digests(pool, no_job), now=clock, sleep=sleep).run())
+    ticking = asyncio.create_task(DigestScheduler(digests=Digests(pool, no_job), now=clock, sleep=sleep).run())
     await asyncio.wait_for(slept.wait(), 5)
     ticking.cancel()
 

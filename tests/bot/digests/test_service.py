@@ -10,20 +10,20 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from bot.digests.jobs import Run, parse_run, run_question
-from bot.digests.service import Desk
+from bot.digests.jobs import DigestRun, parse_run, run_question
+from bot.digests.service import StoredDigestService
 from bot.model.digest import (
-    Added,
     AlreadyRunning,
-    Changed,
+    Created,
     Digest,
-    Full,
-    NoSuchDigest,
+    DigestAction,
+    DigestNotFound,
+    LimitReached,
+    NotOwner,
     Owner,
-    SomebodyElses,
     State,
-    Verb,
-    Why,
+    Trigger,
+    Updated,
 )
 from bot.storage.digests import Digests, Limits
 from bot.storage.questions import Pool, connection_pool
@@ -48,14 +48,18 @@ def clock() -> WallClock:
 
 
 @pytest.fixture
-def desk(pool: Pool, clock: WallClock) -> Desk:
+def desk(pool: Pool, clock: WallClock) -> StoredDigestService:
     limits = Limits(per_user=3, per_channel=6)
-    return Desk(call="/pplx watch", digests=Digests(pool, no_job), zone=zone, limits=limits, now=clock)
+    return StoredDigestService(
+        command_label="/pplx watch", digests=Digests(pool, no_job), zone=zone, limits=limits, now=clock
+    )
 
 
-async def added(desk: Desk, *, owner: Owner = OWNER, channel: str = "C1", id: UUID | None = None) -> Digest:
-    reply = await desk.add(wish(zone=""), id=id or uuid4(), owner=owner, channel_id=channel)
-    assert isinstance(reply, Added)
+async def added(
+    desk: StoredDigestService, *, owner: Owner = OWNER, channel: str = "C1", id: UUID | None = None
+) -> Digest:
+    reply = await desk.create(wish(zone=""), id=id or uuid4(), owner=owner, channel_id=channel)
+    assert isinstance(reply, Created)
     return reply.digest
 
 
@@ -68,134 +72,147 @@ async def runs_of(pool: Pool) -> list[str]:
     ("user", "known", "next_at"),
     [("U1", "Europe/Berlin", NEXT), ("U2", "UTC", NEXT.replace(hour=9)), ("U3", "UTC", NEXT.replace(hour=9))],
 )
-async def test_a_digest_goes_by_its_owner_s_clock(desk: Desk, user: str, known: str, next_at: datetime) -> None:
+async def test_a_digest_goes_by_its_owner_s_clock(
+    desk: StoredDigestService, user: str, known: str, next_at: datetime
+) -> None:
     digest = await added(desk, owner=Owner(team_id="T1", user_id=user))
 
-    assert (digest.wish.schedule.zone, digest.next_at, digest.number) == (known, next_at, 1)
+    assert (digest.spec.schedule.zone, digest.next_at, digest.number) == (known, next_at, 1)
     assert (digest.state, digest.title, digest.channel_id) == (State.ACTIVE, "Technology: databases", "C1")
 
 
 @pytest.mark.parametrize(("user", "known"), [("U1", True), ("U2", False), ("U3", False)])
-async def test_a_zone_that_nobody_knows_is_said(desk: Desk, user: str, known: bool) -> None:
-    reply = await desk.add(wish(zone=""), id=uuid4(), owner=Owner(team_id="T1", user_id=user), channel_id="C1")
+async def test_a_zone_that_nobody_knows_is_said(desk: StoredDigestService, user: str, known: bool) -> None:
+    reply = await desk.create(wish(zone=""), id=uuid4(), owner=Owner(team_id="T1", user_id=user), channel_id="C1")
 
-    assert isinstance(reply, Added)
+    assert isinstance(reply, Created)
     assert reply.zone_known is known
 
 
-async def test_asking_again_for_the_same_one_is_no_second_digest(desk: Desk) -> None:
+async def test_asking_again_for_the_same_one_is_no_second_digest(desk: StoredDigestService) -> None:
     asked = uuid4()
 
     assert await added(desk, id=asked) == await added(desk, id=asked)
-    assert len((await desk.listed(OWNER)).digests) == 1
+    assert len((await desk.list_digests(OWNER)).digests) == 1
 
 
-async def test_a_number_that_is_free_is_given_again_and_numbers_are_each_owner_s_own(desk: Desk) -> None:
+async def test_a_number_that_is_free_is_given_again_and_numbers_are_each_owner_s_own(desk: StoredDigestService) -> None:
     numbers = [(await added(desk)).number for _ in range(3)]
-    await desk.change(Verb.DELETE, 2, owner=OWNER, by="x")
+    await desk.apply(DigestAction.DELETE, 2, owner=OWNER, by="x")
 
     assert numbers == [1, 2, 3]
     assert (await added(desk)).number == 2
     assert (await added(desk, owner=NOBODY)).number == 1
 
 
-async def test_nobody_has_more_than_the_limit__whoever_asks_at_once(desk: Desk) -> None:
-    asked = (desk.add(wish(), id=uuid4(), owner=OWNER, channel_id=f"C{n}") for n in range(8))
+async def test_nobody_has_more_than_the_limit__whoever_asks_at_once(desk: StoredDigestService) -> None:
+    asked = (desk.create(wish(), id=uuid4(), owner=OWNER, channel_id=f"C{n}") for n in range(8))
     replies = await asyncio.gather(*asked)
 
-    assert [type(reply) for reply in replies].count(Added) == 3
-    assert {reply for reply in replies if isinstance(reply, Full)} == {Full(limit=3, channel=False)}
+    assert [type(reply) for reply in replies].count(Created) == 3
+    assert {reply for reply in replies if isinstance(reply, LimitReached)} == {LimitReached(limit=3, channel=False)}
 
 
-async def test_no_channel_has_more_than_the_limit(desk: Desk) -> None:
+async def test_no_channel_has_more_than_the_limit(desk: StoredDigestService) -> None:
     for number in range(6):
         await added(desk, owner=Owner(team_id="T1", user_id=f"U{number}"))
 
-    assert await desk.add(wish(), id=uuid4(), owner=NOBODY, channel_id="C1") == Full(limit=6, channel=True)
+    assert await desk.create(wish(), id=uuid4(), owner=NOBODY, channel_id="C1") == LimitReached(limit=6, channel=True)
     assert (await added(desk, owner=NOBODY, channel="C2")).number == 1
     assert (await added(desk, owner=Owner(team_id="T2", user_id="U1"))).number == 1
 
 
 @pytest.mark.parametrize(("per_channel", "share"), [(10, 5), (9, 5), (3, 2), (2, 1), (1, 1)])
 async def test_one_person_has_at_most_half_of_a_channel_s_places__whoever_asks_at_once(
-    desk: Desk, per_channel: int, share: int
+    desk: StoredDigestService, per_channel: int, share: int
 ) -> None:
     desk = replace(desk, limits=Limits(per_user=100, per_channel=per_channel))
-    asked = (desk.add(wish(), id=uuid4(), owner=OWNER, channel_id="C1") for _ in range(per_channel + 2))
+    asked = (desk.create(wish(), id=uuid4(), owner=OWNER, channel_id="C1") for _ in range(per_channel + 2))
     replies = await asyncio.gather(*asked)
 
-    assert [type(reply) for reply in replies].count(Added) == share
-    full = Full(limit=share, channel=True, share=per_channel > 1)
-    assert {reply for reply in replies if isinstance(reply, Full)} == {full}
-    others = [await desk.add(wish(), id=uuid4(), owner=NOBODY, channel_id="C1") for _ in range(per_channel - share)]
-    assert [type(reply) for reply in others] == [Added] * (per_channel - share)
-    assert await desk.add(wish(), id=uuid4(), owner=NOBODY, channel_id="C1") == Full(limit=per_channel, channel=True)
+    assert [type(reply) for reply in replies].count(Created) == share
+    full = LimitReached(limit=share, channel=True, share=per_channel > 1)
+    assert {reply for reply in replies if isinstance(reply, LimitReached)} == {full}
+    others = [await desk.create(wish(), id=uuid4(), owner=NOBODY, channel_id="C1") for _ in range(per_channel - share)]
+    assert [type(reply) for reply in others] == [Created] * (per_channel - share)
+    assert await desk.create(wish(), id=uuid4(), owner=NOBODY, channel_id="C1") == LimitReached(
+        limit=per_channel, channel=True
+    )
 
 
-async def test_a_direct_message_is_one_person_s_alone(desk: Desk) -> None:
+async def test_a_direct_message_is_one_person_s_alone(desk: StoredDigestService) -> None:
     desk = replace(desk, limits=Limits(per_user=100, per_channel=4))
-    replies = [await desk.add(wish(), id=uuid4(), owner=OWNER, channel_id="D1") for _ in range(5)]
+    replies = [await desk.create(wish(), id=uuid4(), owner=OWNER, channel_id="D1") for _ in range(5)]
 
-    assert [type(reply) for reply in replies[:4]] == [Added] * 4
-    assert replies[4] == Full(limit=4, channel=True)
+    assert [type(reply) for reply in replies[:4]] == [Created] * 4
+    assert replies[4] == LimitReached(limit=4, channel=True)
 
 
-async def test_a_paused_digest_is_never_due_and_goes_on_with_the_next_slot(desk: Desk, clock: WallClock) -> None:
+async def test_a_paused_digest_is_never_due_and_goes_on_with_the_next_slot(
+    desk: StoredDigestService, clock: WallClock
+) -> None:
     digest = await added(desk)
-    paused = await desk.change(Verb.PAUSE, 1, owner=OWNER, by="x")
+    paused = await desk.apply(DigestAction.PAUSE, 1, owner=OWNER, by="x")
     clock.now += timedelta(days=10)
-    resumed = await desk.change(Verb.RESUME, 1, owner=OWNER, by="y")
+    resumed = await desk.apply(DigestAction.RESUME, 1, owner=OWNER, by="y")
 
-    assert isinstance(paused, Changed)
+    assert isinstance(paused, Updated)
     assert (paused.digest.state, paused.digest.next_at) == (State.PAUSED, None)
-    assert isinstance(resumed, Changed)
+    assert isinstance(resumed, Updated)
     assert (resumed.digest.state, resumed.digest.next_at) == (State.ACTIVE, NEXT + timedelta(days=10))
-    assert await desk.change(Verb.RESUME, 1, owner=OWNER, by="z") == resumed
+    assert await desk.apply(DigestAction.RESUME, 1, owner=OWNER, by="z") == resumed
     assert resumed.digest.id == digest.id
 
 
-async def test_what_is_not_there_or_not_one_s_own_cannot_be_changed(desk: Desk) -> None:
+async def test_what_is_not_there_or_not_one_s_own_cannot_be_changed(desk: StoredDigestService) -> None:
     digest = await added(desk)
 
-    assert await desk.change(Verb.PAUSE, 7, owner=OWNER, by="x") == NoSuchDigest(number=7, numbers=[1])
-    assert await desk.change(Verb.DELETE, 1, owner=NOBODY, by="x") == NoSuchDigest(number=1, numbers=[])
-    assert await desk.press(Verb.DELETE, digest.id, user_id="U9", teams=["T1"], by="x") == SomebodyElses()
-    assert await desk.press(Verb.DELETE, uuid4(), user_id="U1", teams=["T1"], by="x") == NoSuchDigest()
-    assert (await desk.listed(OWNER)).digests == (digest,)
+    assert await desk.apply(DigestAction.PAUSE, 7, owner=OWNER, by="x") == DigestNotFound(number=7, numbers=[1])
+    assert await desk.apply(DigestAction.DELETE, 1, owner=NOBODY, by="x") == DigestNotFound(number=1, numbers=[])
+    assert await desk.apply_button(DigestAction.DELETE, digest.id, user_id="U9", teams=["T1"], by="x") == NotOwner()
+    assert await desk.apply_button(DigestAction.DELETE, uuid4(), user_id="U1", teams=["T1"], by="x") == DigestNotFound()
+    assert (await desk.list_digests(OWNER)).digests == (digest,)
 
 
-async def test_a_run_now_is_a_question_and_one_at_a_time(desk: Desk, pool: Pool, clock: WallClock) -> None:
+async def test_a_run_now_is_a_question_and_one_at_a_time(
+    desk: StoredDigestService, pool: Pool, clock: WallClock
+) -> None:
     digest = await added(desk)
-    first = await desk.press(Verb.RUN, digest.id, user_id="U1", teams=["T1"], by="click 1")
+    first = await desk.apply_button(DigestAction.RUN, digest.id, user_id="U1", teams=["T1"], by="click 1")
     clock.now += timedelta(seconds=1)
-    second = await desk.change(Verb.RUN, 1, owner=OWNER, by="click 2")
+    second = await desk.apply(DigestAction.RUN, 1, owner=OWNER, by="click 2")
 
-    assert first == Changed(verb=Verb.RUN, digest=digest)
+    assert first == Updated(action=DigestAction.RUN, digest=digest)
     assert second == AlreadyRunning(digest=replace(digest, runs=1))
     (text,) = await runs_of(pool)
     run = parse_run(text)
-    assert (run.digest_id, run.why, run.slot, run.title) == (digest.id, Why.ASKED, SATURDAY, "Technology: databases")
+    assert (run.digest_id, run.trigger, run.slot, run.title) == (
+        digest.id,
+        Trigger.MANUAL,
+        SATURDAY,
+        "Technology: databases",
+    )
 
 
 @pytest.mark.parametrize("state", ["received", "answered"])
 async def test_a_run_now_that_is_done_again_is_the_same_run(
-    desk: Desk, pool: Pool, clock: WallClock, state: str
+    desk: StoredDigestService, pool: Pool, clock: WallClock, state: str
 ) -> None:
     await added(desk)
-    await desk.change(Verb.RUN, 1, owner=OWNER, by="x")
+    await desk.apply(DigestAction.RUN, 1, owner=OWNER, by="x")
     async with pool.connection() as connection:
         await connection.execute("UPDATE questions SET state = %s", [state])
     clock.now += timedelta(seconds=30)
 
-    assert isinstance(await desk.change(Verb.RUN, 1, owner=OWNER, by="x"), Changed)
+    assert isinstance(await desk.apply(DigestAction.RUN, 1, owner=OWNER, by="x"), Updated)
     assert len(await runs_of(pool)) == 1
-    assert [digest.runs for digest in (await desk.listed(OWNER)).digests] == [1]
+    assert [digest.runs for digest in (await desk.list_digests(OWNER)).digests] == [1]
 
 
-async def test_a_paused_digest_can_be_run_and_stays_paused(desk: Desk, pool: Pool) -> None:
+async def test_a_paused_digest_can_be_run_and_stays_paused(desk: StoredDigestService, pool: Pool) -> None:
     digest = await added(desk)
-    await desk.change(Verb.PAUSE, 1, owner=OWNER, by="x")
-    await desk.change(Verb.RUN, 1, owner=OWNER, by="y")
+    await desk.apply(DigestAction.PAUSE, 1, owner=OWNER, by="x")
+    await desk.apply(DigestAction.RUN, 1, owner=OWNER, by="y")
 
     assert len(await runs_of(pool)) == 1
     now = await desk.digests.get(digest.id, now=SATURDAY)
@@ -205,23 +222,25 @@ async def test_a_paused_digest_can_be_run_and_stays_paused(desk: Desk, pool: Poo
 
 @pytest.mark.parametrize("limits", [Limits(per_user=0, per_channel=4), Limits(per_user=3, per_channel=0)])
 async def test_where_digests_are_switched_off_none_is_run_or_resumed_and_each_can_be_deleted(
-    desk: Desk, pool: Pool, limits: Limits
+    desk: StoredDigestService, pool: Pool, limits: Limits
 ) -> None:
     await added(desk)
     off = replace(desk, limits=limits)
 
-    assert [digest.next_at for digest in (await off.listed(OWNER)).digests] == [None]
-    for verb in (Verb.RUN, Verb.RESUME):
-        assert await off.change(verb, 1, owner=OWNER, by="x") == Full(limit=0, channel=False)
+    assert [digest.next_at for digest in (await off.list_digests(OWNER)).digests] == [None]
+    for verb in (DigestAction.RUN, DigestAction.RESUME):
+        assert await off.apply(verb, 1, owner=OWNER, by="x") == LimitReached(limit=0, channel=False)
     assert await runs_of(pool) == []
-    assert isinstance(await off.change(Verb.DELETE, 1, owner=OWNER, by="x"), Changed)
+    assert isinstance(await off.apply(DigestAction.DELETE, 1, owner=OWNER, by="x"), Updated)
 
 
-async def test_a_digest_that_was_deleted_just_now_cannot_be_run(desk: Desk, pool: Pool) -> None:
+async def test_a_digest_that_was_deleted_just_now_cannot_be_run(desk: StoredDigestService, pool: Pool) -> None:
     digest = await added(desk)
     await desk.digests.delete(digest.id)
 
-    run = Run(digest_id=digest.id, why=Why.ASKED, first=SATURDAY, slot=SATURDAY, title=digest.title)
+    run = DigestRun(
+        digest_id=digest.id, trigger=Trigger.MANUAL, earliest_slot=SATURDAY, slot=SATURDAY, title=digest.title
+    )
     question = run_question(run, digest, id=uuid4(), key="x")
     assert await desk.digests.run_now(digest.id, question, now=SATURDAY) is False
     assert await runs_of(pool) == []

@@ -10,7 +10,7 @@ import pytest
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
-from bot.digests.jobs import BETWEEN_OTHERS, COMMAND, SURFACE, Leaving, Notice
+from bot.digests.jobs import COMMAND, FOREIGN_DIRECT_MESSAGE, SURFACE, DigestStopper, StopNotice
 from bot.model.digest import State
 from bot.slack.users import AUTH_ERRORS
 from bot.storage.database import Patience
@@ -21,8 +21,8 @@ from tests.fakes.digests import Flickering, notices
 from tests.fakes.rows import row
 
 
-def leaving(office: DigestHarness) -> Leaving:
-    return Leaving(digests=office.digests, patience=Patience(seconds=10))
+def leaving(office: DigestHarness) -> DigestStopper:
+    return DigestStopper(digests=office.digests, database_retry=Patience(seconds=10))
 
 
 async def run_of(office: DigestHarness) -> QuestionRow:
@@ -43,17 +43,17 @@ async def state(office: DigestHarness) -> State:
 async def test_a_run_of_many_parts_has_one_notice(office: DigestHarness) -> None:
     run = await run_of(office)
     for _ in range(3):
-        await leaving(office).closed(run, "is_archived")
+        await leaving(office).on_channel_closed(run, "is_archived")
 
     assert await state(office) is State.STOPPED
-    assert await notices(office.pool) == [Notice(digest_id=office.digest.id, word="is_archived")]
+    assert await notices(office.pool) == [StopNotice(digest_id=office.digest.id, reason_code="is_archived")]
 
 
 @pytest.mark.parametrize("late", [False, True])
 async def test_a_database_that_is_away_for_a_moment_loses_no_notice(office: DigestHarness, late: bool) -> None:
     run, pool = await run_of(office), office.pool
     office.pool = cast("Pool", Flickering(pool, at=1, late=late))
-    await leaving(office).closed(run, "is_archived")
+    await leaving(office).on_channel_closed(run, "is_archived")
 
     assert await state(office) is State.STOPPED
     assert len(await notices(pool)) == 1
@@ -67,7 +67,7 @@ async def test_a_digest_stops_only_where_that_can_be_said(office: DigestHarness)
 
     digests = Digests(office.pool, broken)
     with pytest.raises(RuntimeError):
-        await Leaving(digests=digests, patience=Patience(seconds=1)).closed(run, "is_archived")
+        await DigestStopper(digests=digests, database_retry=Patience(seconds=1)).on_channel_closed(run, "is_archived")
 
     assert await state(office) is State.ACTIVE
     assert await notices(office.pool) == []
@@ -75,20 +75,20 @@ async def test_a_digest_stops_only_where_that_can_be_said(office: DigestHarness)
 
 @pytest.mark.parametrize("error", sorted(AUTH_ERRORS))
 async def test_an_app_that_is_let_in_no_more_stops_nothing(office: DigestHarness, error: str) -> None:
-    await leaving(office).closed(await run_of(office), error)
+    await leaving(office).on_channel_closed(await run_of(office), error)
 
     assert (await state(office), await notices(office.pool)) == (State.ACTIVE, [])
 
 
 async def test_what_is_no_run_stops_nothing(office: DigestHarness) -> None:
     notice = replace(row(surface=SURFACE), command="digest_notice", text=f"{office.digest.id} is_archived")
-    await leaving(office).closed(notice, "is_archived")
+    await leaving(office).on_channel_closed(notice, "is_archived")
 
     assert (await state(office), await notices(office.pool)) == (State.ACTIVE, [])
 
 
 def test_nobody_is_asked_to_invite_the_app_to_a_direct_message() -> None:
-    notice = Notice(digest_id=uuid4(), word="channel_not_found")
+    notice = StopNotice(digest_id=uuid4(), reason_code="channel_not_found")
 
-    assert "/invite" in notice.because("C1")
-    assert notice.because("D1") == BETWEEN_OTHERS
+    assert "/invite" in notice.reason("C1")
+    assert notice.reason("D1") == FOREIGN_DIRECT_MESSAGE

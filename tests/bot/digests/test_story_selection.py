@@ -11,10 +11,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from bot.digests.jobs import Run, run_question
-from bot.digests.runner import Choosing
+from bot.digests.jobs import DigestRun, run_question
+from bot.digests.runner import StorySelector
 from bot.listeners.intake import Journal, Written
-from bot.model.digest import Digest, Report, Why
+from bot.model.digest import Digest, DigestReport, Trigger
 from bot.storage.database import Patience
 from bot.storage.questions import NewQuestion, Pool, Questions
 from perplexity.news.stories import Story, fingerprint, unseen
@@ -72,14 +72,16 @@ async def test_what_another_run_posts_during_the_comparison_is_not_posted_again(
 
 
 async def test_what_is_new_is_chosen_among_all_stories_and_then_eight_are_told(office: DigestHarness) -> None:
-    choosing = Choosing(seen=office.digests.seen, patience=Patience(seconds=1))
+    choosing = StorySelector(posted=office.digests.seen, database_retry=Patience(seconds=1))
 
     async def told(*headlines: str) -> list[str]:
         stories = tuple(story(headline, number) for number, headline in enumerate(headlines))
         summary = NewsSummary(stories=stories, provider="P", made_at=SATURDAY, category="world")
         now = office.clock.now
-        report = Report(digest=office.digest, why=Why.DUE, first=now, slot=now, now=now, summary=summary)
-        found = await choosing.with_new(report, question_id=await office.begin())
+        report = DigestReport(
+            digest=office.digest, trigger=Trigger.SCHEDULED, earliest_slot=now, slot=now, now=now, summary=summary
+        )
+        found = await choosing.select_new(report, question_id=await office.begin())
         assert found is not None
         return [story.headline for story in found.stories]
 
@@ -122,14 +124,17 @@ class Slow:
         return unseen(stories, seen, among=among)
 
 
-async def another(office: DigestHarness) -> tuple[Run, UUID]:
+async def another(office: DigestHarness) -> tuple[DigestRun, UUID]:
     """Set up one more digest that has posted a story, and begin a run of it."""
     digest: Digest = await kept(office.digests, uuid4(), wish())
     await office.digests.seen.note(
         digest.id, [fingerprint(story(VOLCANO))], question_id=uuid4(), now=SATURDAY, place=0, asked=True
     )
     now = office.clock.now
-    run, question_id = Run(digest_id=digest.id, why=Why.DUE, first=now, slot=now, title="x"), uuid4()
+    run, question_id = (
+        DigestRun(digest_id=digest.id, trigger=Trigger.SCHEDULED, earliest_slot=now, slot=now, title="x"),
+        uuid4(),
+    )
     question = run_question(run, digest, id=question_id, key=str(question_id))
     assert await office.digests.run_now(digest.id, question, now=office.clock.now)
     return run, question_id
@@ -162,7 +167,7 @@ async def test_many_that_are_made_at_once_lose_nothing_and_keep_no_slash_command
     running, done = office.running(), asyncio.Event()
     asking = asyncio.create_task(acks(office, until=done))
 
-    reports = await asyncio.gather(*(running.report(run, office.work(question_id)) for run, question_id in runs))
+    reports = await asyncio.gather(*(running.run(run, office.work(question_id)) for run, question_id in runs))
     done.set()
     acked = await asking
 

@@ -15,7 +15,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.app import bolt_app
 from bot.commands import COMMANDS
 from bot.listeners.intake import Journal, Services
-from bot.model.digest import Verb, WatchReply
+from bot.model.digest import DigestAction, DigestResult
 from bot.model.message import OutgoingMessage
 from bot.slack.connection import SlackConnection
 from bot.storage.questions import Questions
@@ -36,7 +36,9 @@ class Hanging(FakeDigests):
     async def get(self, question_id: UUID) -> None:
         await asyncio.Event().wait()
 
-    async def press(self, verb: Verb, id: UUID, *, user_id: str, teams: Collection[str], by: str) -> WatchReply:
+    async def apply_button(
+        self, verb: DigestAction, id: UUID, *, user_id: str, teams: Collection[str], by: str
+    ) -> DigestResult:
         """Hang."""
         await asyncio.Event().wait()
         raise AssertionError(id)
@@ -79,7 +81,7 @@ def click(action: str) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("action", ["retry", "stop", "as_file", *(f"digest_{verb}" for verb in Verb)])
+@pytest.mark.parametrize("action", ["retry", "stop", "as_file", *(f"digest_{verb}" for verb in DigestAction)])
 async def test_a_click_is_acknowledged_while_everything_hangs(action: str) -> None:
     hanging = Hanging()
     app = bolt_app(

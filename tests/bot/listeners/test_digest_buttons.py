@@ -12,7 +12,7 @@ from psycopg import OperationalError
 
 from bot.listeners.actions import DATABASE_DOWN, apply_digest_button
 from bot.listeners.intake import Journal
-from bot.model.digest import SomebodyElses, Verb, WatchReply
+from bot.model.digest import DigestAction, DigestResult, NotOwner
 from bot.storage.questions import Questions
 from tests.fakes.digest_service import FakeDigests
 
@@ -25,7 +25,9 @@ class Away(FakeDigests):
 
     hangs = False
 
-    async def press(self, verb: Verb, id: UUID, *, user_id: str, teams: Collection[str], by: str) -> WatchReply:
+    async def apply_button(
+        self, verb: DigestAction, id: UUID, *, user_id: str, teams: Collection[str], by: str
+    ) -> DigestResult:
         """Fail."""
         if self.hangs:
             await asyncio.Event().wait()
@@ -43,9 +45,9 @@ async def click(verb: str, watching: FakeDigests, *, value: str = str(DIGEST)) -
     return (await apply_digest_button(BODY, action, journal=journal, watching=watching)).text
 
 
-@pytest.mark.parametrize("verb", list(Verb))
-async def test_a_click_asks_for_what_its_button_says(verb: Verb) -> None:
-    watching = FakeDigests(outcome=SomebodyElses())
+@pytest.mark.parametrize("verb", list(DigestAction))
+async def test_a_click_asks_for_what_its_button_says(verb: DigestAction) -> None:
+    watching = FakeDigests(outcome=NotOwner())
     said = await click(verb, watching)
 
     assert watching.asked == [(verb, DIGEST, "U1", "1.3")]

@@ -164,4 +164,4 @@ def test_a_zone_that_nobody_knows_is_utc(zone: str) -> None:
     ],
 )
 def test_a_schedule_says_itself(days: frozenset[int], words: str) -> None:
-    assert schedule(at="9:05", days=days).words == words
+    assert schedule(at="9:05", days=days).text == words
