@@ -259,7 +259,7 @@ def _run_doctor() -> int:
     findings = checks.run(diagnose(settings, problems, now=time.time))
     # https://no-color.org, which asks for the environment and for nothing else
     signs = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    sys.stdout.write(checks.render(findings, signs=signs))
+    sys.stdout.write(checks.render(findings, symbols=signs))
     return checks.exit_code(findings)
 
 
@@ -320,13 +320,15 @@ def _cannot_listen(cause: BaseException | None, settings: Settings) -> str:
 @contextmanager
 def _open_database(settings: Settings, stop: StopSignals) -> Iterator[tuple[str, str]]:
     """Yield the connection address and its description. Raises `Stopped` if a signal arrives before that."""
-    from bot.storage.embedded import embedded_server, require
+    from bot.storage.embedded import embedded_server, require_embedded
 
     if settings.database_url is not None:
         yield settings.database_url.get_secret_value(), "Postgres at DATABASE_URL"
         return
-    require(dyno=settings.dyno)
-    with embedded_server(Path(settings.data_dir), stopping=stop.requested, at_once=stop.on_forced_exit) as conninfo:
+    require_embedded(dyno=settings.dyno)
+    with embedded_server(
+        Path(settings.data_dir), stopping=stop.requested, on_abrupt_exit=stop.on_forced_exit
+    ) as conninfo:
         if stop.requested():
             raise Stopped
         yield conninfo, f"embedded Postgres in {settings.data_dir}"

@@ -32,12 +32,12 @@ from bot.slack.connection import SlackConnection, SocketMode, client_of, open_se
 from bot.slack.messages import Chat
 from bot.slack.response_url import ResponseUrls
 from bot.slack.users import Admins, Profiles
-from bot.storage.attempts import AttemptLog, Attempts
-from bot.storage.database import Patience
-from bot.storage.digests import Digests
-from bot.storage.installation import Workspaces
+from bot.storage.attempts import AttemptLog, AttemptStore
+from bot.storage.database import DatabaseRetry
+from bot.storage.digests import DigestStore
+from bot.storage.installation import WorkspaceStore
 from bot.storage.questions import Questions, Share, connection_pool
-from bot.storage.stages import RUN_SECONDS, Stages, StagesOf
+from bot.storage.stages import RUN_SECONDS, QuestionStages, StageStore
 from bot.web import server
 from bot.web.metrics import Metrics
 from bot.web.server import Server
@@ -125,15 +125,15 @@ async def compose(
         share = Share(
             open_per_person=settings.open_questions_per_user, thread_per_minute=settings.thread_answers_per_minute
         )
-        questions, stages, attempts = Questions(pool, jobs.defer, share=share), Stages(pool), Attempts(pool)
+        questions, stages, attempts = Questions(pool, jobs.defer, share=share), StageStore(pool), AttemptStore(pool)
         received = Questions(acks, jobs.defer, share=share)
         # A paid answer is kept however long the database is unavailable.
-        patience, metrics = Patience(seconds=math.inf), Metrics()
+        patience, metrics = DatabaseRetry(seconds=math.inf), Metrics()
         attempt_log = AttemptLog(attempts=attempts)
 
         def on_attempt(attempt: Attempt) -> None:
             metrics.attempted(attempt)
-            attempt_log.note(attempt)
+            attempt_log.record(attempt)
 
         slack, playground = slack_connection(settings)
         commands = available_commands(agent=settings.missing_agent_setting is None)
@@ -152,7 +152,7 @@ async def compose(
         )
         background = await stack.enter_async_context(Background())
         stopping = Stopping(questions=questions, stages=stages, providers=asked.providers, background=background)
-        workspaces, profiles = Workspaces(pool), Profiles(client)
+        workspaces, profiles = WorkspaceStore(pool), Profiles(client)
         installation = Installation(
             client=client,
             workspaces=workspaces,
@@ -177,7 +177,12 @@ async def compose(
             admits=admission.admits,
         )
         digests = DigestComponents.of(
-            settings, Digests(pool, jobs.defer), client=client, chat=chat, database_retry=patience, profiles=profiles
+            settings,
+            DigestStore(pool, jobs.defer),
+            client=client,
+            chat=chat,
+            database_retry=patience,
+            profiles=profiles,
         )
         working = Working(
             questions=questions,
@@ -188,10 +193,10 @@ async def compose(
                 watching=digests.service,
             ),
             commands={command.name: command for command in commands} | digests.commands,
-            patience=Patience(seconds=RUN_SECONDS),
+            patience=DatabaseRetry(seconds=RUN_SECONDS),
             agent=asked.agent,
             diver=asked.deepdives,
-            stages=lambda row: StagesOf(stages=stages, row=row, patience=patience),
+            stages=lambda row: QuestionStages(stages=stages, row=row, database_retry=patience),
             sends_files=filing.allowed,
             end_runs=stopping.begin,
         )
@@ -234,8 +239,8 @@ async def compose(
             on_end=installation.end,
             knows_outsider=admission.is_known_outsider,
             note_sender=admission.record_sender,
-            want_file=partial(workspaces.want_file, seconds=SAME_FILE_SECONDS),
-            forget_file=workspaces.forget_file,
+            want_file=partial(workspaces.request_file, seconds=SAME_FILE_SECONDS),
+            forget_file=workspaces.cancel_file_request,
         )
         app = bolt_app(slack, client, services)
         server = None
@@ -248,7 +253,7 @@ async def compose(
                 services,
                 playground=playground,
                 questions=Questions(apart, jobs.defer),
-                attempts=Attempts(apart),
+                attempts=AttemptStore(apart),
             )
         yield Application(
             playground=playground,
@@ -271,12 +276,12 @@ def _server(
     *,
     playground: Playground | None,
     questions: Questions,
-    attempts: Attempts,
+    attempts: AttemptStore,
 ) -> Server:
     async def workers_alive() -> int:
         return await questions.workers_alive(seconds=STALLED_AFTER_SECONDS)
 
-    routes = server.routes(workers_alive=workers_alive, admin_issues=attempts.troubles, metrics=services.metrics)
+    routes = server.routes(workers_alive=workers_alive, admin_issues=attempts.admin_issues, metrics=services.metrics)
     if slack.signing_secret is not None:
         guard = RequestVerifier(app, signing_secret=slack.signing_secret, metrics=services.metrics)
         routes.append(web.post("/slack/events", guard.handle))

@@ -17,13 +17,13 @@ from bot.commands import COMMANDS
 from bot.commands.base import Agent, DisabledAgent
 from bot.commands.routing import slash_commands
 from bot.model.digest import DigestService
-from bot.model.provider_stats import ProviderFigures
-from bot.playground.examples import EXAMPLES, line
+from bot.model.provider_stats import ProviderStats
+from bot.playground.examples import EXAMPLES, command_line
 from bot.playground.server import Playground, Prompt
 from bot.settings import Settings, is_loopback
 from bot.slack.connection import SlackConnection
 from bot.slack.users import Admins
-from bot.storage.attempts import Attempts
+from bot.storage.attempts import AttemptStore
 from perplexity.attempts import Attempt
 from perplexity.deepdive.pipeline import DeepDiveRunner, text_generators
 from perplexity.deepdive.types import Persona
@@ -79,16 +79,16 @@ class WorkspaceOffice:
     """The office of one workspace."""
 
     admins: Admins
-    attempts: Attempts
+    attempts: AttemptStore
     watching: DigestService
 
     async def is_admin(self, user_id: str) -> bool:
         """Tell whether a person is an admin."""
         return await self.admins.is_admin(user_id)
 
-    async def figures(self) -> Sequence[ProviderFigures]:
+    async def figures(self) -> Sequence[ProviderStats]:
         """Return how the providers did in the last day. Raises like the database."""
-        return await self.attempts.figures(hours=24)
+        return await self.attempts.stats(hours=24)
 
 
 def retry_policy(settings: Settings) -> RetryPolicy:
@@ -243,7 +243,7 @@ def _prompts(settings: Settings) -> tuple[Prompt, ...]:
     """Return the recorded examples that the page offers: none if there is a key."""
     if not settings.keyless:
         return ()
-    return tuple(Prompt(label=one.label, line=line(one, prefix=settings.command_prefix)) for one in EXAMPLES)
+    return tuple(Prompt(label=one.label, line=command_line(one, prefix=settings.command_prefix)) for one in EXAMPLES)
 
 
 def _secret_value(secret: SecretStr | None) -> str | None:

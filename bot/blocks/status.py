@@ -8,7 +8,7 @@ from bot.blocks.elements import bar_chart, context, markdown, section
 from bot.blocks.escaping import escape
 from bot.blocks.footer import dollars, duration
 from bot.model.message import Audience, Block, OutgoingMessage
-from bot.model.provider_stats import ProviderFigures
+from bot.model.provider_stats import ProviderStats
 
 ADMIN_ISSUES = {
     "AuthenticationError": "does not accept the configured key",
@@ -17,19 +17,19 @@ ADMIN_ISSUES = {
 NO_REQUESTS = "No search service was asked in the last 24 hours."
 
 
-def status_message(stats: Sequence[ProviderFigures]) -> OutgoingMessage:
+def status_message(stats: Sequence[ProviderStats]) -> OutgoingMessage:
     """Render the figures of the last day."""
     if not stats:
         return OutgoingMessage(text=NO_REQUESTS, blocks=(section(NO_REQUESTS),))
     blocks = [section("*Search services*  in the last 24 hours"), *_charts(stats), markdown(_table(stats))]
-    blocks += [section(f"*{escape(one.provider)}* {_admin_issue(one)}.") for one in stats if one.trouble]
+    blocks += [section(f"*{escape(one.provider)}* {_admin_issue(one)}.") for one in stats if one.admin_issue]
     text = "Search services in the last 24 hours: " + "; ".join(map(_sentence, stats))
     return OutgoingMessage(text=text, blocks=(*blocks, context(Audience.ASKER.value)))
 
 
-def _charts(stats: Sequence[ProviderFigures]) -> list[Block]:
+def _charts(stats: Sequence[ProviderStats]) -> list[Block]:
     """Return the shares as bars, and the seconds where somebody answered."""
-    rates = {"answered": [100 * one.rate for one in stats]}
+    rates = {"answered": [100 * one.answer_rate for one in stats]}
     charts = [bar_chart("Answered", categories=[one.provider for one in stats], series=rates, y_label="Percent")]
     drawn = [one for one in stats if one.p50 is not None and one.p95 is not None]
     if drawn:
@@ -39,17 +39,17 @@ def _charts(stats: Sequence[ProviderFigures]) -> list[Block]:
     return charts
 
 
-def _table(stats: Sequence[ProviderFigures]) -> str:
+def _table(stats: Sequence[ProviderStats]) -> str:
     rows = [
-        f"| {one.provider} | {one.answered} of {one.asked} ({one.rate:.0%}) | {_seconds(one.p50)} | "
+        f"| {one.provider} | {one.answered} of {one.asked} ({one.answer_rate:.0%}) | {_seconds(one.p50)} | "
         f"{_seconds(one.p95)} | {_cost(one)} |"
         for one in stats
     ]
     return "\n".join(["| Service | Answered | p50 | p95 | Cost |", "|---|---|---|---|---|", *rows])
 
 
-def _sentence(one: ProviderFigures) -> str:
-    trouble = f", {_admin_issue(one)}" if one.trouble else ""
+def _sentence(one: ProviderStats) -> str:
+    trouble = f", {_admin_issue(one)}" if one.admin_issue else ""
     return (
         f"{escape(one.provider)} answered {one.answered} of {one.asked}, p50 {_seconds(one.p50)}, "
         f"p95 {_seconds(one.p95)}, {_cost(one)}{trouble}"
@@ -60,9 +60,9 @@ def _seconds(seconds: float | None) -> str:
     return "–" if seconds is None else duration(seconds)
 
 
-def _cost(one: ProviderFigures) -> str:
+def _cost(one: ProviderStats) -> str:
     return "–" if one.cost_usd is None else dollars(one.cost_usd)
 
 
-def _admin_issue(one: ProviderFigures) -> str:
-    return ADMIN_ISSUES.get(one.trouble or "", "needs an admin")
+def _admin_issue(one: ProviderStats) -> str:
+    return ADMIN_ISSUES.get(one.admin_issue or "", "needs an admin")

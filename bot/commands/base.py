@@ -12,7 +12,7 @@ from uuid import UUID
 from bot.errors import AgentNotSetUp, UsageError
 from bot.model.digest import DigestService
 from bot.model.message import Audience, OutgoingMessage
-from bot.model.provider_stats import ProviderFigures
+from bot.model.provider_stats import ProviderStats
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.deepdive.types import NullStageStore, StageStore
 from perplexity.providers.base import Provider
@@ -111,7 +111,7 @@ class Office(Protocol):
         """Tell whether a person is an admin."""
         ...
 
-    async def figures(self) -> Sequence[ProviderFigures]:
+    async def figures(self) -> Sequence[ProviderStats]:
         """Return how the providers did in the last day."""
         ...
 

@@ -10,7 +10,7 @@ from bot.commands.base import Command, CommandContext
 from bot.commands.help import text_message
 from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
-from bot.model.provider_stats import ProviderFigures
+from bot.model.provider_stats import ProviderStats
 
 FOR_ADMINS = "Only admins of this workspace can see how the search services are doing."
 
@@ -27,7 +27,7 @@ def parse(text: str) -> StatusRequest:
     return StatusRequest()
 
 
-async def answer(_: StatusRequest, context: CommandContext) -> Sequence[ProviderFigures] | None:
+async def answer(_: StatusRequest, context: CommandContext) -> Sequence[ProviderStats] | None:
     """Return the figures, None for somebody who is no admin."""
     return await context.office.figures() if await context.office.is_admin(context.user_id) else None
 
@@ -37,7 +37,7 @@ def audience_of(_: StatusRequest) -> Audience:
     return Audience.ASKER
 
 
-def render(reply: Sequence[ProviderFigures] | None, _: StatusRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
+def render(reply: Sequence[ProviderStats] | None, _: StatusRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
     """Render the figures."""
     return (text_message(FOR_ADMINS) if reply is None else status_message(reply),)
 

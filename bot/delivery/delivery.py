@@ -27,7 +27,7 @@ from bot.delivery.routes import (
 from bot.model.message import Audience
 from bot.slack.messages import Chat, PostResult, Rejected, Retryable, RouteClosed, Sent
 from bot.slack.response_url import ResponseUrls
-from bot.storage.database import Patience
+from bot.storage.database import DatabaseRetry
 from bot.storage.questions import QuestionRow, Questions
 
 log = logging.getLogger(__name__)
@@ -90,7 +90,7 @@ class Delivery:
     """Posts the messages of questions. `clock` is monotonic; `sleep` and `jitter` are the pause and the randomness."""
 
     questions: Questions
-    database_retry: Patience
+    database_retry: DatabaseRetry
     routes: tuple[Route, ...]
     clock: Callable[[], float] = monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep

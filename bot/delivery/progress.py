@@ -13,7 +13,7 @@ from bot.delivery.routes import response_url_usable
 from bot.model.message import Audience, OutgoingMessage
 from bot.slack.messages import Chat, PostResult, Rejected, Retryable, Sent
 from bot.slack.response_url import ResponseUrls
-from bot.storage.database import AWAY
+from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import QuestionRow, Questions
 from perplexity.errors import Withdrawn
 
@@ -73,7 +73,7 @@ class ProgressUpdater:
         try:
             used = self.row.response_uses + self.response_url_uses + 1
             ours = await self.questions.begin_part(self.row, self.row.part, uses=used)
-        except AWAY as error:
+        except DATABASE_UNAVAILABLE as error:
             self._log_not_shown(type(error).__name__)
             return False
         if not ours:
@@ -99,7 +99,7 @@ class ProgressUpdater:
         """
         try:
             current = await self.questions.get(self.row.id)
-        except AWAY:
+        except DATABASE_UNAVAILABLE:
             return
         if current is not None and current.attempt == self.row.attempt:
             return

@@ -13,7 +13,7 @@ from bot.delivery.routes import response_url_usable
 from bot.model.message import Audience, OutgoingMessage
 from bot.slack.messages import Chat, Found, LookupForbidden, LookupResult, NotFound, PostResult, Retryable, Sent
 from bot.slack.response_url import ResponseUrls, is_slack_url
-from bot.storage.database import AWAY, Patience
+from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import QuestionRow, Questions
 
 MAX_ATTEMPTS = 3
@@ -26,7 +26,7 @@ class StatusMessages:
     """Posts notices and "Searching…" messages. `clock` is monotonic; `sleep` is the pause."""
 
     questions: Questions
-    database_retry: Patience
+    database_retry: DatabaseRetry
     chat: Chat
     response_urls: ResponseUrls
     slack_api_url: str
@@ -78,7 +78,7 @@ class StatusMessages:
         """
         try:
             current = await self.questions.get(row.id)
-        except AWAY:
+        except DATABASE_UNAVAILABLE:
             return
         if current is not None and current.response_url is not None and self._response_url_usable(current):
             await self.response_urls.delete_original(current.response_url)

@@ -21,8 +21,8 @@ from bot.commands.base import Command, CommandContext
 from bot.model.digest import Digest, Owner, State, Trigger, latest_slot, next_slot
 from bot.model.message import Audience, OutgoingMessage
 from bot.slack.users import AUTH_ERRORS
-from bot.storage.database import Patience
-from bot.storage.digests import Digests, Planned
+from bot.storage.database import DatabaseRetry
+from bot.storage.digests import DigestStore, PlannedRun
 from bot.storage.questions import NewQuestion, QuestionRow
 
 log = logging.getLogger(__name__)
@@ -76,14 +76,14 @@ def parse_run(text: str) -> DigestRun:
     )
 
 
-def plan_run(digest: Digest, *, now: datetime, new_id: Callable[[], UUID]) -> Planned:
+def plan_run(digest: Digest, *, now: datetime, new_id: Callable[[], UUID]) -> PlannedRun:
     """Return the run of a digest that is due: the last slot that has come, whatever was missed before it."""
     schedule = digest.spec.schedule
     first = digest.next_at or now
     slot = latest_slot(schedule, first=first, now=now)
     run = DigestRun(digest_id=digest.id, trigger=Trigger.SCHEDULED, earliest_slot=first, slot=slot, title=digest.title)
     question = run_question(run, digest, id=new_id(), key=slot.isoformat())
-    return Planned(slot=slot, question=question, next_at=next_slot(schedule, now))
+    return PlannedRun(slot=slot, question=question, next_at=next_slot(schedule, now))
 
 
 def run_question(run: DigestRun, digest: Digest, *, id: UUID, key: str) -> NewQuestion:
@@ -178,8 +178,8 @@ def notice_question(notice: StopNotice, *, id: UUID, by: UUID, owner: Owner, cha
 class StopNoticeCommand:
     """Posts stop notices: to the owner, or in the channel if the owner has left. `command_label`: what people type."""
 
-    digests: Digests
-    database_retry: Patience
+    digests: DigestStore
+    database_retry: DatabaseRetry
     command_label: str
 
     def command(self) -> Command[StopNotice, Digest | None]:
@@ -221,8 +221,8 @@ class StopNoticeCommand:
 class DigestStopper:
     """Ends what nobody can read. `new_id` makes the ids of questions."""
 
-    digests: Digests
-    database_retry: Patience
+    digests: DigestStore
+    database_retry: DatabaseRetry
     new_id: Callable[[], UUID] = uuid4
 
     async def on_channel_closed(self, row: QuestionRow, error: str) -> None:
@@ -252,10 +252,10 @@ class DigestStopper:
 
     async def _delete(self, notice: StopNotice, digest: Digest, *, by: UUID) -> None:
         question = notice_question(notice, id=self.new_id(), by=by, owner=digest.owner, channel_id=digest.channel_id)
-        if await self.database_retry(lambda: self.digests.end(digest.id, question)):
+        if await self.database_retry(lambda: self.digests.delete_with_notice(digest.id, question)):
             log.warning("digest.deleted", extra={"digest": str(digest.id), "error": notice.reason_code})
 
     async def _stop(self, notice: StopNotice, *, by: UUID, owner: Owner, channel_id: str) -> None:
         question = notice_question(notice, id=self.new_id(), by=by, owner=owner, channel_id=channel_id)
-        if await self.database_retry(lambda: self.digests.stop(notice.digest_id, question)):
+        if await self.database_retry(lambda: self.digests.stop_with_notice(notice.digest_id, question)):
             log.warning("digest.stopped", extra={"digest": str(notice.digest_id), "error": notice.reason_code})

@@ -17,8 +17,8 @@ from bot.digests.jobs import COMMAND, OWNER_LEFT, OWNER_LEFT_CHANNEL, DigestRun,
 from bot.model.digest import Digest, DigestReport, State, Trigger, search_window_start
 from bot.model.message import Audience, OutgoingMessage
 from bot.slack.users import Membership
-from bot.storage.database import Patience
-from bot.storage.digests import Digests, Noted, Seen, SeenStories
+from bot.storage.database import DatabaseRetry
+from bot.storage.digests import DigestStore, PostedHistory, PostedStories, Recorded
 from perplexity.errors import PerplexityError
 from perplexity.news.stories import Story, fingerprint, unseen
 from perplexity.news.summary import MAX_STORIES, news_summary
@@ -49,8 +49,8 @@ class StorySelector:
     computes keeps the interpreter from the listeners, who have three seconds, again and again until it ends.
     """
 
-    posted: SeenStories
-    database_retry: Patience
+    posted: PostedStories
+    database_retry: DatabaseRetry
     compare: Compare = unseen
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -63,17 +63,19 @@ class StorySelector:
         new, since, place = stories, None, 0
         while True:
             seen = await self._read_history(report, question_id=question_id, cursor=place)
-            new, since, place = await self._unseen(new, seen, among=stories), _latest(since, seen.at), seen.place
+            new, since, place = await self._unseen(new, seen, among=stories), _latest(since, seen.at), seen.cursor
             chosen = new[:MAX_STORIES]
             noted = await self._record(report, chosen, question_id=question_id, cursor=place)
-            if noted is not Noted.OUTDATED:
+            if noted is not Recorded.CONFLICT:
                 return (
                     report.with_stories(chosen, since=since)
-                    if noted is Noted.DONE
+                    if noted is Recorded.OK
                     else replace(report, suppressed=True)
                 )
 
-    async def _unseen(self, stories: tuple[Story, ...], seen: Seen, *, among: tuple[Story, ...]) -> tuple[Story, ...]:
+    async def _unseen(
+        self, stories: tuple[Story, ...], seen: PostedHistory, *, among: tuple[Story, ...]
+    ) -> tuple[Story, ...]:
         """Return those of the stories that were not seen; what an answer's stories share, all of them tell."""
         for start in range(0, len(seen.fingerprints), _BATCH):
             if not stories:
@@ -84,22 +86,22 @@ class StorySelector:
                 await asyncio.sleep(_PAUSE_SECONDS)
         return stories
 
-    async def _read_history(self, report: DigestReport, *, question_id: UUID, cursor: int) -> Seen:
-        read = partial(self.posted.by_others, report.digest.id, question_id=question_id, now=report.now, place=cursor)
+    async def _read_history(self, report: DigestReport, *, question_id: UUID, cursor: int) -> PostedHistory:
+        read = partial(self.posted.read, report.digest.id, question_id=question_id, now=report.now, cursor=cursor)
         return await self.database_retry(read)
 
     async def _record(
         self, report: DigestReport, chosen: tuple[Story, ...], *, question_id: UUID, cursor: int
-    ) -> Noted:
+    ) -> Recorded:
         stories = report.summary.stories if report.summary else ()
         note = partial(
-            self.posted.note,
+            self.posted.record,
             report.digest.id,
             [fingerprint(story, among=stories) for story in chosen],
             question_id=question_id,
             now=report.now,
-            place=cursor,
-            asked=report.trigger is Trigger.MANUAL,
+            cursor=cursor,
+            manual=report.trigger is Trigger.MANUAL,
         )
         return await self.database_retry(note)
 
@@ -116,11 +118,11 @@ STOP_REASONS = {Membership.DEACTIVATED: OWNER_LEFT, Membership.NOT_IN_CHANNEL: O
 class DigestRunner:
     """Makes digests. `presence` tells whether somebody, by id, is still there and in a channel."""
 
-    digests: Digests
+    digests: DigestStore
     presence: Callable[[str, str], Awaitable[Membership]]
     stopper: DigestStopper
     selector: StorySelector
-    database_retry: Patience
+    database_retry: DatabaseRetry
 
     def command(self) -> Command[DigestRun, DigestReport | None]:
         """Return it in the form in which a worker works on questions."""
@@ -167,7 +169,7 @@ class DigestRunner:
         """Ask for everything since the run before this one; there may be no news at all, which costs as well."""
         digest, now = report.digest, report.now
         last_look = await self.database_retry(
-            lambda: self.digests.seen.last_look(digest.id, question_id=work.question_id, now=now)
+            lambda: self.digests.posted.last_run_at(digest.id, question_id=work.question_id, now=now)
         )
         since = search_window_start(last_look, now=now)
         wish = digest.spec

@@ -13,8 +13,8 @@ from uuid import UUID, uuid4
 from bot.clock import utc_now
 from bot.digests.jobs import plan_run
 from bot.model.digest import Digest, next_slot
-from bot.storage.database import AWAY
-from bot.storage.digests import Digests
+from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.storage.digests import DigestStore
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ class DigestScheduler:
     are switched `disabled`, nothing begins.
     """
 
-    digests: Digests
+    digests: DigestStore
     disabled: bool = False
     now: Callable[[], datetime] = utc_now
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -40,7 +40,7 @@ class DigestScheduler:
         while True:
             try:
                 await self.run_once()
-            except AWAY as error:
+            except DATABASE_UNAVAILABLE as error:
                 log.warning("tick.skipped", extra={"error": type(error).__name__})
             await self.sleep(seconds_to_next_minute(self.now()))
 
@@ -49,11 +49,11 @@ class DigestScheduler:
         if self.disabled:
             return 0
         now = self.now()
-        while (digest := await self.digests.set_right(partial(next_run_at, now=now), now=now)) is not None:
+        while (digest := await self.digests.reschedule_stray(partial(next_run_at, now=now), now=now)) is not None:
             log.warning("digest.set_right", extra={"digest": str(digest)})
         begun = 0
         while (
-            digest := await self.digests.run_due(partial(plan_run, now=now, new_id=self.new_id), now=now)
+            digest := await self.digests.start_due(partial(plan_run, now=now, new_id=self.new_id), now=now)
         ) is not None:
             log.info("digest.due", extra={"digest": str(digest)})
             begun += 1

@@ -39,8 +39,8 @@ from bot.model.digest import (
 from bot.settings import Settings
 from bot.slack.messages import Chat
 from bot.slack.users import Profiles, SlackUsers
-from bot.storage.database import Patience
-from bot.storage.digests import Digests, Limits
+from bot.storage.database import DatabaseRetry
+from bot.storage.digests import DigestLimits, DigestStore
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,9 +51,9 @@ class StoredDigestService:
     """
 
     command_label: str
-    digests: Digests
+    digests: DigestStore
     zone: Callable[[str], Awaitable[str | None]]
-    limits: Limits
+    limits: DigestLimits
     now: Callable[[], datetime] = utc_now
     new_id: Callable[[], UUID] = uuid4
 
@@ -63,7 +63,7 @@ class StoredDigestService:
         zone = zone_of(named or "").key
         wish = replace(wish, schedule=replace(wish.schedule, zone=zone))
         next_at = next_slot(wish.schedule, self.now())
-        full = await self.digests.add(
+        full = await self.digests.create(
             wish, id=id, owner=owner, channel_id=channel_id, next_at=next_at, limits=self.limits
         )
         digest = await self.digests.get(id, now=self.now())
@@ -74,7 +74,7 @@ class StoredDigestService:
     async def list_digests(self, owner: Owner) -> DigestList:
         """Return what somebody has."""
         digests = await self.digests.of_owner(owner, now=self.now())
-        return DigestList(digests=[replace(one, next_at=None) for one in digests] if self.limits.off else digests)
+        return DigestList(digests=[replace(one, next_at=None) for one in digests] if self.limits.disabled else digests)
 
     async def apply(self, verb: DigestAction, number: int, *, owner: Owner, by: str) -> DigestResult:
         """Do something with the owner's digest of this number; `by` identifies what asked for it."""
@@ -96,7 +96,7 @@ class StoredDigestService:
 
     async def _apply(self, verb: DigestAction, digest: Digest, *, by: str) -> DigestResult:
         match verb:
-            case DigestAction.RUN | DigestAction.RESUME if self.limits.off:
+            case DigestAction.RUN | DigestAction.RESUME if self.limits.disabled:
                 return LimitReached(limit=0, channel=False)
             case DigestAction.RUN:
                 return await self._run(digest, by=by)
@@ -117,7 +117,7 @@ class StoredDigestService:
     async def _run(self, digest: Digest, *, by: str) -> Updated | AlreadyRunning:
         now = self.now()
         run = DigestRun(digest_id=digest.id, trigger=Trigger.MANUAL, earliest_slot=now, slot=now, title=digest.title)
-        begun = await self.digests.run_now(digest.id, run_question(run, digest, id=self.new_id(), key=by), now=now)
+        begun = await self.digests.start_manual(digest.id, run_question(run, digest, id=self.new_id(), key=by), now=now)
         return Updated(action=DigestAction.RUN, digest=digest) if begun else AlreadyRunning(digest=digest)
 
 
@@ -137,16 +137,16 @@ class DigestComponents:
     def of(
         cls,
         settings: Settings,
-        digests: Digests,
+        digests: DigestStore,
         *,
         client: AsyncWebClient,
         chat: Chat,
-        database_retry: Patience,
+        database_retry: DatabaseRetry,
         profiles: Profiles,
     ) -> Self:
         """Put it together."""
         people = SlackUsers(client, profiles=profiles)
-        limits = Limits(per_user=settings.digests_per_user, per_channel=settings.digests_per_channel)
+        limits = DigestLimits(per_user=settings.digests_per_user, per_channel=settings.digests_per_channel)
         desk = StoredDigestService(
             digests=digests,
             zone=people.timezone,
@@ -158,7 +158,7 @@ class DigestComponents:
             digests=digests,
             presence=people.membership,
             stopper=leaving,
-            selector=StorySelector(posted=digests.seen, database_retry=database_retry),
+            selector=StorySelector(posted=digests.posted, database_retry=database_retry),
             database_retry=database_retry,
         )
         noticing = StopNoticeCommand(digests=digests, database_retry=database_retry, command_label=desk.command_label)
@@ -166,5 +166,5 @@ class DigestComponents:
             service=desk,
             commands={command.name: command for command in (running.command(), noticing.command())},
             channel_route=DigestChannelRoute(chat=chat, surface=SURFACE, on_closed=leaving.on_channel_closed),
-            scheduler=DigestScheduler(digests=digests, disabled=limits.off),
+            scheduler=DigestScheduler(digests=digests, disabled=limits.disabled),
         )

@@ -17,7 +17,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class _Forgotten(ThreadPoolExecutor):
+class _DaemonExecutor(ThreadPoolExecutor):
     """Gives each call a thread that does not keep the process alive. It need not be shut down."""
 
     def submit(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
@@ -30,7 +30,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     """Return what the work returns, as `asyncio.run` does, and leave behind what it did not wait for."""
     loop = asyncio.new_event_loop()
     try:
-        loop.set_default_executor(_Forgotten())
+        loop.set_default_executor(_DaemonExecutor())
         return loop.run_until_complete(work)
     finally:
         loop.close()
@@ -46,62 +46,62 @@ def _settle(future: Future[T], call: Callable[[], T]) -> None:
 
 
 WIDTH = 100
-_ABOUT = 12
+_TITLE_WIDTH = 12
 
 
-class Mark(Enum):
+class Severity(Enum):
     """How well something is: as a sign for a terminal and as a word for everything else."""
 
-    WELL = ("✓", "ok")
+    OK = ("✓", "ok")
     SKIPPED = ("–", "skipped")
     WARNING = ("!", "warning")
-    FAULT = ("✗", "FAULT")
+    ERROR = ("✗", "FAULT")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
     """One thing that was looked at. `text` and `fix` are plain sentences and never hold a secret."""
 
-    mark: Mark
-    about: str
+    severity: Severity
+    title: str
     text: str
     fix: str = ""
 
 
-def well(about: str, text: str) -> Finding:
+def ok(title: str, text: str) -> Finding:
     """Say that something is as it should be."""
-    return Finding(mark=Mark.WELL, about=about, text=text)
+    return Finding(severity=Severity.OK, title=title, text=text)
 
 
-def skipped(about: str, text: str) -> Finding:
+def skipped(title: str, text: str) -> Finding:
     """Say why something was not looked at."""
-    return Finding(mark=Mark.SKIPPED, about=about, text=text)
+    return Finding(severity=Severity.SKIPPED, title=title, text=text)
 
 
-def warning(about: str, text: str, *, fix: str) -> Finding:
+def warning(title: str, text: str, *, fix: str) -> Finding:
     """Say that the app runs, and could do better."""
-    return Finding(mark=Mark.WARNING, about=about, text=text, fix=fix)
+    return Finding(severity=Severity.WARNING, title=title, text=text, fix=fix)
 
 
-def fault(about: str, text: str, *, fix: str) -> Finding:
+def failure(title: str, text: str, *, fix: str) -> Finding:
     """Say what keeps the app from working."""
-    return Finding(mark=Mark.FAULT, about=about, text=text, fix=fix)
+    return Finding(severity=Severity.ERROR, title=title, text=text, fix=fix)
 
 
 def exit_code(findings: Sequence[Finding]) -> int:
     """Return 1 where there is a fault; warnings are allowed."""
-    return 1 if any(finding.mark is Mark.FAULT for finding in findings) else 0
+    return 1 if any(finding.severity is Severity.ERROR for finding in findings) else 0
 
 
-def render(findings: Sequence[Finding], *, signs: bool) -> str:
-    """Write the report, the summary last; `signs` is for a terminal, plain words are for a file."""
-    lines = [line for finding in findings for line in _lines(finding, signs=signs)]
+def render(findings: Sequence[Finding], *, symbols: bool) -> str:
+    """Write the report, the summary last; `symbols` is for a terminal, plain words are for a file."""
+    lines = [line for finding in findings for line in _lines(finding, symbols=symbols)]
     return "\n".join([*lines, "", _summary(findings)]) + "\n"
 
 
-def _lines(finding: Finding, *, signs: bool) -> Iterator[str]:
-    sign, word = finding.mark.value
-    start = f"{sign} {finding.about:<{_ABOUT}}" if signs else f"{word:<8}{finding.about:<{_ABOUT}}"
+def _lines(finding: Finding, *, symbols: bool) -> Iterator[str]:
+    sign, word = finding.severity.value
+    start = f"{sign} {finding.title:<{_TITLE_WIDTH}}" if symbols else f"{word:<8}{finding.title:<{_TITLE_WIDTH}}"
     yield from _wrapped(finding.text, first=start, rest=" " * len(start))
     if finding.fix:
         yield from _wrapped(finding.fix, first=" " * len(start) + "→ ", rest=" " * len(start) + "  ")
@@ -120,17 +120,17 @@ def _wrapped(text: str, *, first: str, rest: str) -> list[str]:
 
 
 def _summary(findings: Sequence[Finding]) -> str:
-    faults = sum(finding.mark is Mark.FAULT for finding in findings)
-    warnings = sum(finding.mark is Mark.WARNING for finding in findings)
+    faults = sum(finding.severity is Severity.ERROR for finding in findings)
+    warnings = sum(finding.severity is Severity.WARNING for finding in findings)
     if faults:
-        beside = f" and {_counted(warnings, 'warning')}" if warnings else ""
-        return f"{_counted(faults, 'fault')}{beside}. Fix the items above, then run `python -m bot doctor` again."
+        beside = f" and {_count(warnings, 'warning')}" if warnings else ""
+        return f"{_count(faults, 'fault')}{beside}. Fix the items above, then run `python -m bot doctor` again."
     if warnings:
-        return f"No fault, {_counted(warnings, 'warning')}: the app can run. `python -m bot run` starts it."
+        return f"No fault, {_count(warnings, 'warning')}: the app can run. `python -m bot run` starts it."
     return "All is well. `python -m bot run` starts the app."
 
 
-def _counted(count: int, what: str) -> str:
+def _count(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
@@ -139,23 +139,23 @@ SETTINGS = "Settings"
 FIX = "Correct it in the environment or in .env; docs/settings.md says what each setting takes."
 
 
-def configuration_findings(settings: Settings, faults: Mapping[str, str]) -> tuple[Finding, ...]:
+def settings_findings(settings: Settings, errors: Mapping[str, str]) -> tuple[Finding, ...]:
     """Name each fault, or the settings that are set; never a value that is secret. Pure."""
-    if faults:
-        return tuple(fault(SETTINGS, f"{text}.", fix=FIX) for text in faults.values())
+    if errors:
+        return tuple(failure(SETTINGS, f"{text}.", fix=FIX) for text in errors.values())
     names = ", ".join(sorted(name.upper() for name in settings.model_fields_set))
-    return (well(SETTINGS, f"Well formed: {names}." if names else "None is set, and none is needed to try the app."),)
+    return (ok(SETTINGS, f"Well formed: {names}." if names else "None is set, and none is needed to try the app."),)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case:
+class Context:
     """What is examined: the settings, as far as they could be read, and the names of those that could not.
 
     `now` gives seconds since 1970.
     """
 
     settings: Settings
-    wrong: Set[str] = frozenset()
+    invalid: Set[str] = frozenset()
     now: Callable[[], float]
 
 
@@ -163,30 +163,30 @@ class Case:
 class Check:
     """One group of things to look at. It is skipped where one of the settings that it `needs` is wrong.
 
-    `late` is the fix for one that does not end within `seconds`.
+    `timeout_hint` is the fix for one that does not end within `seconds`.
     """
 
-    about: str
+    title: str
     needs: frozenset[str]
-    run: Callable[[Case], Awaitable[Sequence[Finding]]]
+    run: Callable[[Context], Awaitable[Sequence[Finding]]]
     seconds: float
-    late: str
+    timeout_hint: str
 
 
-async def examine(case: Case, checks: Sequence[Check]) -> tuple[Finding, ...]:
+async def run_checks(context: Context, checks: Sequence[Check]) -> tuple[Finding, ...]:
     """Return the findings of every check, in the order of the checks. Raises nothing."""
-    found = await asyncio.gather(*(_tried(check, case) for check in checks))
+    found = await asyncio.gather(*(_run_check(check, context) for check in checks))
     return tuple(finding for findings in found for finding in findings)
 
 
-async def _tried(check: Check, case: Case) -> Sequence[Finding]:
-    if wrong := sorted(check.needs & case.wrong):
-        return [skipped(check.about, f"Not looked at, since {' and '.join(wrong).upper()} has to be right first.")]
+async def _run_check(check: Check, context: Context) -> Sequence[Finding]:
+    if wrong := sorted(check.needs & context.invalid):
+        return [skipped(check.title, f"Not looked at, since {' and '.join(wrong).upper()} has to be right first.")]
     try:
         async with asyncio.timeout(check.seconds):
-            return await check.run(case)
+            return await check.run(context)
     except TimeoutError:
-        return [fault(check.about, f"There was no answer within {check.seconds:g} seconds.", fix=check.late)]
+        return [failure(check.title, f"There was no answer within {check.seconds:g} seconds.", fix=check.timeout_hint)]
     except Exception as error:  # noqa: BLE001 - the boundary: whatever is wrong, the other checks are reported
         name = type(error).__name__
-        return [fault(check.about, f"This check failed by itself ({name}).", fix="Please report this name as a bug.")]
+        return [failure(check.title, f"This check failed by itself ({name}).", fix="Please report this name as a bug.")]

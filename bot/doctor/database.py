@@ -10,11 +10,11 @@ from psycopg import AsyncConnection, Error, OperationalError
 from psycopg.errors import UndefinedTable
 from psycopg.rows import dict_row
 
-from bot.doctor.checks import Case, Finding, fault, warning, well
+from bot.doctor.checks import Context, Finding, failure, ok, warning
 from bot.settings import Settings
-from bot.storage.attempts import troubles
-from bot.storage.database import applied, is_pooled, known, newer
-from bot.storage.embedded import NoEmbeddedServer, require
+from bot.storage.attempts import read_admin_issues
+from bot.storage.database import all_migrations, applied_migrations, is_pooled, newer
+from bot.storage.embedded import NoEmbeddedServer, require_embedded
 
 EMBEDDED = "Database"
 
@@ -22,15 +22,15 @@ EMBEDDED = "Database"
 def embedded_findings(settings: Settings) -> Sequence[Finding]:
     """Look at the server's package and its folder."""
     try:
-        require(dyno=settings.dyno)
+        require_embedded(dyno=settings.dyno)
     except NoEmbeddedServer as error:
         text, _, fix = str(error).partition(". ")
-        return [fault(EMBEDDED, f"{text}.", fix=fix)]
+        return [failure(EMBEDDED, f"{text}.", fix=fix)]
     folder = Path(settings.data_dir).absolute()
     if not _is_writable_folder(folder):
         text = f"DATA_DIR is {settings.data_dir}, which cannot be written to."
-        return [fault(EMBEDDED, text, fix="Set DATA_DIR to a folder that can, or DATABASE_URL to a Postgres server.")]
-    return [well(EMBEDDED, f"An embedded Postgres in {settings.data_dir}; it starts with the app.")]
+        return [failure(EMBEDDED, text, fix="Set DATA_DIR to a folder that can, or DATABASE_URL to a Postgres server.")]
+    return [ok(EMBEDDED, f"An embedded Postgres in {settings.data_dir}; it starts with the app.")]
 
 
 def _is_writable_folder(folder: Path) -> bool:
@@ -73,34 +73,36 @@ The message itself is not shown: libpq quotes what it cannot read.
 """
 
 
-async def check_database(case: Case) -> Sequence[Finding]:
+async def check_database(context: Context) -> Sequence[Finding]:
     """Connect, and look without changing anything."""
-    url = case.settings.database_url
+    url = context.settings.database_url
     if url is None:
-        return embedded_findings(case.settings)
+        return embedded_findings(context.settings)
     try:
         connection = await AsyncConnection.connect(url.get_secret_value(), prepare_threshold=None)
     except OperationalError as error:
-        return [explained(error)]
+        return [explain(error)]
     async with connection:
         return [_version(connection), *await _pooler(connection), *await _schema(connection)]
 
 
-def explained(error: OperationalError) -> Finding:
+def explain(error: OperationalError) -> Finding:
     """Say why there is no connection, without the words of the library. Pure."""
     said = str(error).lower()
     for sign, (text, fix) in _REASONS:
         if sign in said:
-            return fault(DATABASE, text, fix=fix)
+            return failure(DATABASE, text, fix=fix)
     text = f"It cannot be reached ({type(error).__name__})."
-    return fault(DATABASE, text, fix="Check DATABASE_URL, and whether this machine may connect to that host and port.")
+    return failure(
+        DATABASE, text, fix="Check DATABASE_URL, and whether this machine may connect to that host and port."
+    )
 
 
 def _version(connection: AsyncConnection) -> Finding:
     version = connection.info.server_version // 10_000
     if version < OLDEST:
-        return fault(DATABASE, f"This is Postgres {version}.", fix=f"Use Postgres {OLDEST} or newer.")
-    return well(DATABASE, f"Postgres {version} at DATABASE_URL answers.")
+        return failure(DATABASE, f"This is Postgres {version}.", fix=f"Use Postgres {OLDEST} or newer.")
+    return ok(DATABASE, f"Postgres {version} at DATABASE_URL answers.")
 
 
 async def _pooler(connection: AsyncConnection) -> list[Finding]:
@@ -110,12 +112,12 @@ async def _pooler(connection: AsyncConnection) -> list[Finding]:
         "A pooler such as PgBouncer is between the app and the server. The app polls for new questions every half "
         "second instead of listening. You need to do nothing."
     )
-    return [well(DATABASE, text)]
+    return [ok(DATABASE, text)]
 
 
 async def _schema(connection: AsyncConnection) -> list[Finding]:
-    there = await applied(connection)
-    ours = [migration.name for migration in known()]
+    there = await applied_migrations(connection)
+    ours = [migration.name for migration in all_migrations()]
     missing, unknown = [name for name in ours if name not in there], there - set(ours)
     findings = []
     if unknown:
@@ -125,7 +127,7 @@ async def _schema(connection: AsyncConnection) -> list[Finding]:
             findings.append(warning(DATABASE, text, fix="Run that version, or a newer one."))
         else:
             text += " This one cannot run with it."
-            findings.append(fault(DATABASE, text, fix="Run that version, or a newer one."))
+            findings.append(failure(DATABASE, text, fix="Run that version, or a newer one."))
     elif missing:
         text = "1 migration is missing." if len(missing) == 1 else f"{len(missing)} migrations are missing."
         fix = "`python -m bot migrate` applies them; so does `python -m bot run`."
@@ -141,33 +143,33 @@ async def _check_writable(connection: AsyncConnection) -> Finding:
     except Error as error:
         reason = type(error).__name__
         text = f"It cannot be written to ({reason})."
-        return fault(DATABASE, text, fix="Use the primary server, and a user who may create tables in this database.")
-    return well(DATABASE, "It can be written to.")
+        return failure(DATABASE, text, fix="Use the primary server, and a user who may create tables in this database.")
+    return ok(DATABASE, "It can be written to.")
 
 
 RECENT_ERRORS = "Lately"
 
-_SAID = {
+_ERRORS = {
     "AuthenticationError": ("it refused the key", "Set a new key"),
     "BillingError": ("it was out of credit", "Buy credit"),
 }
 
 
-async def check_recent_errors(case: Case) -> Sequence[Finding]:
+async def check_recent_errors(context: Context) -> Sequence[Finding]:
     """Read what the app wrote down in the last day; nothing where it cannot be read, which the database check tells."""
-    if case.settings.database_url is None or "database_url" in case.wrong:
+    if context.settings.database_url is None or "database_url" in context.invalid:
         return []
-    conninfo = case.settings.database_url.get_secret_value()
+    conninfo = context.settings.database_url.get_secret_value()
     try:
         async with await AsyncConnection.connect(conninfo, row_factory=dict_row, prepare_threshold=None) as connection:
-            found = await troubles(connection)
+            found = await read_admin_issues(connection)
     except (OperationalError, UndefinedTable):
         return []
-    return [_told(provider, error) for provider, error in sorted(found.items())]
+    return [_recent_error(provider, error) for provider, error in sorted(found.items())]
 
 
-def _told(provider: str, error: str) -> Finding:
-    said, fix = _SAID.get(error, (error, "Look after it"))
+def _recent_error(provider: str, error: str) -> Finding:
+    said, fix = _ERRORS.get(error, (error, "Look after it"))
     return warning(
         RECENT_ERRORS,
         f"{provider}'s last request failed: {said}.",

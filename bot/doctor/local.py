@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 from bot.commands import COMMANDS
 from bot.commands.routing import slash_commands
-from bot.doctor.checks import Case, Finding, fault, well
+from bot.doctor.checks import Context, Finding, failure, ok
 
 COMMAND_NAMES = "Commands"
-LONGEST = 32
+MAX_LENGTH = 32
 """Characters of a name, with its slash: https://docs.slack.dev/reference/app-manifest"""
 
 RESERVED = frozenset({
@@ -29,61 +29,61 @@ UNCERTAIN = frozenset({"search", "help"})
 PREFIX = "Set COMMAND_PREFIX, such as COMMAND_PREFIX=x-, and paste what `python -m bot manifest` then prints."
 
 
-async def check_command_names(case: Case) -> Sequence[Finding]:
+async def check_command_names(context: Context) -> Sequence[Finding]:
     """Look at the names that the configuration makes."""
-    return name_findings([command.name for command in slash_commands(COMMANDS, prefix=case.settings.command_prefix)])
+    return name_findings([command.name for command in slash_commands(COMMANDS, prefix=context.settings.command_prefix)])
 
 
 def name_findings(names: Sequence[str]) -> list[Finding]:
     """Say which names Slack refuses. Each has its slash. Pure."""
-    long = [name for name in names if len(name) > LONGEST]
+    long = [name for name in names if len(name) > MAX_LENGTH]
     reserved = [name for name in names if name[1:] in RESERVED]
     findings = []
     if long:
-        text = f"{_listed(long)} has more than the {LONGEST} characters that Slack takes."
-        findings.append(fault(COMMAND_NAMES, text, fix="Set a shorter COMMAND_PREFIX."))
+        text = f"{_join(long)} has more than the {MAX_LENGTH} characters that Slack takes."
+        findings.append(failure(COMMAND_NAMES, text, fix="Set a shorter COMMAND_PREFIX."))
     if reserved:
-        text = f"{_listed(reserved)} belongs to Slack, which refuses a manifest that holds it (invalid_name)."
-        findings.append(fault(COMMAND_NAMES, text, fix=PREFIX))
-    return findings or [well(COMMAND_NAMES, f"{_listed(names)}.{_hint(names)}")]
+        text = f"{_join(reserved)} belongs to Slack, which refuses a manifest that holds it (invalid_name)."
+        findings.append(failure(COMMAND_NAMES, text, fix=PREFIX))
+    return findings or [ok(COMMAND_NAMES, f"{_join(names)}.{_hint(names)}")]
 
 
 def _hint(names: Sequence[str]) -> str:
     uncertain = [name for name in names if name[1:] in UNCERTAIN]
-    return f" Slack may own {_listed(uncertain)}: if it answers invalid_name, set COMMAND_PREFIX." if uncertain else ""
+    return f" Slack may own {_join(uncertain)}: if it answers invalid_name, set COMMAND_PREFIX." if uncertain else ""
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join(names: Sequence[str]) -> str:
     return ", ".join(names)
 
 
 PORT = "Port"
 
 
-async def check_port(case: Case) -> Sequence[Finding]:
+async def check_port(context: Context) -> Sequence[Finding]:
     """Listen for a moment."""
-    host, port = case.settings.bind_host, case.settings.port
+    host, port = context.settings.bind_host, context.settings.port
     try:
-        server = await asyncio.start_server(_nothing, host, port)
+        server = await asyncio.start_server(_close_connection, host, port)
     except OSError as error:
-        return [await _explained(error, host, port)]
+        return [await _explain(error, host, port)]
     server.close()
     await server.wait_closed()
-    return [well(PORT, f"{host}:{port} is free.")]
+    return [ok(PORT, f"{host}:{port} is free.")]
 
 
-async def _nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _close_connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     writer.close()
 
 
-async def _explained(error: OSError, host: str, port: int) -> Finding:
+async def _explain(error: OSError, host: str, port: int) -> Finding:
     if error.errno == errno.EADDRINUSE:
         if await _is_the_app(host, port):
-            return well(PORT, f"The app listens on {host}:{port} already.")
-        return fault(PORT, f"Another program listens on {host}:{port}.", fix="Stop it, or set another PORT.")
+            return ok(PORT, f"The app listens on {host}:{port} already.")
+        return failure(PORT, f"Another program listens on {host}:{port}.", fix="Stop it, or set another PORT.")
     if error.errno in {errno.EACCES, errno.EPERM}:
-        return fault(PORT, f"This user may not listen on port {port}.", fix="Set PORT to 1024 or higher.")
-    return fault(PORT, f"{host} is no address of this machine.", fix="Correct HOST, or unset it.")
+        return failure(PORT, f"This user may not listen on port {port}.", fix="Set PORT to 1024 or higher.")
+    return failure(PORT, f"{host} is no address of this machine.", fix="Correct HOST, or unset it.")
 
 
 async def _is_the_app(host: str, port: int) -> bool:

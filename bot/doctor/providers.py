@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 
-from bot.doctor.checks import Case, Finding, fault, warning, well
+from bot.doctor.checks import Context, Finding, failure, ok, warning
 from perplexity.client import PerplexityClient
 from perplexity.errors import (
     AuthenticationError,
@@ -24,16 +24,16 @@ from perplexity.x_posts.openrouter import MODEL as GROK
 AGENT = "Agent"
 
 
-async def check_agent(case: Case) -> Sequence[Finding]:
+async def check_agent(context: Context) -> Sequence[Finding]:
     """Look at the agent's settings and its extra. Without AGENT_MODEL there is nothing to say."""
-    settings = case.settings
+    settings = context.settings
     if not settings.agent_model:
         return []
     try:
         require("agent")
     except MissingExtra as error:
         text = "AGENT_MODEL is set, but the extra `agent` is not installed, so the app does not start."
-        return [fault(AGENT, text, fix=f"Install it ({error.command}), or unset AGENT_MODEL.")]
+        return [failure(AGENT, text, fix=f"Install it ({error.command}), or unset AGENT_MODEL.")]
     if settings.missing_agent_setting is not None:
         text = f"AGENT_MODEL is set, but {settings.missing_agent_setting} is not, so there is no `/ask --agent`."
         return [
@@ -41,7 +41,7 @@ async def check_agent(case: Case) -> Sequence[Finding]:
                 AGENT, text, fix=f"Set {settings.missing_agent_setting} or OPENROUTER_API_KEY, or unset AGENT_MODEL."
             )
         ]
-    return [well(AGENT, f"{settings.agent_model} is set up. It was not tried, since that costs.")]
+    return [ok(AGENT, f"{settings.agent_model} is set up. It was not tried, since that costs.")]
 
 
 FALLBACK = "Fallback"
@@ -60,16 +60,16 @@ _NO_PULSE = (
 """The same where Grok is asked there for what people say, too."""
 
 
-async def check_fallback(case: Case) -> Sequence[Finding]:
+async def check_fallback(context: Context) -> Sequence[Finding]:
     """Look at each provider that has a key, and tell of OpenRouter's models that are gone."""
-    findings = [finding async for finding in _openrouter(case)]
-    if case.settings.brave_api_key is not None:
-        findings.append(well(FALLBACK, "Brave has a key. It was not tried, since that costs."))
+    findings = [finding async for finding in _openrouter(context)]
+    if context.settings.brave_api_key is not None:
+        findings.append(ok(FALLBACK, "Brave has a key. It was not tried, since that costs."))
     return findings
 
 
-async def _openrouter(case: Case) -> AsyncIterator[Finding]:
-    settings = case.settings
+async def _openrouter(context: Context) -> AsyncIterator[Finding]:
+    settings = context.settings
     key = settings.openrouter_api_key
     if key is None:
         return
@@ -86,10 +86,10 @@ async def _openrouter(case: Case) -> AsyncIterator[Finding]:
         text = f"OpenRouter’s list of models cannot be read ({status})."
         yield warning(FALLBACK, text, fix="Check the network, a proxy (HTTPS_PROXY) and OPENROUTER_BASE_URL.")
         return
-    after = _AFTER if case.settings.xai_api_key is not None else _AFTER | {GROK: _NO_PULSE}
+    after = _AFTER if context.settings.xai_api_key is not None else _AFTER | {GROK: _NO_PULSE}
     for model in gone:
         yield warning(FALLBACK, f"OpenRouter no longer serves {model}.", fix=after.get(model, _STAND_IN))
-    yield well(FALLBACK, "OpenRouter answers. Its key was not tried, since that costs.")
+    yield ok(FALLBACK, "OpenRouter answers. Its key was not tried, since that costs.")
 
 
 X_POSTS = "Posts on X"
@@ -100,9 +100,9 @@ _XAI_KEYS = (
 )
 
 
-async def check_x_posts(case: Case) -> Sequence[Finding]:
+async def check_x_posts(context: Context) -> Sequence[Finding]:
     """Ask xAI about the key. Without one there is nothing to say: a deep dive says it then."""
-    settings = case.settings
+    settings = context.settings
     key = settings.xai_api_key
     if key is None:
         return []
@@ -110,7 +110,7 @@ async def check_x_posts(case: Case) -> Sequence[Finding]:
         await check_key(key.get_secret_value(), base_url=settings.xai_base_url, open_timeout=settings.open_timeout)
     except PerplexityError as error:
         return [_x_posts_failure(error)]
-    return [well(X_POSTS, "xAI takes the key. Whether there is credit was not tried, since that costs.")]
+    return [ok(X_POSTS, "xAI takes the key. Whether there is credit was not tried, since that costs.")]
 
 
 def _x_posts_failure(error: PerplexityError) -> Finding:
@@ -132,9 +132,9 @@ PERPLEXITY = "Perplexity"
 _PERPLEXITY_KEYS = "Make a key at https://console.perplexity.ai and set PERPLEXITY_API_KEY."
 
 
-async def check_perplexity(case: Case) -> Sequence[Finding]:
+async def check_perplexity(context: Context) -> Sequence[Finding]:
     """List the models that the key may use."""
-    settings = case.settings
+    settings = context.settings
     key = settings.perplexity_api_key
     if key is None:
         text = "No key is set: passages that DuckDuckGo finds answer, and no model."
@@ -149,20 +149,20 @@ async def check_perplexity(case: Case) -> Sequence[Finding]:
             await client.models()
     except PerplexityError as error:
         return [_perplexity_failure(error)]
-    return [well(PERPLEXITY, "The key is taken. Whether there is credit was not tried, since that costs.")]
+    return [ok(PERPLEXITY, "The key is taken. Whether there is credit was not tried, since that costs.")]
 
 
 def _perplexity_failure(error: PerplexityError) -> Finding:
     match error:
         case AuthenticationError():
-            return fault(PERPLEXITY, "Perplexity does not take the key.", fix=_PERPLEXITY_KEYS)
+            return failure(PERPLEXITY, "Perplexity does not take the key.", fix=_PERPLEXITY_KEYS)
         case BillingError():
-            return fault(
+            return failure(
                 PERPLEXITY, "The account is out of credit.", fix="Buy credit at https://console.perplexity.ai."
             )
         case ConnectionFailed() | TimedOut():
             fix = "Check the network, a proxy (HTTPS_PROXY) and PERPLEXITY_BASE_URL."
-            return fault(PERPLEXITY, "Perplexity cannot be reached.", fix=fix)
+            return failure(PERPLEXITY, "Perplexity cannot be reached.", fix=fix)
         case _:
             status = f"status {error.status}" if error.status else type(error).__name__
             text = f"The key could not be tried: the list of models cannot be read ({status})."

@@ -22,7 +22,7 @@ from pydantic import SecretStr
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.doctor.checks import Case, Finding, fault, warning, well
+from bot.doctor.checks import Context, Finding, failure, ok, warning
 from bot.listeners.installation import token_hash
 from bot.slack.connection import web_client
 from bot.slack.messages import FAILURES, error_name
@@ -48,25 +48,25 @@ def clock_findings(headers: Mapping[str, str], *, now: float) -> Iterator[Findin
     text = f"This machine's clock is about {round(abs(skew), -1):.0f} seconds {where} Slack's."
     if abs(skew) > FAULT_SKEW:
         fix = "Set the clock (NTP): at 300 seconds every request of Slack's is refused as too old."
-        yield fault(CLOCK, text, fix=fix)
+        yield failure(CLOCK, text, fix=fix)
     elif abs(skew) > WARN_SKEW:
         yield warning(CLOCK, text, fix="Set the clock (NTP) before it drifts further.")
     else:
-        yield well(CLOCK, "It agrees with Slack's.")
+        yield ok(CLOCK, "It agrees with Slack's.")
 
 
 INSTALLATION = "Workspace"
 
-_SAID = {
+_CLOSED = {
     UNINSTALLED: "The app was uninstalled. It answers no questions; all questions, answers and digests are deleted.",
     REVOKED: "SLACK_BOT_TOKEN was revoked. The app answers no questions, and digests are paused.",
 }
 
 
-async def check_installation(case: Case) -> Sequence[Finding]:
+async def check_installation(context: Context) -> Sequence[Finding]:
     """Read the app's record; return nothing if it cannot be read, which the database check reports."""
-    url, token = case.settings.database_url, case.settings.slack_bot_token
-    if url is None or token is None or {"database_url", "slack_bot_token"} & case.wrong:
+    url, token = context.settings.database_url, context.settings.slack_bot_token
+    if url is None or token is None or {"database_url", "slack_bot_token"} & context.invalid:
         return []
     try:
         async with await AsyncConnection.connect(url.get_secret_value(), row_factory=dict_row) as connection:
@@ -76,15 +76,15 @@ async def check_installation(case: Case) -> Sequence[Finding]:
     if state is None:
         return []
     fix = "Install the app again, set SLACK_BOT_TOKEN to the new token, then restart the app."
-    return [fault(INSTALLATION, _SAID[state], fix=fix)]
+    return [failure(INSTALLATION, _CLOSED[state], fix=fix)]
 
 
 SLACK = "Slack"
 
-AWAY = (*FAILURES, ConnectionFailed)
+CONNECTION_ERRORS = (*FAILURES, ConnectionFailed)
 """Errors of a missing connection, or of a proxy that cannot be used."""
 
-NOT_SLACK = (SlackClientError, AttributeError)
+INVALID_ANSWERS = (SlackClientError, AttributeError)
 """Errors of the SDK if an answer is not Slack's; the rest of `AWAY` means that there is no connection."""
 
 _REINSTALL = "Copy the token once more from OAuth & Permissions; if that does not help, reinstall the app there."
@@ -97,43 +97,43 @@ _MEANINGS = {
 }
 
 
-async def check_slack(case: Case) -> Sequence[Finding]:
+async def check_slack(context: Context) -> Sequence[Finding]:
     """Ask Slack who the token is."""
-    token = case.settings.slack_bot_token
+    token = context.settings.slack_bot_token
     if token is None:
-        return [well(SLACK, "No bot token is set: the app serves its local page instead of a workspace.")]
-    secret = list(_signing_secret(case.settings.slack_signing_secret))
+        return [ok(SLACK, "No bot token is set: the app serves its local page instead of a workspace.")]
+    secret = list(_signing_secret(context.settings.slack_signing_secret))
     try:
-        response = await client(case, token).auth_test()
+        response = await client(context, token).auth_test()
     except SlackApiError as error:
         headers = getattr(error.response, "headers", {})
-        return [_refused(error), *secret, *clock_findings(headers, now=case.now())]
-    except NOT_SLACK:
-        return [not_slack(SLACK), *secret]
-    except AWAY as error:
+        return [_refused_token(error), *secret, *clock_findings(headers, now=context.now())]
+    except INVALID_ANSWERS:
+        return [not_from_slack(SLACK), *secret]
+    except CONNECTION_ERRORS as error:
         return [unreachable(SLACK, error), *secret]
-    who = well(SLACK, f"The token is @{response.get('user')}'s in the workspace {response.get('team')}.")
-    return [who, *_scopes(response.headers), *secret, *clock_findings(response.headers, now=case.now())]
+    who = ok(SLACK, f"The token is @{response.get('user')}'s in the workspace {response.get('team')}.")
+    return [who, *_scopes(response.headers), *secret, *clock_findings(response.headers, now=context.now())]
 
 
-def client(case: Case, token: SecretStr) -> AsyncWebClient:
+def client(context: Context, token: SecretStr) -> AsyncWebClient:
     """Return a client that tries once. Raises ConnectionFailed if the proxy cannot be used."""
-    return web_client(token.get_secret_value(), api_url=case.settings.slack_api_url)
+    return web_client(token.get_secret_value(), api_url=context.settings.slack_api_url)
 
 
-def unreachable(about: str, error: Exception) -> Finding:
+def unreachable(title: str, error: Exception) -> Finding:
     """Say that there was no connection."""
     text = f"Slack cannot be reached ({type(error).__name__})."
-    return fault(about, text, fix="Check the network, a proxy (HTTPS_PROXY) and SLACK_API_URL.")
+    return failure(title, text, fix="Check the network, a proxy (HTTPS_PROXY) and SLACK_API_URL.")
 
 
-def not_slack(about: str) -> Finding:
+def not_from_slack(title: str) -> Finding:
     """Say that something else than Slack answered."""
     text = "Something answered in Slack's place, and not as Slack does."
-    return fault(about, text, fix="Check SLACK_API_URL, and whether a proxy wants a log-in.")
+    return failure(title, text, fix="Check SLACK_API_URL, and whether a proxy wants a log-in.")
 
 
-def said(error: SlackApiError) -> str:
+def api_error_name(error: SlackApiError) -> str:
     """Return Slack's name for what is wrong, or the status of an answer that has none."""
     data = getattr(error.response, "data", None)
     name = data.get("error") if isinstance(data, Mapping) else None
@@ -141,13 +141,13 @@ def said(error: SlackApiError) -> str:
     return error_name(name) or f"status {status}"
 
 
-def _refused(error: SlackApiError) -> Finding:
-    name = said(error)
+def _refused_token(error: SlackApiError) -> Finding:
+    name = api_error_name(error)
     if name.startswith("status"):
-        return not_slack(SLACK)
+        return not_from_slack(SLACK)
     if name == "ratelimited":
         return warning(SLACK, "Slack wants fewer calls just now (ratelimited).", fix="Try again in a minute.")
-    return fault(SLACK, _MEANINGS.get(name, f"Slack refuses SLACK_BOT_TOKEN ({name})."), fix=_REINSTALL)
+    return failure(SLACK, _MEANINGS.get(name, f"Slack refuses SLACK_BOT_TOKEN ({name})."), fix=_REINSTALL)
 
 
 def _scopes(headers: Mapping[str, str]) -> Iterator[Finding]:
@@ -162,9 +162,9 @@ def _scopes(headers: Mapping[str, str]) -> Iterator[Finding]:
     absent = [scope for scope in SCOPES if scope.name not in has]
     missing = [scope for scope in absent if not scope.optional]
     if missing:
-        yield fault(
+        yield failure(
             SLACK,
-            f"Scopes are missing. {_losses(missing)}",
+            f"Scopes are missing. {_missing_features(missing)}",
             fix="Add them under OAuth & Permissions, then reinstall the app.",
         )
     if unused := sorted(has - {scope.name for scope in SCOPES} - set(HISTORIES)):
@@ -173,12 +173,12 @@ def _scopes(headers: Mapping[str, str]) -> Iterator[Finding]:
             SLACK, text, fix="Remove these scopes under OAuth & Permissions, unless you added them on purpose."
         )
     if not missing:
-        yield well(SLACK, "The token has every scope that the app needs.")
+        yield ok(SLACK, "The token has every scope that the app needs.")
     if declined := [scope for scope in absent if scope.optional]:
-        yield well(SLACK, f"Not given, as these are optional: {_losses(declined)}")
+        yield ok(SLACK, f"Not given, as these are optional: {_missing_features(declined)}")
 
 
-def _losses(scopes: Sequence[Scope]) -> str:
+def _missing_features(scopes: Sequence[Scope]) -> str:
     return " ".join(f"{scope.name}: {scope.without}" for scope in scopes)
 
 
@@ -197,18 +197,18 @@ FIX = (
 )
 
 
-async def check_socket_mode(case: Case) -> Sequence[Finding]:
+async def check_socket_mode(context: Context) -> Sequence[Finding]:
     """Ask for an address to connect to, and do not connect."""
-    token = case.settings.slack_app_token
+    token = context.settings.slack_app_token
     if token is None:
         return []
     try:
-        await client(case, token).apps_connections_open(app_token=token.get_secret_value())
+        await client(context, token).apps_connections_open(app_token=token.get_secret_value())
     except SlackApiError as error:
-        return [fault(SOCKET_MODE, f"Slack refuses SLACK_APP_TOKEN ({said(error)}).", fix=FIX)]
-    except NOT_SLACK:
-        return [not_slack(SOCKET_MODE)]
-    except AWAY as error:
+        return [failure(SOCKET_MODE, f"Slack refuses SLACK_APP_TOKEN ({api_error_name(error)}).", fix=FIX)]
+    except INVALID_ANSWERS:
+        return [not_from_slack(SOCKET_MODE)]
+    except CONNECTION_ERRORS as error:
         return [unreachable(SOCKET_MODE, error)]
     text = "Slack opens connections for SLACK_APP_TOKEN. It is for development, not for production."
-    return [well(SOCKET_MODE, text)]
+    return [ok(SOCKET_MODE, text)]

@@ -22,9 +22,9 @@ from bot.listeners.intake import Journal, Services, Written
 from bot.listeners.messages import THREAD_FULL
 from bot.listeners.slash import too_many_open
 from bot.model.digest import DigestAction, DigestNotFound, DigestResult, DigestService
-from bot.model.membership import clicked_in
+from bot.model.membership import click_team_ids
 from bot.model.message import Audience, OutgoingMessage
-from bot.storage.database import AWAY
+from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import NewQuestion, QuestionRow
 from perplexity.deepdive.types import DeepDive
 
@@ -56,7 +56,7 @@ def response_url(body: dict[str, Any]) -> str | None:
 
 def is_by_asker(row: QuestionRow, body: dict[str, Any]) -> bool:
     """Return whether the asker clicked, in the same workspace."""
-    return row.user_id == user_of(body) and row.team_id in clicked_in(body)
+    return row.user_id == user_of(body) and row.team_id in click_team_ids(body)
 
 
 async def reject_outsider(body: dict[str, Any], services: Services) -> bool:
@@ -106,7 +106,7 @@ async def _answer(value: str, body: dict[str, Any], services: Services) -> None:
         return
 
     async def failed(sentence: str) -> None:
-        with suppress(*AWAY):
+        with suppress(*DATABASE_UNAVAILABLE):
             await services.forget_file(UUID(value), user)
         await services.tell(url, text_message(sentence))
 
@@ -124,7 +124,7 @@ async def load_requested_report(value: str, body: dict[str, Any], services: Serv
         return await services.journal.in_time(
             _load_requested_report(question_id, body, services), seconds=DATABASE_SECONDS
         )
-    except AWAY:
+    except DATABASE_UNAVAILABLE:
         return DATABASE_DOWN
 
 
@@ -145,7 +145,7 @@ def may_download(row: QuestionRow, body: dict[str, Any], commands: Sequence[Comm
 
     The asker may, and so may everyone who clicks in a conversation where all can read it.
     """
-    here = row.team_id in clicked_in(body) and row.channel_id == channel_of(body)
+    here = row.team_id in click_team_ids(body) and row.channel_id == channel_of(body)
     return is_by_asker(row, body) or (here and _is_public(row, commands))
 
 
@@ -179,7 +179,7 @@ async def apply_digest_button(
     """Do what the button is for, and return what to say about it."""
     try:
         reply = await journal.in_time(_apply_digest_button(body, action, watching), seconds=DATABASE_SECONDS)
-    except AWAY:
+    except DATABASE_UNAVAILABLE:
         return text_message(DATABASE_DOWN)
     return digest_result_message(reply, command=watching.command_label, channel=channel_of(body))
 
@@ -191,7 +191,7 @@ async def _apply_digest_button(body: dict[str, Any], action: dict[str, Any], wat
         return DigestNotFound()
     verb = DigestAction(str(action.get("action_id", "")).removeprefix(ACTION_PREFIX))
     by = str(action.get("action_ts", ""))
-    reply = await watching.apply_button(verb, digest_id, user_id=user_of(body), teams=clicked_in(body), by=by)
+    reply = await watching.apply_button(verb, digest_id, user_id=user_of(body), teams=click_team_ids(body), by=by)
     log.info("digest.clicked", extra={"digest": str(digest_id), "state": type(reply).__name__})
     return reply
 
@@ -228,7 +228,7 @@ async def retry_question(
     try:
         work = _retry_question(question_id, body, services, wider=action.get("action_id") == PAST_WEEK)
         return await services.journal.in_time(work, seconds=DATABASE_SECONDS)
-    except AWAY:
+    except DATABASE_UNAVAILABLE:
         return DATABASE_DOWN
 
 
@@ -324,7 +324,7 @@ async def stop_question(value: str, body: dict[str, Any], services: Services) ->
         return UNKNOWN_STOPPED_QUESTION
     try:
         return await services.journal.in_time(_stop_question(question_id, body, services), seconds=DATABASE_SECONDS)
-    except AWAY:
+    except DATABASE_UNAVAILABLE:
         return DATABASE_DOWN
 
 

@@ -18,12 +18,12 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.blocks import escaping
 from bot.commands.help import text_message
 from bot.listeners.installation import Installation
-from bot.model.membership import Identity, Profile, Standing, is_elsewhere, standing, user_team_of
+from bot.model.membership import Affiliation, Identity, Profile, affiliation_of, is_other_workspace, user_team_of
 from bot.model.message import OutgoingMessage
 from bot.slack.messages import FAILURES, RouteClosed, classify_error
 from bot.slack.users import PROFILE_CACHE_SECONDS, USER_GONE_ERRORS, Profiles
-from bot.storage.database import AWAY, Patience
-from bot.storage.installation import Workspaces
+from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
+from bot.storage.installation import WorkspaceStore
 from bot.storage.questions import Outcome, QuestionRow
 
 log = logging.getLogger(__name__)
@@ -57,9 +57,9 @@ class Admission:
 
     client: AsyncWebClient
     installation: Installation
-    workspaces: Workspaces
+    workspaces: WorkspaceStore
     profiles: Profiles
-    patience: Patience
+    patience: DatabaseRetry
     external: bool = False
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -74,14 +74,14 @@ class Admission:
         user_team = user_team_of(body)
         if profile is None and ours.enterprise_id is not None:
             return False  # the workspaces of an organization are not all known, but a profile names the organization
-        return standing(profile, user_team=user_team, ours=ours) is Standing.EXTERNAL
+        return affiliation_of(profile, user_team=user_team, ours=ours) is Affiliation.EXTERNAL
 
     async def record_sender(self, body: dict[str, Any], user_id: str) -> None:
         """Save for the workers that an event names another workspace as its sender's. Raises database errors."""
         ours = self.installation.identity or Identity(team_id=str(body.get("team_id") or ""))
         user_team = user_team_of(body)
-        if not self.external and ours.ids and is_elsewhere(user_team, ours=ours):
-            await self.workspaces.note_team(user_id, user_team)
+        if not self.external and ours.ids and is_other_workspace(user_team, ours=ours):
+            await self.workspaces.save_user_team(user_id, user_team)
 
     async def closed(self, row: QuestionRow) -> bool:
         """Return whether the app was uninstalled or its token revoked, so that no question may be worked on."""
@@ -97,8 +97,8 @@ class Admission:
         """
         if self.external or row.surface in UNCHECKED_SURFACES:
             return None
-        verdict = await self.standing_of(row.user_id, team_id=row.team_id)
-        if verdict is Standing.INTERNAL:
+        verdict = await self.affiliation_of(row.user_id, team_id=row.team_id)
+        if verdict is Affiliation.INTERNAL:
             return None
         if verdict is None:
             log.warning("asker.unknown", extra=row.ids)
@@ -115,12 +115,14 @@ class Admission:
         if self.external:
             return True
         try:
-            verdict = await self.standing_of(user_id, team_id="", seconds=FILE_WAIT_SECONDS)
-        except AWAY:
+            verdict = await self.affiliation_of(user_id, team_id="", seconds=FILE_WAIT_SECONDS)
+        except DATABASE_UNAVAILABLE:
             return None
-        return None if verdict is None else verdict is Standing.INTERNAL
+        return None if verdict is None else verdict is Affiliation.INTERNAL
 
-    async def standing_of(self, user_id: str, *, team_id: str, seconds: float = MAX_WAIT_SECONDS) -> Standing | None:
+    async def affiliation_of(
+        self, user_id: str, *, team_id: str, seconds: float = MAX_WAIT_SECONDS
+    ) -> Affiliation | None:
         """Return whether a person is a full member; None if Slack did not say so within `seconds`.
 
         `team_id` is the workspace that they asked in; it is used until auth.test has answered.
@@ -135,7 +137,7 @@ class Admission:
             else:
                 return await self._decide(user_id, profile, ours)
             if isinstance(failed, RouteClosed) and failed.error in USER_GONE_ERRORS:
-                return Standing.EXTERNAL
+                return Affiliation.EXTERNAL
             if isinstance(failed, RouteClosed) and failed.error in PROFILE_FORBIDDEN_ERRORS:
                 self._log_once(failed.error)
                 return await self._decide(user_id, None, ours)
@@ -145,9 +147,9 @@ class Admission:
             await self.sleep(wait)
             pause = min(MAX_PAUSE_SECONDS, pause * 2)
 
-    async def _decide(self, user_id: str, profile: Profile | None, ours: Identity) -> Standing:
+    async def _decide(self, user_id: str, profile: Profile | None, ours: Identity) -> Affiliation:
         user_team = await self.patience(lambda: self.workspaces.user_team(user_id, seconds=PROFILE_CACHE_SECONDS))
-        return standing(profile, user_team=user_team, ours=ours)
+        return affiliation_of(profile, user_team=user_team, ours=ours)
 
     async def _reply_in_thread(self, row: QuestionRow) -> None:
         """Tell only the asker; if Slack refuses the message, give up.

@@ -24,10 +24,10 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.listeners.intake import Services
-from bot.model.membership import LIFECYCLE, Identity, Named, is_foreign
+from bot.model.membership import LIFECYCLE_EVENTS, Identity, RequestOrigin, is_foreign
 from bot.slack.messages import FAILURES
-from bot.storage.database import AWAY
-from bot.storage.installation import OPEN, REVOKED, UNINSTALLED, WorkspaceRow, Workspaces
+from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.storage.installation import OPEN, REVOKED, UNINSTALLED, WorkspaceRow, WorkspaceStore
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ def register(app: AsyncApp, services: Services) -> None:
         log.warning("request.refused", extra={"status": 403, "error": reason})
         return BoltResponse(status=403, body=reason, headers=NO_RETRY)
 
-    for kind in sorted(LIFECYCLE):
+    for kind in sorted(LIFECYCLE_EVENTS):
 
         @app.event(kind)
         async def ended(body: dict[str, Any]) -> BoltResponse | None:
@@ -65,7 +65,7 @@ async def record_end(body: dict[str, Any], services: Services) -> BoltResponse |
         return None
     try:
         await services.journal.in_time(services.on_end(state, body))
-    except AWAY as error:
+    except DATABASE_UNAVAILABLE as error:
         log.error("workspace.not_closed", extra={"state": state, "error": type(error).__name__})
         return BoltResponse(status=503)
     return None
@@ -97,7 +97,7 @@ class Installation:
     """
 
     client: AsyncWebClient
-    workspaces: Workspaces
+    workspaces: WorkspaceStore
     token_hash: str
     cancel_runs: Callable[[Sequence[str]], None] = lambda run_ids: None
     clock: Callable[[], float] = time.monotonic
@@ -125,7 +125,7 @@ class Installation:
         """
         if self.row is None:
             return None
-        named = Named.by(body)
+        named = RequestOrigin.from_body(body)
         if is_foreign(named, ours=self.row.identity, app_id=self.row.app_id or self._app_id):
             return FOREIGN
         self._app_id = self._app_id or named.app_id or None
@@ -157,7 +157,7 @@ class Installation:
 
         `run` does the rest. Raises database errors.
         """
-        identity = self.identity or Identity(team_id=Named.by(body).team_id)
+        identity = self.identity or Identity(team_id=RequestOrigin.from_body(body).team_id)
         closed = await self.workspaces.close(
             identity, state=state, token_hash=self.token_hash, event_at=_event_time(body)
         )
@@ -184,13 +184,13 @@ class Installation:
                 log.info("workspace.known", extra={"state": self.row.state})
             if self.row is not None and self.row.state != self._finished:
                 await self._clean_up(self.row)
-        except AWAY as error:
+        except DATABASE_UNAVAILABLE as error:
             log.warning("workspace.unread", extra={"error": type(error).__name__})
 
     async def _read(self) -> WorkspaceRow | None:
         if self.row is None:
             # What a token that worked before belongs to does not change.
-            known = await self.workspaces.of_token(self.token_hash)
+            known = await self.workspaces.get_by_token(self.token_hash)
         else:
             known = await self.workspaces.get(self.row.identity.id)
         if known is not None and known.app_id is None and self._app_id is not None:
@@ -210,7 +210,7 @@ class Installation:
         identity = Identity.of(answer) if isinstance(answer, dict) else None
         if identity is None:
             return
-        self.row = await self.workspaces.seen(identity, token_hash=self.token_hash)
+        self.row = await self.workspaces.save(identity, token_hash=self.token_hash)
         self._finished = None
 
     async def _clean_up(self, row: WorkspaceRow) -> None:
@@ -239,7 +239,7 @@ def closed_state(body: Mapping[str, Any]) -> str | None:
 
 def _is_lifecycle(body: Mapping[str, Any]) -> bool:
     event = body.get("event")
-    return isinstance(event, Mapping) and event.get("type") in LIFECYCLE
+    return isinstance(event, Mapping) and event.get("type") in LIFECYCLE_EVENTS
 
 
 def _event_time(body: Mapping[str, Any]) -> datetime:

@@ -16,7 +16,7 @@ from bot.commands.base import Command
 from bot.commands.help import MAX_LISTED
 from bot.model.digest import DigestService
 from bot.model.message import OutgoingMessage
-from bot.storage.database import AWAY, Patience
+from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import NewQuestion, OpenQuestion, Questions, Received
 from bot.web.metrics import Metrics
 from perplexity.deepdive.types import DeepDive
@@ -74,7 +74,7 @@ class Journal:
         listed = self.questions.open_of(team_id=question.team_id, user_id=question.user_id, most=MAX_LISTED)
         try:
             return await self.in_time(listed)
-        except (*AWAY, TimeoutError):
+        except (*DATABASE_UNAVAILABLE, TimeoutError):
             return []
 
     async def in_time(self, work: Coroutine[Any, Any, T], *, seconds: float | None = None) -> T:
@@ -101,7 +101,7 @@ class Journal:
         return max(SHORTEST_SECONDS, self.seconds - waited)
 
     async def _write(self, question: NewQuestion) -> Written:
-        patience = Patience(seconds=self.left(), first=0.05)
+        patience = DatabaseRetry(seconds=self.left(), first_pause=0.05)
         try:
             match await patience(lambda: self.questions.receive(question)):
                 case Received.NEW:
@@ -112,7 +112,7 @@ class Journal:
                     return Written.TOO_MANY_OPEN
                 case Received.THREAD_FULL:
                     return await patience(lambda: self._thread_full(question))
-        except AWAY as error:
+        except DATABASE_UNAVAILABLE as error:
             extra = {"question": str(question.id), "command": question.command, "error": type(error).__name__}
             log.error("journal.away", extra=extra)
             return Written.NOT

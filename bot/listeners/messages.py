@@ -16,9 +16,9 @@ from bot.commands.help import text_message
 from bot.commands.routing import route_message
 from bot.listeners.intake import Services, Written
 from bot.listeners.slash import too_many_open
-from bot.model.membership import Named
+from bot.model.membership import RequestOrigin
 from bot.model.message import OutgoingMessage
-from bot.storage.database import AWAY as DATABASE_AWAY
+from bot.storage.database import DATABASE_UNAVAILABLE as DATABASE_AWAY
 from bot.storage.questions import NewQuestion
 from perplexity.threads import computed
 
@@ -112,7 +112,7 @@ def parse_event(body: dict[str, Any]) -> MessageEvent | None:
     event = body.get("event")
     if not isinstance(event, dict) or not _is_by_a_person(event):
         return None
-    team, channel, user, ts = Named.by(body).team_id, *_texts(event, "channel", "user", "ts")
+    team, channel, user, ts = RequestOrigin.from_body(body).team_id, *_texts(event, "channel", "user", "ts")
     own = _own_ids(body)
     if not (channel and user and ts) or user in own:
         return None

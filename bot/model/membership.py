@@ -15,7 +15,7 @@ from typing import Any
 OUTSIDE_FLAGS = ("is_restricted", "is_ultra_restricted", "is_stranger", "is_bot")
 """Slack's flags for guests, people from elsewhere and apps; a full member has none of them."""
 
-LIFECYCLE = frozenset({"app_uninstalled", "tokens_revoked"})
+LIFECYCLE_EVENTS = frozenset({"app_uninstalled", "tokens_revoked"})
 """Events that are accepted after the app has closed: the second one may come after the first."""
 
 
@@ -53,7 +53,7 @@ class Identity:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Named:
+class RequestOrigin:
     """The workspace, organization and app that a request names; empty if it names none."""
 
     team_id: str = ""
@@ -61,7 +61,7 @@ class Named:
     app_id: str = ""
 
     @classmethod
-    def by(cls, body: Mapping[str, Any]) -> Named:
+    def from_body(cls, body: Mapping[str, Any]) -> RequestOrigin:
         """Read a command, an event or a click.
 
         An event from a shared channel may name its sender's workspace. Then the authorization names the installation
@@ -77,7 +77,7 @@ class Named:
         return cls(team_id=team, enterprise_id=enterprise, app_id=_text(body, "api_app_id"))
 
 
-def is_foreign(named: Named, *, ours: Identity, app_id: str | None) -> bool:
+def is_foreign(named: RequestOrigin, *, ours: Identity, app_id: str | None) -> bool:
     """Return whether a request names another workspace, organization or app than the app's own.
 
     For an app that is installed in a whole organization, every workspace of that organization is its own.
@@ -91,7 +91,7 @@ def is_foreign(named: Named, *, ours: Identity, app_id: str | None) -> bool:
     return bool(named.team_id) and named.team_id != ours.team_id
 
 
-def clicked_in(body: Mapping[str, Any]) -> frozenset[str]:
+def click_team_ids(body: Mapping[str, Any]) -> frozenset[str]:
     """Return the ids of the workspace in which a person clicked.
 
     Slack names none for an app of a whole organization: then return the person's workspace and the organization.
@@ -131,14 +131,14 @@ class Profile:
         )
 
 
-class Standing(Enum):
+class Affiliation(Enum):
     """Whether a person is a full member."""
 
     INTERNAL = "internal"
     EXTERNAL = "external"
 
 
-def standing(profile: Profile | None, *, user_team: str, ours: Identity) -> Standing:
+def affiliation_of(profile: Profile | None, *, user_team: str, ours: Identity) -> Affiliation:
     """Return whether a person is a full member of the workspace, or of its organization.
 
     `user_team` is the workspace that an event named as theirs, empty if none did. It decides alone if there is no
@@ -146,12 +146,16 @@ def standing(profile: Profile | None, *, user_team: str, ours: Identity) -> Stan
     """
     theirs = {profile.team_id, profile.enterprise_id} - {""} if profile is not None else set()
     if profile is not None and (profile.outside or (theirs and not theirs & ours.ids)):
-        return Standing.EXTERNAL
+        return Affiliation.EXTERNAL
     of_organization = bool(ours.enterprise_id) and ours.enterprise_id in theirs
-    return Standing.EXTERNAL if is_elsewhere(user_team, ours=ours) and not of_organization else Standing.INTERNAL
+    return (
+        Affiliation.EXTERNAL
+        if is_other_workspace(user_team, ours=ours) and not of_organization
+        else Affiliation.INTERNAL
+    )
 
 
-def is_elsewhere(user_team: str, *, ours: Identity) -> bool:
+def is_other_workspace(user_team: str, *, ours: Identity) -> bool:
     """Return whether an event's `user_team` is another workspace or organization than the app's; not if empty."""
     return bool(user_team) and user_team not in ours.ids
 

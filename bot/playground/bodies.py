@@ -14,17 +14,17 @@ from aiohttp.http import HttpProcessingError
 
 from bot.model.message import Block
 
-MOST_BYTES = 256 * 1024
+MAX_BYTES = 256 * 1024
 """The largest body; the app's longest message has less than half of these 256 KiB."""
 
-MOST_DEPTH = 40
-MOST_BLOCKS = 50
+MAX_DEPTH = 40
+MAX_BLOCKS = 50
 """Slack's own limit: https://docs.slack.dev/reference/block-kit/blocks"""
 
-LONGEST_TEXT = 40_000
+MAX_TEXT = 40_000
 """Characters of a message, as in Slack: https://docs.slack.dev/reference/methods/chat.postMessage#truncating"""
 
-_LONGEST_NUMBER = 20
+_MAX_DIGITS = 20
 _ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+/-]{0,63}", re.ASCII)
 _TS = re.compile(r"[0-9]{1,12}\.[0-9]{1,6}", re.ASCII)
 
@@ -37,14 +37,14 @@ async def read_body(request: web.Request) -> bytes:
     """Return the body as it was sent. Raises BadInput, or 413 for one that is too large."""
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise BadInput("Content-Encoding: compressed bodies are not accepted")
-    if (request.content_length or 0) > MOST_BYTES:
-        raise web.HTTPRequestEntityTooLarge(max_size=MOST_BYTES, actual_size=request.content_length or 0)
+    if (request.content_length or 0) > MAX_BYTES:
+        raise web.HTTPRequestEntityTooLarge(max_size=MAX_BYTES, actual_size=request.content_length or 0)
     try:
         body = await request.read()
     except (web.RequestPayloadError, HttpProcessingError, OSError):  # malformed chunks, a connection that ended
         raise BadInput("body: it cannot be read") from None
-    if len(body) > MOST_BYTES:
-        raise web.HTTPRequestEntityTooLarge(max_size=MOST_BYTES, actual_size=len(body))
+    if len(body) > MAX_BYTES:
+        raise web.HTTPRequestEntityTooLarge(max_size=MAX_BYTES, actual_size=len(body))
     return body
 
 
@@ -62,9 +62,9 @@ def json_object(body: bytes) -> dict[str, Any]:
 def json_value(text: str) -> Any:
     """Read JSON without infinite or giant numbers, half characters and deep nesting. Raises BadInput."""
     try:
-        value = json.loads(text, parse_constant=_refused, parse_int=_whole, parse_float=_finite)
-        for part, depth in _parts(value):
-            if depth > MOST_DEPTH:
+        value = json.loads(text, parse_constant=_reject_constant, parse_int=_parse_int, parse_float=_parse_float)
+        for part, depth in _walk(value):
+            if depth > MAX_DEPTH:
                 raise ValueError("nested too deeply")
             if isinstance(part, str):
                 part.encode()
@@ -78,8 +78,8 @@ def text_of(fields: Mapping[str, Any], name: str) -> str:
     value = fields.get(name)
     if value is None:
         return ""
-    if not isinstance(value, str) or len(value) > LONGEST_TEXT:
-        raise BadInput(f"{name}: it must be text of at most {LONGEST_TEXT} characters")
+    if not isinstance(value, str) or len(value) > MAX_TEXT:
+        raise BadInput(f"{name}: it must be text of at most {MAX_TEXT} characters")
     return value
 
 
@@ -108,12 +108,12 @@ def blocks_of(value: object) -> tuple[Block, ...]:
     """Return a message's blocks, none for None. Raises BadInput."""
     if value is None:
         return ()
-    if not isinstance(value, list) or len(value) > MOST_BLOCKS or not all(isinstance(one, dict) for one in value):
-        raise BadInput(f"blocks: they must be a list of at most {MOST_BLOCKS} objects")
+    if not isinstance(value, list) or len(value) > MAX_BLOCKS or not all(isinstance(one, dict) for one in value):
+        raise BadInput(f"blocks: they must be a list of at most {MAX_BLOCKS} objects")
     return tuple(value)
 
 
-def _parts(value: object) -> Iterator[tuple[object, int]]:
+def _walk(value: object) -> Iterator[tuple[object, int]]:
     """Yield a value and everything in it, each with its depth."""
     waiting: list[tuple[object, int]] = [(value, 0)]
     while waiting:
@@ -125,17 +125,17 @@ def _parts(value: object) -> Iterator[tuple[object, int]]:
             waiting += [(inner, depth + 1) for inner in part]
 
 
-def _refused(constant: str) -> object:
+def _reject_constant(constant: str) -> object:
     raise ValueError(constant)
 
 
-def _whole(digits: str) -> int:
-    if len(digits) > _LONGEST_NUMBER:
+def _parse_int(digits: str) -> int:
+    if len(digits) > _MAX_DIGITS:
         raise ValueError("a giant number")
     return int(digits)
 
 
-def _finite(digits: str) -> float:
+def _parse_float(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
         raise ValueError("a giant number")

@@ -14,14 +14,14 @@ from bot.playground import events, web_api
 from bot.playground.bodies import BadInput, blocks_of, text_of, ts_of
 from bot.playground.events import AckError, Click, Sender
 from bot.playground.timeline import Author, Message, Timeline
-from bot.playground.web_api import Ticket
+from bot.playground.web_api import ResponseUrlToken
 from bot.playground.workspace import APP_NAME, BOT_USER_ID, Channel
 
 MENTION = f"`@{APP_NAME}`"
 
 _MENTIONED = re.compile(rf"(?<!\w)@{re.escape(APP_NAME)}(?!\w)", re.IGNORECASE)
 
-REMEMBERED = 200
+MAX_LINES = 200
 """How many command lines are kept for the moment in which an answer makes them public."""
 
 
@@ -44,32 +44,36 @@ class Conversation:
         self._response_base = response_base
         self._secret = secret
         self._clock = clock
-        self._uses = web_api.Uses(clock=clock)
+        self._uses = web_api.UseCounter(clock=clock)
         self._lines: dict[str, str] = {}
 
-    async def say(self, line: str, *, channel: Channel, thread_ts: str | None = None) -> None:
+    async def post(self, line: str, *, channel: Channel, thread_ts: str | None = None) -> None:
         """Take a line from the composer: commands, mentions and direct messages go to the app, the rest to nobody."""
         name, _, text = line.strip().partition(" ")
         if not name.startswith("/"):
             await self._message(line.strip(), channel=channel, thread_ts=thread_ts)
         elif name not in self._names:
-            self._whisper(channel, f"`{_code(name)}` is not a valid command. Try {_either(self._names)}.", thread_ts)
+            self._post_ephemeral(
+                channel, f"`{_inline_code(name)}` is not a valid command. Try {_either(self._names)}.", thread_ts
+            )
         elif thread_ts is not None:
-            self._whisper(channel, f"`{name}` is not supported in threads. Mention {MENTION} here instead.", thread_ts)
+            self._post_ephemeral(
+                channel, f"`{name}` is not supported in threads. Mention {MENTION} here instead.", thread_ts
+            )
         else:
             await self._command(name, text.strip(), channel=channel)
 
     async def click(self, click: Click, *, channel: Channel) -> None:
         """Send a click to the app."""
         message = click.message
-        ticket = self._ticket(channel, original=message.ts, private=message.private)
+        ticket = self._issue_token(channel, original=message.ts, private=message.private)
         form = events.click_form(
             click, channel=channel, trigger_id=ticket.trigger, response_url=self._response_url(ticket)
         )
         try:
-            await self._sender.send(form)
+            await self._sender.send_form(form)
         except AckError as error:
-            self._whisper(channel, f"This button failed with the error “{error}”")
+            self._post_ephemeral(channel, f"This button failed with the error “{error}”")
 
     def respond(self, token: str, payload: Mapping[str, Any]) -> None:
         """Show what was posted to a response_url.
@@ -78,30 +82,30 @@ class Conversation:
         """
         ticket = web_api.decode(token, secret=self._secret)
         read_message(payload)
-        self._uses.take(ticket)
+        self._uses.spend(ticket)
         if payload.get("delete_original"):
             self._timeline.remove(ticket.channel, ticket.original)
         else:
             self._show(ticket, payload)
 
     async def _message(self, line: str, *, channel: Channel, thread_ts: str | None) -> None:
-        text = _escaped(line)
+        text = _escape(line)
         shown = _MENTIONED.sub(f"<@{BOT_USER_ID}|{APP_NAME}>", text)
         message = _message(channel.id, self._timeline.next_ts(), Author.YOU, shown)
         message = self._timeline.put(replace(message, thread_ts=thread_ts))
         if not channel.is_im and shown == text:
             how = f"To ask something, mention {MENTION} or start with {_either(self._names)}."
-            self._whisper(channel, how, thread_ts)
+            self._post_ephemeral(channel, how, thread_ts)
             return
         reported = _MENTIONED.sub(f"<@{BOT_USER_ID}>", text)
         try:
-            await self._sender.report(events.message_event(message, text=reported, direct=channel.is_im))
+            await self._sender.send_event(events.message_event(message, text=reported, direct=channel.is_im))
         except AckError as error:
-            self._whisper(channel, f"{APP_NAME} did not take this message: “{error}”", thread_ts)
+            self._post_ephemeral(channel, f"{APP_NAME} did not take this message: “{error}”", thread_ts)
 
     async def _command(self, name: str, text: str, *, channel: Channel) -> None:
-        ticket = self._ticket(channel, original=self._timeline.next_ts(), private=True)
-        self._remember(ticket, _escaped(f"{name} {text}".strip()))
+        ticket = self._issue_token(channel, original=self._timeline.next_ts(), private=True)
+        self._remember(ticket, _escape(f"{name} {text}".strip()))
         form = events.command_form(
             command=name,
             text=text,
@@ -110,19 +114,19 @@ class Conversation:
             response_url=self._response_url(ticket),
         )
         try:
-            self._show_ack(ticket, await self._sender.send(form))
+            self._show_ack(ticket, await self._sender.send_form(form))
         except AckError as error:
-            self._whisper(channel, f"{name} failed with the error “{error}”")
+            self._post_ephemeral(channel, f"{name} failed with the error “{error}”")
         except BadInput:
-            self._whisper(channel, f"{name} failed with the error “invalid_payload”")
+            self._post_ephemeral(channel, f"{name} failed with the error “invalid_payload”")
 
-    def _show_ack(self, ticket: Ticket, answer: Mapping[str, Any]) -> None:
+    def _show_ack(self, ticket: ResponseUrlToken, answer: Mapping[str, Any]) -> None:
         """Show what the ack says, unless a fast answer stands in its place already."""
         says_something = bool(answer.get("text") or answer.get("blocks"))
         if says_something and self._timeline.find(ticket.channel, ticket.original) is None:
             self._show(ticket, {**answer, "replace_original": True})
 
-    def _show(self, ticket: Ticket, payload: Mapping[str, Any]) -> None:
+    def _show(self, ticket: ResponseUrlToken, payload: Mapping[str, Any]) -> None:
         """Show the app's answer; one that everybody sees never takes the place of a private message."""
         private = payload.get("response_type") != "in_channel" and (ticket.private or _is_new(payload))
         replaces = bool(payload.get("replace_original")) and private == ticket.private
@@ -134,20 +138,20 @@ class Conversation:
         message = _message(ticket.channel, ts, Author.APP, text)
         self._timeline.put(replace(message, blocks=blocks, private=private, thread_ts=thread_ts))
 
-    def _ticket(self, channel: Channel, *, original: str, private: bool) -> Ticket:
+    def _issue_token(self, channel: Channel, *, original: str, private: bool) -> ResponseUrlToken:
         now = self._clock()
         trigger = f"{int(now * 1000)}.{secrets.randbelow(10**10)}.{secrets.token_hex(16)}"
-        return Ticket(channel=channel.id, original=original, trigger=trigger, issued=now, private=private)
+        return ResponseUrlToken(channel=channel.id, original=original, trigger=trigger, issued=now, private=private)
 
-    def _response_url(self, ticket: Ticket) -> str:
+    def _response_url(self, ticket: ResponseUrlToken) -> str:
         return self._response_base + web_api.encode(ticket, secret=self._secret)
 
-    def _remember(self, ticket: Ticket, line: str) -> None:
+    def _remember(self, ticket: ResponseUrlToken, line: str) -> None:
         self._lines[ticket.trigger] = line
-        if len(self._lines) > REMEMBERED:
+        if len(self._lines) > MAX_LINES:
             del self._lines[next(iter(self._lines))]
 
-    def _whisper(self, channel: Channel, text: str, thread_ts: str | None = None) -> None:
+    def _post_ephemeral(self, channel: Channel, text: str, thread_ts: str | None = None) -> None:
         message = _message(channel.id, self._timeline.next_ts(), Author.SLACKBOT, text)
         self._timeline.put(replace(message, private=True, thread_ts=thread_ts))
 
@@ -170,11 +174,11 @@ def _either(names: Sequence[str]) -> str:
     return " or ".join(f"`{name}`" for name in names)
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Escape what a person typed, as Slack does before it shows it."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _code(text: str) -> str:
+def _inline_code(text: str) -> str:
     """Keep a stranger's word from ending the code span it is shown in."""
-    return _escaped(text).replace("`", "'")
+    return _escape(text).replace("`", "'")

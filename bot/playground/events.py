@@ -196,11 +196,11 @@ class Sender:
         self._timeout = ClientTimeout(total=ack_seconds)
         self._session: ClientSession | None = None
 
-    async def send(self, fields: Mapping[str, str]) -> dict[str, Any]:
+    async def send_form(self, fields: Mapping[str, str]) -> dict[str, Any]:
         """Post one form; returns the ack's message, empty for a bare 200. Raises `AckError`."""
         return await self._post(form_body(fields), content_type=FORM)
 
-    async def report(self, envelope: Mapping[str, Any]) -> None:
+    async def send_event(self, envelope: Mapping[str, Any]) -> None:
         """Post one event. Raises `AckError`."""
         await self._post(json.dumps(envelope).encode(), content_type=JSON)
 

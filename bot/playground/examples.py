@@ -33,7 +33,7 @@ from perplexity.x_posts.parsing import validate_response
 from perplexity.x_posts.types import PostSummary
 from perplexity.x_posts.xai import XaiWire
 
-MARK = "Recorded example, not a live answer"
+RECORDED_LABEL = "Recorded example, not a live answer"
 
 RECORDINGS = Path(__file__).parent / "recordings"
 
@@ -92,7 +92,7 @@ EXAMPLES = (
 )
 
 
-def line(example: Example, *, prefix: str = "") -> str:
+def command_line(example: Example, *, prefix: str = "") -> str:
     """Return what a person types for an example."""
     return f"/{prefix}{example.command} {example.text}"
 
@@ -101,7 +101,7 @@ def with_examples(
     commands: Sequence[Command[Any, Any]], *, prefix: str = "", pause: Pause = asyncio.sleep
 ) -> tuple[Command[Any, Any], ...]:
     """Return the commands so that they replay the examples, and say what is missing if nothing can be searched."""
-    sentence = _missing(prefix)
+    sentence = _no_key_sentence(prefix)
     return tuple(_with_examples(command, pause=pause, sentence=sentence) for command in commands)
 
 
@@ -114,7 +114,7 @@ def _with_examples(command: Command[Any, Any], *, pause: Pause, sentence: str) -
     async def answer(request: Any, work: CommandContext) -> Any:
         example = meant(request) if own else None
         if example is not None:
-            return await command.answer(request, _replaying(example, work, pause=pause))
+            return await command.answer(request, _replay_context(example, work, pause=pause))
         try:
             return await command.answer(request, work)
         except AllProvidersFailed as error:
@@ -124,14 +124,14 @@ def _with_examples(command: Command[Any, Any], *, pause: Pause, sentence: str) -
 
     def render(reply: Any, request: Any, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
         messages = command.render(reply, request, seen_by)
-        return tuple(map(_marked, messages)) if own and meant(request) else messages
+        return tuple(map(_label, messages)) if own and meant(request) else messages
 
     return replace(command, answer=answer, render=render)
 
 
-def _missing(prefix: str) -> str:
+def _no_key_sentence(prefix: str) -> str:
     """Return the one sentence for whoever has no key and no network."""
-    *first, last = (f"`{line(example, prefix=prefix)}`" for example in EXAMPLES)
+    *first, last = (f"`{command_line(example, prefix=prefix)}`" for example in EXAMPLES)
     return (
         "I can’t answer this yet, because no search service can be reached and no key is set: put "
         "`PERPLEXITY_API_KEY` into the file `.env` and start me again, or look at a recorded example with "
@@ -139,33 +139,35 @@ def _missing(prefix: str) -> str:
     )
 
 
-def _replaying(example: Example, work: CommandContext, *, pause: Pause) -> CommandContext:
+def _replay_context(example: Example, work: CommandContext, *, pause: Pause) -> CommandContext:
     """Return the work with the recording in the place of the services, at the time of the recording."""
-    recorded = partial(Recorded, effort=example.effort, pause=pause)
+    recorded = partial(RecordedProvider, effort=example.effort, pause=pause)
     return replace(
         work,
         provider=recorded(recording=example.recording),
         diver=DeepDiveRunner(
             facts=recorded(recording="situation"),
             synthesis=recorded(recording="analysis"),
-            posts=RecordedPulse(recording="pulse", pause=pause),
+            posts=RecordedPostSource(recording="pulse", pause=pause),
             persona=Persona() if work.diver is None else work.diver.persona,
             now=lambda: example.at,
         ),
         now=example.at.timestamp,
-        progress=_MarkedProgress(work.progress),
+        progress=_LabelledProgress(work.progress),
         # A file would not carry the mark.
         can_upload=no_uploads,
     )
 
 
-def _marked(message: OutgoingMessage) -> OutgoingMessage:
+def _label(message: OutgoingMessage) -> OutgoingMessage:
     """Return a message that begins with the mark, and does so in a notification, too."""
-    return replace(message, text=f"{MARK}: {message.text}", blocks=(context(f"*{MARK}*"), *message.blocks))
+    return replace(
+        message, text=f"{RECORDED_LABEL}: {message.text}", blocks=(context(f"*{RECORDED_LABEL}*"), *message.blocks)
+    )
 
 
 @dataclass(frozen=True)
-class _MarkedProgress:
+class _LabelledProgress:
     """Shows marked messages by `inner`."""
 
     inner: Progress
@@ -187,11 +189,11 @@ class _MarkedProgress:
 
     async def update(self, message: OutgoingMessage, *, milestone: bool) -> bool:
         """Show it with the mark. Raises Withdrawn."""
-        return await self.inner.update(_marked(message), milestone=milestone)
+        return await self.inner.update(_label(message), milestone=milestone)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recorded:
+class RecordedProvider:
     """A provider that answers anything with one recording, in the time that the recording took."""
 
     recording: str
@@ -211,7 +213,7 @@ class Recorded:
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
         """Yield the recorded answer's events as they came. Raises StreamTruncated for a recording without an end."""
         reader = Agent().reader()
-        async for at, wired in _replayed(self.recording, pause=self.pause):
+        async for at, wired in _replay(self.recording, pause=self.pause):
             for event in reader.feed(wired):
                 if isinstance(event, Done):
                     yield Done(answer=replace(event.answer, effort=self.effort, seconds=at))
@@ -221,7 +223,7 @@ class Recorded:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordedPulse:
+class RecordedPostSource:
     """A source of posts that answers with one recording."""
 
     recording: str
@@ -232,11 +234,11 @@ class RecordedPulse:
         """Return the recorded posts."""
         return await anext(
             replace(validate_response(XaiWire().read(body)), seconds=at)
-            async for at, body in _replayed(self.recording, pause=self.pause)
+            async for at, body in _replay(self.recording, pause=self.pause)
         )
 
 
-async def _replayed(recording: str, *, pause: Pause) -> AsyncGenerator[tuple[float, Mapping[str, JSON]], None]:
+async def _replay(recording: str, *, pause: Pause) -> AsyncGenerator[tuple[float, Mapping[str, JSON]], None]:
     """Yield what the service sent and the second in which it came, each in its time."""
     passed = 0.0
     for one in await computed(_lines, recording):

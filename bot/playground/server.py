@@ -68,7 +68,7 @@ def is_from_browser(headers: Mapping[str, str]) -> bool:
     return "Origin" in headers or any(name.lower().startswith("sec-fetch-") for name in headers)
 
 
-def may_follow(headers: CIMultiDictProxy[str]) -> bool:
+def may_stream(headers: CIMultiDictProxy[str]) -> bool:
     """Return whether the stream may be read: by the page itself, or by a program that is not a browser."""
     return headers.getall("Sec-Fetch-Site", ["none"]) in (["none"], ["same-origin"])
 
@@ -88,7 +88,7 @@ def _origin(text: str) -> tuple[str, str, int] | None:
 STATIC = Path(__file__).parent / "static"
 PREFIX = "/playground"
 
-MOST_STREAMS = 50
+MAX_STREAMS = 50
 """How many pages are kept up to date at once."""
 
 ONLY_THE_PAGE = "Only the playground's own page may do this."
@@ -143,20 +143,20 @@ class Playground:
         )
         self._closing = asyncio.Event()
         self._files = {path.name: path for path in STATIC.iterdir() if path.is_file()}
-        self._following: set[asyncio.Transport] = set()
+        self._streams: set[asyncio.Transport] = set()
 
     def routes(self) -> list[web.RouteDef]:
         """Return every route, all under /playground but for the redirect from `/`."""
         return [
-            web.get("/", self._guarded(self._home)),
-            web.get(PREFIX, self._guarded(self._page)),
-            web.get(PREFIX + "/static/{name}", self._guarded(self._static)),
-            web.get(PREFIX + "/events", self._guarded(self._events)),
-            web.post(PREFIX + "/say", self._guarded(self._from_page(self._say))),
-            web.post(PREFIX + "/click", self._guarded(self._from_page(self._click))),
-            web.get(PREFIX + "/api/{method}", self._guarded(self._from_app(self._call))),
-            web.post(PREFIX + "/api/{method}", self._guarded(self._from_app(self._call))),
-            web.post(PREFIX + "/response/{token}", self._guarded(self._from_app(self._respond))),
+            web.get("/", self._loopback_only(self._home)),
+            web.get(PREFIX, self._loopback_only(self._page)),
+            web.get(PREFIX + "/static/{name}", self._loopback_only(self._static)),
+            web.get(PREFIX + "/events", self._loopback_only(self._events)),
+            web.post(PREFIX + "/say", self._loopback_only(self._page_only(self._post))),
+            web.post(PREFIX + "/click", self._loopback_only(self._page_only(self._click))),
+            web.get(PREFIX + "/api/{method}", self._loopback_only(self._programs_only(self._call))),
+            web.post(PREFIX + "/api/{method}", self._loopback_only(self._programs_only(self._call))),
+            web.post(PREFIX + "/response/{token}", self._loopback_only(self._programs_only(self._respond))),
         ]
 
     async def close(self) -> None:
@@ -164,7 +164,7 @@ class Playground:
         self._closing.set()
         await self._sender.close()
 
-    def _guarded(self, handler: Handler) -> Handler:
+    def _loopback_only(self, handler: Handler) -> Handler:
         async def guarded(request: web.Request) -> web.StreamResponse:
             if not (self._allow_any_host or is_loopback(request.headers.get("Host", ""))):
                 return web.Response(status=403, text="The playground is served on loopback names only.")
@@ -172,7 +172,7 @@ class Playground:
 
         return guarded
 
-    def _from_page(self, handler: Callable[[dict[str, Any], Channel], Awaitable[web.Response]]) -> Handler:
+    def _page_only(self, handler: Callable[[dict[str, Any], Channel], Awaitable[web.Response]]) -> Handler:
         """Wrap a handler for the page itself only; it gets the JSON body and the channel that the body names."""
 
         async def from_page(request: web.Request) -> web.StreamResponse:
@@ -189,7 +189,7 @@ class Playground:
 
         return from_page
 
-    def _from_app(self, handler: Handler) -> Handler:
+    def _programs_only(self, handler: Handler) -> Handler:
         """Wrap a handler for programs, which send no Origin; refuse pages from other sites."""
 
         async def from_app(request: web.Request) -> web.StreamResponse:
@@ -216,22 +216,22 @@ class Playground:
         return web.FileResponse(path, headers={**SAFE_HEADERS, "Cache-Control": "no-cache"})
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
-        if not may_follow(request.headers):
+        if not may_stream(request.headers):
             return web.Response(status=403, text=ONLY_THE_PAGE)
         # This notices a closed page at once; the stream notices it only when it writes again.
-        if sum(not transport.is_closing() for transport in self._following) >= MOST_STREAMS:
+        if sum(not transport.is_closing() for transport in self._streams) >= MAX_STREAMS:
             return web.Response(status=429, text="Too many pages are open. Close one, then reload this one.")
         if (transport := request.transport) is None:
             return web.Response(status=400)
-        self._following.add(transport)
+        self._streams.add(transport)
         try:
-            return await self._follow(request)
+            return await self._stream(request)
         finally:
-            self._following.discard(transport)
+            self._streams.discard(transport)
 
-    async def _follow(self, request: web.Request) -> web.StreamResponse:
+    async def _stream(self, request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
-        frames = timeline.stream(
+        frames = timeline.event_stream(
             self._timeline,
             last_event_id=request.headers.get("Last-Event-ID", ""),
             hello=self._hello(),
@@ -257,14 +257,14 @@ class Playground:
             "prompts": [asdict(prompt) for prompt in self._prompts],
         }
 
-    async def _say(self, body: dict[str, Any], channel: Channel) -> web.Response:
+    async def _post(self, body: dict[str, Any], channel: Channel) -> web.Response:
         text, thread_ts = bodies.text_of(body, "text"), bodies.ts_of(body, "thread_ts")
         self._zone = bodies.zone_of(body, "zone") or self._zone
-        await self._conversation.say(text, channel=channel, thread_ts=thread_ts)
+        await self._conversation.post(text, channel=channel, thread_ts=thread_ts)
         return web.Response(status=204)
 
     async def _click(self, body: dict[str, Any], channel: Channel) -> web.Response:
-        shown = _as_the_page_shows(body, channel)
+        shown = _message_from_page(body, channel)
         message = self._timeline.find(channel.id, shown.ts) or shown
         block_id, action_id = bodies.text_of(body, "block_id"), bodies.text_of(body, "action_id")
         element = events.find_element(message.blocks, block_id=block_id, action_id=action_id)
@@ -308,7 +308,7 @@ async def _arguments(request: web.Request) -> dict[str, Any]:
         raise bodies.BadInput("body: it must be a form in UTF-8") from None
 
 
-def _as_the_page_shows(body: dict[str, Any], channel: Channel) -> Message:
+def _message_from_page(body: dict[str, Any], channel: Channel) -> Message:
     """Rebuild a message that only the page remembers, because the process was restarted since."""
     return Message(
         channel=channel.id,

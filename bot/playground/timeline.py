@@ -16,13 +16,13 @@ from typing import Any
 from bot.model.message import Block
 from bot.playground import workspace
 
-KEPT = 1000
+MAX_MESSAGES = 1000
 """How many messages are remembered; the oldest are forgotten first."""
 
-KEPT_BYTES = 16 * 1024 * 1024
+MAX_MEMORY = 16 * 1024 * 1024
 """About how much memory they take together."""
 
-_BYTES_A_VALUE = 64
+_BYTES_PER_VALUE = 64
 """About what Python needs for one value beside its characters."""
 
 
@@ -68,7 +68,7 @@ class Message:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class TimelineEvent:
     """A message as it is after a change; None when it was removed. `revision` counts changes from 1."""
 
     revision: int
@@ -82,7 +82,7 @@ class Timeline:
 
     def __init__(self, *, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._changes: dict[tuple[str, str], Change] = {}
+        self._changes: dict[tuple[str, str], TimelineEvent] = {}
         self._sizes: dict[tuple[str, str], int] = {}
         self._size = 0
         self._changed = asyncio.Event()
@@ -97,7 +97,7 @@ class Timeline:
 
     def put(self, message: Message) -> Message:
         """Show a message, in the place of the one with the same channel and `ts` if there is one."""
-        message = replace(message, blocks=tuple(_identified(message.blocks)))
+        message = replace(message, blocks=tuple(_with_block_ids(message.blocks)))
         self._record(message.channel, message.ts, message)
         return message
 
@@ -115,7 +115,7 @@ class Timeline:
         shown = [c.message for c in self._changes.values() if c.channel == channel and c.message is not None]
         return sorted((m for m in shown if not m.private), key=lambda message: message.ts, reverse=True)
 
-    def since(self, revision: int) -> list[Change]:
+    def since(self, revision: int) -> list[TimelineEvent]:
         """Return every message that changed after a revision, in order, as it is now."""
         later = (change for change in self._changes.values() if change.revision > revision)
         return sorted(later, key=lambda change: change.revision)
@@ -128,10 +128,10 @@ class Timeline:
     def _record(self, channel: str, ts: str, message: Message | None) -> None:
         self.revision += 1
         self._forget((channel, ts))
-        self._changes[channel, ts] = Change(revision=self.revision, channel=channel, ts=ts, message=message)
+        self._changes[channel, ts] = TimelineEvent(revision=self.revision, channel=channel, ts=ts, message=message)
         self._sizes[channel, ts] = _size(message)
         self._size += self._sizes[channel, ts]
-        while len(self._changes) > KEPT or (self._size > KEPT_BYTES and len(self._changes) > 1):
+        while len(self._changes) > MAX_MESSAGES or (self._size > MAX_MEMORY and len(self._changes) > 1):
             self._forget(next(iter(self._changes)))
         self._changed.set()
         self._changed = asyncio.Event()
@@ -144,12 +144,12 @@ class Timeline:
 def _size(message: Message | None) -> int:
     """Return about how many bytes a message takes in memory."""
     if message is None:
-        return _BYTES_A_VALUE
+        return _BYTES_PER_VALUE
     written = json.dumps([message.text, message.blocks, message.metadata])
-    return len(written) + _BYTES_A_VALUE * sum(map(written.count, ",:[{"))
+    return len(written) + _BYTES_PER_VALUE * sum(map(written.count, ",:[{"))
 
 
-def _identified(blocks: tuple[Block, ...]) -> Iterator[Block]:
+def _with_block_ids(blocks: tuple[Block, ...]) -> Iterator[Block]:
     """Give every block an id of its own, as Slack does; a click names it."""
     for block in blocks:
         yield block if block.get("block_id") else {**block, "block_id": secrets.token_hex(3)}
@@ -157,11 +157,11 @@ def _identified(blocks: tuple[Block, ...]) -> Iterator[Block]:
 
 HEARTBEAT_SECONDS = 15.0
 
-_LONGEST_REVISION = 15
+_MAX_DIGITS = 15
 """Digits; what is longer was never sent."""
 
 
-async def stream(
+async def event_stream(
     timeline: Timeline,
     *,
     last_event_id: str,
@@ -174,18 +174,18 @@ async def stream(
     An id is `<boot>-<revision>`; one from an earlier life of the process counts as none.
     """
     boot, _, number = last_event_id.partition("-")
-    known = boot == timeline.boot and number.isascii() and number.isdecimal() and len(number) <= _LONGEST_REVISION
+    known = boot == timeline.boot and number.isascii() and number.isdecimal() and len(number) <= _MAX_DIGITS
     seen = int(number) if known else 0
     yield _frame("hello", {**hello, "boot": timeline.boot}, f"{timeline.boot}-{seen}")
     while not closing.is_set():
         for change in timeline.since(seen):
             seen = change.revision
-            yield _frame("change", _page(change), f"{timeline.boot}-{seen}")
-        if not await _happens(timeline.changed(since=seen), closing.wait(), seconds=heartbeat_seconds):
+            yield _frame("change", _event_data(change), f"{timeline.boot}-{seen}")
+        if not await _wait_for_any(timeline.changed(since=seen), closing.wait(), seconds=heartbeat_seconds):
             yield b": still here\n\n"
 
 
-async def _happens(*events: Coroutine[Any, Any, object], seconds: float) -> bool:
+async def _wait_for_any(*events: Coroutine[Any, Any, object], seconds: float) -> bool:
     """Wait for whichever event comes first; False when none came in time."""
     tasks = [asyncio.ensure_future(event) for event in events]
     done, pending = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -195,7 +195,7 @@ async def _happens(*events: Coroutine[Any, Any, object], seconds: float) -> bool
     return bool(done)
 
 
-def _page(change: Change) -> dict[str, Any]:
+def _event_data(change: TimelineEvent) -> dict[str, Any]:
     message = None if change.message is None else change.message.as_page()
     return {"channel": change.channel, "ts": change.ts, "message": message}
 

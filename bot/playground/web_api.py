@@ -23,7 +23,7 @@ from bot.playground.timeline import Author, Message, Timeline
 LIFETIME_SECONDS = 30 * 60
 MAX_USES = 5
 
-TRACKED = 1000
+MAX_TRACKED = 1000
 """The most addresses whose uses are counted; the oldest are forgotten first."""
 
 _SIGNATURE_BYTES = hashlib.sha256().digest_size
@@ -34,7 +34,7 @@ class ClosedError(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ticket:
+class ResponseUrlToken:
     """Where answers go: the channel, and the `ts` of the message that `replace_original` means.
 
     `trigger` is the `trigger_id` of the request, `issued` seconds since 1970, `private` whether the original is.
@@ -47,13 +47,13 @@ class Ticket:
     private: bool = True
 
 
-def encode(ticket: Ticket, *, secret: str) -> str:
+def encode(ticket: ResponseUrlToken, *, secret: str) -> str:
     """Write a ticket, signed with a secret, as one segment of a path."""
     packed = json.dumps(asdict(ticket), separators=(",", ":")).encode()
     return base64.urlsafe_b64encode(_signature(packed, secret) + packed).decode().rstrip("=")
 
 
-def decode(token: str, *, secret: str) -> Ticket:
+def decode(token: str, *, secret: str) -> ResponseUrlToken:
     """Read a ticket; raises `ClosedError` for anything that `encode` did not write with the same secret."""
     try:
         signed = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
@@ -63,7 +63,7 @@ def decode(token: str, *, secret: str) -> Ticket:
     if not hmac.compare_digest(signature, _signature(packed, secret)):
         raise ClosedError("invalid_url")
     try:
-        return Ticket(**json.loads(packed))
+        return ResponseUrlToken(**json.loads(packed))
     except (ValueError, TypeError):  # of another version
         raise ClosedError("invalid_url") from None
 
@@ -73,14 +73,14 @@ def _signature(packed: bytes, secret: str) -> bytes:
     return hmac.new(secret.encode(), b"response_url:" + packed, hashlib.sha256).digest()
 
 
-class Uses:
+class UseCounter:
     """Counts how often each response_url was used. `clock` gives seconds since 1970."""
 
     def __init__(self, *, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._used: dict[str, tuple[int, float]] = {}
 
-    def take(self, ticket: Ticket) -> None:
+    def spend(self, ticket: ResponseUrlToken) -> None:
         """Spend one use; raises `ClosedError` with Slack's word when the address is too old or used up."""
         now = self._clock()
         if not abs(now - ticket.issued) <= LIFETIME_SECONDS:  # also for what is no number
@@ -91,7 +91,7 @@ class Uses:
             raise ClosedError("used_url")
         self._used.pop(ticket.trigger, None)
         self._used[ticket.trigger] = (count + 1, ticket.issued)
-        if len(self._used) > TRACKED:
+        if len(self._used) > MAX_TRACKED:
             del self._used[next(iter(self._used))]
 
 
@@ -130,19 +130,19 @@ def _auth_test(api: WebApi, _: Arguments) -> dict[str, Any]:
 
 
 def _post_message(api: WebApi, arguments: Arguments) -> dict[str, Any]:
-    message = api.timeline.put(_composed(api, arguments))
+    message = api.timeline.put(_compose(api, arguments))
     return {"channel": message.channel, "ts": message.ts, "message": message.as_slack(with_metadata=True)}
 
 
 def _post_ephemeral(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     if arguments.get("user") != workspace.USER_ID:
         raise SlackError("user_not_in_channel")
-    message = api.timeline.put(replace(_composed(api, arguments), private=True))
+    message = api.timeline.put(replace(_compose(api, arguments), private=True))
     return {"message_ts": message.ts}
 
 
 def _update(api: WebApi, arguments: Arguments) -> dict[str, Any]:
-    old, new = _own_message(api, arguments, otherwise="cant_update_message"), _composed(api, arguments)
+    old, new = _own_message(api, arguments, otherwise="cant_update_message"), _compose(api, arguments)
     metadata = old.metadata if new.metadata is None else new.metadata
     message = api.timeline.put(replace(new, ts=old.ts, thread_ts=old.thread_ts, metadata=metadata))
     shown = message.as_slack(with_metadata=True)
@@ -200,10 +200,10 @@ def _channel(arguments: Arguments) -> str:
     return channel.id
 
 
-def _composed(api: WebApi, arguments: Arguments) -> Message:
+def _compose(api: WebApi, arguments: Arguments) -> Message:
     """Make a message of the arguments that the posting methods share."""
     channel = _channel(arguments)
-    text, blocks = text_of(arguments, "text"), blocks_of(_decoded(arguments, "blocks", list))
+    text, blocks = text_of(arguments, "text"), blocks_of(_decode_argument(arguments, "blocks", list))
     if not text and not blocks:
         raise SlackError("no_text")
     return Message(
@@ -213,7 +213,7 @@ def _composed(api: WebApi, arguments: Arguments) -> Message:
         text=text,
         blocks=blocks,
         thread_ts=ts_of(arguments, "thread_ts"),
-        metadata=_decoded(arguments, "metadata", dict),
+        metadata=_decode_argument(arguments, "metadata", dict),
     )
 
 
@@ -236,7 +236,7 @@ def _page(messages: list[Message], arguments: Arguments) -> dict[str, Any]:
     return {"messages": shown, "has_more": len(messages) > limit, "response_metadata": {"next_cursor": ""}}
 
 
-def _decoded(arguments: Arguments, name: str, kind: type) -> Any:
+def _decode_argument(arguments: Arguments, name: str, kind: type) -> Any:
     """Return a structured argument, which a form carries as JSON in a string."""
     value = arguments.get(name)
     try:

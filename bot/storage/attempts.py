@@ -14,8 +14,8 @@ from psycopg import AsyncConnection, Error
 from psycopg.rows import DictRow
 
 from bot.clock import utc_now
-from bot.model.provider_stats import ProviderFigures
-from bot.storage.database import AWAY
+from bot.model.provider_stats import ProviderStats
+from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import Pool
 from perplexity.attempts import Attempt
 from perplexity.errors import AuthenticationError, BillingError, InvalidRequest, Withdrawn
@@ -26,18 +26,18 @@ log = logging.getLogger(__name__)
 
 KEPT_DAYS = 30
 
-ADMINS_OWN = (AuthenticationError.__name__, BillingError.__name__)
+NEEDS_ADMIN = (AuthenticationError.__name__, BillingError.__name__)
 """Failures that stay until an admin does something: another key, more credit. The index `attempts_last` names them."""
 
-NOT_ITS_OWN = (RESTING, InvalidRequest.__name__, Withdrawn.__name__)
+NOT_COUNTED = (RESTING, InvalidRequest.__name__, Withdrawn.__name__)
 """Attempts that were not made, or say nothing of the provider: the request was wrong, or nobody wanted it any more."""
 
 _WRITE = """
     INSERT INTO attempts (at, provider, kind, seconds, error_class, cost_usd)
     VALUES (%(at)s, %(provider)s, %(kind)s, %(seconds)s, %(error_class)s, %(cost_usd)s)
 """
-_FORGET = "DELETE FROM attempts WHERE at < now() - %(days)s * interval '1 day'"
-_FIGURES = """
+_DELETE_OLD = "DELETE FROM attempts WHERE at < now() - %(days)s * interval '1 day'"
+_STATS = """
     SELECT provider,
         count(*) AS asked,
         count(*) FILTER (WHERE error_class IS NULL) AS answered,
@@ -49,7 +49,7 @@ _FIGURES = """
     GROUP BY provider
     ORDER BY asked DESC, provider
 """
-TROUBLES = """
+ADMIN_ISSUES = """
     WITH RECURSIVE asked AS (
         (SELECT provider FROM attempts
             WHERE error_class IS NULL OR error_class IN ('AuthenticationError', 'BillingError')
@@ -83,7 +83,7 @@ class TimedAttempt:
     attempt: Attempt
 
 
-class Attempts:
+class AttemptStore:
     """The table's operations."""
 
     def __init__(self, pool: Pool) -> None:
@@ -95,72 +95,72 @@ class Attempts:
         async with self._pool.connection() as connection, connection.cursor() as cursor:
             await cursor.executemany(_WRITE, rows)
 
-    async def forget(self, *, days: int = KEPT_DAYS) -> None:
+    async def delete_old(self, *, days: int = KEPT_DAYS) -> None:
         """Delete what is older."""
         async with self._pool.connection() as connection:
-            await connection.execute(_FORGET, {"days": days})
+            await connection.execute(_DELETE_OLD, {"days": days})
 
-    async def figures(self, *, hours: float = 24) -> tuple[ProviderFigures, ...]:
+    async def stats(self, *, hours: float = 24) -> tuple[ProviderStats, ...]:
         """Return the figures of every provider that was asked in the last hours, the most asked first."""
-        troubles = await self.troubles(hours=hours)
+        troubles = await self.admin_issues(hours=hours)
         async with self._pool.connection() as connection:
-            rows = await (await connection.execute(_FIGURES, {"hours": hours, "apart": list(NOT_ITS_OWN)})).fetchall()
-        return tuple(ProviderFigures(**row, trouble=troubles.get(row["provider"])) for row in rows)
+            rows = await (await connection.execute(_STATS, {"hours": hours, "apart": list(NOT_COUNTED)})).fetchall()
+        return tuple(ProviderStats(**row, admin_issue=troubles.get(row["provider"])) for row in rows)
 
-    async def troubles(self, *, hours: float = 24) -> dict[str, str]:
+    async def admin_issues(self, *, hours: float = 24) -> dict[str, str]:
         """Return the providers whose last word in these hours was that an admin must do something, and what it was."""
         async with self._pool.connection() as connection:
-            return await troubles(connection, hours=hours)
+            return await read_admin_issues(connection, hours=hours)
 
 
-async def troubles(connection: AsyncConnection[DictRow], *, hours: float = 24) -> dict[str, str]:
-    """Read what `Attempts.troubles` returns on a connection."""
-    rows = await (await connection.execute(TROUBLES, {"hours": hours})).fetchall()
+async def read_admin_issues(connection: AsyncConnection[DictRow], *, hours: float = 24) -> dict[str, str]:
+    """Read what `AttemptStore.admin_issues` returns on a connection."""
+    rows = await (await connection.execute(ADMIN_ISSUES, {"hours": hours})).fetchall()
     return {row["provider"]: row["error_class"] for row in rows}
 
 
-MOST_WAITING = 1_000
+MAX_PENDING = 1_000
 """While the database is away for long the oldest are dropped."""
 
-FORGET_SECONDS = 3_600.0
+CLEANUP_SECONDS = 3_600.0
 
-LAST_SECONDS = 3.0
+FINAL_FLUSH_SECONDS = 3.0
 """How long a stopping process waits for an unavailable database; its host kills it soon."""
 
-_PAUSE = 0.2
+_RETRY_SECONDS = 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
 class AttemptLog:
-    """Takes attempts at once and writes them every `seconds`; at the end it tries for at most `last_seconds`.
+    """Takes attempts at once and writes them every `seconds`; at the end it tries for at most `final_seconds`.
 
     `now` and `sleep` are the clock and the pause.
     """
 
-    attempts: Attempts
+    attempts: AttemptStore
     seconds: float = 1.0
-    last_seconds: float = LAST_SECONDS
+    final_seconds: float = FINAL_FLUSH_SECONDS
     now: Callable[[], datetime] = utc_now
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    waiting: deque[TimedAttempt] = field(default_factory=lambda: deque(maxlen=MOST_WAITING))
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    pending: deque[TimedAttempt] = field(default_factory=lambda: deque(maxlen=MAX_PENDING))
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    def note(self, attempt: Attempt) -> None:
+    def record(self, attempt: Attempt) -> None:
         """Take one attempt. Returns at once."""
-        self.waiting.append(TimedAttempt(at=self.now(), attempt=attempt))
+        self.pending.append(TimedAttempt(at=self.now(), attempt=attempt))
 
     async def run(self) -> None:
         """Write repeatedly until cancelled, then one last time, even if it is cancelled again meanwhile."""
-        since = FORGET_SECONDS
+        since = CLEANUP_SECONDS
         try:
             while True:
-                if since >= FORGET_SECONDS:
-                    since = 0.0 if await self._kept(self.attempts.forget()) else since
+                if since >= CLEANUP_SECONDS:
+                    since = 0.0 if await self._try(self.attempts.delete_old()) else since
                 await self.flush()
                 await self.sleep(self.seconds)
                 since += self.seconds
         finally:
-            last = asyncio.create_task(self._flush_at_last())
+            last = asyncio.create_task(self._final_flush())
             while not last.done():
                 with suppress(asyncio.CancelledError):
                     await asyncio.wait({last})
@@ -170,38 +170,38 @@ class AttemptLog:
 
         A write that has begun goes on if the caller is cancelled: otherwise its result would be unknown.
         """
-        batch = [self.waiting.popleft() for _ in range(len(self.waiting))]
+        batch = [self.pending.popleft() for _ in range(len(self.pending))]
         return not batch or await asyncio.shield(asyncio.create_task(self._write(batch)))
 
-    async def _flush_at_last(self) -> None:
+    async def _final_flush(self) -> None:
         try:
-            async with asyncio.timeout(self.last_seconds):
-                while not await self._everything_is_written():
-                    await self.sleep(_PAUSE)
+            async with asyncio.timeout(self.final_seconds):
+                while not await self._flush_all():
+                    await self.sleep(_RETRY_SECONDS)
         except TimeoutError as error:
             log.error("attempts.lost", extra={"error": type(error).__name__})
 
-    async def _everything_is_written(self) -> bool:
-        async with self._turn:  # a write that had begun: what it could not write waits again
+    async def _flush_all(self) -> bool:
+        async with self._lock:  # a write that had begun: what it could not write waits again
             pass
         return await self.flush()
 
     async def _write(self, batch: Sequence[TimedAttempt]) -> bool:
         written = False
         try:
-            async with self._turn:
-                written = await self._kept(self.attempts.write(batch))
+            async with self._lock:
+                written = await self._try(self.attempts.write(batch))
         finally:
             if not written:
-                room = MOST_WAITING - len(self.waiting)
-                self.waiting.extendleft(reversed(batch[max(0, len(batch) - room) :]))
+                room = MAX_PENDING - len(self.pending)
+                self.pending.extendleft(reversed(batch[max(0, len(batch) - room) :]))
         return written
 
-    async def _kept(self, work: Awaitable[None]) -> bool:
+    async def _try(self, work: Awaitable[None]) -> bool:
         """Tell whether it was done, or can never be: figures are not worth more than a warning."""
         try:
             await work
-        except AWAY as error:
+        except DATABASE_UNAVAILABLE as error:
             log.warning("attempts.away", extra={"error": type(error).__name__})
             return False
         except Error as error:

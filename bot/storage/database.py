@@ -34,59 +34,59 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-UNAVAILABLE = (OperationalError, ReadOnlySqlTransaction, IdleInTransactionSessionTimeout, TransactionTimeout)
+DRIVER_UNAVAILABLE = (OperationalError, ReadOnlySqlTransaction, IdleInTransactionSessionTimeout, TransactionTimeout)
 """How the driver reports an absent, restarting, overloaded or read-only database, and a transaction that was given up.
 
 A pool's time-out is an `OperationalError` too; the others are none, although they pass as well.
 """
 
-AWAY = (*UNAVAILABLE, ConnectorException, OSError)
+DATABASE_UNAVAILABLE = (*DRIVER_UNAVAILABLE, ConnectorException, OSError)
 """The same, also as the job engine and the network report it."""
 
 
-LONGEST_PAUSE_SECONDS = 1.0
+MAX_PAUSE_SECONDS = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Patience:
-    """Repeats an operation while the database is away, for at most `seconds`, first after `first` seconds.
+class DatabaseRetry:
+    """Repeats an operation while the database is away, for at most `seconds`, first after `first_pause` seconds.
 
     The pause doubles up to one second. The last error is raised when the time is over.
     """
 
     seconds: float
-    first: float = 0.1
+    first_pause: float = 0.1
     clock: Callable[[], float] = monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def __call__(self, operation: Callable[[], Awaitable[T]]) -> T:
         """Return what the operation returns, as soon as it does."""
-        end, pause, known = self.clock() + self.seconds, self.first, False
+        end, pause, known = self.clock() + self.seconds, self.first_pause, False
         while True:
             try:
                 return await operation()
-            except AWAY as error:
+            except DATABASE_UNAVAILABLE as error:
                 if self.clock() + pause > end:
                     raise
                 if not known:
                     log.warning("database.away", extra={"error": type(error).__name__})
                 known = True
             await self.sleep(pause)
-            pause = min(LONGEST_PAUSE_SECONDS, pause * 2)
+            pause = min(MAX_PAUSE_SECONDS, pause * 2)
 
 
-OURS = Path(__file__).with_name("migrations")
+MIGRATIONS = Path(__file__).with_name("migrations")
 LOCK = 7_421_906_533
 """The advisory lock's number: any, but ours, so that two starting processes do not migrate at once."""
 
-BREAKS = "-- Older versions cannot run with this."
+BREAKING_HEADER = "-- Older versions cannot run with this."
 """The first line of a file of ours that does more than add; the database then tells older versions to stop."""
 
 LOCK_MILLISECONDS = 400
 """How long a lock is waited for before everything is tried again: below the second after which Postgres looks for a
 deadlock, and would end a question's transaction for it; and below what an acknowledgement can wait."""
 
-PATIENCE_SECONDS = 60.0
+LOCK_WAIT_SECONDS = 60.0
 
 LOCK_ORDER = ("digests", "digest_runs", "digest_seen", "stages", "questions", "procrastinate_jobs")
 """The order in which the app's own transactions come to their tables: a question is written before its job."""
@@ -108,40 +108,40 @@ class Migration:
     sql: str
 
     @property
-    def adds(self) -> bool:
+    def additive(self) -> bool:
         """Whether a version that does not know it can go on: the job engine says so in the name, we in the first line.
 
         https://procrastinate.readthedocs.io/en/stable/howto/production/migrations.html
         """
-        return "_post_" not in self.name and not self.sql.startswith(BREAKS)
+        return "_post_" not in self.name and not self.sql.startswith(BREAKING_HEADER)
 
 
-def ours() -> Iterator[Migration]:
+def own_migrations() -> Iterator[Migration]:
     """Yield the files of `bot/storage/migrations` in order; a new one is added as the next number."""
-    for path in sorted(OURS.glob("*.sql")):
+    for path in sorted(MIGRATIONS.glob("*.sql")):
         yield Migration(name=path.name, sql=path.read_text(encoding="utf-8"))
 
 
-def of_procrastinate() -> Iterator[Migration]:
+def procrastinate_migrations() -> Iterator[Migration]:
     """Yield the job engine's own migrations, which its upgrades bring along."""
     for path in sorted(Path(SchemaManager.get_migrations_path()).glob("*.sql")):
         yield Migration(name=f"procrastinate/{path.name}", sql=path.read_text(encoding="utf-8"))
 
 
-def known() -> tuple[Migration, ...]:
+def all_migrations() -> tuple[Migration, ...]:
     """Return every migration of this version, in order."""
-    return (*of_procrastinate(), *ours())
+    return (*procrastinate_migrations(), *own_migrations())
 
 
-async def applied(connection: AsyncConnection) -> frozenset[str]:
+async def applied_migrations(connection: AsyncConnection) -> frozenset[str]:
     """Return the names of the migrations that a database has seen; a fresh one has seen none."""
-    return frozenset(await _marks(connection))
+    return frozenset(await _read_applied(connection))
 
 
 async def newer(connection: AsyncConnection, *, migrations: Sequence[Migration] | None = None) -> tuple[bool, bool]:
     """Return whether a newer version migrated the database, and whether this version can run with it anyway."""
-    names = {migration.name for migration in (known() if migrations is None else migrations)}
-    unknown = [adds for name, adds in (await _marks(connection)).items() if name not in names]
+    names = {migration.name for migration in (all_migrations() if migrations is None else migrations)}
+    unknown = [adds for name, adds in (await _read_applied(connection)).items() if name not in names]
     return bool(unknown), all(unknown)
 
 
@@ -151,7 +151,7 @@ async def database_is_newer(conninfo: str) -> bool:
         return (await newer(connection))[0]
 
 
-async def _marks(connection: AsyncConnection) -> dict[str, bool]:
+async def _read_applied(connection: AsyncConnection) -> dict[str, bool]:
     """Return what was applied, and whether each only adds; what was applied before that was noted does."""
     table = await connection.execute("SELECT to_regclass('schema_migrations')")
     if await table.fetchone() == (None,):
@@ -166,21 +166,21 @@ async def migrate(
     conninfo: str,
     *,
     migrations: Sequence[Migration] | None = None,
-    patience: float = PATIENCE_SECONDS,
+    wait_seconds: float = LOCK_WAIT_SECONDS,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> int:
     """Apply what is missing in one transaction and return how many files that were.
 
-    It gives way to incoming questions, and tries again for `patience` seconds. A newer database whose
+    It gives way to incoming questions, and tries again for `wait_seconds` seconds. A newer database whose
     migrations only add is left as it is, with a warning in the log. Raises `DatabaseNewer`, `MigrationRefused`, and
     `LockNotAvailable` when a table was in use all the time.
     """
-    wanted = known() if migrations is None else tuple(migrations)
-    end = monotonic() + patience
+    wanted = all_migrations() if migrations is None else tuple(migrations)
+    end = monotonic() + wait_seconds
     while True:
         try:
             async with await AsyncConnection.connect(conninfo, prepare_threshold=None) as connection:
-                return await _migrated(connection, wanted)
+                return await _migrate(connection, wanted)
         except (LockNotAvailable, DeadlockDetected) as error:
             if monotonic() > end:
                 raise
@@ -188,7 +188,7 @@ async def migrate(
         await sleep(0.2)
 
 
-async def _migrated(connection: AsyncConnection, wanted: Sequence[Migration]) -> int:
+async def _migrate(connection: AsyncConnection, wanted: Sequence[Migration]) -> int:
     is_newer, runs = await newer(connection, migrations=wanted)
     if not runs:
         raise DatabaseNewer(
@@ -197,7 +197,7 @@ async def _migrated(connection: AsyncConnection, wanted: Sequence[Migration]) ->
         )
     if is_newer:
         log.warning("database.newer")
-    there = await applied(connection)
+    there = await applied_migrations(connection)
     if all(migration.name in there for migration in wanted):
         return 0
     try:
@@ -219,7 +219,7 @@ async def _apply(connection: AsyncConnection, wanted: Sequence[Migration]) -> in
     await connection.execute(
         "ALTER TABLE schema_migrations ADD COLUMN IF NOT EXISTS adds boolean NOT NULL DEFAULT true"
     )
-    there = await applied(connection)
+    there = await applied_migrations(connection)
     missing = [migration for migration in wanted if migration.name not in there]
     fresh = not any(name.startswith("procrastinate/") for name in there)
     if fresh:
@@ -228,7 +228,7 @@ async def _apply(connection: AsyncConnection, wanted: Sequence[Migration]) -> in
         if not (fresh and migration.name.startswith("procrastinate/")):
             await _run(connection, migration.sql)
         await connection.execute(
-            "INSERT INTO schema_migrations (name, adds) VALUES (%s, %s)", (migration.name, migration.adds)
+            "INSERT INTO schema_migrations (name, adds) VALUES (%s, %s)", (migration.name, migration.additive)
         )
     return len(missing)
 

@@ -16,7 +16,7 @@ from bot.model.digest import Digest, DigestSpec, LimitReached, Owner, Schedule, 
 from bot.storage import queries
 from bot.storage.questions import Defer, NewQuestion, Pool, storable
 
-_FIGURES = """
+_WITH_STATS = """
     SELECT d.*, coalesce(f.runs, 0) AS runs, f.cost_usd, coalesce(f.unpriced, 0) AS unpriced
     FROM digests d
     LEFT JOIN LATERAL (
@@ -26,7 +26,7 @@ _FIGURES = """
         WHERE r.digest_id = d.id AND r.slot > %(now)s - interval '30 days') f ON true
 """
 
-ALONE = "SELECT pg_advisory_xact_lock(hashtext('digests'), hashtext(%(team_id)s))"
+LOCK_WORKSPACE = "SELECT pg_advisory_xact_lock(hashtext('digests'), hashtext(%(team_id)s))"
 """Let one process at a time add digests of a workspace, so that the limits hold."""
 
 COUNTS = """
@@ -37,7 +37,7 @@ COUNTS = """
 """
 """Count the digests of a person, of a channel, and of the person in the channel."""
 
-ADD = """
+CREATE = """
     INSERT INTO digests
         (id, team_id, user_id, number, channel_id, category, topic, days, at, zone, silence, next_at)
     SELECT %(id)s, %(team_id)s, %(user_id)s, min(n), %(channel_id)s, %(category)s, %(topic)s, %(days)s, %(at)s,
@@ -48,10 +48,10 @@ ADD = """
 """
 """Keep a new digest under the owner's lowest free number."""
 
-GET = f"{_FIGURES} WHERE d.id = %(id)s"
+GET = f"{_WITH_STATS} WHERE d.id = %(id)s"
 """Read one digest."""
 
-OF_OWNER = f"{_FIGURES} WHERE d.team_id = %(team_id)s AND d.user_id = %(user_id)s ORDER BY d.number"
+OF_OWNER = f"{_WITH_STATS} WHERE d.team_id = %(team_id)s AND d.user_id = %(user_id)s ORDER BY d.number"
 """Read what somebody has."""
 
 LOCK = "SELECT id, state FROM digests WHERE id = %(id)s FOR UPDATE"
@@ -75,8 +75,8 @@ DUE = """
 """
 """Hold a digest that is due and that no other process holds."""
 
-ASTRAY = f"""
-    {_FIGURES}
+MISSCHEDULED = f"""
+    {_WITH_STATS}
     WHERE d.state = 'active' AND d.next_at > %(now)s + (9 - cardinality(d.days)) * interval '1 day'
     ORDER BY d.next_at DESC
     LIMIT 1
@@ -84,10 +84,10 @@ ASTRAY = f"""
 """
 """Hold a digest that is due later than its days of the week allow, with a day to spare for changes of the clocks."""
 
-ADVANCE = "UPDATE digests SET next_at = %(next_at)s WHERE id = %(id)s"
+SET_NEXT_RUN = "UPDATE digests SET next_at = %(next_at)s WHERE id = %(id)s"
 """Say when a digest is due again."""
 
-RUN = """
+CREATE_RUN = """
     INSERT INTO digest_runs (digest_id, slot, question_id) VALUES (%(id)s, %(slot)s, %(question_id)s)
     ON CONFLICT (digest_id, slot) DO NOTHING
     RETURNING question_id
@@ -101,7 +101,7 @@ RUNNING = """
 """
 """Whether a digest is being made."""
 
-ASKED = "SELECT 1 FROM questions WHERE delivery_key = %(delivery_key)s"
+QUESTION_EXISTS = "SELECT 1 FROM questions WHERE delivery_key = %(delivery_key)s"
 """Whether a run was asked for already, by whoever was interrupted before that could be said."""
 
 WAITING = """
@@ -111,7 +111,7 @@ WAITING = """
 """
 """Whether a run of a digest still waits for a worker."""
 
-SEEN = """
+POSTED_STORIES = """
     SELECT s.fingerprint, s.at, s.place FROM digest_seen s
     LEFT JOIN questions q ON q.id = s.question_id
     WHERE s.digest_id = %(id)s AND s.question_id <> %(question_id)s AND s.place > %(place)s
@@ -122,111 +122,111 @@ SEEN = """
 """
 """What other runs posted since the table was read up to a place, the latest first."""
 
-LOOKED = "UPDATE digest_runs SET looked = true WHERE digest_id = %(id)s AND question_id = %(question_id)s"
+MARK_SEARCHED = "UPDATE digest_runs SET looked = true WHERE digest_id = %(id)s AND question_id = %(question_id)s"
 """Note that a run has looked for news, and that what it found was told or is known."""
 
-LAST_LOOK = """
+LAST_RUN_AT = """
     SELECT max(r.slot) AS slot FROM digest_runs r JOIN questions q ON q.id = r.question_id
     WHERE r.digest_id = %(id)s AND r.question_id <> %(question_id)s AND r.looked AND r.slot <= %(now)s
       AND q.state = 'answered'
 """
 """For which moment a digest last looked; one that is still to come is a mistake of some computer's clock."""
 
-UNSEE = """
+FORGET_STORIES = """
     DELETE FROM digest_seen
     WHERE digest_id = %(id)s
       AND (question_id = %(question_id)s OR at <= %(now)s - %(days)s * interval '1 day')
 """
 """Forget what this run noted before it was interrupted, and what is too old."""
 
-SEE = """
+RECORD_STORIES = """
     INSERT INTO digest_seen (digest_id, question_id, fingerprint, at)
     SELECT %(id)s, %(question_id)s, unnest(%(fingerprints)s::text[]), %(now)s
 """
 """Note what this run posts."""
 
 
-SEEN_DAYS = 30
-MOST_SEEN = 500
+HISTORY_DAYS = 30
+MAX_HISTORY = 500
 """Of so many stories it is remembered that they were posted."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
+class PostedHistory:
     """What other runs of a digest have posted, the latest first; `at` is when they last did, None where nothing is.
 
-    `place` is how far the table was read.
+    `cursor` is how far the table was read.
     """
 
     fingerprints: Sequence[str] = ()
     at: datetime | None = None
-    place: int = 0
+    cursor: int = 0
 
 
-class Noted(Enum):
+class Recorded(Enum):
     """What became of the wish to note what a run posts."""
 
-    DONE = "done"
-    OUTDATED = "outdated"
+    OK = "done"
+    CONFLICT = "outdated"
     """Another run has posted something meanwhile, which the stories are to be compared with first."""
-    UNWANTED = "unwanted"
+    INACTIVE = "unwanted"
     """The digest is deleted, paused or stopped."""
 
 
-class SeenStories:
+class PostedStories:
     """The table's operations, each one short transaction that may be done again after a failure."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def by_others(self, id: UUID, *, question_id: UUID, now: datetime, place: int = 0) -> Seen:
+    async def read(self, id: UUID, *, question_id: UUID, now: datetime, cursor: int = 0) -> PostedHistory:
         """Read what other runs of a digest than this question's have posted since the table was read up to a place."""
-        values = {"id": id, "question_id": question_id, "now": now, "days": SEEN_DAYS, "place": place}
+        values = {"id": id, "question_id": question_id, "now": now, "days": HISTORY_DAYS, "place": cursor}
         async with self._pool.connection() as connection:
-            rows = await (await connection.execute(SEEN, values | {"most": MOST_SEEN})).fetchall()
-        return Seen(
+            rows = await (await connection.execute(POSTED_STORIES, values | {"most": MAX_HISTORY})).fetchall()
+        return PostedHistory(
             fingerprints=[row["fingerprint"] for row in rows],
             at=rows[0]["at"] if rows else None,
-            place=max((row["place"] for row in rows), default=place),
+            cursor=max((row["place"] for row in rows), default=cursor),
         )
 
-    async def note(
-        self, id: UUID, fingerprints: Sequence[str], *, question_id: UUID, now: datetime, place: int, asked: bool
-    ) -> Noted:
-        """Note which stories a run posts, and that it has looked; `place` is how far the table was read for that.
+    async def record(
+        self, id: UUID, fingerprints: Sequence[str], *, question_id: UUID, now: datetime, cursor: int, manual: bool
+    ) -> Recorded:
+        """Note which stories a run posts, and that it has looked; `cursor` is how far the table was read for that.
 
         Two runs of one digest do so one after the other. A run that is interrupted may do it again. Nothing is noted
-        for a digest that is deleted meanwhile, or that is paused or stopped, unless the run was `asked` for.
+        for a digest that is deleted meanwhile, or that is paused or stopped, unless the run was `manual` for.
         """
-        values = {"id": id, "question_id": question_id, "now": now, "days": SEEN_DAYS, "place": place, "most": 1}
+        values = {"id": id, "question_id": question_id, "now": now, "days": HISTORY_DAYS, "place": cursor, "most": 1}
         async with self._pool.connection() as connection:
             digest = await (await connection.execute(LOCK, values)).fetchone()
-            await connection.execute(UNSEE, values)
-            if digest is None or not (asked or digest["state"] == State.ACTIVE):
-                return Noted.UNWANTED
-            if await (await connection.execute(SEEN, values)).fetchone():
-                return Noted.OUTDATED
-            await connection.execute(SEE, values | {"fingerprints": list(map(storable, fingerprints))})
-            await connection.execute(LOOKED, values)
-        return Noted.DONE
+            await connection.execute(FORGET_STORIES, values)
+            if digest is None or not (manual or digest["state"] == State.ACTIVE):
+                return Recorded.INACTIVE
+            if await (await connection.execute(POSTED_STORIES, values)).fetchone():
+                return Recorded.CONFLICT
+            await connection.execute(RECORD_STORIES, values | {"fingerprints": list(map(storable, fingerprints))})
+            await connection.execute(MARK_SEARCHED, values)
+        return Recorded.OK
 
-    async def last_look(self, id: UUID, *, question_id: UUID, now: datetime) -> datetime | None:
+    async def last_run_at(self, id: UUID, *, question_id: UUID, now: datetime) -> datetime | None:
         """Return for which moment up to now another run than this question's last looked for news; None: none did."""
         values = {"id": id, "question_id": question_id, "now": now}
         async with self._pool.connection() as connection:
-            row = await (await connection.execute(LAST_LOOK, values)).fetchone()
+            row = await (await connection.execute(LAST_RUN_AT, values)).fetchone()
         return row["slot"] if row else None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
-    """How many digests one person, and one channel, may have; with none of either, digests are switched `off`."""
+class DigestLimits:
+    """How many digests one person, and one channel, may have; with none of either, digests are switched `disabled`."""
 
     per_user: int
     per_channel: int
 
     @property
-    def off(self) -> bool:
+    def disabled(self) -> bool:
         """Whether there may be no digest at all: those that there are do not run."""
         return not (self.per_user and self.per_channel)
 
@@ -247,7 +247,7 @@ class Limits:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Planned:
+class PlannedRun:
     """A run that is to begin: its slot, its question, and when the digest is due again."""
 
     slot: datetime
@@ -255,36 +255,36 @@ class Planned:
     next_at: datetime
 
 
-class Digests:
+class DigestStore:
     """The tables' operations. `defer` puts a question's job into the transaction that begins a run.
 
-    `seen` are the stories that were posted.
+    `posted` are the stories that were posted.
     """
 
     def __init__(self, pool: Pool, defer: Defer) -> None:
-        self.seen = SeenStories(pool)
+        self.posted = PostedStories(pool)
         self._pool = pool
         self._defer = defer
 
-    async def add(
-        self, wish: DigestSpec, *, id: UUID, owner: Owner, channel_id: str, next_at: datetime, limits: Limits
+    async def create(
+        self, wish: DigestSpec, *, id: UUID, owner: Owner, channel_id: str, next_at: datetime, limits: DigestLimits
     ) -> LimitReached | None:
         """Keep a new digest, unless a limit is reached; the same `id` once more changes nothing."""
         values = vars(owner) | {"id": id, "channel_id": channel_id, "next_at": next_at, "most": limits.per_user}
         async with self._pool.connection() as connection:
-            await connection.execute(ALONE, values)
-            if await _one(connection, LOCK, values):
+            await connection.execute(LOCK_WORKSPACE, values)
+            if await _fetch_one(connection, LOCK, values):
                 return None
-            counts = await _one(connection, COUNTS, values) or {}
+            counts = await _fetch_one(connection, COUNTS, values) or {}
             if full := limits.reached(**counts, direct=channel_id.startswith("D")):
                 return full
-            await connection.execute(ADD, values | _columns(wish))
+            await connection.execute(CREATE, values | _columns(wish))
         return None
 
     async def get(self, id: UUID, *, now: datetime) -> Digest | None:
         """Read a digest; None when there is none any more."""
         async with self._pool.connection() as connection:
-            row = await _one(connection, GET, {"id": id, "now": now})
+            row = await _fetch_one(connection, GET, {"id": id, "now": now})
         return _digest(row) if row else None
 
     async def of_owner(self, owner: Owner, *, now: datetime) -> tuple[Digest, ...]:
@@ -297,10 +297,10 @@ class Digests:
         """Pause a digest, or let it run from `next_at` on."""
         await self._execute(SET_STATE, {"id": id, "state": state, "next_at": next_at})
 
-    async def stop(self, id: UUID, notice: NewQuestion) -> bool:
+    async def stop_with_notice(self, id: UUID, notice: NewQuestion) -> bool:
         """Stop a digest, and ask the question that says why, in one transaction; False when it does not run anyway."""
         async with self._pool.connection() as connection:
-            stopped = await _one(connection, STOP, {"id": id}) is not None
+            stopped = await _fetch_one(connection, STOP, {"id": id}) is not None
             await self._ask(connection, notice)
         return stopped
 
@@ -308,60 +308,60 @@ class Digests:
         """Forget a digest."""
         await self._execute(DELETE, {"id": id})
 
-    async def end(self, id: UUID, notice: NewQuestion) -> bool:
+    async def delete_with_notice(self, id: UUID, notice: NewQuestion) -> bool:
         """Forget a digest, and ask the question that says why, in one transaction; False when there is none."""
         async with self._pool.connection() as connection:
-            ended = await _one(connection, DELETE, {"id": id}) is not None
+            ended = await _fetch_one(connection, DELETE, {"id": id}) is not None
             if ended:
                 await self._ask(connection, notice)
         return ended
 
-    async def run_due(self, plan: Callable[[Digest], Planned], *, now: datetime) -> UUID | None:
+    async def start_due(self, plan: Callable[[Digest], PlannedRun], *, now: datetime) -> UUID | None:
         """Begin one run that is due, in one transaction with its question; None when nothing is.
 
         However many processes ask at once, a slot has one run; and where a run still waits for a worker, it stands for
         all that came due since. Returns the digest's id.
         """
         async with self._pool.connection() as connection:
-            row = await _one(connection, DUE, {"now": now})
+            row = await _fetch_one(connection, DUE, {"now": now})
             if row is None:
                 return None
             planned = plan(_digest(row))
-            if await _one(connection, WAITING, {"id": row["id"]}) is None:
+            if await _fetch_one(connection, WAITING, {"id": row["id"]}) is None:
                 await self._begin(connection, row["id"], planned.slot, planned.question)
-            await connection.execute(ADVANCE, {"id": row["id"], "next_at": planned.next_at})
+            await connection.execute(SET_NEXT_RUN, {"id": row["id"], "next_at": planned.next_at})
         return UUID(str(row["id"]))
 
-    async def set_right(self, next_at: Callable[[Digest], datetime], *, now: datetime) -> UUID | None:
+    async def reschedule_stray(self, next_at: Callable[[Digest], datetime], *, now: datetime) -> UUID | None:
         """Say anew when one digest is due that was put off too far, as by a process whose clock is ahead.
 
         Returns the digest's id, None when there is none.
         """
         async with self._pool.connection() as connection:
-            row = await _one(connection, ASTRAY, {"now": now})
+            row = await _fetch_one(connection, MISSCHEDULED, {"now": now})
             if row is None:
                 return None
-            await connection.execute(ADVANCE, {"id": row["id"], "next_at": next_at(_digest(row))})
+            await connection.execute(SET_NEXT_RUN, {"id": row["id"], "next_at": next_at(_digest(row))})
         return UUID(str(row["id"]))
 
-    async def run_now(self, id: UUID, question: NewQuestion, *, now: datetime) -> bool:
+    async def start_manual(self, id: UUID, question: NewQuestion, *, now: datetime) -> bool:
         """Begin a run that its owner asked for, or has so already; False while another one goes on."""
         async with self._pool.connection() as connection:
-            there = await _one(connection, LOCK, {"id": id}) is not None
-            if there and await _one(connection, ASKED, vars(question)):
+            there = await _fetch_one(connection, LOCK, {"id": id}) is not None
+            if there and await _fetch_one(connection, QUESTION_EXISTS, vars(question)):
                 return True
-            running = await _one(connection, RUNNING, {"id": id}) is not None
+            running = await _fetch_one(connection, RUNNING, {"id": id}) is not None
             return there and not running and await self._begin(connection, id, now, question)
 
     async def _begin(
         self, connection: AsyncConnection[DictRow], id: UUID, slot: datetime, question: NewQuestion
     ) -> bool:
         values = {"id": id, "slot": slot, "question_id": question.id}
-        return await _one(connection, RUN, values) is not None and await self._ask(connection, question)
+        return await _fetch_one(connection, CREATE_RUN, values) is not None and await self._ask(connection, question)
 
     async def _ask(self, connection: AsyncConnection[DictRow], question: NewQuestion) -> bool:
         received = vars(question) | {"text": storable(question.text), "waiting": False}
-        if await _one(connection, queries.RECEIVE, received) is None:
+        if await _fetch_one(connection, queries.RECEIVE, received) is None:
             return False
         await self._defer(connection, question.id)
         return True
@@ -371,7 +371,9 @@ class Digests:
             await connection.execute(query, values)
 
 
-async def _one(connection: AsyncConnection[DictRow], query: LiteralString, values: Mapping[str, Any]) -> DictRow | None:
+async def _fetch_one(
+    connection: AsyncConnection[DictRow], query: LiteralString, values: Mapping[str, Any]
+) -> DictRow | None:
     return await (await connection.execute(query, values)).fetchone()
 
 

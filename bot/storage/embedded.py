@@ -34,7 +34,7 @@ class NoEmbeddedServer(Exception):
     """There is no DATABASE_URL and no embedded server to use instead; the message says what to do."""
 
 
-def require(*, dyno: str | None) -> None:
+def require_embedded(*, dyno: str | None) -> None:
     """Raise `NoEmbeddedServer` where the embedded server cannot or must not be used."""
     if dyno is not None:
         raise NoEmbeddedServer(
@@ -58,17 +58,17 @@ def embedded_server(
     data_dir: Path,
     *,
     stopping: Callable[[], bool] = _never,
-    at_once: Callable[[Callable[[], None]], None] = lambda abandon: None,
+    on_abrupt_exit: Callable[[Callable[[], None]], None] = lambda abandon: None,
 ) -> Iterator[str]:
     """Start (or join) the server under `data_dir` and yield its connection address; stop it with its last user.
 
     `stopping` returns whether the process has to end: then the address is yielded anyway, but no server may answer.
-    `at_once` registers the cleanup of a process that ends without leaving this block. Raises `NoEmbeddedServer`.
+    `on_abrupt_exit` registers the cleanup of a process that ends without leaving this block. Raises `NoEmbeddedServer`.
     """
-    server = _Shared.under(data_dir, stopping)
-    at_once(server.abandon)
+    server = _SharedServer.for_folder(data_dir, stopping)
+    on_abrupt_exit(server.abandon)
     try:
-        with _names_data_dir(data_dir):
+        with _explain_errors(data_dir):
             server.join()
         yield server.postmaster.conninfo
     finally:
@@ -76,7 +76,7 @@ def embedded_server(
 
 
 @contextmanager
-def _names_data_dir(data_dir: Path) -> Iterator[None]:
+def _explain_errors(data_dir: Path) -> Iterator[None]:
     from bot.storage.postmaster import ServerFailed
 
     try:
@@ -84,10 +84,10 @@ def _names_data_dir(data_dir: Path) -> Iterator[None]:
     except ServerFailed as error:
         raise NoEmbeddedServer(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
     except OSError as error:
-        raise NoEmbeddedServer(_unusable(data_dir, error)) from None
+        raise NoEmbeddedServer(_unusable_message(data_dir, error)) from None
 
 
-def _unusable(data_dir: Path, error: OSError) -> str:
+def _unusable_message(data_dir: Path, error: OSError) -> str:
     at = f" ({error.filename})" if error.filename is not None else ""
     return (
         f"DATA_DIR cannot be used: {data_dir}: {error.strerror or type(error).__name__}{at}. Set DATA_DIR to a folder"
@@ -96,7 +96,7 @@ def _unusable(data_dir: Path, error: OSError) -> str:
 
 
 @dataclass(kw_only=True)
-class _Shared:
+class _SharedServer:
     """One process's share of a folder's server. `users` is the file with the ids of all processes that use it."""
 
     data_dir: Path
@@ -104,16 +104,16 @@ class _Shared:
     users: Path
     left: Event = field(default_factory=Event)
     joined: bool = False
-    watching: Thread | None = None
+    watcher: Thread | None = None
 
     @classmethod
-    def under(cls, data_dir: Path, stopping: Callable[[], bool]) -> _Shared:
+    def for_folder(cls, data_dir: Path, stopping: Callable[[], bool]) -> _SharedServer:
         from bot.storage.postmaster import Postmaster
 
         try:
             data_dir = data_dir.resolve()
         except (OSError, RuntimeError) as error:  # links in a circle
-            raise NoEmbeddedServer(_unusable(data_dir, OSError(str(error)))) from None
+            raise NoEmbeddedServer(_unusable_message(data_dir, OSError(str(error)))) from None
         left = Event()
         pgdata = data_dir / FOLDER
         postmaster = Postmaster(pgdata=pgdata, stopping=lambda: stopping() or left.is_set())
@@ -122,35 +122,35 @@ class _Shared:
     def join(self) -> None:
         """Start the server, unless it runs, and add this process to its users."""
         self.data_dir.mkdir(parents=True, exist_ok=True)
-        with self._alone(self.postmaster.stopping):
+        with self._lock(self.postmaster.stopping):
             if self.postmaster.stopping():
                 return
             self.joined = True
             self.postmaster.start()
             if self.users.parent.exists():
-                self._write({*self._others(), os.getpid()})
-        self.watching = Thread(target=self._watch, name="postgres-watch", daemon=True)
-        self.watching.start()
+                self._write_users({*self._other_users(), os.getpid()})
+        self.watcher = Thread(target=self._watch, name="postgres-watch", daemon=True)
+        self.watcher.start()
 
     def leave(self) -> None:
         """Remove this process from the users, and stop the server if it was the last one."""
         self.left.set()
-        if self.watching is not None:
-            self.watching.join()
+        if self.watcher is not None:
+            self.watcher.join()
         if not self.joined:
             return
-        with self._alone(_never):
-            others = self._others()
+        with self._lock(_never):
+            others = self._other_users()
             if others:
-                self._write(others)
-                self.postmaster.let_go()
+                self._write_users(others)
+                self.postmaster.detach()
             else:
                 self.postmaster.stop()
                 self.users.unlink(missing_ok=True)
 
     def abandon(self) -> None:
         """Stop the server without waiting, unless others use it: this process ends at once."""
-        if self.joined and not self._others():
+        if self.joined and not self._other_users():
             self.postmaster.abandon()
 
     def _watch(self) -> None:
@@ -158,7 +158,7 @@ class _Shared:
         while not self.left.wait(WATCH_SECONDS):
             try:
                 if self.postmaster.pid() is None:
-                    with self._alone(self.left.is_set):
+                    with self._lock(self.left.is_set):
                         if not self.left.is_set():
                             self.postmaster.start()
                             log.warning("postgres.restarted")
@@ -166,7 +166,7 @@ class _Shared:
                 log.warning("postgres.not_restarted", extra={"error": type(error).__name__})
 
     @contextmanager
-    def _alone(self, stopping: Callable[[], bool]) -> Iterator[None]:
+    def _lock(self, stopping: Callable[[], bool]) -> Iterator[None]:
         """Hold the folder's lock, so that no two processes start or stop its server at once.
 
         The system releases it when the process ends, however it ends. A stopping process does not wait for it.
@@ -180,23 +180,23 @@ class _Shared:
                     time.sleep(0.05)
             yield
 
-    def _others(self) -> set[int]:
+    def _other_users(self) -> set[int]:
         """Return the other processes that use the server; none if the file cannot be read."""
         try:
             pids = json.loads(self.users.read_text())
         except (OSError, ValueError):
             return set()
         listed = pids if isinstance(pids, list) else []
-        return {pid for pid in listed if type(pid) is int and pid > 0 and pid != os.getpid() and _alive(pid)}
+        return {pid for pid in listed if type(pid) is int and pid > 0 and pid != os.getpid() and _is_alive(pid)}
 
-    def _write(self, pids: set[int]) -> None:
+    def _write_users(self, pids: set[int]) -> None:
         """Write the list to a temporary file and rename it, so that it is never incomplete."""
         new = self.users.with_suffix(".new")
         new.write_text(json.dumps(sorted(pids)))
         new.replace(self.users)
 
 
-def _alive(pid: int) -> bool:
+def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):

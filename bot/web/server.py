@@ -13,7 +13,7 @@ from typing import cast
 
 from aiohttp import web
 
-from bot.storage.database import AWAY
+from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.web.connections import REQUEST_SECONDS, Connections, connection_limit
 from bot.web.metrics import Metrics
 from bot.web.signature import MAX_BODY_BYTES
@@ -66,7 +66,7 @@ class HealthCheck:
         try:
             async with asyncio.timeout(CHECK_SECONDS):
                 return Health(workers=await self._workers_alive(), admin_issues=await self._troubles())
-        except (*AWAY, TimeoutError):
+        except (*DATABASE_UNAVAILABLE, TimeoutError):
             return None
         finally:
             self._ended = self._now()

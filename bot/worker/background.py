@@ -10,9 +10,9 @@ from types import TracebackType
 from typing import Any, Self
 from uuid import UUID
 
-from bot.storage.database import AWAY
+from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import Questions
-from bot.storage.stages import Stages
+from bot.storage.stages import StageStore
 from perplexity.errors import PerplexityError
 from perplexity.providers.base import Provider
 from perplexity.providers.perplexity import PerplexityProvider
@@ -58,7 +58,7 @@ class Stopping:
     """
 
     questions: Questions
-    stages: Stages
+    stages: StageStore
     providers: Sequence[Provider]
     background: Background
 
@@ -73,7 +73,7 @@ class Stopping:
     async def _cancel_runs_of(self, question_id: UUID) -> None:
         try:
             run_ids = await self._run_ids(question_id)
-        except AWAY as error:
+        except DATABASE_UNAVAILABLE as error:
             log.warning("run.not_cancelled", extra={"question": str(question_id), "error": type(error).__name__})
             return
         await self._cancel_each(run_ids)

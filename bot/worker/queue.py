@@ -28,7 +28,7 @@ from psycopg.rows import DictRow
 from bot.clock import utc_now
 from bot.errors import UnknownCommand
 from bot.storage import queries
-from bot.storage.database import AWAY, UNAVAILABLE, is_pooled
+from bot.storage.database import DATABASE_UNAVAILABLE, DRIVER_UNAVAILABLE, is_pooled
 from bot.storage.questions import Pool, Questions
 
 T = TypeVar("T")
@@ -178,7 +178,7 @@ class PatientJobManager(JobManager):
                     await before_again()
                 return await query()
             except ConnectorException as error:
-                if self.leaving or not isinstance(error.__cause__, UNAVAILABLE):
+                if self.leaving or not isinstance(error.__cause__, DRIVER_UNAVAILABLE):
                     raise
                 log.warning("queue.away", extra={"error": type(error.__cause__).__name__})
             again = True
@@ -247,7 +247,7 @@ class Jobs:
             try:
                 listens = await self._listens()
                 await self._until_cancelled(self._worker(drain_seconds, listens=listens), drain_seconds)
-            except AWAY as error:
+            except DATABASE_UNAVAILABLE as error:
                 log.warning("worker.restarts", extra={"error": type(error).__name__})
             await asyncio.sleep(0.5)
 
@@ -311,7 +311,7 @@ class Jobs:
                 async with asyncio.timeout(HEARTBEAT_SECONDS):
                     await self._show_alive(worker.worker_id)
                     await self._manager.return_unknown(worker.worker_id)
-            except (*AWAY, TimeoutError) as error:
+            except (*DATABASE_UNAVAILABLE, TimeoutError) as error:
                 log.warning("heartbeat.late", extra={"error": type(error).__name__})
                 pause = HEARTBEAT_AGAIN_SECONDS
 
@@ -328,7 +328,7 @@ class Jobs:
         while True:
             try:
                 await self.sweep_once(questions)
-            except AWAY as error:
+            except DATABASE_UNAVAILABLE as error:
                 log.warning("sweep.skipped", extra={"error": type(error).__name__})
             await asyncio.sleep(SWEEP_SECONDS)
 

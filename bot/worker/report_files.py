@@ -19,7 +19,7 @@ from bot.commands.deepdive import DEEPDIVE
 from bot.slack.messages import FAILURES, Chat
 from bot.slack.scopes import FILES
 from bot.storage.questions import Questions
-from bot.storage.stages import Stages
+from bot.storage.stages import StageStore
 from bot.worker.background import Background
 from perplexity.deepdive.report import as_document, assemble, report_title
 from perplexity.deepdive.types import DeepDive, Stage, StageResult
@@ -39,7 +39,7 @@ class Filing:
     client: AsyncWebClient
     chat: Chat
     questions: Questions
-    stages: Stages
+    stages: StageStore
     persona: str
     background: Background
     admits: Callable[[str], Awaitable[bool | None]]

@@ -31,7 +31,7 @@ from bot.delivery.status_message import StatusMessages
 from bot.errors import AgentNotSetUp, NoKey, UnknownCommand
 from bot.model.digest import DigestReport
 from bot.model.message import Audience, OutgoingMessage
-from bot.storage.database import AWAY, Patience
+from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import OPEN, Outcome, QuestionRow, Questions
 from bot.web.metrics import Metrics
 from perplexity.attempts import Attempt, charged
@@ -121,7 +121,7 @@ class Working:
     provider: Provider
     office: Office
     commands: Mapping[str, Command[Any, Any]]
-    patience: Patience
+    patience: DatabaseRetry
     agent: Agent = DISABLED_AGENT
     diver: DeepDiveRunner | None = None
     stages: Callable[[QuestionRow], StageStore] = lambda row: NullStageStore()
@@ -249,7 +249,7 @@ class Working:
         """Tell whether the question is still ours. With the database away, the run goes on but cannot be resumed."""
         try:
             return await self.patience(lambda: self.questions.record_run(row, run_id))
-        except AWAY as error:
+        except DATABASE_UNAVAILABLE as error:
             log.warning("run.not_recorded", extra=row.ids | {"error": type(error).__name__})
             return True
 
@@ -257,7 +257,7 @@ class Working:
         """Return whether the question is open and this worker's. With the database away it is taken to be."""
         try:
             found = await self.questions.get(row.id)
-        except AWAY as error:
+        except DATABASE_UNAVAILABLE as error:
             log.warning("question.not_read", extra=row.ids | {"error": type(error).__name__})
             return True
         return found is not None and (found.attempt, found.state in OPEN) == (row.attempt, True)
@@ -356,7 +356,7 @@ class Answering:
     working: Working
     delivery: Delivery
     announcing: StatusMessages
-    patience: Patience
+    patience: DatabaseRetry
     metrics: Metrics
     admission: Admits = EVERYONE
     showing: Callable[[QuestionRow], Progress] = lambda row: NULL_PROGRESS

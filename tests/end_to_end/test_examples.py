@@ -11,7 +11,7 @@ import pytest
 from aiohttp import ClientSession
 from pydantic import SecretStr
 
-from bot.playground.examples import MARK
+from bot.playground.examples import RECORDED_LABEL
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.first_run import RecordedPauses, started
 from tests.fakes.perplexity import KEY, FakePerplexity
@@ -64,8 +64,8 @@ async def test_each_example_is_replayed_through_the_app_and_marked(database: str
     async with keyless(database, pause=pauses) as visitor:
         shown = await answered(visitor, line, words)
 
-    assert all(MARK in str(message["blocks"][0]) for message in shown)
-    assert all(message["text"].startswith(MARK) for message in shown)
+    assert all(RECORDED_LABEL in str(message["blocks"][0]) for message in shown)
+    assert all(message["text"].startswith(RECORDED_LABEL) for message in shown)
     assert 5 < sum(pauses.seconds) < 60
 
 
@@ -118,7 +118,7 @@ async def test_without_a_network_anything_else_is_answered_in_one_sentence(datab
     assert sentence.startswith("I can’t answer this yet, because no search service can be reached and no key is set")
     assert "put `PERPLEXITY_API_KEY` into the file `.env`" in sentence
     assert all(f"`{one}`" in sentence for one in (*LINES, NEWS))
-    assert MARK not in str(messages)
+    assert RECORDED_LABEL not in str(messages)
 
 
 @pytest.mark.usefixtures("no_network")
@@ -136,7 +136,7 @@ async def test_with_a_key_the_examples_are_gone(database: str) -> None:
         shown = await answered(visitor, LINES[0], "Example answer with a claim")
 
     assert hello.data["prompts"] == []
-    assert MARK not in str(shown)
+    assert RECORDED_LABEL not in str(shown)
 
 
 @pytest.mark.usefixtures("no_network")
@@ -154,4 +154,4 @@ async def test_a_real_slack_without_a_key_is_never_answered_with_an_example(
         (post,) = await slack.wait_for(1)
 
     assert "no search service could answer" in post.words
-    assert MARK not in post.words
+    assert RECORDED_LABEL not in post.words

@@ -14,9 +14,9 @@ from psycopg.conninfo import make_conninfo
 from pydantic import SecretStr
 
 from bot.doctor import database as doctor
-from bot.doctor.checks import Case
+from bot.doctor.checks import Context
 from bot.settings import Settings
-from bot.storage.database import is_pooled, known, migrate
+from bot.storage.database import all_migrations, is_pooled, migrate
 from tests.end_to_end.conftest import KEY
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import SIGNING_SECRET, Person
@@ -78,9 +78,9 @@ async def test_forty_questions_ten_at_once_are_each_acknowledged_and_answered_on
 
 
 async def test_migrations_go_through_it_and_the_doctor_sees_it(pooled: str) -> None:
-    assert sorted(await asyncio.gather(migrate(pooled), migrate(pooled))) == [0, len(known())]
+    assert sorted(await asyncio.gather(migrate(pooled), migrate(pooled))) == [0, len(all_migrations())]
 
-    findings = await doctor.check_database(Case(settings=Settings(database_url=SecretStr(pooled)), now=lambda: 0.0))
+    findings = await doctor.check_database(Context(settings=Settings(database_url=SecretStr(pooled)), now=lambda: 0.0))
 
     assert [finding for finding in findings if "PgBouncer" in finding.text]
     assert [finding for finding in findings if finding.fix] == []

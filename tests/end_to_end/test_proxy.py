@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from bot.app import compose
 from bot.doctor import slack as slack_check
 from bot.doctor import slack as socket_check
-from bot.doctor.checks import Case, Mark
+from bot.doctor.checks import Context, Severity
 from bot.settings import Settings
 from perplexity.agent import WebAgent, build_model
 from perplexity.types import Message, Question
@@ -92,10 +92,10 @@ async def test_the_doctor_asks_a_slack_on_this_machine(slack: FakeSlack, proxy: 
     settings = Settings(
         slack_bot_token=SecretStr(BOT_TOKEN), slack_app_token=SecretStr(APP_TOKEN), slack_api_url=slack.api_url
     )
-    case = Case(settings=settings, now=time.time)
+    case = Context(settings=settings, now=time.time)
     findings = [*await slack_check.check_slack(case), *await socket_check.check_socket_mode(case)]
 
-    assert Mark.FAULT not in {finding.mark for finding in findings}
+    assert Severity.ERROR not in {finding.severity for finding in findings}
     assert proxy.asked == []
 
 
@@ -115,8 +115,8 @@ async def test_the_doctor_names_a_proxy_that_cannot_be_used(monkeypatch: pytest.
     monkeypatch.setenv("HTTPS_PROXY", "foo://canary")
     monkeypatch.delenv("https_proxy")
     settings = Settings(slack_bot_token=SecretStr(BOT_TOKEN))
-    (finding, *_) = await slack_check.check_slack(Case(settings=settings, now=time.time))
+    (finding, *_) = await slack_check.check_slack(Context(settings=settings, now=time.time))
 
-    assert finding.mark is Mark.FAULT
+    assert finding.severity is Severity.ERROR
     assert "HTTPS_PROXY" in str(finding.fix)
     assert "canary" not in str(finding)

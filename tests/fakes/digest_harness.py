@@ -13,8 +13,8 @@ from bot.digests.jobs import DigestRun, DigestStopper, run_question
 from bot.digests.runner import Compare, DigestRunner, StorySelector
 from bot.model.digest import Digest, DigestReport, Trigger
 from bot.slack.users import Membership
-from bot.storage.database import Patience
-from bot.storage.digests import Digests
+from bot.storage.database import DatabaseRetry
+from bot.storage.digests import DigestStore
 from bot.storage.questions import Pool
 from perplexity.news.stories import unseen
 from perplexity.types import Answer, Question, Source, Usage
@@ -62,8 +62,8 @@ class DigestHarness:
     compare: Compare = unseen
 
     @property
-    def digests(self) -> Digests:
-        return Digests(self.pool, no_job)
+    def digests(self) -> DigestStore:
+        return DigestStore(self.pool, no_job)
 
     @property
     def looked_since(self) -> datetime:
@@ -81,7 +81,7 @@ class DigestHarness:
         )
         question = run_question(run, self.digest, id=question_id, key=str(question_id))
         await self.settle_all()
-        assert await self.digests.run_now(self.digest.id, question, now=self.clock.now)
+        assert await self.digests.start_manual(self.digest.id, question, now=self.clock.now)
         return question_id
 
     async def report(
@@ -119,11 +119,11 @@ class DigestHarness:
         async def presence(_: str, __: str) -> Membership:
             return self.presence
 
-        patience = Patience(seconds=10)
+        patience = DatabaseRetry(seconds=10)
         return DigestRunner(
             digests=self.digests,
             presence=presence,
             stopper=DigestStopper(digests=self.digests, database_retry=patience),
-            selector=StorySelector(posted=self.digests.seen, database_retry=patience, compare=self.compare),
+            selector=StorySelector(posted=self.digests.posted, database_retry=patience, compare=self.compare),
             database_retry=patience,
         )

@@ -13,7 +13,7 @@ from psycopg.rows import DictRow
 
 from bot.digests.jobs import StopNotice, parse_notice
 from bot.model.digest import DAILY, Digest, DigestSpec, Owner, Schedule, next_slot
-from bot.storage.digests import Digests, Limits
+from bot.storage.digests import DigestLimits, DigestStore
 from bot.storage.questions import Pool
 
 OWNER = Owner(team_id="T1", user_id="U1")
@@ -34,7 +34,7 @@ class WallClock:
         self.now += timedelta(seconds=seconds)
 
 
-class Flickering:
+class FlakyPool:
     """A pool whose database is away once: at this one of its connections, or, if `late`, when its work is done."""
 
     def __init__(self, pool: Pool, *, at: int, late: bool) -> None:
@@ -57,7 +57,7 @@ class Flickering:
             raise OperationalError
 
 
-async def notices(pool: Pool) -> list[StopNotice]:
+async def read_notices(pool: Pool) -> list[StopNotice]:
     """Return what is said, or is going to be, of digests that cannot be posted."""
     async with pool.connection() as connection:
         query = "SELECT text FROM questions WHERE command = 'digest_notice'"
@@ -68,7 +68,7 @@ async def no_job(connection: AsyncConnection[DictRow], question_id: UUID, *, pri
     """The jobs are not what is looked at here."""
 
 
-def wish(
+def make_spec(
     at: str = "9:00",
     *,
     zone: str = "Europe/Berlin",
@@ -81,15 +81,15 @@ def wish(
     return DigestSpec(category="technology", topic=topic, schedule=schedule, report_empty_on=frozenset(silence))
 
 
-async def kept(digests: Digests, id: UUID, wished: DigestSpec, *, now: datetime = SATURDAY) -> Digest:
+async def create_digest(digests: DigestStore, id: UUID, spec: DigestSpec, *, now: datetime = SATURDAY) -> Digest:
     """Keep a digest of the owner in the channel C1, due from `now` on."""
-    await digests.add(
-        wished,
+    await digests.create(
+        spec,
         id=id,
         owner=OWNER,
         channel_id="C1",
-        next_at=next_slot(wished.schedule, now),
-        limits=Limits(per_user=100, per_channel=100),
+        next_at=next_slot(spec.schedule, now),
+        limits=DigestLimits(per_user=100, per_channel=100),
     )
     digest = await digests.get(id, now=now)
     assert digest is not None

@@ -36,7 +36,7 @@ from bot.model.message import OutgoingMessage
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
 from perplexity.types import Source
-from tests.fakes.digests import OWNER, SATURDAY, wish
+from tests.fakes.digests import OWNER, SATURDAY, make_spec
 from tests.fakes.hostile_text import wild
 from tests.fakes.renderer import mentions
 from tests.fakes.slack_limits import check_message
@@ -48,7 +48,7 @@ DIGEST = Digest(
     number=2,
     owner=OWNER,
     channel_id="C1",
-    spec=wish(),
+    spec=make_spec(),
     next_at=datetime(2026, 11, 23, 8, 0, tzinfo=UTC),
 )
 PLAN, NEXT = "every day at 9:00 (Europe/Berlin)", "next on Monday, 23 November at 9:00"
@@ -193,7 +193,7 @@ RAN = replace(DIGEST, number=3, runs=12, cost_usd=0.06, channel_id="C2")
         (Created(digest=DIGEST), f"is set up.*\\nI’ll post it here {PLAN}, only when something is new: {NEXT}."),
         (Created(digest=DIGEST, zone_known=False), "I could not find out your time zone, so it goes by UTC. To change"),
         (
-            Created(digest=replace(DIGEST, spec=wish(silence=(0, 4)))),
+            Created(digest=replace(DIGEST, spec=make_spec(silence=(0, 4)))),
             ". When nothing is new, I’ll say so (Monday, Friday).",
         ),
         (DigestList(digests=()), "You have no digests yet."),
@@ -253,7 +253,7 @@ def test_a_channel_needs_an_invitation_and_a_direct_message_the_app_itself() -> 
 
 @given(wild, st.integers(1, 8), st.sampled_from(Trigger))
 def test_whatever_the_news_say_slack_takes_it_and_nobody_is_mentioned(text: str, count: int, why: Trigger) -> None:
-    digest = replace(DIGEST, spec=wish(topic=text, silence=range(7)))
+    digest = replace(DIGEST, spec=make_spec(topic=text, silence=range(7)))
     story = replace(STORY, headline=text, sentence=text)
     spoken = replace(report(*([story] * count), why=why), digest=digest)
     messages = [

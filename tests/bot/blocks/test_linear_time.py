@@ -26,7 +26,7 @@ from bot.digests.jobs import parse_run as read_run
 from bot.errors import UsageError
 from bot.listeners.messages import parse_event
 from bot.model.message import Audience, OutgoingMessage
-from bot.playground.bodies import LONGEST_TEXT, zone_of
+from bot.playground.bodies import MAX_TEXT, zone_of
 from perplexity.filters import parse_domain, parse_domains
 from perplexity.types import Answer, Query, SearchResults, Source
 from perplexity.validation import LONGEST_PROMPT, LONGEST_QUERY
@@ -83,7 +83,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "run": read_run,
     **{f"parse {command.name}": command.parse for command in COMMANDS},
     "notice ask": lambda text: usage_reply(text, BY_NAME["ask"], BY_MENTION),
-    "time zone": lambda text: zone_of({"zone": text[:LONGEST_TEXT]}, "zone"),
+    "time zone": lambda text: zone_of({"zone": text[:MAX_TEXT]}, "zone"),
     "routed command": lambda text: [route_message(f"{name} {text}") for name in ("ask", "search", "news", "deepdive")],
     "asked": lambda text: [command.parse_question_text(text) for command in COMMANDS],
     "notice deepdive": lambda text: usage_reply(text, BY_NAME["deepdive"], BY_MENTION),

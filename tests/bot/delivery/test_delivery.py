@@ -33,7 +33,7 @@ from bot.slack.messages import (
     Sent,
 )
 from bot.slack.response_url import ResponseUrls
-from bot.storage.database import Patience
+from bot.storage.database import DatabaseRetry
 from bot.storage.questions import QuestionRow, Questions
 from tests.fakes.rows import message, row
 
@@ -110,7 +110,7 @@ class Ways:
     def delivery(self) -> Delivery:
         return Delivery(
             questions=cast("Questions", self),
-            database_retry=Patience(seconds=1),
+            database_retry=DatabaseRetry(seconds=1),
             routes=default_routes(
                 cast("Chat", self), cast("ResponseUrls", self), slack_api_url="https://slack.com/api/"
             ),
@@ -122,7 +122,7 @@ class Ways:
     def announcing(self) -> StatusMessages:
         return StatusMessages(
             questions=cast("Questions", self),
-            database_retry=Patience(seconds=1),
+            database_retry=DatabaseRetry(seconds=1),
             chat=cast("Chat", self),
             response_urls=cast("ResponseUrls", self),
             slack_api_url="https://slack.com/api/",

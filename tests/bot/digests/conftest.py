@@ -7,15 +7,15 @@ from uuid import uuid4
 
 import pytest
 
-from bot.storage.digests import Digests
+from bot.storage.digests import DigestStore
 from bot.storage.questions import connection_pool
 from tests.fakes.digest_harness import DigestHarness
-from tests.fakes.digests import WallClock, kept, no_job, wish
+from tests.fakes.digests import WallClock, create_digest, make_spec, no_job
 
 
 @pytest.fixture
 async def office(database: str) -> AsyncIterator[DigestHarness]:
     clock = WallClock()
     async with connection_pool(database) as pool:
-        digest = await kept(Digests(pool, no_job), uuid4(), wish())
+        digest = await create_digest(DigestStore(pool, no_job), uuid4(), make_spec())
         yield DigestHarness(pool=pool, digest=digest, clock=clock)

@@ -11,9 +11,9 @@ from bot.blocks.digests import digest_messages
 from bot.digests.jobs import OWNER_LEFT, OWNER_LEFT_CHANNEL, StopNotice
 from bot.model.digest import DigestReport, State, Trigger
 from bot.slack.users import Membership
-from bot.storage.digests import Limits
+from bot.storage.digests import DigestLimits
 from tests.fakes.digest_harness import DigestHarness
-from tests.fakes.digests import NOBODY, SATURDAY, notices, wish
+from tests.fakes.digests import NOBODY, SATURDAY, make_spec, read_notices
 from tests.fakes.news_answers import BUDGET, VOLCANO
 
 
@@ -77,11 +77,16 @@ async def test_a_digest_whose_owner_s_account_is_closed_makes_room_asks_nobody_a
     assert await office.report(question_id, BUDGET, why=why) is None  # a worker that was interrupted after this
 
     assert office.newsroom.questions == []
-    assert await notices(office.pool) == [
+    assert await read_notices(office.pool) == [
         StopNotice(digest_id=office.digest.id, reason_code=OWNER_LEFT, title="Technology: databases")
     ]
-    full = await office.digests.add(
-        wish(), id=uuid4(), owner=NOBODY, channel_id="C1", next_at=SATURDAY, limits=Limits(per_user=1, per_channel=1)
+    full = await office.digests.create(
+        make_spec(),
+        id=uuid4(),
+        owner=NOBODY,
+        channel_id="C1",
+        next_at=SATURDAY,
+        limits=DigestLimits(per_user=1, per_channel=1),
     )
     assert full is None
 
@@ -99,7 +104,7 @@ async def test_a_digest_whose_owner_left_the_channel_stops_asks_nobody_and_has_t
     assert digest is not None
     assert (digest.state, digest.next_at) == (State.STOPPED, None)
     assert office.newsroom.questions == []
-    assert await notices(office.pool) == [StopNotice(digest_id=digest.id, reason_code=OWNER_LEFT_CHANNEL)]
+    assert await read_notices(office.pool) == [StopNotice(digest_id=digest.id, reason_code=OWNER_LEFT_CHANNEL)]
 
 
 async def test_a_digest_that_its_owner_has_left_goes_on_where_it_ended_when_they_are_back(

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 import pytest
 
 from bot.model.digest import Trigger
-from bot.storage.digests import SEEN_DAYS
+from bot.storage.digests import HISTORY_DAYS
 from perplexity.attempts import Attempt
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, TimedOut
 from perplexity.news.summary import MAX_STORIES
@@ -41,7 +41,7 @@ async def test_what_reached_nobody_is_still_new(office: DigestHarness, state: st
 
 async def test_what_was_posted_is_forgotten_after_a_month(office: DigestHarness) -> None:
     assert await office.told(BUDGET) == [BUDGET]
-    office.clock.now += timedelta(days=SEEN_DAYS - 1)
+    office.clock.now += timedelta(days=HISTORY_DAYS - 1)
     assert await office.told(BUDGET) == []
     office.clock.now += timedelta(days=1)
     assert await office.told(BUDGET) == [BUDGET]

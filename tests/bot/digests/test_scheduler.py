@@ -14,9 +14,9 @@ import pytest
 from bot.digests.jobs import DigestRun, parse_run
 from bot.digests.scheduler import DigestScheduler, seconds_to_next_minute
 from bot.model.digest import DAILY, WEEKDAYS, Trigger, next_slot
-from bot.storage.digests import Digests
+from bot.storage.digests import DigestStore
 from bot.storage.questions import Pool, connection_pool
-from tests.fakes.digests import SATURDAY, WallClock, kept, no_job, wish
+from tests.fakes.digests import SATURDAY, WallClock, create_digest, make_spec, no_job
 
 ZONES = (
     "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Cairo", "America/Santiago", "Asia/Kolkata",
@@ -72,12 +72,12 @@ async def test_in_sixty_days_with_two_processes_no_slot_is_missed_and_none_is_ru
 ) -> None:
     clock = WallClock(begin)
     one, other = (
-        DigestScheduler(digests=Digests(p, no_job), now=clock, sleep=clock.sleep) for p in (pool, another_pool)
+        DigestScheduler(digests=DigestStore(p, no_job), now=clock, sleep=clock.sleep) for p in (pool, another_pool)
     )
     expected: dict[UUID, list[datetime]] = {}
     for zone in ZONES:
         for at in TIMES:
-            digest = await kept(one.digests, uuid4(), wish(at, zone=zone), now=begin)
+            digest = await create_digest(one.digests, uuid4(), make_spec(at, zone=zone), now=begin)
             expected[digest.id] = list(readings(zone, at, begin=begin, days=60))
 
     # In every other minute nothing is due, so that a tick there would find nothing.
@@ -95,8 +95,8 @@ async def test_in_sixty_days_with_two_processes_no_slot_is_missed_and_none_is_ru
 
 async def test_what_was_missed_is_run_once_and_goes_on_as_usual(pool: Pool) -> None:
     clock = WallClock(SATURDAY)
-    ticker = DigestScheduler(digests=Digests(pool, no_job), now=clock)
-    await kept(ticker.digests, uuid4(), wish("9:00", days=WEEKDAYS))
+    ticker = DigestScheduler(digests=DigestStore(pool, no_job), now=clock)
+    await create_digest(ticker.digests, uuid4(), make_spec("9:00", days=WEEKDAYS))
     clock.now = datetime(2026, 11, 25, 9, 30, tzinfo=UTC)
 
     counts = [await ticker.run_once(), await ticker.run_once()]
@@ -114,8 +114,8 @@ async def test_what_was_missed_is_run_once_and_goes_on_as_usual(pool: Pool) -> N
 
 async def test_while_no_worker_is_there_one_run_waits_for_all_that_come_due(pool: Pool) -> None:
     clock = WallClock(SATURDAY)
-    ticker = DigestScheduler(digests=Digests(pool, no_job), now=clock)
-    digest = await kept(ticker.digests, uuid4(), wish("9:00"))
+    ticker = DigestScheduler(digests=DigestStore(pool, no_job), now=clock)
+    digest = await create_digest(ticker.digests, uuid4(), make_spec("9:00"))
     for _ in range(5):
         clock.now += timedelta(days=1)
         await ticker.run_once()
@@ -131,8 +131,8 @@ async def test_while_no_worker_is_there_one_run_waits_for_all_that_come_due(pool
 @pytest.mark.parametrize(("days", "runs"), [({0}, 2), (WEEKDAYS, 10), (DAILY, 13)])
 async def test_a_clock_that_was_ahead_for_one_tick_silences_no_digest(pool: Pool, days: set[int], runs: int) -> None:
     clock = WallClock(SATURDAY + timedelta(days=400))
-    ticker = DigestScheduler(digests=Digests(pool, no_job), now=clock)
-    digest = await kept(ticker.digests, uuid4(), wish("9:00", days=days))
+    ticker = DigestScheduler(digests=DigestStore(pool, no_job), now=clock)
+    digest = await create_digest(ticker.digests, uuid4(), make_spec("9:00", days=days))
     await ticker.run_once()
     await settle_all(pool)
 
@@ -150,8 +150,8 @@ async def test_a_clock_that_was_ahead_for_one_tick_silences_no_digest(pool: Pool
 
 async def test_many_that_are_due_at_once_are_shared_out(pool: Pool, another_pool: Pool) -> None:
     clock = WallClock(SATURDAY)
-    tickers = [DigestScheduler(digests=Digests(p, no_job), now=clock) for p in (pool, another_pool) * 2]
-    ids = [(await kept(tickers[0].digests, uuid4(), wish())).id for _ in range(30)]
+    tickers = [DigestScheduler(digests=DigestStore(p, no_job), now=clock) for p in (pool, another_pool) * 2]
+    ids = [(await create_digest(tickers[0].digests, uuid4(), make_spec())).id for _ in range(30)]
     clock.now += timedelta(days=1)
 
     counts = await asyncio.gather(*(ticker.run_once() for ticker in tickers))
@@ -162,8 +162,8 @@ async def test_many_that_are_due_at_once_are_shared_out(pool: Pool, another_pool
 
 async def test_where_digests_are_switched_off_none_runs_until_they_are_on_again(pool: Pool) -> None:
     clock = WallClock(SATURDAY)
-    digests = Digests(pool, no_job)
-    await kept(digests, uuid4(), wish("9:00"))
+    digests = DigestStore(pool, no_job)
+    await create_digest(digests, uuid4(), make_spec("9:00"))
     clock.now += timedelta(days=2)
 
     assert await DigestScheduler(digests=digests, now=clock, disabled=True).run_once() == 0
@@ -180,7 +180,7 @@ async def test_a_ticker_outlives_a_database_that_is_away(pool: Pool) -> None:
         await asyncio.Event().wait()
 
     await pool.close()
-    ticking = asyncio.create_task(DigestScheduler(digests=Digests(pool, no_job), now=clock, sleep=sleep).run())
+    ticking = asyncio.create_task(DigestScheduler(digests=DigestStore(pool, no_job), now=clock, sleep=sleep).run())
     await asyncio.wait_for(slept.wait(), 5)
     ticking.cancel()
 

@@ -25,9 +25,9 @@ from bot.model.digest import (
     Trigger,
     Updated,
 )
-from bot.storage.digests import Digests, Limits
+from bot.storage.digests import DigestLimits, DigestStore
 from bot.storage.questions import Pool, connection_pool
-from tests.fakes.digests import NOBODY, OWNER, SATURDAY, WallClock, no_job, wish
+from tests.fakes.digests import NOBODY, OWNER, SATURDAY, WallClock, make_spec, no_job
 
 NEXT = datetime(2026, 11, 22, 8, 0, tzinfo=UTC)
 
@@ -49,16 +49,16 @@ def clock() -> WallClock:
 
 @pytest.fixture
 def desk(pool: Pool, clock: WallClock) -> StoredDigestService:
-    limits = Limits(per_user=3, per_channel=6)
+    limits = DigestLimits(per_user=3, per_channel=6)
     return StoredDigestService(
-        command_label="/pplx watch", digests=Digests(pool, no_job), zone=zone, limits=limits, now=clock
+        command_label="/pplx watch", digests=DigestStore(pool, no_job), zone=zone, limits=limits, now=clock
     )
 
 
 async def added(
     desk: StoredDigestService, *, owner: Owner = OWNER, channel: str = "C1", id: UUID | None = None
 ) -> Digest:
-    reply = await desk.create(wish(zone=""), id=id or uuid4(), owner=owner, channel_id=channel)
+    reply = await desk.create(make_spec(zone=""), id=id or uuid4(), owner=owner, channel_id=channel)
     assert isinstance(reply, Created)
     return reply.digest
 
@@ -83,7 +83,7 @@ async def test_a_digest_goes_by_its_owner_s_clock(
 
 @pytest.mark.parametrize(("user", "known"), [("U1", True), ("U2", False), ("U3", False)])
 async def test_a_zone_that_nobody_knows_is_said(desk: StoredDigestService, user: str, known: bool) -> None:
-    reply = await desk.create(wish(zone=""), id=uuid4(), owner=Owner(team_id="T1", user_id=user), channel_id="C1")
+    reply = await desk.create(make_spec(zone=""), id=uuid4(), owner=Owner(team_id="T1", user_id=user), channel_id="C1")
 
     assert isinstance(reply, Created)
     assert reply.zone_known is known
@@ -106,7 +106,7 @@ async def test_a_number_that_is_free_is_given_again_and_numbers_are_each_owner_s
 
 
 async def test_nobody_has_more_than_the_limit__whoever_asks_at_once(desk: StoredDigestService) -> None:
-    asked = (desk.create(wish(), id=uuid4(), owner=OWNER, channel_id=f"C{n}") for n in range(8))
+    asked = (desk.create(make_spec(), id=uuid4(), owner=OWNER, channel_id=f"C{n}") for n in range(8))
     replies = await asyncio.gather(*asked)
 
     assert [type(reply) for reply in replies].count(Created) == 3
@@ -117,7 +117,9 @@ async def test_no_channel_has_more_than_the_limit(desk: StoredDigestService) -> 
     for number in range(6):
         await added(desk, owner=Owner(team_id="T1", user_id=f"U{number}"))
 
-    assert await desk.create(wish(), id=uuid4(), owner=NOBODY, channel_id="C1") == LimitReached(limit=6, channel=True)
+    assert await desk.create(make_spec(), id=uuid4(), owner=NOBODY, channel_id="C1") == LimitReached(
+        limit=6, channel=True
+    )
     assert (await added(desk, owner=NOBODY, channel="C2")).number == 1
     assert (await added(desk, owner=Owner(team_id="T2", user_id="U1"))).number == 1
 
@@ -126,23 +128,25 @@ async def test_no_channel_has_more_than_the_limit(desk: StoredDigestService) -> 
 async def test_one_person_has_at_most_half_of_a_channel_s_places__whoever_asks_at_once(
     desk: StoredDigestService, per_channel: int, share: int
 ) -> None:
-    desk = replace(desk, limits=Limits(per_user=100, per_channel=per_channel))
-    asked = (desk.create(wish(), id=uuid4(), owner=OWNER, channel_id="C1") for _ in range(per_channel + 2))
+    desk = replace(desk, limits=DigestLimits(per_user=100, per_channel=per_channel))
+    asked = (desk.create(make_spec(), id=uuid4(), owner=OWNER, channel_id="C1") for _ in range(per_channel + 2))
     replies = await asyncio.gather(*asked)
 
     assert [type(reply) for reply in replies].count(Created) == share
     full = LimitReached(limit=share, channel=True, share=per_channel > 1)
     assert {reply for reply in replies if isinstance(reply, LimitReached)} == {full}
-    others = [await desk.create(wish(), id=uuid4(), owner=NOBODY, channel_id="C1") for _ in range(per_channel - share)]
+    others = [
+        await desk.create(make_spec(), id=uuid4(), owner=NOBODY, channel_id="C1") for _ in range(per_channel - share)
+    ]
     assert [type(reply) for reply in others] == [Created] * (per_channel - share)
-    assert await desk.create(wish(), id=uuid4(), owner=NOBODY, channel_id="C1") == LimitReached(
+    assert await desk.create(make_spec(), id=uuid4(), owner=NOBODY, channel_id="C1") == LimitReached(
         limit=per_channel, channel=True
     )
 
 
 async def test_a_direct_message_is_one_person_s_alone(desk: StoredDigestService) -> None:
-    desk = replace(desk, limits=Limits(per_user=100, per_channel=4))
-    replies = [await desk.create(wish(), id=uuid4(), owner=OWNER, channel_id="D1") for _ in range(5)]
+    desk = replace(desk, limits=DigestLimits(per_user=100, per_channel=4))
+    replies = [await desk.create(make_spec(), id=uuid4(), owner=OWNER, channel_id="D1") for _ in range(5)]
 
     assert [type(reply) for reply in replies[:4]] == [Created] * 4
     assert replies[4] == LimitReached(limit=4, channel=True)
@@ -220,9 +224,9 @@ async def test_a_paused_digest_can_be_run_and_stays_paused(desk: StoredDigestSer
     assert now.state is State.PAUSED
 
 
-@pytest.mark.parametrize("limits", [Limits(per_user=0, per_channel=4), Limits(per_user=3, per_channel=0)])
+@pytest.mark.parametrize("limits", [DigestLimits(per_user=0, per_channel=4), DigestLimits(per_user=3, per_channel=0)])
 async def test_where_digests_are_switched_off_none_is_run_or_resumed_and_each_can_be_deleted(
-    desk: StoredDigestService, pool: Pool, limits: Limits
+    desk: StoredDigestService, pool: Pool, limits: DigestLimits
 ) -> None:
     await added(desk)
     off = replace(desk, limits=limits)
@@ -242,5 +246,5 @@ async def test_a_digest_that_was_deleted_just_now_cannot_be_run(desk: StoredDige
         digest_id=digest.id, trigger=Trigger.MANUAL, earliest_slot=SATURDAY, slot=SATURDAY, title=digest.title
     )
     question = run_question(run, digest, id=uuid4(), key="x")
-    assert await desk.digests.run_now(digest.id, question, now=SATURDAY) is False
+    assert await desk.digests.start_manual(digest.id, question, now=SATURDAY) is False
     assert await runs_of(pool) == []

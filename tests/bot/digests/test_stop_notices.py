@@ -13,16 +13,16 @@ from psycopg.rows import DictRow
 from bot.digests.jobs import COMMAND, FOREIGN_DIRECT_MESSAGE, SURFACE, DigestStopper, StopNotice
 from bot.model.digest import State
 from bot.slack.users import AUTH_ERRORS
-from bot.storage.database import Patience
-from bot.storage.digests import Digests
+from bot.storage.database import DatabaseRetry
+from bot.storage.digests import DigestStore
 from bot.storage.questions import Pool, QuestionRow
 from tests.fakes.digest_harness import DigestHarness
-from tests.fakes.digests import Flickering, notices
+from tests.fakes.digests import FlakyPool, read_notices
 from tests.fakes.rows import row
 
 
 def leaving(office: DigestHarness) -> DigestStopper:
-    return DigestStopper(digests=office.digests, database_retry=Patience(seconds=10))
+    return DigestStopper(digests=office.digests, database_retry=DatabaseRetry(seconds=10))
 
 
 async def run_of(office: DigestHarness) -> QuestionRow:
@@ -46,17 +46,17 @@ async def test_a_run_of_many_parts_has_one_notice(office: DigestHarness) -> None
         await leaving(office).on_channel_closed(run, "is_archived")
 
     assert await state(office) is State.STOPPED
-    assert await notices(office.pool) == [StopNotice(digest_id=office.digest.id, reason_code="is_archived")]
+    assert await read_notices(office.pool) == [StopNotice(digest_id=office.digest.id, reason_code="is_archived")]
 
 
 @pytest.mark.parametrize("late", [False, True])
 async def test_a_database_that_is_away_for_a_moment_loses_no_notice(office: DigestHarness, late: bool) -> None:
     run, pool = await run_of(office), office.pool
-    office.pool = cast("Pool", Flickering(pool, at=1, late=late))
+    office.pool = cast("Pool", FlakyPool(pool, at=1, late=late))
     await leaving(office).on_channel_closed(run, "is_archived")
 
     assert await state(office) is State.STOPPED
-    assert len(await notices(pool)) == 1
+    assert len(await read_notices(pool)) == 1
 
 
 async def test_a_digest_stops_only_where_that_can_be_said(office: DigestHarness) -> None:
@@ -65,26 +65,28 @@ async def test_a_digest_stops_only_where_that_can_be_said(office: DigestHarness)
     async def broken(connection: AsyncConnection[DictRow], question_id: UUID, *, priority: int = 0) -> None:
         raise RuntimeError
 
-    digests = Digests(office.pool, broken)
+    digests = DigestStore(office.pool, broken)
     with pytest.raises(RuntimeError):
-        await DigestStopper(digests=digests, database_retry=Patience(seconds=1)).on_channel_closed(run, "is_archived")
+        await DigestStopper(digests=digests, database_retry=DatabaseRetry(seconds=1)).on_channel_closed(
+            run, "is_archived"
+        )
 
     assert await state(office) is State.ACTIVE
-    assert await notices(office.pool) == []
+    assert await read_notices(office.pool) == []
 
 
 @pytest.mark.parametrize("error", sorted(AUTH_ERRORS))
 async def test_an_app_that_is_let_in_no_more_stops_nothing(office: DigestHarness, error: str) -> None:
     await leaving(office).on_channel_closed(await run_of(office), error)
 
-    assert (await state(office), await notices(office.pool)) == (State.ACTIVE, [])
+    assert (await state(office), await read_notices(office.pool)) == (State.ACTIVE, [])
 
 
 async def test_what_is_no_run_stops_nothing(office: DigestHarness) -> None:
     notice = replace(row(surface=SURFACE), command="digest_notice", text=f"{office.digest.id} is_archived")
     await leaving(office).on_channel_closed(notice, "is_archived")
 
-    assert (await state(office), await notices(office.pool)) == (State.ACTIVE, [])
+    assert (await state(office), await read_notices(office.pool)) == (State.ACTIVE, [])
 
 
 def test_nobody_is_asked_to_invite_the_app_to_a_direct_message() -> None:

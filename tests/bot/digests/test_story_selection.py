@@ -15,13 +15,13 @@ from bot.digests.jobs import DigestRun, run_question
 from bot.digests.runner import StorySelector
 from bot.listeners.intake import Journal, Written
 from bot.model.digest import Digest, DigestReport, Trigger
-from bot.storage.database import Patience
+from bot.storage.database import DatabaseRetry
 from bot.storage.questions import NewQuestion, Pool, Questions
 from perplexity.news.stories import Story, fingerprint, unseen
 from perplexity.news.summary import MAX_STORIES, NewsSummary
 from perplexity.types import Source
 from tests.fakes.digest_harness import DigestHarness
-from tests.fakes.digests import SATURDAY, Flickering, kept, no_job, wish
+from tests.fakes.digests import SATURDAY, FlakyPool, create_digest, make_spec, no_job
 from tests.fakes.news_answers import BUDGET, PLANT, TEN, VOLCANO
 
 MANY = 40
@@ -42,7 +42,7 @@ async def test_a_database_that_is_away_for_a_moment_loses_nothing_that_was_paid_
     office: DigestHarness, at: int, late: bool
 ) -> None:
     question_id, pool = await office.begin(), office.pool
-    office.pool = cast("Pool", Flickering(pool, at=at, late=late))
+    office.pool = cast("Pool", FlakyPool(pool, at=at, late=late))
     report = await office.report(question_id, BUDGET)
 
     assert report is not None
@@ -72,7 +72,7 @@ async def test_what_another_run_posts_during_the_comparison_is_not_posted_again(
 
 
 async def test_what_is_new_is_chosen_among_all_stories_and_then_eight_are_told(office: DigestHarness) -> None:
-    choosing = StorySelector(posted=office.digests.seen, database_retry=Patience(seconds=1))
+    choosing = StorySelector(posted=office.digests.posted, database_retry=DatabaseRetry(seconds=1))
 
     async def told(*headlines: str) -> list[str]:
         stories = tuple(story(headline, number) for number, headline in enumerate(headlines))
@@ -126,9 +126,9 @@ class Slow:
 
 async def another(office: DigestHarness) -> tuple[DigestRun, UUID]:
     """Set up one more digest that has posted a story, and begin a run of it."""
-    digest: Digest = await kept(office.digests, uuid4(), wish())
-    await office.digests.seen.note(
-        digest.id, [fingerprint(story(VOLCANO))], question_id=uuid4(), now=SATURDAY, place=0, asked=True
+    digest: Digest = await create_digest(office.digests, uuid4(), make_spec())
+    await office.digests.posted.record(
+        digest.id, [fingerprint(story(VOLCANO))], question_id=uuid4(), now=SATURDAY, cursor=0, manual=True
     )
     now = office.clock.now
     run, question_id = (
@@ -136,7 +136,7 @@ async def another(office: DigestHarness) -> tuple[DigestRun, UUID]:
         uuid4(),
     )
     question = run_question(run, digest, id=question_id, key=str(question_id))
-    assert await office.digests.run_now(digest.id, question, now=office.clock.now)
+    assert await office.digests.start_manual(digest.id, question, now=office.clock.now)
     return run, question_id
 
 

@@ -11,34 +11,46 @@ import pytest
 from psycopg import OperationalError
 
 from bot.doctor import checks, providers
-from bot.doctor.checks import Case, Check, Finding, Mark, examine, exit_code, fault, render, skipped, warning, well
-from bot.doctor.database import explained
+from bot.doctor.checks import (
+    Check,
+    Context,
+    Finding,
+    Severity,
+    exit_code,
+    failure,
+    ok,
+    render,
+    run_checks,
+    skipped,
+    warning,
+)
+from bot.doctor.database import explain
 from bot.doctor.local import name_findings
 from bot.settings import Settings
 from tests.bot.doctor.broken_setups import CANARY
 from tests.fakes.silent import silent_server
 
 
-def case() -> Case:
-    return Case(settings=Settings(), now=time.time)
+def case() -> Context:
+    return Context(settings=Settings(), now=time.time)
 
 
-def check(about: str, run: Callable[[Case], Awaitable[Sequence[Finding]]]) -> Check:
-    return Check(about=about, needs=frozenset(), run=run, seconds=0.05, late="Look after the network.")
+def check(about: str, run: Callable[[Context], Awaitable[Sequence[Finding]]]) -> Check:
+    return Check(title=about, needs=frozenset(), run=run, seconds=0.05, timeout_hint="Look after the network.")
 
 
 async def test_a_check_that_hangs_or_breaks_hides_no_other() -> None:
-    async def hangs(case: Case) -> Sequence[Finding]:
+    async def hangs(case: Context) -> Sequence[Finding]:
         await asyncio.Event().wait()
         return []
 
-    async def breaks(case: Case) -> Sequence[Finding]:
+    async def breaks(case: Context) -> Sequence[Finding]:
         raise ZeroDivisionError(CANARY)
 
-    async def ends(case: Case) -> Sequence[Finding]:
-        return [well("C", "Fine.")]
+    async def ends(case: Context) -> Sequence[Finding]:
+        return [ok("C", "Fine.")]
 
-    found = await examine(case(), [check("A", hangs), check("B", breaks), check("C", ends)])
+    found = await run_checks(case(), [check("A", hangs), check("B", breaks), check("C", ends)])
 
     assert [finding.text for finding in found] == [
         "There was no answer within 0.05 seconds.",
@@ -61,11 +73,11 @@ async def test_a_check_that_hangs_or_breaks_hides_no_other() -> None:
     ],
 )
 async def test_a_connection_that_does_not_open_is_given_up_after_the_set_time(
-    check: Callable[[Case], Awaitable[Sequence[Finding]]], key: str, address: str, said: str
+    check: Callable[[Context], Awaitable[Sequence[Finding]]], key: str, address: str, said: str
 ) -> None:
     async with silent_server() as url, asyncio.timeout(4):
         settings = Settings.model_validate({key: CANARY, address: url, "open_timeout": 0.05})
-        found = await check(Case(settings=settings, now=time.time))
+        found = await check(Context(settings=settings, now=time.time))
 
     assert [finding.text for finding in found] == [said]
 
@@ -74,15 +86,19 @@ async def test_a_connection_that_does_not_open_is_given_up_after_the_set_time(
     ("given", "mark", "told"),
     [
         ({}, None, ""),
-        ({"agent_model": "openai/gpt-6-luna"}, Mark.WARNING, "AGENT_MODEL is set, but AGENT_API_KEY is not"),
-        ({"agent_model": "openai/gpt-6-luna", "openrouter_api_key": CANARY}, Mark.WELL, "openai/gpt-6-luna is set up"),
-        ({"agent_model": "mine", "agent_base_url": "http://127.0.0.1:9/v1"}, Mark.WELL, "mine is set up"),
+        ({"agent_model": "openai/gpt-6-luna"}, Severity.WARNING, "AGENT_MODEL is set, but AGENT_API_KEY is not"),
+        (
+            {"agent_model": "openai/gpt-6-luna", "openrouter_api_key": CANARY},
+            Severity.OK,
+            "openai/gpt-6-luna is set up",
+        ),
+        ({"agent_model": "mine", "agent_base_url": "http://127.0.0.1:9/v1"}, Severity.OK, "mine is set up"),
     ],
 )
-async def test_what_the_agent_lacks_is_told(given: dict[str, str], mark: Mark | None, told: str) -> None:
-    found = await providers.check_agent(Case(settings=Settings.model_validate(given), now=time.time))
+async def test_what_the_agent_lacks_is_told(given: dict[str, str], mark: Severity | None, told: str) -> None:
+    found = await providers.check_agent(Context(settings=Settings.model_validate(given), now=time.time))
 
-    assert [finding.mark for finding in found] == ([] if mark is None else [mark])
+    assert [finding.severity for finding in found] == ([] if mark is None else [mark])
     assert all(told in finding.text and CANARY not in finding.text for finding in found)
 
 
@@ -90,9 +106,9 @@ async def test_an_agent_whose_extra_is_missing_is_a_fault(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "pydantic_ai", None)
     settings = Settings.model_validate({"agent_model": "openai/gpt-6-luna", "agent_api_key": CANARY})
 
-    (finding,) = await providers.check_agent(Case(settings=settings, now=time.time))
+    (finding,) = await providers.check_agent(Context(settings=settings, now=time.time))
 
-    assert finding.mark is Mark.FAULT
+    assert finding.severity is Severity.ERROR
     assert finding.text == "AGENT_MODEL is set, but the extra `agent` is not installed, so the app does not start."
     assert finding.fix == "Install it (pip install 'web-answers-for-slack[agent]'), or unset AGENT_MODEL."
 
@@ -111,18 +127,18 @@ def test_what_hangs_in_a_thread_is_left_behind() -> None:
 @pytest.mark.parametrize(
     ("name", "mark", "told"),
     [
-        ("/ask", Mark.WELL, "/ask."),
-        ("/search", Mark.WELL, "Slack may own /search: if it answers invalid_name, set COMMAND_PREFIX."),
-        ("/x-search", Mark.WELL, "/x-search."),
-        ("/status", Mark.FAULT, "/status belongs to Slack"),
-        ("/" + "x" * 31, Mark.WELL, "/" + "x" * 31),
-        ("/" + "x" * 32, Mark.FAULT, "more than the 32 characters"),
+        ("/ask", Severity.OK, "/ask."),
+        ("/search", Severity.OK, "Slack may own /search: if it answers invalid_name, set COMMAND_PREFIX."),
+        ("/x-search", Severity.OK, "/x-search."),
+        ("/status", Severity.ERROR, "/status belongs to Slack"),
+        ("/" + "x" * 31, Severity.OK, "/" + "x" * 31),
+        ("/" + "x" * 32, Severity.ERROR, "more than the 32 characters"),
     ],
 )
-def test_names_that_slack_refuses_are_told(name: str, mark: Mark, told: str) -> None:
+def test_names_that_slack_refuses_are_told(name: str, mark: Severity, told: str) -> None:
     (finding,) = name_findings([name])
 
-    assert finding.mark is mark
+    assert finding.severity is mark
     assert told in finding.text
 
 
@@ -144,7 +160,7 @@ def test_names_that_slack_refuses_are_told(name: str, mark: Mark, told: str) -> 
     ],
 )
 def test_what_the_database_says_is_explained_and_not_repeated(said: str, told: str) -> None:
-    finding = explained(OperationalError(said))
+    finding = explain(OperationalError(said))
 
     assert told in finding.text
     assert finding.fix
@@ -153,13 +169,13 @@ def test_what_the_database_says_is_explained_and_not_repeated(said: str, told: s
 
 def test_a_terminal_is_shown_signs_and_a_long_line_is_folded() -> None:
     findings = [
-        well("A", "Fine."),
+        ok("A", "Fine."),
         skipped("B", "Later."),
         warning("C", "Hm.", fix="Do."),
-        fault("D", "No " * 40, fix="Do."),
+        failure("D", "No " * 40, fix="Do."),
     ]
 
-    lines = render(findings, signs=True).splitlines()
+    lines = render(findings, symbols=True).splitlines()
 
     assert lines[:4] == ["✓ A           Fine.", "– B           Later.", "! C           Hm.", "              → Do."]
     assert lines[4].startswith("✗ D           No No")
@@ -169,12 +185,12 @@ def test_a_terminal_is_shown_signs_and_a_long_line_is_folded() -> None:
 @pytest.mark.parametrize(
     ("findings", "code", "summary"),
     [
-        ([well("A", "a")], 0, "All is well."),
+        ([ok("A", "a")], 0, "All is well."),
         ([warning("A", "a", fix="f")], 0, "No fault, 1 warning: the app can run."),
-        ([fault("A", "a", fix="f")], 1, "1 fault. Fix the items above"),
-        ([fault("A", "a", fix="f")] * 2 + [warning("A", "a", fix="f")] * 2, 1, "2 faults and 2 warnings."),
+        ([failure("A", "a", fix="f")], 1, "1 fault. Fix the items above"),
+        ([failure("A", "a", fix="f")] * 2 + [warning("A", "a", fix="f")] * 2, 1, "2 faults and 2 warnings."),
     ],
 )
 def test_the_summary_counts_and_the_exit_code_tells(findings: Sequence[Finding], code: int, summary: str) -> None:
     assert exit_code(findings) == code
-    assert render(findings, signs=False).splitlines()[-1].startswith(summary)
+    assert render(findings, symbols=False).splitlines()[-1].startswith(summary)

@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from bot.doctor import providers
-from bot.doctor.checks import Case, Mark
+from bot.doctor.checks import Context, Severity
 from bot.settings import Settings
 from tests.fakes import grok
 from tests.fakes.openrouter import KEY, MODELS, FakeOpenRouter
@@ -26,9 +26,9 @@ async def fix_for(model: str, *, xai: bool) -> str:
                 "xai_api_key": SecretStr(grok.KEY) if xai else None,
             }
         )
-        warned, well = await providers.check_fallback(Case(settings=settings, now=time.time))
-    assert (warned.mark, warned.text) == (Mark.WARNING, f"OpenRouter no longer serves {model}.")
-    assert well.mark is Mark.WELL
+        warned, well = await providers.check_fallback(Context(settings=settings, now=time.time))
+    assert (warned.severity, warned.text) == (Severity.WARNING, f"OpenRouter no longer serves {model}.")
+    assert well.severity is Severity.OK
     return str(warned.fix)
 
 

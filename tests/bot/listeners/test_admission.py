@@ -10,10 +10,10 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.listeners.admission import MAX_PAUSE_SECONDS, MAX_WAIT_SECONDS, Admission
 from bot.listeners.installation import Installation
-from bot.model.membership import Standing
+from bot.model.membership import Affiliation
 from bot.slack.users import Profiles
-from bot.storage.database import Patience
-from bot.storage.installation import Workspaces
+from bot.storage.database import DatabaseRetry
+from bot.storage.installation import WorkspaceStore
 from bot.storage.questions import connection_pool
 from tests.fakes import rows
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
@@ -36,13 +36,13 @@ async def door(database: str) -> AsyncIterator[Door]:
     time = Time(0.0)
     async with FakeSlack() as slack, connection_pool(database) as pool:
         client = AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, retry_handlers=[])
-        workspaces = Workspaces(pool)
+        workspaces = WorkspaceStore(pool)
         admission = Admission(
             client=client,
             installation=Installation(client=client, workspaces=workspaces, token_hash="x"),
             workspaces=workspaces,
             profiles=Profiles(client, clock=time.clock),
-            patience=Patience(seconds=1),
+            patience=DatabaseRetry(seconds=1),
             clock=time.clock,
             sleep=time.sleep,
         )
@@ -63,7 +63,7 @@ async def test_a_slack_that_stays_away_fails_the_question_and_refuses_nobody(doo
 async def test_a_slack_that_asks_for_hours_is_asked_again_before(door: Door) -> None:
     door.slack.fail("users.info", Fault(status=429, body="{}", headers={"Retry-After": "7200"}))
 
-    assert await door.admission.standing_of("U1", team_id="T1") is Standing.INTERNAL
+    assert await door.admission.affiliation_of("U1", team_id="T1") is Affiliation.INTERNAL
     assert door.time.slept == [MAX_PAUSE_SECONDS]
 
 

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from bot.listeners.installation import closed_state
 from bot.model.membership import (
     OUTSIDE_FLAGS,
+    Affiliation,
     Identity,
-    Named,
     Profile,
-    Standing,
-    clicked_in,
+    RequestOrigin,
+    affiliation_of,
+    click_team_ids,
     is_foreign,
-    standing,
     user_team_of,
 )
 
@@ -48,7 +48,7 @@ ORGANIZATION = Identity(team_id="T1", enterprise_id="E1", is_enterprise_install=
     ],
 )
 def test_a_request_is_the_app_s_own_or_foreign(body: dict[str, Any], ours: Identity, foreign: bool) -> None:
-    assert is_foreign(Named.by(body), ours=ours, app_id="A1") is foreign
+    assert is_foreign(RequestOrigin.from_body(body), ours=ours, app_id="A1") is foreign
 
 
 @pytest.mark.parametrize("flag", OUTSIDE_FLAGS)
@@ -56,7 +56,7 @@ def test_a_request_is_the_app_s_own_or_foreign(body: dict[str, Any], ours: Ident
 def test_whoever_slack_calls_a_guest_a_stranger_or_a_bot_is_no_member(flag: str, value: object) -> None:
     profile = Profile.of({"team_id": "T1", flag: value})
 
-    assert standing(profile, user_team="T1", ours=WORKSPACE) is Standing.EXTERNAL
+    assert affiliation_of(profile, user_team="T1", ours=WORKSPACE) is Affiliation.EXTERNAL
 
 
 @pytest.mark.parametrize(
@@ -77,16 +77,16 @@ def test_whoever_slack_calls_a_guest_a_stranger_or_a_bot_is_no_member(flag: str,
 def test_a_member_is_of_the_workspace_or_its_organization(
     user: dict[str, Any], user_team: str, ours: Identity, member: bool
 ) -> None:
-    expected = Standing.INTERNAL if member else Standing.EXTERNAL
+    expected = Affiliation.INTERNAL if member else Affiliation.EXTERNAL
 
-    assert standing(Profile.of(user), user_team=user_team, ours=ours) is expected
+    assert affiliation_of(Profile.of(user), user_team=user_team, ours=ours) is expected
 
 
 def test_a_click_without_a_workspace_is_the_organization_s() -> None:
     body = {"team": None, "user": {"id": "U1", "team_id": "T3"}, "enterprise": {"id": "E1"}}
 
-    assert clicked_in(body) == {"T3", "E1"}
-    assert clicked_in(body | {"team": {"id": "T1"}}) == {"T1"}
+    assert click_team_ids(body) == {"T3", "E1"}
+    assert click_team_ids(body | {"team": {"id": "T1"}}) == {"T1"}
 
 
 IDS = st.text("TE12\x00\ud800", max_size=3)
@@ -100,8 +100,8 @@ BODIES = st.dictionaries(NAMES, VALUES | st.dictionaries(NAMES, VALUES))
 
 @given(BODIES)
 def test_whatever_a_body_holds_is_read(body: dict[str, Any]) -> None:
-    assert is_foreign(Named.by(body), ours=WORKSPACE, app_id="A1") in {True, False}
-    assert all(clicked_in(body))
+    assert is_foreign(RequestOrigin.from_body(body), ours=WORKSPACE, app_id="A1") in {True, False}
+    assert all(click_team_ids(body))
     assert isinstance(user_team_of(body), str)
     assert closed_state(body) in {None, "uninstalled", "revoked"}
     assert isinstance(Profile.of(body), Profile)

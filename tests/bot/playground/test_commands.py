@@ -122,7 +122,7 @@ async def test_an_app_that_does_not_answer_in_time_times_out(site: Site) -> None
     sender = Sender(url=site.origin + "/slack/events", signing_secret="playground-signing-secret", ack_seconds=0.05)
 
     with pytest.raises(AckError, match="operation_timeout"):
-        await sender.send({"command": "/ask"})
+        await sender.send_form({"command": "/ask"})
     await sender.close()
 
 
@@ -130,7 +130,7 @@ async def test_an_app_that_is_not_there_is_a_failed_dispatch() -> None:
     sender = Sender(url="http://127.0.0.1:9/slack/events", signing_secret="s")
 
     with pytest.raises(AckError, match="dispatch_failed"):
-        await sender.send({"command": "/ask"})
+        await sender.send_form({"command": "/ask"})
     await sender.close()
 
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.playground import server
-from bot.playground.bodies import MOST_BYTES
-from bot.playground.timeline import KEPT_BYTES
+from bot.playground.bodies import MAX_BYTES
+from bot.playground.timeline import MAX_MEMORY
 from bot.playground.web_api import METHODS
 from bot.playground.workspace import DIRECT, GENERAL, USER_ID
 from tests.bot.playground.browser_client import BrowserClient
@@ -194,7 +194,7 @@ async def test_odd_headers_do_no_harm(
 
 async def test_a_body_that_is_too_large_or_compressed_is_refused(visitor: BrowserClient, token: str) -> None:
     for path in paths(token):
-        assert await sent(visitor, path, data=b" " * (MOST_BYTES + 1)) == 413
+        assert await sent(visitor, path, data=b" " * (MAX_BYTES + 1)) == 413
         assert await sent(visitor, path, data=b"x", headers={"Content-Encoding": "gzip"}) == 400
 
 
@@ -233,7 +233,7 @@ async def test_what_is_kept_is_bounded(visitor: BrowserClient, token: str, site:
     finally:
         tracemalloc.stop()
 
-    assert kept < 3 * KEPT_BYTES
+    assert kept < 3 * MAX_MEMORY
 
 
 async def test_only_so_many_pages_are_kept_up_to_date(visitor: BrowserClient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from bot.playground import web_api
-from bot.playground.web_api import Ticket
+from bot.playground.web_api import ResponseUrlToken
 from bot.playground.workspace import GENERAL
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import SIGNING_SECRET, Clock, PlaygroundApp, Site, serve
@@ -113,7 +113,7 @@ async def test_it_works_after_a_restart_and_replaces_what_the_page_still_shows(
 
 @given(
     ticket=st.builds(
-        Ticket,
+        ResponseUrlToken,
         channel=st.text(),
         original=st.text(),
         trigger=st.text(),
@@ -122,7 +122,7 @@ async def test_it_works_after_a_restart_and_replaces_what_the_page_still_shows(
     )
 )
 @settings(deadline=None, max_examples=100)
-def test_a_ticket_survives_its_address(ticket: Ticket) -> None:
+def test_a_ticket_survives_its_address(ticket: ResponseUrlToken) -> None:
     token = web_api.encode(ticket, secret="s")
 
     assert web_api.decode(token, secret="s") == ticket
@@ -136,7 +136,7 @@ def test_a_made_up_address_is_refused_and_never_fails_otherwise(token: str) -> N
         web_api.decode(token, secret="s")
 
 
-TICKET = Ticket(channel=GENERAL.id, original="1.2", trigger="t", issued=1_700_000_000.0)
+TICKET = ResponseUrlToken(channel=GENERAL.id, original="1.2", trigger="t", issued=1_700_000_000.0)
 
 
 @pytest.mark.parametrize("place", [0, 20, 41, 44, 60, 100])
@@ -167,15 +167,15 @@ async def test_an_unsigned_ticket_or_one_of_another_secret_is_refused(
 
 @pytest.mark.parametrize("issued", [float("nan"), float("inf"), float("-inf"), 1_700_000_000.0 + 1801])
 def test_a_ticket_of_no_time_or_of_the_future_is_expired(issued: float) -> None:
-    uses = web_api.Uses(clock=lambda: 1_700_000_000.0)
+    uses = web_api.UseCounter(clock=lambda: 1_700_000_000.0)
 
     with pytest.raises(web_api.ClosedError, match="expired_url"):
-        uses.take(replace(TICKET, issued=issued))
+        uses.spend(replace(TICKET, issued=issued))
 
 
 def test_uses_are_counted_for_so_many_addresses_and_no_more() -> None:
-    uses = web_api.Uses(clock=lambda: 1_700_000_000.0)
-    for number in range(web_api.TRACKED + 10):
-        uses.take(replace(TICKET, trigger=str(number)))
+    uses = web_api.UseCounter(clock=lambda: 1_700_000_000.0)
+    for number in range(web_api.MAX_TRACKED + 10):
+        uses.spend(replace(TICKET, trigger=str(number)))
 
-    assert len(uses._used) == web_api.TRACKED
+    assert len(uses._used) == web_api.MAX_TRACKED

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground.timeline import Author, Message, Timeline, stream
+from bot.playground.timeline import Author, Message, Timeline, event_stream
 from bot.playground.workspace import GENERAL
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import Site
@@ -27,7 +27,7 @@ def _put(timeline: Timeline, text: str) -> Message:
 def _stream(
     timeline: Timeline, closing: asyncio.Event, *, last: str = "", heartbeat: float = 5.0
 ) -> AsyncIterator[bytes]:
-    return stream(timeline, last_event_id=last, hello={}, closing=closing, heartbeat_seconds=heartbeat)
+    return event_stream(timeline, last_event_id=last, hello={}, closing=closing, heartbeat_seconds=heartbeat)
 
 
 async def test_the_stream_begins_with_who_and_what_is_here(visitor: BrowserClient) -> None:

@@ -12,7 +12,7 @@ import pytest
 from psycopg import OperationalError
 from psycopg.errors import InsufficientPrivilege
 
-from bot.storage.attempts import MOST_WAITING, AttemptLog, Attempts, TimedAttempt
+from bot.storage.attempts import MAX_PENDING, AttemptLog, AttemptStore, TimedAttempt
 from perplexity.attempts import Attempt
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -40,7 +40,7 @@ class Table:
         await asyncio.sleep(0)
         self.written += attempts
 
-    async def forget(self) -> None:
+    async def delete_old(self) -> None:
         self.forgotten += 1
 
 
@@ -58,13 +58,13 @@ def log(table: Table, *, turns: int = 0) -> AttemptLog:
         if left < 0:
             raise asyncio.CancelledError
 
-    return AttemptLog(attempts=cast("Attempts", table), now=lambda: NOW, sleep=sleep)
+    return AttemptLog(attempts=cast("AttemptStore", table), now=lambda: NOW, sleep=sleep)
 
 
 async def test_what_was_noted_is_written_once() -> None:
     table = Table()
     kept = log(table)
-    kept.note(attempt(1))
+    kept.record(attempt(1))
     await kept.flush()
     await kept.flush()
 
@@ -74,9 +74,9 @@ async def test_what_was_noted_is_written_once() -> None:
 async def test_a_database_that_is_away_gets_it_later_in_order() -> None:
     table = Table(away=1)
     kept = log(table)
-    kept.note(attempt(1))
+    kept.record(attempt(1))
     await kept.flush()
-    kept.note(attempt(2))
+    kept.record(attempt(2))
     await kept.flush()
 
     assert [one.attempt.provider for one in table.written] == ["P1", "P2"]
@@ -84,16 +84,16 @@ async def test_a_database_that_is_away_gets_it_later_in_order() -> None:
 
 async def test_of_too_many_the_oldest_are_dropped() -> None:
     kept = log(Table())
-    for number in range(MOST_WAITING + 2):
-        kept.note(attempt(number))
+    for number in range(MAX_PENDING + 2):
+        kept.record(attempt(number))
 
-    assert (len(kept.waiting), kept.waiting[0].attempt.provider) == (MOST_WAITING, "P2")
+    assert (len(kept.pending), kept.pending[0].attempt.provider) == (MAX_PENDING, "P2")
 
 
 async def test_at_the_end_the_last_ones_are_written_and_old_ones_are_forgotten_once_an_hour() -> None:
     table = Table()
     kept = log(table, turns=3_601)
-    kept.note(attempt(1))
+    kept.record(attempt(1))
     with pytest.raises(asyncio.CancelledError):
         await kept.run()
 
@@ -112,11 +112,11 @@ async def cancelled_until_it_ends(running: asyncio.Task[None], *, every: float) 
 @pytest.mark.parametrize(("away", "slow"), [(0, 0.2), (2, 0.0), (1, 0.1)])
 async def test_the_last_ones_survive_a_stop_that_cancels_again_and_again(away: int, slow: float) -> None:
     table = Table(away=away, slow=slow)
-    kept = AttemptLog(attempts=cast("Attempts", table), seconds=60, now=lambda: NOW)
-    kept.note(attempt(1))
+    kept = AttemptLog(attempts=cast("AttemptStore", table), seconds=60, now=lambda: NOW)
+    kept.record(attempt(1))
     running = asyncio.create_task(kept.run())
     await table.begun.wait()
-    kept.note(attempt(2))
+    kept.record(attempt(2))
     await cancelled_until_it_ends(running, every=0.05)
 
     assert running.cancelled()
@@ -125,8 +125,8 @@ async def test_the_last_ones_survive_a_stop_that_cancels_again_and_again(away: i
 
 async def test_a_database_that_stays_away_does_not_keep_the_process_from_stopping() -> None:
     table = Table(away=1_000_000)
-    kept = AttemptLog(attempts=cast("Attempts", table), seconds=60, now=lambda: NOW, last_seconds=0.3)
-    kept.note(attempt(1))
+    kept = AttemptLog(attempts=cast("AttemptStore", table), seconds=60, now=lambda: NOW, final_seconds=0.3)
+    kept.record(attempt(1))
     running = asyncio.create_task(kept.run())
     await table.begun.wait()
 
@@ -136,21 +136,21 @@ async def test_a_database_that_stays_away_does_not_keep_the_process_from_stoppin
 async def test_what_is_noted_while_a_full_log_is_written_is_kept() -> None:
     table = Table()
     kept = log(table)
-    for number in range(MOST_WAITING):
-        kept.note(attempt(number))
+    for number in range(MAX_PENDING):
+        kept.record(attempt(number))
     writing = asyncio.create_task(kept.flush())
     await asyncio.sleep(0)
-    kept.note(attempt(-1))
+    kept.record(attempt(-1))
     await writing
     await kept.flush()
 
-    assert (len(table.written), table.written[-1].attempt.provider) == (MOST_WAITING + 1, "P-1")
+    assert (len(table.written), table.written[-1].attempt.provider) == (MAX_PENDING + 1, "P-1")
 
 
 async def test_a_fault_that_no_patience_mends_costs_figures_and_not_the_app() -> None:
     table = Table(broken=True)
     kept = log(table)
-    kept.note(attempt(1))
+    kept.record(attempt(1))
     await kept.flush()
 
-    assert list(kept.waiting) == []
+    assert list(kept.pending) == []

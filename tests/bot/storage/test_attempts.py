@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.model.provider_stats import ProviderFigures
-from bot.storage.attempts import TROUBLES, Attempts, TimedAttempt
+from bot.model.provider_stats import ProviderStats
+from bot.storage.attempts import ADMIN_ISSUES, AttemptStore, TimedAttempt
 from bot.storage.questions import Pool, connection_pool
 from perplexity.attempts import Attempt
 from perplexity.fallback import RESTING
@@ -30,25 +30,27 @@ async def pool(database: str) -> AsyncIterator[Pool]:
 
 
 @pytest.fixture
-def attempts(pool: Pool) -> Attempts:
-    return Attempts(pool)
+def attempts(pool: Pool) -> AttemptStore:
+    return AttemptStore(pool)
 
 
-async def test_figures_are_of_the_last_day_and_the_most_asked_comes_first(attempts: Attempts) -> None:
+async def test_figures_are_of_the_last_day_and_the_most_asked_comes_first(attempts: AttemptStore) -> None:
     fast = [ago(1, seconds=seconds) for seconds in (1.0, 2.0, 3.0, 4.0, 5.0)]
     await attempts.write([ago(25, "Two"), ago(1, "Two", error="ServerError"), *fast, ago(2, error="TimedOut")])
 
-    assert await attempts.figures() == (
-        ProviderFigures(provider="One", asked=6, answered=5, p50=3.0, p95=4.8, cost_usd=2.5),
-        ProviderFigures(provider="Two", asked=1, answered=0),
+    assert await attempts.stats() == (
+        ProviderStats(provider="One", asked=6, answered=5, p50=3.0, p95=4.8, cost_usd=2.5),
+        ProviderStats(provider="Two", asked=1, answered=0),
     )
 
 
 @pytest.mark.parametrize("error", [RESTING, "InvalidRequest", "Withdrawn"])
-async def test_what_was_not_asked_or_was_no_fault_of_the_provider_is_left_out(attempts: Attempts, error: str) -> None:
+async def test_what_was_not_asked_or_was_no_fault_of_the_provider_is_left_out(
+    attempts: AttemptStore, error: str
+) -> None:
     await attempts.write([ago(1), ago(1, error=error)])
 
-    assert [one.asked for one in await attempts.figures()] == [1]
+    assert [one.asked for one in await attempts.stats()] == [1]
 
 
 @pytest.mark.parametrize(
@@ -64,18 +66,18 @@ async def test_what_was_not_asked_or_was_no_fault_of_the_provider_is_left_out(at
     ],
 )
 async def test_trouble_lasts_until_the_provider_answers(
-    attempts: Attempts, history: list[TimedAttempt], trouble: dict[str, str]
+    attempts: AttemptStore, history: list[TimedAttempt], trouble: dict[str, str]
 ) -> None:
     await attempts.write(history)
 
-    assert await attempts.troubles() == trouble
+    assert await attempts.admin_issues() == trouble
 
 
-async def test_what_is_older_than_a_month_is_forgotten(attempts: Attempts) -> None:
+async def test_what_is_older_than_a_month_is_forgotten(attempts: AttemptStore) -> None:
     await attempts.write([ago(24 * 31), ago(24 * 29, "Two")])
-    await attempts.forget()
+    await attempts.delete_old()
 
-    assert [one.provider for one in await attempts.figures(hours=24 * 40)] == ["Two"]
+    assert [one.provider for one in await attempts.stats(hours=24 * 40)] == ["Two"]
 
 
 async def test_what_providers_did_last_is_found_in_the_index(pool: Pool) -> None:
@@ -86,7 +88,7 @@ async def test_what_providers_did_last_is_found_in_the_index(pool: Pool) -> None
             " FROM generate_series(1, 20000) n"
         )
         await connection.execute("ANALYZE attempts")
-        rows = await (await connection.execute(f"EXPLAIN {TROUBLES}", {"hours": 24})).fetchall()
+        rows = await (await connection.execute(f"EXPLAIN {ADMIN_ISSUES}", {"hours": 24})).fetchall()
     plan = "\n".join(row["QUERY PLAN"] for row in rows)
 
     assert "attempts_last" in plan

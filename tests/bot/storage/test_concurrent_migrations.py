@@ -15,24 +15,26 @@ from psycopg.rows import DictRow
 
 from bot.__main__ import main
 from bot.storage.database import (
-    BREAKS,
+    BREAKING_HEADER,
     DatabaseNewer,
     Migration,
     MigrationRefused,
+    all_migrations,
     database_is_newer,
-    known,
     migrate,
-    of_procrastinate,
+    procrastinate_migrations,
 )
 from bot.storage.questions import NewQuestion, Questions, connection_pool
 from bot.worker.queue import Jobs
 
 ADDING = Migration(name="9998_later.sql", sql="CREATE TABLE later (id int)")
-BREAKING = Migration(name="9999_latest.sql", sql=f"{BREAKS}\nALTER TABLE questions RENAME COLUMN text TO words")
+BREAKING = Migration(
+    name="9999_latest.sql", sql=f"{BREAKING_HEADER}\nALTER TABLE questions RENAME COLUMN text TO words"
+)
 
 
 def test_the_engines_own_migrations_say_in_their_names_whether_they_only_add() -> None:
-    adds = {migration.name.partition("/")[2]: migration.adds for migration in of_procrastinate()}
+    adds = {migration.name.partition("/")[2]: migration.additive for migration in procrastinate_migrations()}
 
     assert adds["03.01.00_01_pre_add_heartbeat.sql"]
     assert not adds["03.01.00_50_post_add_heartbeat.sql"]
@@ -40,14 +42,14 @@ def test_the_engines_own_migrations_say_in_their_names_whether_they_only_add() -
 
 async def test_an_older_version_goes_on_where_the_newer_one_only_added(database: str) -> None:
     assert not await database_is_newer(database)
-    assert await migrate(database, migrations=[*known(), ADDING]) == 1
+    assert await migrate(database, migrations=[*all_migrations(), ADDING]) == 1
 
     assert await migrate(database) == 0
     assert await database_is_newer(database)
 
 
 async def test_an_older_version_stops_where_the_newer_one_did_more(database: str) -> None:
-    assert await migrate(database, migrations=[*known(), ADDING, BREAKING]) == 2
+    assert await migrate(database, migrations=[*all_migrations(), ADDING, BREAKING]) == 2
 
     with pytest.raises(DatabaseNewer, match="newer"):
         await migrate(database)
@@ -66,7 +68,7 @@ def test_migrate_says_that_the_database_is_newer(
     with psycopg.connect(postgres, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}".encode())
         try:
-            asyncio.run(migrate(make_conninfo(postgres, dbname=name), migrations=[*known(), *later]))
+            asyncio.run(migrate(make_conninfo(postgres, dbname=name), migrations=[*all_migrations(), *later]))
             monkeypatch.setenv("DATABASE_URL", f"{postgres.replace('/postgres?', f'/{name}?')}")
             ended = main(["migrate"])
         finally:
@@ -98,7 +100,7 @@ async def test_a_user_who_may_not_create_tables_is_told_the_grant_and_it_helps(r
     async with await AsyncConnection.connect(owner) as connection:
         await connection.execute(grant.encode())
 
-    assert await migrate(role) == len(known())
+    assert await migrate(role) == len(all_migrations())
 
 
 async def test_a_user_who_does_not_own_the_tables_is_told(role: str, postgres: str) -> None:
@@ -110,7 +112,7 @@ async def test_a_user_who_does_not_own_the_tables_is_told(role: str, postgres: s
 
     assert await migrate(role) == 0
     with pytest.raises(MigrationRefused, match="another user"):
-        await migrate(role, migrations=[*known(), ADDING])
+        await migrate(role, migrations=[*all_migrations(), ADDING])
 
 
 class Received:
@@ -151,7 +153,7 @@ async def test_questions_that_are_received_during_migrations_do_not_deadlock(dat
                 later.append(altering("99", "questions", number))
                 before = received.count
                 async with asyncio.timeout(20):
-                    assert await migrate(database, migrations=[*known(), *later]) == 2
+                    assert await migrate(database, migrations=[*all_migrations(), *later]) == 2
                     while received.count == before:
                         ended, _ = await asyncio.wait(loops, timeout=0.01, return_when=asyncio.FIRST_COMPLETED)
                         assert not ended, [task.exception() for task in ended]

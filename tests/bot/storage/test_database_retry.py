@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from psycopg import OperationalError
 
-from bot.storage.database import Patience
+from bot.storage.database import DatabaseRetry
 from tests.fakes.time import Time
 
 
@@ -23,7 +23,7 @@ class Flaky:
 
 async def test_an_operation_is_repeated_until_it_works() -> None:
     time = Time()
-    patience = Patience(seconds=10, clock=time.clock, sleep=time.sleep)
+    patience = DatabaseRetry(seconds=10, clock=time.clock, sleep=time.sleep)
 
     result = await patience(Flaky(*[OperationalError("away")] * 6))
 
@@ -35,7 +35,7 @@ async def test_the_last_error_is_raised_when_the_time_is_over() -> None:
     time = Time()
 
     with pytest.raises(OperationalError):
-        await Patience(seconds=1, clock=time.clock, sleep=time.sleep)(Flaky(*[OperationalError("away")] * 9))
+        await DatabaseRetry(seconds=1, clock=time.clock, sleep=time.sleep)(Flaky(*[OperationalError("away")] * 9))
 
     assert time.now <= 1
 
@@ -44,6 +44,6 @@ async def test_a_mistake_is_not_repeated() -> None:
     time = Time()
 
     with pytest.raises(ValueError, match="wrong"):
-        await Patience(seconds=10, clock=time.clock, sleep=time.sleep)(Flaky(ValueError("wrong")))
+        await DatabaseRetry(seconds=10, clock=time.clock, sleep=time.sleep)(Flaky(ValueError("wrong")))
 
     assert time.slept == []

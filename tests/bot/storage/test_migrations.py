@@ -8,7 +8,7 @@ from uuid import uuid4
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from bot.storage.database import migrate, of_procrastinate, ours
+from bot.storage.database import migrate, own_migrations, procrastinate_migrations
 
 
 async def test_a_migrated_database_has_nothing_left_to_do(database: str) -> None:
@@ -25,7 +25,7 @@ async def test_two_processes_migrate_at_once__each_file_once(postgres: str) -> N
         finally:
             await connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
-    assert sorted(applied) == [0, len([*of_procrastinate(), *ours()])]
+    assert sorted(applied) == [0, len([*procrastinate_migrations(), *own_migrations()])]
 
 
 async def test_a_file_of_ours_that_is_new_is_applied(database: str) -> None:

@@ -10,9 +10,9 @@ import pytest
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
-from bot.storage.database import Patience
+from bot.storage.database import DatabaseRetry
 from bot.storage.questions import NewQuestion, QuestionRow, Questions, connection_pool
-from bot.storage.stages import Stages, StagesOf
+from bot.storage.stages import QuestionStages, StageStore
 from perplexity.deepdive.types import BackgroundRun
 from perplexity.errors import Withdrawn
 from tests.fakes.rows import claim
@@ -25,12 +25,12 @@ class Held:
     """A question in a worker's hands."""
 
     questions: Questions
-    stages: Stages
+    stages: StageStore
     row: QuestionRow
 
     @property
-    def store(self) -> StagesOf:
-        return StagesOf(stages=self.stages, row=self.row, patience=Patience(seconds=1))
+    def store(self) -> QuestionStages:
+        return QuestionStages(stages=self.stages, row=self.row, database_retry=DatabaseRetry(seconds=1))
 
 
 async def no_job(connection: AsyncConnection[DictRow], question_id: object, *, priority: int = 0) -> None:
@@ -54,7 +54,7 @@ async def held(database: str) -> AsyncIterator[Held]:
         await questions.receive(question)
         row = await claim(questions, question.id)
         assert row is not None
-        yield Held(questions, Stages(pool), row)
+        yield Held(questions, StageStore(pool), row)
 
 
 async def test_what_is_kept_is_there(held: Held) -> None:

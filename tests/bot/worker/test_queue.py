@@ -18,10 +18,10 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.errors import DiskFull
 
 from bot.errors import UnknownCommand
-from bot.storage.database import Patience
+from bot.storage.database import DatabaseRetry
 from bot.storage.questions import IDLE_SECONDS, NewQuestion, Pool, Questions, connection_pool
 from bot.worker.queue import Heartbeats, Jobs
-from tests.fakes.digests import Flickering
+from tests.fakes.digests import FlakyPool
 
 CONNECTIONS = 3
 
@@ -202,7 +202,7 @@ async def test_whichever_query_of_the_engine_loses_its_reply__each_question_is_w
     for user in ("U1", "U2"):
         await questions.receive(question(user))
     queue.hold.set()
-    flickering = Jobs(cast("Pool", Flickering(queue.pool, at=at, late=late)))
+    flickering = Jobs(cast("Pool", FlakyPool(queue.pool, at=at, late=late)))
     await flickering.open()
     flickering.on_question(queue.answer)
     working = asyncio.create_task(flickering.work(drain_seconds=5))
@@ -229,7 +229,7 @@ async def test_the_database_goes_away_and_a_question_in_work_is_neither_cancelle
             await asyncio.sleep(0.3)
         await admin.execute(f"ALTER DATABASE {name} WITH ALLOW_CONNECTIONS true".encode())
     back = monotonic()
-    patience = Patience(seconds=20)
+    patience = DatabaseRetry(seconds=20)
     await patience(lambda: questions.receive(question("U2")))
     accepted = monotonic() - back
     await until(lambda: len(queue.asked) == 2)

@@ -17,7 +17,7 @@ from bot.delivery.delivery import ClaimLost, Delivery
 from bot.delivery.status_message import StatusMessages
 from bot.errors import UnknownCommand
 from bot.model.message import Audience, OutgoingMessage
-from bot.storage.database import Patience
+from bot.storage.database import DatabaseRetry
 from bot.storage.questions import NewQuestion, QuestionRow, Questions, connection_pool
 from bot.web.metrics import Metrics
 from bot.worker.worker import MAX_RETURNS, MAX_RETURNS_IN_DELIVERY, Answering, Working
@@ -61,7 +61,7 @@ class WorkerHarness:
     questions: Questions
     provider: FakeProvider = field(default_factory=lambda: FakeProvider("P"))
     delivery: ScriptedDelivery = field(default_factory=ScriptedDelivery)
-    patience: Patience = field(default_factory=lambda: Patience(seconds=1))
+    patience: DatabaseRetry = field(default_factory=lambda: DatabaseRetry(seconds=1))
     ended: list[UUID] = field(default_factory=list)
 
     async def receive(self, text: str = "why", *, surface: str = "slash", command: str = "ask") -> UUID:
@@ -263,7 +263,7 @@ async def test_a_run_that_cannot_be_recorded_goes_on(database: str) -> None:
 
     async with connection_pool(database) as pool:
         desk = WorkerHarness(
-            questions=ForgetfulQuestions(pool, no_job), provider=RunningProvider("P"), patience=Patience(seconds=0)
+            questions=ForgetfulQuestions(pool, no_job), provider=RunningProvider("P"), patience=DatabaseRetry(seconds=0)
         )
         state = await desk.run(await desk.receive("--model high why"))
 
