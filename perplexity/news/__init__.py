@@ -1,1 +1,1 @@
-"""News: the categories, what is asked, and stories told apart by what they tell, not by where they stand."""
+"""News of a category: what is asked, how replies become stories, and which stories are the same one."""

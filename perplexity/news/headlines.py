@@ -1,20 +1,125 @@
-"""Words that say nothing about which story it is, in the languages that news comes in most. Text and nothing else.
-
-A paragraph is a course that stories take, a line of it a state on that course, by the beginnings of the words that tell
-it, folded; of several states in one headline the upper one counts. Other languages are told apart by the rest.
-"""
+"""What a headline says, in a form that can be compared: stems, names, numbers and the state of an event."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from datetime import date
+from functools import cached_property, lru_cache
 
+from perplexity.news.pages import canonical_url, is_section_page
 from perplexity.urls import site
 
-_WORDS = """
+MAX_LENGTH = 300
+"""Characters of a text that are compared."""
+PREFIX_LENGTH = 4
+"""Letters that two stems must share for one to count as the prefix of the other."""
+NAME_WEIGHT, NUMBER_WEIGHT = 2.0, 1.5
+"""The weights of a name and of a number; any other word has the weight 1."""
+
+BACKGROUND = re.compile(r"\b(?:after|following|despite|nach|apres|après|tras|dopo|após)\b", re.IGNORECASE)
+"""Words after which a headline gives the background of its news."""
+
+_NUMBERED_NAME = re.compile(r"(?P<start>^[\W_]*|[.!?…:][\W_]+)?\b(?P<word>[A-ZÀ-ÖØ-Þ][\w&]*)[ \u00a0]\d+\b(?![.,]\d)")
+"""A capitalized word and a number: a name, unless the word is capitalized because it begins a sentence."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Headline:
+    """A story in the words of one site."""
+
+    text: str
+    sentence: str
+    date: date | None
+    url: str
+
+    @cached_property
+    def title(self) -> str:
+        """The headline without the name of the site."""
+        return strip_site_name(self.text, self.url)
+
+    @cached_property
+    def folded(self) -> str:
+        """The folded title, for comparison."""
+        return fold(self.title)
+
+    @cached_property
+    def keywords(self) -> Keywords:
+        """The keywords of the headline."""
+        return keywords_of(self.title)
+
+    @cached_property
+    def context(self) -> Keywords:
+        """The keywords of the headline and the sentence together."""
+        return keywords_of(f"{self.title} . {self.sentence}"[:MAX_LENGTH])
+
+    @cached_property
+    def sentence_numbers(self) -> frozenset[str]:
+        """The numbers of the sentence that the headline lacks, without those in names such as "S&P 500"."""
+        counts = _NUMBERED_NAME.sub(lambda found: " " if self._is_name(found) else found[0], self.sentence)
+        return keywords_of(counts).numbers - self.keywords.numbers
+
+    def _is_name(self, found: re.Match[str]) -> bool:
+        """Return whether a match is a name such as "S&P 500", not a count such as "Some 200" that begins a sentence."""
+        word = found["word"]
+        if found["start"] is None or any(map(str.isupper, word[1:])):
+            return True
+        return not keywords_of(word).stems.isdisjoint(self.keywords.stems - self.keywords.lowercase)
+
+    @cached_property
+    def prefixes(self) -> frozenset[str]:
+        """The prefixes and numbers of the headline; headlines that have none in common share no keyword."""
+        return frozenset(stem[:PREFIX_LENGTH] for stem in self.keywords.stems) | self.keywords.numbers
+
+    @cached_property
+    def max_per_prefix(self) -> int:
+        """The highest number of stems that share one prefix."""
+        return max(Counter(stem[:PREFIX_LENGTH] for stem in self.keywords.stems).values(), default=1)
+
+    @cached_property
+    def weight(self) -> float:
+        """The weight of the headline's own keywords."""
+        return weight(self.keywords, self.keywords.names)
+
+    @cached_property
+    def states(self) -> dict[int, int]:
+        """The states of the event, without those in the background of the headline."""
+        return event_states(
+            fold(word) for word in re.findall(r"[^\W\d_]+", BACKGROUND.split(self.title, maxsplit=1)[0])
+        )
+
+    @cached_property
+    def page(self) -> str:
+        """The canonical URL of the page, as far as `to_json` keeps it."""
+        return canonical_url(self.url[:MAX_LENGTH])
+
+    @cached_property
+    def is_section_page(self) -> bool:
+        """Whether the page is the front of a site or of a section."""
+        return is_section_page(self.title, self.page)
+
+    @property
+    def section_key(self) -> tuple[str, str, str]:
+        """The identity of a section page on one day, as far as `to_json` keeps it."""
+        text, sentence, _, url = self.to_json()
+        return text, sentence, url
+
+    def to_json(self) -> list[str]:
+        """Return the headline as a JSON list of strings."""
+        day = self.date.isoformat() if self.date else ""
+        return [self.text[:MAX_LENGTH], self.sentence[:MAX_LENGTH], day, self.url[:MAX_LENGTH]]
+
+    @classmethod
+    def from_json(cls, fields: Sequence[str]) -> Headline:
+        """Return the headline that `to_json` described."""
+        text, sentence, day, url = fields
+        return cls(text=text, sentence=sentence, date=date.fromisoformat(day) if day else None, url=url)
+
+
+_STOPWORD_LISTS = """
 a about according after again ahead all already also among an and any are as at be because been before being but by
 can could did do does during for from had has have he her here him his how if in into is it its itself just latest
 live may might more most must near new news no not now of off on one only or other our out over own per report
@@ -39,10 +144,11 @@ aan bij dat de door een en er het in is met na naar niet nog om ook op over te t
 في من على إلى عن أن إن مع هذا هذه التي الذي بعد قبل بين أو و
 """
 
-STOPWORDS = frozenset(_WORDS.split())
+STOPWORDS = frozenset(_STOPWORD_LISTS.split())
+"""Words that do not identify a story, in the most frequent languages of news."""
 
 
-_COURSES = """
+_STATE_LISTS = """
 sentence jail prison verurteil condamn conden
 convict guilty acquit
 trial jury
@@ -93,14 +199,18 @@ hold held keep kept steady unchang unverandert maintien mantien
 """
 
 EVENT_STATES: tuple[tuple[tuple[str, ...], ...], ...] = tuple(
-    tuple(tuple(state.split()) for state in course.splitlines()) for course in _COURSES.strip().split("\n\n")
+    tuple(tuple(state.split()) for state in course.splitlines()) for course in _STATE_LISTS.strip().split("\n\n")
 )
+"""Courses of events. Each has states in order, and each state the folded prefixes of its words.
 
-_SHORTEST_BEGINNING, _LONGEST_ENDING = 4, 4
+If a headline names several states of a course, the first counts. Languages without prefixes here have no states.
+"""
+
+_MIN_PREFIX, _MAX_SUFFIX = 4, 4
 
 
 def event_states(words: Iterable[str]) -> dict[int, int]:
-    """Return the state on each course that these words, folded, tell of, by the places of both in `EVENT_STATES`."""
+    """Return the state of each course that these folded words name; both are indexes of `EVENT_STATES`."""
     found: dict[int, int] = {}
     for course, place in (told for word in words for told in states_of(word)):
         found[course] = min(place, found.get(course, place))
@@ -109,16 +219,16 @@ def event_states(words: Iterable[str]) -> dict[int, int]:
 
 @lru_cache(maxsize=16384)
 def states_of(word: str) -> tuple[tuple[int, int], ...]:
-    """Return each course that a folded word belongs to, and the state on it."""
-    shortest = max(_SHORTEST_BEGINNING, len(word) - _LONGEST_ENDING)
+    """Return the courses that a folded word belongs to, each with its state."""
+    shortest = max(_MIN_PREFIX, len(word) - _MAX_SUFFIX)
     beginnings = [word[:length] for length in range(shortest, len(word) + 1)]
     short = {word, word.removesuffix("s")}
-    beginnings += [beginning for beginning in short if len(beginning) < _SHORTEST_BEGINNING]
-    return tuple(sorted({turn for beginning in beginnings for turn in _PLACES.get(beginning, ())}))
+    beginnings += [beginning for beginning in short if len(beginning) < _MIN_PREFIX]
+    return tuple(sorted({turn for beginning in beginnings for turn in _STATES_BY_PREFIX.get(beginning, ())}))
 
 
-def _places() -> dict[str, list[tuple[int, int]]]:
-    """Return where each beginning stands: its course, and the state on it."""
+def _index_states() -> dict[str, list[tuple[int, int]]]:
+    """Return the courses and states of each prefix."""
     places: dict[str, list[tuple[int, int]]] = {}
     for course, steps in enumerate(EVENT_STATES):
         for place, beginning in ((place, beginning) for place, line in enumerate(steps) for beginning in line):
@@ -126,29 +236,22 @@ def _places() -> dict[str, list[tuple[int, int]]]:
     return places
 
 
-_PLACES = _places()
+_STATES_BY_PREFIX = _index_states()
 
-
-MAX_LENGTH = 300
-"""Characters of a text that are looked at."""
-PREFIX_LENGTH = 4
-"""So many letters of two stems must be the same, for one to be the beginning of the other."""
-NAME_WEIGHT, NUMBER_WEIGHT = 2.0, 1.5
-"""What a name and a number weigh; another word weighs 1."""
 
 _NUMBER = r"\d+(?:[.,:-]\d+)*(?:\s?(?:billions?|bn|millions?|mio|mrd|b|m|k)\b|\s?%)?"
-# Scripts that write no spaces; their runs of characters are compared by pairs.
-_CLOSE = "\u0e00-\u0eff\u3005\u30a0-\u30ff\u3400-\u9fff\uf900-\ufaff"
+# Scripts without spaces; their runs of characters are compared as bigrams.
+_UNSPACED = "\u0e00-\u0eff\u3005\u30a0-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _HIRAGANA = "\u3040-\u309f"
-_TOKEN = re.compile(rf"({_NUMBER})|([{_CLOSE}]+)|([^\W_{_CLOSE}{_HIRAGANA}]+)", re.IGNORECASE)
-_BEHIND = re.compile(r"\s*[（(][^()（）]{1,20}[）)]\s*$")
+_TOKEN = re.compile(rf"({_NUMBER})|([{_UNSPACED}]+)|([^\W_{_UNSPACED}{_HIRAGANA}]+)", re.IGNORECASE)
+_TRAILING_PARENTHESIS = re.compile(r"\s*[（(][^()（）]{1,20}[）)]\s*$")
 _POSSESSIVE = re.compile(r"['’]s\b")
 _ELISION = re.compile(r"\b(?:[cdjlmnst]|qu)['’](?=\w)", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _GROUPED = re.compile(r"(?<=\d)[.,  ](?=\d{3}\b)")
 _ENDINGS = ("ing", "ies", "ed", "es", "s", "en", "e")
 _UNITS = {"billion": "b", "billions": "b", "bn": "b", "mrd": "b", "million": "m", "millions": "m", "mio": "m"}
-_COUNTED = {
+_NUMBER_WORDS = {
     word: str(number)
     for number, words in {
         2: "two zwei deux dos due",
@@ -173,7 +276,7 @@ _COUNTED = {
 
 @dataclass(frozen=True, kw_only=True)
 class Keywords:
-    """What a text is about: its stems, its numbers, those stems that it writes as names, and those in lower case."""
+    """The stems and numbers of a text, the stems it writes as names, and those in lower case."""
 
     stems: frozenset[str]
     numbers: frozenset[str]
@@ -182,21 +285,21 @@ class Keywords:
 
 
 def keywords_of(text: str) -> Keywords:
-    """Return a text's words, those that say nothing left out."""
+    """Return the keywords of a text, without stopwords."""
     stems, numbers, names, plain = set[str](), set[str](), set[str](), set[str]()
-    for number, run, word in _TOKEN.findall(_prepared(text)):
+    for number, run, word in _TOKEN.findall(_normalize(text)):
         if number:
-            numbers.add(_numbered(number))
+            numbers.add(_normalize_number(number))
         elif run:
-            stems.update(_pairs(run))
+            stems.update(_bigrams(run))
         else:
-            counted, meant = _read(word)
+            counted, meant = _number_or_stem(word)
             if counted:
                 numbers.add(counted)
             elif meant:
                 stems.add(meant)
                 (plain if word.islower() else names).add(meant)
-    names = set[str]() if _all_capitals(names, plain) else names - plain
+    names = set[str]() if _is_title_case(names, plain) else names - plain
     return Keywords(
         stems=frozenset(stems),
         numbers=frozenset(numbers),
@@ -206,103 +309,105 @@ def keywords_of(text: str) -> Keywords:
 
 
 @lru_cache(maxsize=16384)
-def _read(word: str) -> tuple[str, str]:
-    """Return the number that a word stands for, or else its stem; neither of one that says nothing."""
-    if (folded := fold(word)) in _COUNTED:
-        return _COUNTED[folded], ""
-    if folded in _SAYING_NOTHING or len(folded) < 2:
+def _number_or_stem(word: str) -> tuple[str, str]:
+    """Return the number that a word names, or its stem; neither for a stopword."""
+    if (folded := fold(word)) in _NUMBER_WORDS:
+        return _NUMBER_WORDS[folded], ""
+    if folded in _FOLDED_STOPWORDS or len(folded) < 2:
         return "", ""
     return "", concept(folded) if word[1:].islower() else stem(folded)
 
 
 def fold(word: str) -> str:
-    """Return a word as it is compared: without case and accents."""
+    """Return a word without case and accents, for comparison."""
     if word.isascii():
         return word.lower()
     decomposed = unicodedata.normalize("NFKD", word.casefold())
     return "".join(character for character in decomposed if not unicodedata.combining(character))
 
 
-_SAYING_NOTHING = frozenset(map(fold, STOPWORDS))
+_FOLDED_STOPWORDS = frozenset(map(fold, STOPWORDS))
 
 
 def stem(folded: str) -> str:
-    """Return a word without its commonest endings."""
+    """Return a folded word without its most common endings."""
     ending = next((e for e in _ENDINGS if folded.endswith(e) and len(folded) - len(e) >= 3), "")
     return folded[: len(folded) - len(ending)]
 
 
 def concept(folded: str) -> str:
-    """Return one stem for all words that tell the same turn, such as "holds" and "keeps", else the word's own."""
+    """Return one stem for all words of the same state, such as "holds" and "keeps"; otherwise the word's own."""
     course, place = next(iter(states_of(folded)), (None, None))
     return stem(folded) if course is None else f"{course}>{place}"
 
 
 def matching_stems(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
-    """Return which stems of one stand in the other too, or are the beginning of one there, or begin with one."""
+    """Return the stems of `one` that are in `other`, or that share a prefix with a stem there."""
     both, apart = one & other, dict[str, list[str]]()
     for theirs in other:
         apart.setdefault(theirs[:PREFIX_LENGTH], []).append(theirs)
-    return both | {mine for mine in one - both if any(_alike(mine, t) for t in apart.get(mine[:PREFIX_LENGTH], ()))}
+    return both | {
+        mine for mine in one - both if any(_share_prefix(mine, t) for t in apart.get(mine[:PREFIX_LENGTH], ()))
+    }
 
 
 def weight(words: Keywords, names: frozenset[str]) -> float:
-    """Return what the words weigh: the more, the more they tell which story it is."""
+    """Return the weight of the keywords, which is higher the better they identify a story."""
     return len(words.stems) + (NAME_WEIGHT - 1) * len(words.stems & names) + NUMBER_WEIGHT * len(words.numbers)
 
 
-def _alike(one: str, other: str) -> bool:
-    """Tell whether one of two stems is the beginning of the other."""
+def _share_prefix(one: str, other: str) -> bool:
+    """Return whether one of two stems is the prefix of the other."""
     short, long = (one, other) if len(one) < len(other) else (other, one)
     return len(short) >= PREFIX_LENGTH and len(long) - len(short) <= 4 and long.startswith(short)
 
 
-def _prepared(text: str) -> str:
-    text = _BEHIND.sub("", text[:MAX_LENGTH]) if ")" in text or "）" in text else text[:MAX_LENGTH]
+def _normalize(text: str) -> str:
+    text = _TRAILING_PARENTHESIS.sub("", text[:MAX_LENGTH]) if ")" in text or "）" in text else text[:MAX_LENGTH]
     text = text if text.isascii() else unicodedata.normalize("NFKC", text)
     if "'" in text or "’" in text:
         text = _ELISION.sub("", _POSSESSIVE.sub("", text))
     return _GROUPED.sub("", text)
 
 
-def _numbered(number: str) -> str:
-    """Return a number as it is compared: `$2 billion` and `$2B` are one, and so are 2:1 and 2-1."""
+def _normalize_number(number: str) -> str:
+    """Return a number in one spelling: `$2 billion` and `$2B` are equal, and so are 2:1 and 2-1."""
     digits = _DIGITS.findall(number)
     unit = _DIGITS.sub("", number.casefold()).strip(" .,:-%")
     return ".".join(digits) + _UNITS.get(unit, unit)
 
 
-def _pairs(run: str) -> Iterator[str]:
+def _bigrams(run: str) -> Iterator[str]:
     yield from (run[i : i + 2] for i in range(len(run) - 1)) if len(run) > 1 else (run,)
 
 
-def _all_capitals(names: set[str], plain: set[str]) -> bool:
-    """Tell whether a headline writes every word with a capital, so that none of them is known for a name."""
+def _is_title_case(names: set[str], plain: set[str]) -> bool:
+    """Return whether a headline capitalizes every word, so that its names cannot be recognized."""
     return len(names) > 3 and len(names) > 4 * len(plain)
 
 
-_SITE = re.compile(r"^(.{8,}\S)(?:\s+[-–—|·»•:]\s+|：|\s*[|｜]\s*|(?<=\w)-)([^-–—|·»•：]{2,40})$")
+_SITE_SUFFIX = re.compile(r"^(.{8,}\S)(?:\s+[-–—|·»•:]\s+|：|\s*[|｜]\s*|(?<=\w)-)([^-–—|·»•：]{2,40})$")
 _LETTERS = re.compile(r"[\W_]+")
-_SHORTEST_NAME = 3
+_MIN_SITE_WORD = 3
 
 
 def strip_site_name(title: str, url: str) -> str:
-    """Return a title without the name of its site behind it, such as " - BBC News" of bbc.co.uk."""
+    """Return a title without the site name at its end, such as " - BBC News" for bbc.co.uk."""
     title = " ".join(title.split())
-    while len(title) <= MAX_LENGTH and (match := _SITE.fullmatch(title)) and _names(match[2], url):
+    while len(title) <= MAX_LENGTH and (match := _SITE_SUFFIX.fullmatch(title)) and _is_site_name(match[2], url):
         title = match[1]
     return title
 
 
-def _names(ending: str, url: str) -> bool:
-    """Tell whether the ending is what the site is called: its letters, its initials or a word of it are the host's."""
+def _is_site_name(ending: str, url: str) -> bool:
+    """Return whether the ending names the site: its letters, its initials or one of its words are in the host."""
     host = _LETTERS.sub("", site(url).rpartition(".")[0]).casefold()
     words = [_LETTERS.sub("", word).casefold() for word in ending.split()]
     said, initials = "".join(words), "".join(word[:1] for word in words)
-    telling = [word for word in words if len(word) >= _SHORTEST_NAME and word not in STOPWORDS]
+    significant = [word for word in words if len(word) >= _MIN_SITE_WORD and word not in STOPWORDS]
     return bool(host) and (
         said in host
         or host in said
-        or (len(initials) >= _SHORTEST_NAME and initials in host)
-        or any(word in host for word in telling)
+        or (len(initials) >= _MIN_SITE_WORD and initials in host)
+        or any(word in host for word in significant)
     )

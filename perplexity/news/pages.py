@@ -1,4 +1,4 @@
-"""Which page an address leads to, whatever a link adds to it. Pure."""
+"""Which page an address leads to, and whether that page is an article or the front of a section."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _TRACKING = re.compile(
     r"|guccounter|traffic_source|sr_share|share|shared|rss|feed|__twitter_impression|amp|outputtype",
     re.IGNORECASE,
 )
-"""Names of parameters that say where a reader came from, and not which page it is."""
+"""Parameters that track the reader and do not identify the page."""
 
 
 @lru_cache(maxsize=8192)
 def canonical_url(url: str) -> str:
-    """Return the address without its fragment and the parameters that only track; others may name the article."""
+    """Return the address without its fragment and its tracking parameters; the others may identify the article."""
     address = (linkable(url) or url).partition("#")[0]
     path, _, query = address.partition("?")
     kept = sorted(part for part in query.split("&") if part and not _TRACKING.fullmatch(part.partition("=")[0]))
@@ -27,7 +27,7 @@ def canonical_url(url: str) -> str:
 
 
 def path_segments(url: str) -> tuple[str, ...] | None:
-    """Return the parts of an address's path, None where a parameter with a number names the page, or it is broken."""
+    """Return the segments of an address's path, or None if a numeric parameter names the page or it is malformed."""
     try:
         parts = urlsplit(canonical_url(url))
     except ValueError:
@@ -35,30 +35,30 @@ def path_segments(url: str) -> tuple[str, ...] | None:
     return None if re.search(r"\d", parts.query) else tuple(filter(None, parts.path.split("/")))
 
 
-_STANDING = re.compile(
+_GENERIC_TITLE = re.compile(
     r"\b(?:news|headlines|latest|live|breaking|updates|front page|homepage|nachrichten|schlagzeilen|aktuell"
     r"|actualités?|noticias|notizie|notícias)\b",
     re.IGNORECASE,
 )
 _SECTION = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)?(?:\.html?)?")
-"""One word, or two: `technology`, `middle-east`. An article's part of an address has a number or more words."""
+"""One word, or two: `technology`, `middle-east`. An article's segment has a number or more words."""
 _DATE = re.compile(r"(?:19|20)\d\d(?:-\d\d(?:-\d\d)?)?(?:/\d\d?){0,2}")
-_FEW_WORDS = 2
+_MAX_GENERIC_WORDS = 2
 
 
 def is_section_page(title: str, address: str) -> bool:
-    """Tell whether a page that is called so, at this address, is a front and no article.
+    """Return whether a page with this title and address is the front of a section, not an article.
 
-    Both must say so: a model may tell a story in its own headline and cite a front for it.
+    Both must say so: a model may write its own headline for a story and cite a section page for it.
     """
-    return _standing(title) and _leads_to_a_section(address)
+    return _is_generic_title(title) and _is_section_url(address)
 
 
-def _standing(title: str) -> bool:
-    return len(title.split()) <= _FEW_WORDS or bool(_STANDING.search(title))
+def _is_generic_title(title: str) -> bool:
+    return len(title.split()) <= _MAX_GENERIC_WORDS or bool(_GENERIC_TITLE.search(title))
 
 
-def _leads_to_a_section(address: str) -> bool:
+def _is_section_url(address: str) -> bool:
     parts = path_segments(address)
     if parts is None:
         return False

@@ -1,4 +1,4 @@
-"""Which days pages may be of, to be news of the time that was asked for. Pure."""
+"""Stories from a reply: the model's list of stories, or the pages that were found, within a period."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from perplexity.news.pages import is_section_page
 from perplexity.news.stories import Story, parse_date
 from perplexity.types import Answer, AnswerKind, Source
 
-_LONG: dict[Recency, timedelta] = {
+_LENGTHS: dict[Recency, timedelta] = {
     "hour": timedelta(hours=1),
     "day": timedelta(days=1),
     "week": timedelta(weeks=1),
     "month": timedelta(days=31),
     "year": timedelta(days=366),
 }
-_WESTERNMOST = timedelta(hours=12)
-"""A page is dated by its own zone, and there it may still be the day before."""
+_TIMEZONE_MARGIN = timedelta(hours=12)
+"""A page is dated in its own time zone, where it may still be the day before."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DateRange:
-    """The days from `first` to `last`, both included; None leaves an end open."""
+    """The days from `first` to `last`, inclusive; None leaves an end open."""
 
     first: date | None = None
     last: date | None = None
@@ -41,9 +41,10 @@ ANY_TIME = DateRange()
 
 
 def search_after(moment: datetime) -> date:
-    """Return the day `after` which to search, for what is news since a moment (in UTC).
+    """Return the value of the filter `after` that finds news since a moment (in UTC).
 
-    It is the day before: whether the named day counts, services do not say, and a page is dated by its own zone.
+    It is the day before, because services do not document whether the named day is included, and because a page is
+    dated in its own time zone.
     """
     return moment.date() - timedelta(days=1)
 
@@ -51,35 +52,35 @@ def search_after(moment: datetime) -> date:
 def date_range(filters: Filters, *, now: datetime) -> DateRange:
     """Return the days that the filters allow at this moment (in UTC)."""
     if filters.recency:
-        return DateRange(first=(now - _LONG[filters.recency] - _WESTERNMOST).date())
+        return DateRange(first=(now - _LENGTHS[filters.recency] - _TIMEZONE_MARGIN).date())
     return DateRange(first=filters.after, last=filters.before)
 
 
 MAX_HEADLINE = 200
 MAX_SENTENCE = 300
 
-_SIGN = re.compile(r"^\s*(?:[-*•]\s+|\d{1,2}[.)]\s+)?")
-_BORDER = re.compile("[|¦｜]")
+_BULLET = re.compile(r"^\s*(?:[-*•]\s+|\d{1,2}[.)]\s+)?")
+_SEPARATOR = re.compile("[|¦｜]")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-_MARKS = "*_# \t"
-_RULER = re.compile(r"[\s|¦｜:]*-[\s|¦｜:-]*")
+_EMPHASIS = "*_# \t"
+_TABLE_RULE = re.compile(r"[\s|¦｜:]*-[\s|¦｜:-]*")
 _NONE = re.compile(r"[\W_]*none\b(?!.*[|¦｜])", re.IGNORECASE)
 _ONLY_NONE = re.compile(r"[\W_]*none\b(?:\[[^][]*\]|[^\w[]|_)*", re.IGNORECASE)
-_NO = re.compile(
+_DENIAL = re.compile(
     r"^\W*no\b|\b(?:found|find|see|is|are|was|were|has|have|with|contains?|returned)\s+no\b", re.IGNORECASE
 )
-_NEWS = re.compile(r"\b(?:news|stor(?:y|ies)|results?|reports?|articles?|pages?|updates?)\b", re.IGNORECASE)
-"""What there is not, behind `_NO` in the same sentence."""
+_NEWS_NOUN = re.compile(r"\b(?:news|stor(?:y|ies)|results?|reports?|articles?|pages?|updates?)\b", re.IGNORECASE)
+"""What is missing, after `_DENIAL` in the same sentence."""
 _STOP = re.compile("[.!?]")
-_NOTHING = re.compile(
+_NOTHING_FOUND = re.compile(
     r"^\W*nothing\b"
     r"|\b(?:could|did|can|was|were)\s*(?:not|n['’]t)\s+(?:able\s+to\s+)?(?:find|found|locate)\b"
     r"|\bunable\s+to\s+find\b",
     re.IGNORECASE,
 )
-"""How models say that there is no news if they do not write the word NONE that the prompt asks for."""
+"""How models report that there is no news, other than by the word NONE that the prompt asks for."""
 MAX_LISTED = 100
-"""The most stories that are read from one answer, since each is compared with each; no caller asks for so many."""
+"""The most stories read from one answer, because each is compared with every other; no caller asks for that many."""
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+|(?<=[。！？])")
 
 
@@ -99,107 +100,107 @@ class ParsedStories:
 
 
 def parse_stories(answer: Answer, *, period: DateRange = ANY_TIME) -> ParsedStories:
-    """Return the stories that a model listed; the pages themselves if no model wrote, or its reply was no list.
+    """Return the stories that a model listed, or the pages themselves if it wrote no list or no model was used.
 
-    A list in which no story names its page is none. Where the model says that there is no news, there is none,
-    unless it goes on with stories that do. Fronts tell no story by themselves, and pages that are all dated outside the
-    `period` none that was asked for.
+    A list in which no story names a source does not count as one. A reply that there is no news gives no stories,
+    unless stories with sources follow it. Section pages are not stories, and neither are stories whose pages are all
+    dated outside the `period`.
     """
     if answer.kind is AnswerKind.PASSAGES:
-        return _as_found(answer.sources, period)
-    listed = list(_listed(answer.text.splitlines()))
-    told = cite_each(listed[:MAX_LISTED], answer.sources)
-    found = [story for cited in told if (story := _of_line(cited, period)) is not None]
+        return _from_pages(answer.sources, period)
+    listed = list(_story_lines(answer.text.splitlines()))
+    cited_lines = cite_each(listed[:MAX_LISTED], answer.sources)
+    found = [story for cited in cited_lines if (story := _parse_line(cited, period)) is not None]
     if not found:
         return (
             ParsedStories(stories=())
-            if _tells_nothing(answer, listed=bool(told))
-            else _as_found(answer.sources, period)
+            if _reports_no_news(answer, listed=bool(cited_lines))
+            else _from_pages(answer.sources, period)
         )
-    stories = tuple(story for story in found if _of_time(story.source, period))
+    stories = tuple(story for story in found if _in_period(story.source, period))
     return ParsedStories(
         stories=stories,
-        unsourced=len(told) - len(found),
+        unsourced=len(cited_lines) - len(found),
         out_of_range=len(found) - len(stories),
-        unread=len(listed) - len(told),
+        unread=len(listed) - len(cited_lines),
     )
 
 
-def _listed(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the lines in the form of a story, without a table's ruler and its head; none behind a mere NONE."""
+def _story_lines(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines in the form of a story, without the head and rule of a table; none if the reply is only NONE."""
     if _ONLY_NONE.fullmatch(next(filter(str.strip, lines), "")):
         return
     for line, below in zip_longest(lines, lines[1:], fillvalue=""):
-        if len(_BORDER.findall(line)) >= 2 and not _RULER.fullmatch(line) and not _RULER.fullmatch(below):
+        if len(_SEPARATOR.findall(line)) >= 2 and not _TABLE_RULE.fullmatch(line) and not _TABLE_RULE.fullmatch(below):
             yield line
 
 
-def _as_found(sources: Iterable[Source], span: DateRange) -> ParsedStories:
-    stories = tuple(_of_pages(sources, span))
+def _from_pages(sources: Iterable[Source], period: DateRange) -> ParsedStories:
+    stories = tuple(_page_stories(sources, period))
     return ParsedStories(stories=stories[:MAX_LISTED], from_pages=True, unread=max(0, len(stories) - MAX_LISTED))
 
 
-def _of_time(source: Source, span: DateRange) -> bool:
-    """Tell whether a page may be of the time: it is dated so, or not at all."""
+def _in_period(source: Source, period: DateRange) -> bool:
+    """Return whether a page is undated or dated within the period."""
     dated = parse_date(source.date)
-    return dated is None or dated in span
+    return dated is None or dated in period
 
 
-def _tells_nothing(answer: Answer, *, listed: bool) -> bool:
-    """Tell whether a text in which no story names its page says that there is none, or is too little to be more.
+def _reports_no_news(answer: Answer, *, listed: bool) -> bool:
+    """Return whether a reply without sourced stories says that there is no news, or is too short to say anything.
 
-    Where stories are `listed`, only the word that the model was asked for says so: else it may stand in a headline.
+    If stories are `listed`, only the word NONE counts: other words may be part of a headline.
     """
     first, *more = [line for line in answer.text.splitlines() if line.strip()] or [""]
     if listed or _NONE.match(first):
         return bool(_NONE.match(first))
-    return _says_none(first) or not (more or cite(first, answer.sources).sources)
+    return _denies_news(first) or not (more or cite(first, answer.sources).sources)
 
 
-def _says_none(line: str) -> bool:
-    """Return whether a line says that there is no news: nothing, or no stories, results and the like."""
-    if _NOTHING.search(line):
+def _denies_news(line: str) -> bool:
+    """Return whether a line denies that there is news: "nothing", or "no stories", "no results" and so on."""
+    if _NOTHING_FOUND.search(line):
         return True
     searched = 0
-    for denial in _NO.finditer(line):
+    for denial in _DENIAL.finditer(line):
         # If the sentence of one denial has no match, neither has a later denial in the same sentence.
         if denial.end() >= searched:
             stop = _STOP.search(line, denial.end())
             searched = stop.start() if stop else len(line)
-            if _NEWS.search(line, denial.end(), searched):
+            if _NEWS_NOUN.search(line, denial.end(), searched):
                 return True
     return False
 
 
-def _of_line(cited: Cited, span: DateRange) -> Story | None:
-    """Return the story of a line; None where no page that was found stands behind it."""
+def _parse_line(cited: Cited, period: DateRange) -> Story | None:
+    """Return the story of a line, or None if it cites no page that was found."""
     text = "".join(piece for piece in cited.pieces if isinstance(piece, str))
-    headline, *rest = (part.strip() for part in _BORDER.split(_SIGN.sub("", text.strip(" |"))))
-    headline = headline.strip(_MARKS)
+    headline, *rest = (part.strip() for part in _SEPARATOR.split(_BULLET.sub("", text.strip(" |"))))
+    headline = headline.strip(_EMPHASIS)
     if not headline or not cited.sources:
         return None
     written = next((part for part in rest if _DAY.search(part)), "")
     sentence = max((part for part in rest if part is not written), key=len, default="")
-    source, *others = sorted(cited.sources, key=lambda page: not _of_time(page, span))
+    source, *others = sorted(cited.sources, key=lambda page: not _in_period(page, period))
     return Story(
         headline=headline[:MAX_HEADLINE],
         source=source,
-        date=parse_date(source.date) or parse_date(_day_in(written)),
-        sentence=sentence.strip(_MARKS)[:MAX_SENTENCE],
+        date=parse_date(source.date) or parse_date(_date_in(written)),
+        sentence=sentence.strip(_EMPHASIS)[:MAX_SENTENCE],
         others=tuple(others),
     )
 
 
-def _day_in(text: str) -> str | None:
+def _date_in(text: str) -> str | None:
     found = _DAY.search(text)
     return found[0] if found else None
 
 
-def _of_pages(sources: Iterable[Source], span: DateRange) -> Iterator[Story]:
-    """Yield a story for each page, in its own words."""
+def _page_stories(sources: Iterable[Source], period: DateRange) -> Iterator[Story]:
+    """Yield a story for each page, with its own title and first sentence."""
     for source in sources:
         title = strip_site_name(source.title, source.url)
-        if not is_section_page(title, source.url) and _of_time(source, span):
+        if not is_section_page(title, source.url) and _in_period(source, period):
             sentence = _first_sentence(source)
             yield Story(headline=title[:MAX_HEADLINE], source=source, date=parse_date(source.date), sentence=sentence)
 

@@ -8,7 +8,9 @@ from perplexity.news.stories import Story, fingerprint, unseen
 from perplexity.types import Source
 
 
-def told(headline: str, *, url: str = "https://a.example/1", day: str = "2026-11-20", sentence: str = "") -> Story:
+def make_story(
+    headline: str, *, url: str = "https://a.example/1", day: str = "2026-11-20", sentence: str = ""
+) -> Story:
     """Return a story of one page, which has its headline for a title."""
     return Story(
         headline=headline,

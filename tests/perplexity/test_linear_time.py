@@ -18,9 +18,10 @@ from perplexity.domains import KeptText, host, keep_answer
 from perplexity.formulas import readable, unfinished
 from perplexity.freshness import wanted_days
 from perplexity.markdown import regions
+from perplexity.news.headlines import Headline
 from perplexity.news.pages import canonical_url
 from perplexity.news.parsing import parse_stories as read_news
-from perplexity.news.stories import Headline, deduplicate, same_story
+from perplexity.news.stories import deduplicate, same_story
 from perplexity.notes import nothing_found
 from perplexity.passages import passages, scores
 from perplexity.sanitize import quoted, untagged

@@ -1,4 +1,4 @@
-"""The categories and the names that they go by."""
+"""The categories of news, with their aliases and abbreviations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from perplexity.news.summary import CATEGORIES, parse_category
         ("poli", "politics"),
     ],
 )
-def test_a_category_goes_by_its_names_and_their_beginnings(typed: str, meant: str) -> None:
+def test_a_category_has_aliases_and_abbreviations(typed: str, meant: str) -> None:
     assert parse_category(typed) == meant
 
 
@@ -43,7 +43,7 @@ def test_another_word_is_refused_with_the_nearest_name_and_all_that_there_are(ty
     assert (caught.value.field, caught.value.value, caught.value.allowed) == ("category", typed, hint + listed)
 
 
-def test_no_name_stands_for_two_categories() -> None:
+def test_no_name_is_that_of_two_categories() -> None:
     names = [name for category, others in CATEGORIES.items() for name in (category, *others)]
 
     assert len(names) == len(set(names))

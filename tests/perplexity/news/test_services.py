@@ -105,7 +105,7 @@ async def test_brave_gives_its_news_as_they_stand_there(services: Services) -> N
     assert request.query["count"] == "20"
 
 
-async def test_duckduckgo_stands_in_at_the_end_and_nobody_makes_a_story_up(services: Services) -> None:
+async def test_duckduckgo_is_the_last_resort_and_no_story_is_made_up(services: Services) -> None:
     services.perplexity.fail("/v1/agent", status=503, body={})
     services.openrouter.fail("/chat/completions", status=503, body={})
     services.brave.fail("/news/search", status=503, body={})
@@ -119,7 +119,7 @@ async def test_duckduckgo_stands_in_at_the_end_and_nobody_makes_a_story_up(servi
     assert [attempt.provider for attempt in summary.failed] == ["Perplexity", "OpenRouter", "Brave"]
 
 
-async def test_twenty_pages_are_looked_for_where_nobody_writes(services: Services) -> None:
+async def test_a_search_provider_is_asked_for_twenty_pages(services: Services) -> None:
     services.perplexity.fail("/v1/agent", status=503, body={})
     services.openrouter.fail("/chat/completions", status=503, body={})
     services.brave.fail("/news/search", status=503, body={})
@@ -131,6 +131,6 @@ async def test_twenty_pages_are_looked_for_where_nobody_writes(services: Service
     assert len((await services.duckduckgo.answer(asked)).sources) == 1
 
 
-async def test_nobody_who_answers_is_said_of_everyone() -> None:
+async def test_if_no_provider_answers_every_failure_is_named() -> None:
     with pytest.raises(AllProvidersFailed):
         await news_summary(Fallback([]), category="tech", now=NOW)

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from perplexity.news.stories import Story, deduplicate, fingerprint, unseen
 from perplexity.types import Source
 from tests.fakes.hostile_text import short, wild
-from tests.fakes.stories import is_same, told
+from tests.fakes.stories import is_same, make_story
 
 
 def test_sites_that_tell_one_story_are_one() -> None:
-    first = told("Apple unveils M6 chip - Reuters", url="https://reuters.example/1")
-    second = told("Apple unveils M6 chip", url="https://yahoo.example/1")
-    third = told("Apple Unveils M6 Chip | MSN", url="https://msn.example/1")
-    other = told("Google tests ads in Gemini", url="https://msn.example/2")
+    first = make_story("Apple unveils M6 chip - Reuters", url="https://reuters.example/1")
+    second = make_story("Apple unveils M6 chip", url="https://yahoo.example/1")
+    third = make_story("Apple Unveils M6 Chip | MSN", url="https://msn.example/1")
+    other = make_story("Google tests ads in Gemini", url="https://msn.example/2")
 
     merged, alone = deduplicate([first, second, other, third])
 
@@ -27,7 +27,7 @@ def test_sites_that_tell_one_story_are_one() -> None:
 
 
 def test_in_one_answer_undated_copies_on_two_sites_are_one_whatever_figures_they_pick() -> None:
-    first = replace(told("Bus plunges into ravine in Peru", sentence="40 people died."), date=None)
+    first = replace(make_story("Bus plunges into ravine in Peru", sentence="40 people died."), date=None)
     copy = replace(first, source=replace(first.source, url="https://b.example/1"), sentence="It fell 200 metres.")
     later = replace(copy, source=replace(first.source, url="https://a.example/2"))
 
@@ -37,7 +37,7 @@ def test_in_one_answer_undated_copies_on_two_sites_are_one_whatever_figures_they
 
 
 def test_a_page_is_named_once_in_a_merged_story() -> None:
-    first, again = told("Rain falls in Spain"), told("Rain falls in Spain")
+    first, again = make_story("Rain falls in Spain"), make_story("Rain falls in Spain")
     shared = Source(number=3, title="Rain", url="https://b.example/")
 
     (merged,) = deduplicate([replace(first, others=(shared,)), replace(again, others=(shared,))])
@@ -47,7 +47,10 @@ def test_a_page_is_named_once_in_a_merged_story() -> None:
 
 def test_two_stories_that_share_a_round_up_stay_two() -> None:
     round_up = Source(number=9, title="The week in science", url="https://c.example/")
-    first, second = told("Rocket lands on a barge"), told("Whales return to the bay", url="https://b.example/1")
+    first, second = (
+        make_story("Rocket lands on a barge"),
+        make_story("Whales return to the bay", url="https://b.example/1"),
+    )
 
     found = [replace(first, others=(round_up,)), replace(second, others=(round_up,))]
 
@@ -57,8 +60,8 @@ def test_two_stories_that_share_a_round_up_stay_two() -> None:
 
 def test_a_page_that_several_stories_cite_makes_none_of_them_known_again() -> None:
     both = Source(number=9, title="Whales return to the bay", url="https://c.example/9")
-    rocket = replace(told("Rocket lands on a barge", url="https://a.example/1"), others=(both,))
-    whales = replace(told("Whales return to the bay", url="https://b.example/1"), others=(both,))
+    rocket = replace(make_story("Rocket lands on a barge", url="https://a.example/1"), others=(both,))
+    whales = replace(make_story("Whales return to the bay", url="https://b.example/1"), others=(both,))
 
     assert deduplicate([rocket, whales]) == (rocket, whales)
     assert unseen([whales], [fingerprint(rocket)]) == ()
@@ -67,9 +70,11 @@ def test_a_page_that_several_stories_cite_makes_none_of_them_known_again() -> No
 
 def test_a_story_is_known_by_what_its_other_sites_called_it() -> None:
     other = Source(number=2, title="Lava threatens Grindavik harbour", url="https://b.example/", date="2026-11-20")
-    before = replace(told("Volcano erupts in Iceland"), others=(other,))
+    before = replace(make_story("Volcano erupts in Iceland"), others=(other,))
 
-    assert unseen([told("Lava threatens Grindavik harbour", url="https://c.example/")], [fingerprint(before)]) == ()
+    assert (
+        unseen([make_story("Lava threatens Grindavik harbour", url="https://c.example/")], [fingerprint(before)]) == ()
+    )
 
 
 stories = st.builds(
@@ -85,7 +90,7 @@ stories = st.builds(
 
 @given(stories, stories)
 @settings(max_examples=150, deadline=None)
-def test_likeness_goes_both_ways_and_outlives_its_keeping(one: Story, other: Story) -> None:
+def test_similarity_is_symmetric_and_survives_saving(one: Story, other: Story) -> None:
     assert is_same(one, one)
     assert is_same(one, other) == is_same(other, one)
     assert len(fingerprint(one)) < 4_000
@@ -104,11 +109,11 @@ def test_grouping_loses_no_page(found: list[Story]) -> None:
 
 def test_what_is_new_can_be_found_in_two_steps() -> None:
     round_up = Source(number=9, title="The week in science", url="https://c.example/9")
-    rocket = replace(told("Rocket lands on a barge"), others=(round_up,))
-    whales = replace(told("Whales return to the bay", url="https://b.example/1"), others=(round_up,))
-    lava = told("Volcano erupts in Iceland", url="https://b.example/2")
+    rocket = replace(make_story("Rocket lands on a barge"), others=(round_up,))
+    whales = replace(make_story("Whales return to the bay", url="https://b.example/1"), others=(round_up,))
+    lava = make_story("Volcano erupts in Iceland", url="https://b.example/2")
     answer, known = (rocket, whales, lava), fingerprint(rocket)
-    since = fingerprint(replace(told("The week in science", url="https://d.example/1"), others=(round_up,)))
+    since = fingerprint(replace(make_story("The week in science", url="https://d.example/1"), others=(round_up,)))
 
     first = unseen(answer, [known])
 

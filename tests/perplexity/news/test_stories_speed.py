@@ -12,7 +12,7 @@ from zlib import crc32
 
 from perplexity.news.stories import Story, fingerprint, unseen
 from perplexity.types import Source
-from tests.fakes.stories import told
+from tests.fakes.stories import make_story
 
 WORDS = ["".join(letters) for letters in product("bdfgklmnprst", "aeiou", "bdfgklmnprst", "aeiou")]
 
@@ -32,7 +32,8 @@ def _many(count: int, *, seed: int) -> list[Story]:
 
     return [
         replace(
-            told(headline(), url=f"https://{number % 40}.example/{number}", sentence=headline()), others=pages(number)
+            make_story(headline(), url=f"https://{number % 40}.example/{number}", sentence=headline()),
+            others=pages(number),
         )
         for number in range(count)
     ]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from perplexity.news.stories import Story, fingerprint, unseen
-from tests.fakes.stories import told
+from tests.fakes.stories import make_story
 
 DATA = Path(__file__).parents[2] / "data" / "stories"
 FILES = ("tuning", "held_out")
@@ -23,7 +23,7 @@ LEAST = 0.9
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """A story that was told already and the one that comes now."""
+    """An earlier story and a new one."""
 
     kind: str
     language: str
@@ -42,12 +42,12 @@ def corpus(name: str) -> tuple[Pair, ...]:
 
 def _story(row: Sequence[str]) -> Story:
     day, url, headline, sentence = row
-    return told(headline, url=url, day=day, sentence=sentence)
+    return make_story(headline, url=url, day=day, sentence=sentence)
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_precision_and_recall_of_new(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every story that comes now is held against all that were told before, not only against its own."""
+    """Compare every new story with all earlier ones, not only with its own pair."""
     seen = [fingerprint(pair.before) for pair in corpus(name)]
     judged = Counter((bool(unseen([pair.now], seen)), pair.kind in NEW) for pair in corpus(name))
     right = judged[True, True]
@@ -68,7 +68,7 @@ def test_the_corpus_is_large_and_mixed() -> None:
     assert not {p.before.headline for p in corpus("tuning")} & {p.before.headline for p in corpus("held_out")}
 
 
-def test_nothing_of_what_was_told_is_new() -> None:
+def test_no_seen_story_is_new() -> None:
     stories = [pair.before for name in FILES for pair in corpus(name)]
 
     assert unseen(stories, map(fingerprint, stories)) == ()

@@ -1,4 +1,4 @@
-"""News of a category: stories of pages that were found, whoever serves."""
+"""News of a category: stories with their pages, from any provider."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ async def test_there_are_at_most_eight() -> None:
 
 
 @pytest.mark.parametrize("count", [3, 10])
-async def test_whoever_chooses_among_them_gets_all_and_no_word_on_how_few_they_are(count: int) -> None:
+async def test_without_a_limit_all_stories_are_returned_and_no_note_says_how_few(count: int) -> None:
     summary = await news_summary(Newsroom(lines(count)), category="tech", now=NOW, max_stories=None)
 
     assert (len(summary.stories), summary.notes) == (count, ())

@@ -10,7 +10,7 @@ import pytest
 from perplexity.news.headlines import strip_site_name
 from perplexity.news.stories import deduplicate, fingerprint, unseen
 from perplexity.types import Source
-from tests.fakes.stories import is_same, told
+from tests.fakes.stories import is_same, make_story
 
 
 @pytest.mark.parametrize(
@@ -31,13 +31,13 @@ from tests.fakes.stories import is_same, told
 def test_a_sections_front_is_known_again_by_more_than_its_title(
     before: tuple[str, str], now: tuple[str, str], same: bool
 ) -> None:
-    one, other = (told(title, url=f"https://www.reuters.com{path}") for title, path in (before, now))
+    one, other = (make_story(title, url=f"https://www.reuters.com{path}") for title, path in (before, now))
 
     assert is_same(one, other) is same
 
 
 def test_a_front_that_shows_something_else_is_new() -> None:
-    front = told("Technology news", url="https://a.example/technology", sentence="A chip is out.")
+    front = make_story("Technology news", url="https://a.example/technology", sentence="A chip is out.")
 
     assert not is_same(front, replace(front, sentence="A phone is out."))
     assert is_same(front, replace(front, date=date(2026, 11, 22)))
@@ -56,7 +56,7 @@ def test_a_front_that_shows_something_else_is_new() -> None:
     ],
 )
 def test_figures_and_turns_tell_an_update_from_a_copy(before: str, now: str, same: bool) -> None:
-    assert is_same(told(before), told(now, url="https://b.example/2")) is same
+    assert is_same(make_story(before), make_story(now, url="https://b.example/2")) is same
 
 
 @pytest.mark.parametrize(
@@ -74,9 +74,9 @@ def test_figures_and_turns_tell_an_update_from_a_copy(before: str, now: str, sam
     ids=["figures", "no other", "a name's", "near", "one site", "one page", "weeks", "weeks, one page"],
 )
 def test_a_headline_that_comes_back_of_another_event_is_new(url: str, day: str, sentence: str, same: bool) -> None:
-    before = told("Powerball jackpot grows again", day="2026-11-03", sentence="It stands at $200 million.")
+    before = make_story("Powerball jackpot grows again", day="2026-11-03", sentence="It stands at $200 million.")
     syndicated = Source(number=2, title=before.headline, url="https://c.example/1", date="2026-11-03")
-    now = told(before.headline, url=url, day=day, sentence=sentence)
+    now = make_story(before.headline, url=url, day=day, sentence=sentence)
 
     assert is_same(before, now) is is_same(replace(before, others=(syndicated,)), now) is same
 
@@ -96,7 +96,7 @@ def test_a_headline_that_comes_back_of_another_event_is_new(url: str, day: str, 
 )
 def test_a_word_at_a_sentences_start_makes_a_number_no_name(before: str, now: str, same: bool) -> None:
     first, later = (
-        told("Powerball grows again", url=f"https://{site}.example/1", day=day, sentence=sentence)
+        make_story("Powerball grows again", url=f"https://{site}.example/1", day=day, sentence=sentence)
         for site, day, sentence in (("a", "2026-11-03", before), ("b", "2026-11-08", now))
     )
 
@@ -115,21 +115,21 @@ def test_a_word_at_a_sentences_start_makes_a_number_no_name(before: str, now: st
 def test_a_page_is_its_address_with_the_number_of_the_article_and_without_what_only_tracks(
     before: str, now: str, same: bool
 ) -> None:
-    one = told("Samsung unveils foldable tablet in Seoul", url=f"https://n.example/{before}")
-    other = told("Samsung recalls foldable tablet in Seoul", url=f"https://n.example/{now}")
+    one = make_story("Samsung unveils foldable tablet in Seoul", url=f"https://n.example/{before}")
+    other = make_story("Samsung recalls foldable tablet in Seoul", url=f"https://n.example/{now}")
 
     assert is_same(one, other) is same
     assert len(deduplicate([one, other])) == 2 - same
 
 
 def test_a_page_is_known_again_however_long_its_address_is() -> None:
-    one = told("EU fines Meta over ads", url=f"https://n.example/view?id=1&b={'x' * 400}", day="2026-11-01")
+    one = make_story("EU fines Meta over ads", url=f"https://n.example/view?id=1&b={'x' * 400}", day="2026-11-01")
 
     assert unseen([replace(one, date=date(2026, 11, 20))], [fingerprint(one)]) == ()
 
 
 def test_a_short_title_at_an_address_with_the_number_of_an_article_is_no_front() -> None:
-    one = told("Breaking: fire in Rome", url="https://n.example/view?id=1", sentence="It burns.")
+    one = make_story("Breaking: fire in Rome", url="https://n.example/view?id=1", sentence="It burns.")
 
     assert is_same(one, replace(one, sentence="Fire in Rome."))
 
