@@ -29,9 +29,9 @@ from perplexity.deepdive.pipeline import DeepDiveRunner, text_generators
 from perplexity.deepdive.types import Persona
 from perplexity.errors import PerplexityError
 from perplexity.fallback import Fallback
-from perplexity.models import Deadlines, Limits
-from perplexity.providers import opened
-from perplexity.providers.base import Provider, Setup
+from perplexity.models import FallbackTimeouts, Timeouts
+from perplexity.providers import open_providers
+from perplexity.providers.base import Provider, ProviderConfig
 from perplexity.providers.openrouter import OpenRouter
 from perplexity.retry import RetryPolicy
 from perplexity.x_posts.client import Grok, ReportingPostSource, build_grok
@@ -114,13 +114,13 @@ async def open_deepdive_runner(
         grok = _build_grok(settings)
         if grok is not None:
             await stack.enter_async_context(grok)
-        deadlines = Deadlines(reasoning=settings.reasoning_chain_seconds)
+        timeouts = FallbackTimeouts(reasoning=settings.reasoning_chain_seconds)
         yield DeepDiveRunner(
             facts=facts,
             posts=ReportingPostSource(source=grok, on_attempt=on_attempt) if grok is not None else None,
             synthesis=Fallback(
                 text_generators(providers),
-                deadlines=deadlines,
+                timeouts=timeouts,
                 reasoning_effort=settings.reasoning_effort,
                 on_attempt=on_attempt,
             ),
@@ -152,10 +152,10 @@ async def open_search_services(
     settings: Settings, *, on_attempt: Callable[[Attempt], None]
 ) -> AsyncIterator[SearchServices]:
     """Give everybody who is asked, and close them at the end; `on_attempt` hears how each attempt ended."""
-    async with opened(provider_config(settings), order=settings.provider_order) as providers:
+    async with open_providers(provider_config(settings), order=settings.provider_order) as providers:
         chain = Fallback(
             providers,
-            deadlines=fallback_timeouts(settings),
+            timeouts=fallback_timeouts(settings),
             reasoning_effort=settings.reasoning_effort,
             on_attempt=on_attempt,
         )
@@ -166,9 +166,9 @@ async def open_search_services(
             yield SearchServices(providers=providers, chain=chain, deepdives=diver, agent=agent)
 
 
-def fallback_timeouts(settings: Settings) -> Deadlines:
+def fallback_timeouts(settings: Settings) -> FallbackTimeouts:
     """Return how long the whole chain may take."""
-    return Deadlines(
+    return FallbackTimeouts(
         search=settings.search_chain_seconds,
         answer=settings.answer_chain_seconds,
         reasoning=settings.reasoning_chain_seconds,
@@ -176,14 +176,14 @@ def fallback_timeouts(settings: Settings) -> Deadlines:
     )
 
 
-def provider_config(settings: Settings) -> Setup:
+def provider_config(settings: Settings) -> ProviderConfig:
     """Return what the providers are made of."""
-    return Setup(
+    return ProviderConfig(
         keys=settings.provider_keys,
         base_urls=settings.provider_base_urls,
         api=settings.perplexity_api,
         reasoning_effort=settings.reasoning_effort,
-        limits=Limits(
+        timeouts=Timeouts(
             search=settings.search_provider_seconds,
             answer=settings.answer_provider_seconds,
             reasoning=settings.reasoning_provider_seconds,

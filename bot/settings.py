@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from perplexity.errors import InvalidRequest
-from perplexity.providers import checked_order
+from perplexity.providers import validate_order
 from perplexity.transport import OPEN_SECONDS
 from perplexity.urls import site
 
@@ -133,7 +133,7 @@ class Settings(BaseSettings):
     @classmethod
     def _validate_providers(cls, names: str) -> str:
         try:
-            checked_order(names.split(","))
+            validate_order(names.split(","))
         except InvalidRequest as error:
             raise ValueError(f"{error.value} is not allowed; {error.allowed}") from None
         return names
@@ -256,7 +256,7 @@ class Settings(BaseSettings):
     @property
     def provider_order(self) -> tuple[str, ...]:
         """The providers in their order; empty for all of them in the default order."""
-        return checked_order(self.providers.split(","))
+        return validate_order(self.providers.split(","))
 
     @property
     def bind_host(self) -> str:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     )
     from perplexity.fallback import Fallback
     from perplexity.filters import Filters, Mode, Recency
-    from perplexity.models import Deadlines, Effort, Limits
+    from perplexity.models import Effort, FallbackTimeouts, Timeouts
     from perplexity.providers.base import Provider
     from perplexity.providers.brave import Brave
     from perplexity.providers.duckduckgo import DuckDuckGo
@@ -76,17 +76,16 @@ __all__ = [
     "BreakerPolicy",
     "ConnectionFailed",
     "Context",
-    "Deadlines",
     "Done",
     "DuckDuckGo",
     "Effort",
     "EndpointRetired",
     "Event",
     "Fallback",
+    "FallbackTimeouts",
     "Filters",
     "InvalidRequest",
     "Kind",
-    "Limits",
     "MalformedResponse",
     "Message",
     "MissingExtra",
@@ -116,6 +115,7 @@ __all__ = [
     "StreamTruncated",
     "TextDelta",
     "TimedOut",
+    "Timeouts",
     "Usage",
     "Withdrawn",
     "__version__",
@@ -131,7 +131,7 @@ _NAMES = {
     ),
     "perplexity.fallback": "Fallback",
     "perplexity.filters": "Filters Mode Recency",
-    "perplexity.models": "Deadlines Effort Limits",
+    "perplexity.models": "Effort FallbackTimeouts Timeouts",
     "perplexity.client": "Options PerplexityClient Prompt",
     "perplexity.providers.base": "Provider",
     "perplexity.providers.brave": "Brave",

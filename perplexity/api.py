@@ -7,10 +7,10 @@ from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
 
 from perplexity.errors import MalformedResponse, PerplexityError, StreamTruncated
-from perplexity.retry import Deadline, Retries
+from perplexity.retry import Deadline, Retrier
 from perplexity.transport import Method, OpenReply, Reply, Transport
 from perplexity.types import JSON
-from perplexity.wire.errors import PERPLEXITY, Dialect, error_for
+from perplexity.wire.errors import PERPLEXITY_ERRORS, ErrorMap, error_from_status
 from perplexity.wire.json import decode
 from perplexity.wire.sse import Decoder, ServerSentEvent
 
@@ -22,9 +22,9 @@ class Calls:
     """A service, reached through a transport; `dialect` is how it names errors. `now` gives seconds since 1970."""
 
     transport: Transport
-    retries: Retries
+    retries: Retrier
     now: Callable[[], float]
-    dialect: Dialect = PERPLEXITY
+    dialect: ErrorMap = PERPLEXITY_ERRORS
 
     async def json(
         self,
@@ -36,12 +36,12 @@ class Calls:
         again: Callable[[PerplexityError], bool] | None = None,
         persist: bool = False,
     ) -> dict[str, JSON]:
-        """Return the decoded object. Raises any PerplexityError; `again` and `persist` are as for `Retries.run`."""
+        """Return the decoded object. Raises any PerplexityError; `again` and `persist` are as for `Retrier.run`."""
 
         async def attempt() -> dict[str, JSON]:
             return decode(self._checked(await self.transport.request(method, path, body)).body)
 
-        return await self.retries.run(attempt, deadline=deadline, again=again, persist=persist)
+        return await self.retries.run(attempt, deadline=deadline, retryable=again, persist=persist)
 
     async def events(self, path: str, body: JSON, *, deadline: Deadline) -> AsyncGenerator[dict[str, JSON], None]:
         """Yield the decoded events of one attempt. The deadline strikes while waiting, never in the receiver's code.
@@ -50,9 +50,9 @@ class Calls:
         """
         async with AsyncExitStack() as stack:
             opening = self.transport.open("POST", path, body, accept="text/event-stream")
-            opened = await deadline.within(stack.enter_async_context(opening))
+            opened = await deadline.run(stack.enter_async_context(opening))
             if opened.status >= 300 or _is_whole(opened):
-                yield _as_event(decode(self._checked(await deadline.within(self.transport.whole(opened))).body))
+                yield _as_event(decode(self._checked(await deadline.run(self.transport.whole(opened))).body))
                 return
             async with aclosing(_decoded(opened.chunks, deadline)) as events:
                 async for event in events:
@@ -60,7 +60,7 @@ class Calls:
 
     def _checked(self, reply: Reply) -> Reply:
         if not 200 <= reply.status < 300:
-            raise error_for(reply.status, reply.headers, reply.body, dialect=self.dialect, now=self.now())
+            raise error_from_status(reply.status, reply.headers, reply.body, error_map=self.dialect, now=self.now())
         return reply
 
 
@@ -77,7 +77,7 @@ def _as_event(body: dict[str, JSON]) -> dict[str, JSON]:
 
 async def _decoded(chunks: AsyncIterator[bytes], deadline: Deadline) -> AsyncGenerator[dict[str, JSON], None]:
     decoder = Decoder()
-    while (chunk := await deadline.within(anext(chunks, None))) is not None:
+    while (chunk := await deadline.run(anext(chunks, None))) is not None:
         for event in decoder.feed(chunk):
             if event.data == _END:
                 return

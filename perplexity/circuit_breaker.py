@@ -24,7 +24,7 @@ class Breaker:
         self._policy = policy
         self._clock = clock
         self._failures = 0
-        self._rests_until = 0.0
+        self._open_until = 0.0
         self._probe: Permit | None = None
         self._probe_ends = 0.0
 
@@ -33,25 +33,25 @@ class Breaker:
         """Whether requests are kept away, but for one now and then."""
         return self._failures >= self._policy.failures
 
-    def admit(self, *, seconds: float) -> Permit | None:
+    def try_acquire(self, *, seconds: float) -> Permit | None:
         """Let a request of at most so many seconds go out, or none.
 
         One that goes out while it is open is the probe. There is one at a time; one that takes longer than the
         breaker's own seconds, or never ends, since whoever sent it never came back, makes room for another.
         """
         if not self.is_open:
-            return self.insist()
+            return self.force()
         now = self._clock()
-        if now < self._rests_until or (self._probe is not None and now < self._probe_ends):
+        if now < self._open_until or (self._probe is not None and now < self._probe_ends):
             return None
-        self._probe, self._probe_ends = self.insist(), now + min(seconds, self._policy.seconds)
+        self._probe, self._probe_ends = self.force(), now + min(seconds, self._policy.seconds)
         return self._probe
 
-    def insist(self) -> Permit:
+    def force(self) -> Permit:
         """Let a request go out whatever the state; what comes of it counts as that of any other."""
-        return Permit(self._ended)
+        return Permit(self._on_end)
 
-    def _ended(self, permit: Permit, well: bool | None) -> None:
+    def _on_end(self, permit: Permit, well: bool | None) -> None:
         if self._probe is permit:
             self._probe = None
         if well:
@@ -59,7 +59,7 @@ class Breaker:
         elif well is False:
             self._failures += 1
             if self.is_open:
-                self._rests_until = self._clock() + self._policy.seconds
+                self._open_until = self._clock() + self._policy.seconds
 
 
 class Permit:
@@ -76,7 +76,7 @@ class Permit:
         """Count a failure; enough of them in a row open the breaker, and a failed probe keeps it open."""
         self._end(False)
 
-    def abandoned(self) -> None:
+    def release(self) -> None:
         """Forget a request that says nothing of the provider: it was cancelled, or it was the caller's fault."""
         self._end(None)
 

@@ -18,8 +18,8 @@ from perplexity.completions import Answers, Way
 from perplexity.domains import keep_results
 from perplexity.errors import EndpointRetired, InvalidRequest, MissingKey, PerplexityError
 from perplexity.filters import Filters, validate
-from perplexity.models import Effort, Limits, Target, check_schema, resolve
-from perplexity.retry import Deadline, Retries, RetryPolicy, worth_retrying_unpaid
+from perplexity.models import Effort, Target, Timeouts, check_schema, resolve
+from perplexity.retry import Deadline, Retrier, RetryPolicy, is_retryable_unpaid
 from perplexity.runs import Runs
 from perplexity.transport import OPEN_SECONDS, ProxyFor, Session, Transport, checked_open_timeout, proxy_for
 from perplexity.types import API, JSON, Answer, Done, Event, Message, Query, Question, SearchResults
@@ -27,7 +27,7 @@ from perplexity.validation import checked_messages, checked_query
 from perplexity.wire import search
 from perplexity.wire.agent import Agent
 from perplexity.wire.base import Wire
-from perplexity.wire.json import mappings, texts
+from perplexity.wire.json import as_objects, as_texts
 from perplexity.wire.sonar import Sonar
 
 log = logging.getLogger(__name__)
@@ -204,7 +204,7 @@ class PerplexityClient:
         session: Session | None = None,
         open_timeout: float = OPEN_SECONDS,
         retry: RetryPolicy | None = None,
-        limits: Limits | None = None,
+        limits: Timeouts | None = None,
         reasoning_effort: Effort = "medium",
         proxy: ProxyFor = proxy_for,
         clock: Callable[[], float] = time.monotonic,
@@ -213,10 +213,10 @@ class PerplexityClient:
         random: Callable[[], float] = randomness.random,
     ) -> None:
         self._transport = Transport(api_key, base_url=base_url, session=session, open_timeout=open_timeout, proxy=proxy)
-        self._limits = limits or Limits()
+        self._limits = limits or Timeouts()
         self._reasoning_effort = reasoning_effort
         self._clock = clock
-        retries = Retries(policy=retry or RetryPolicy(), sleep=sleep, random=random)
+        retries = Retrier(policy=retry or RetryPolicy(), sleep=sleep, random=random)
         self._calls = Calls(transport=self._transport, retries=retries, now=now)
         self._runs = Runs(calls=self._calls, path=Agent.path, sleep=sleep)
         self._ways = Succession(
@@ -282,10 +282,10 @@ class PerplexityClient:
                 search.PATH,
                 search.build(wanted),
                 deadline=deadline,
-                again=worth_retrying_unpaid,
+                again=is_retryable_unpaid,
                 persist=wanted.persist,
             )
-            found = keep_results(search.read(body, fast=wanted.fast), wanted.filters.domains)
+            found = keep_results(search.parse_results(body, fast=wanted.fast), wanted.filters.domains)
             return replace(found, results=found.results[: wanted.max_results], seconds=self._clock() - started)
 
     async def answer(self, prompt: Prompt, **options: Unpack[Options]) -> Answer:
@@ -326,8 +326,8 @@ class PerplexityClient:
         """Return the names of the models that the key may use, for nothing: it tries a key. Raises PerplexityError."""
         with _named(Agent.provider):
             deadline = Deadline.after(_MODELS_SECONDS, self._clock)
-            body = await self._calls.json("GET", "/v1/models", deadline=deadline, again=worth_retrying_unpaid)
-            return texts([model.get("id") for model in mappings(body.get("data"))])
+            body = await self._calls.json("GET", "/v1/models", deadline=deadline, again=is_retryable_unpaid)
+            return as_texts([model.get("id") for model in as_objects(body.get("data"))])
 
     def _deadline(self, asked: float | None, limit: float) -> Deadline:
         return Deadline.after(limit if asked is None else min(asked, limit), self._clock)

@@ -16,7 +16,7 @@ from perplexity.attempts import total
 from perplexity.domains import KeptText, keep_answer
 from perplexity.errors import MalformedResponse, PerplexityError, RunFailed, StreamTruncated
 from perplexity.models import Target
-from perplexity.retry import Clock, Deadline, surely_not_begun, worth_retrying
+from perplexity.retry import Clock, Deadline, is_retryable, is_safe_to_repeat
 from perplexity.runs import Runs
 from perplexity.threads import computed
 from perplexity.types import (
@@ -53,7 +53,7 @@ class Answers:
         if self._outlives_us(question, target):
             return await self._background(question, target, deadline=deadline)
         # Only a stream tells the run's id before its end, by which a run is cancelled that nobody comes back for.
-        if question.resumable and not self.wire.streamed(target, seconds=deadline.left()):
+        if question.resumable and not self.wire.should_stream(target, seconds=deadline.remaining()):
             body = self.wire.build(question, target, stream=False)
             state = await self.calls.json(
                 "POST", self.wire.path, body, deadline=deadline, again=_again(target), persist=question.persist
@@ -80,14 +80,16 @@ class Answers:
                 error.cost_usd = readers.cost_usd
                 if handed_on or not _again(target)(error):
                     raise
-                await self.calls.retries.pause(error, made=made, deadline=deadline, persist=question.persist)
+                await self.calls.retries.wait_or_raise(
+                    error, attempts=made, deadline=deadline, persist=question.persist
+                )
 
     async def finish(self) -> None:
         """Wait for the requests that cancel abandoned runs; each has a few seconds."""
         await asyncio.gather(*self.cancelling)
 
     def _outlives_us(self, question: Question, target: Target) -> bool:
-        return self.wire.background and (target.background or question.run_id is not None)
+        return self.wire.supports_runs and (target.background or question.run_id is not None)
 
     async def _collected(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
         """Return the answer, read from a stream: a silent connection would be cut after a minute."""
@@ -99,7 +101,7 @@ class Answers:
 
         try:
             answer = await self.calls.retries.run(
-                attempt, deadline=deadline, again=_again(target), persist=question.persist
+                attempt, deadline=deadline, retryable=_again(target), persist=question.persist
             )
             return readers.priced(answer)
         except PerplexityError as error:
@@ -157,7 +159,7 @@ class Answers:
             if state is not None and question.on_run is not None:
                 await question.on_run(run_id)
             yield RunStarted(id=run_id)
-            state = await self.runs.finished(run_id, state=state, deadline=deadline)
+            state = await self.runs.wait(run_id, state=state, deadline=deadline)
         except RunFailed:
             raise
         except BaseException as error:
@@ -220,7 +222,7 @@ def _told_at_once(answer: Answer) -> list[Event]:
 
 def _again(target: Target) -> Callable[[PerplexityError], bool]:
     """Return which errors are worth a retry: deep research costs too much to be begun twice."""
-    return surely_not_begun if target.background else worth_retrying
+    return is_safe_to_repeat if target.background else is_retryable
 
 
 _OPEN = "<think>"
@@ -310,13 +312,13 @@ class Way:
         """
         self.answers.wire.check(question)
         answer = await self.answers.answer(question, target, deadline=deadline)
-        told = self._told(answer, question, target, expected=self.answers.wire.thinks(question, target))
+        told = self._told(answer, question, target, expected=self.answers.wire.emits_thinking(question, target))
         return await _within_domains(told, question)
 
     async def stream(self, question: Question, target: Target, *, deadline: Deadline) -> AsyncGenerator[Event, None]:
         """Yield the events, `Done` last; what a model thinks aloud is held back. Raises as `answer` does."""
         self.answers.wire.check(question)
-        thinking = Thinking(expected=self.answers.wire.thinks(question, target))
+        thinking = Thinking(expected=self.answers.wire.emits_thinking(question, target))
         shown = _Shown(question)
         async with aclosing(self.answers.stream(question, target, deadline=deadline)) as events:
             async for event in events:
@@ -343,9 +345,9 @@ class Way:
         answer = without_thinking(answer, expected=expected)
         if expected and answer.reasoning is None:
             log.warning("answer.no_think_marker", extra={"model": answer.model})
-        if question.tools and not wire.tools:
+        if question.tools and not wire.takes_tools:
             log.warning("answer.tools_left_out", extra={"model": answer.model})
-        effort = target.effort if wire.efforts and target.model is None else None
+        effort = target.effort if wire.takes_effort and target.model is None else None
         return replace(answer, effort=effort, notes=(*answer.notes, *wire.notes(question)))
 
 

@@ -29,10 +29,10 @@ WITHOUT_SCHEMA = frozenset({"sonar", "sonar-reasoning", "sonar-deep-research"})
 
 ALLOWED = f"it takes {', '.join([*SONAR, *EFFORTS])} or vendor/model, such as openai/gpt-6-luna"
 
-_GONE = re.compile(r"llama-3\.1-sonar-\w+-128k-(?:online|chat)")
+_RETIRED = re.compile(r"llama-3\.1-sonar-\w+-128k-(?:online|chat)")
 """The names of Sonar's first models, which people still write."""
 
-_DIRECT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}/[a-z0-9][a-z0-9._:-]{0,126}")
+_VENDOR_MODEL = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}/[a-z0-9][a-z0-9._:-]{0,126}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,7 @@ class Target:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class Timeouts:
     """Seconds that one call may take, retries included, by what is asked."""
 
     search: float = 10.0
@@ -80,7 +80,7 @@ def resolve(model: str | None, *, reasoning: bool = False, reasoning_effort: Eff
     if model is None:
         return Target(effort=reasoning_effort if reasoning else "fast")
     name = model.strip().lower()
-    sonar = _GONE.sub("sonar", name.removeprefix("perplexity/"))
+    sonar = _RETIRED.sub("sonar", name.removeprefix("perplexity/"))
     # Of the Sonar models only `perplexity/sonar` can be pinned.
     name = sonar if sonar in SONAR and name != "perplexity/sonar" else name
     if name in SONAR:
@@ -88,7 +88,7 @@ def resolve(model: str | None, *, reasoning: bool = False, reasoning_effort: Eff
     for effort in EFFORTS:
         if name == effort:
             return Target(effort=effort, name=name)
-    if _DIRECT.fullmatch(name):
+    if _VENDOR_MODEL.fullmatch(name):
         return Target(effort="medium", model=name, reasons=reasoning, name=name)
     raise InvalidRequest.of("model", model, _allowed(name))
 
@@ -105,19 +105,20 @@ def _allowed(name: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Deadlines(Limits):
-    """Seconds for the whole chain, by what is asked; a provider keeps `reserve` free for each one behind it.
+class FallbackTimeouts(Timeouts):
+    """Seconds for the whole chain, by what is asked.
 
-    `least` is what a provider is given all the same while there is time.
+    A provider leaves `reserve_per_provider` seconds for each provider after it, but gets at least `minimum` while there
+    is time.
     """
 
     search: float = 20.0
     answer: float = 45.0
     reasoning: float = 90.0
     deep: float = 660.0
-    reserve: float = 8.0
-    least: float = 2.0
+    reserve_per_provider: float = 8.0
+    minimum: float = 2.0
 
     def share(self, left: float, *, behind: int) -> float:
         """Return the seconds that a provider with `behind` others behind it may use of those that are left."""
-        return max(left - self.reserve * behind, min(left, self.least))
+        return max(left - self.reserve_per_provider * behind, min(left, self.minimum))

@@ -25,10 +25,10 @@ from perplexity.errors import (
 Result = TypeVar("Result")
 Clock = Callable[[], float]
 
-LONGEST_PAUSE_SECONDS = 60.0
+MAX_PAUSE_SECONDS = 60.0
 """A service that asks for a longer pause is not waited for, however much time is left: another one is asked."""
 
-LONGEST_RETRY_AFTER_SECONDS = 86_400.0
+MAX_RETRY_AFTER_SECONDS = 86_400.0
 """The most that `Retry-After` is taken to say: a day."""
 
 _EPOCH = 1_000_000_000
@@ -64,21 +64,21 @@ class Deadline:
         """Return the deadline that many seconds from now."""
         return cls(at=clock() + seconds, clock=clock)
 
-    def left(self) -> float:
+    def remaining(self) -> float:
         """Return the seconds that are left, never below 0."""
         return max(0.0, self.at - self.clock())
 
-    async def within(self, work: Awaitable[Result]) -> Result:
+    async def run(self, work: Awaitable[Result]) -> Result:
         """Return what the work returns; cancel it and raise TimedOut when the deadline passes first."""
         try:
-            async with asyncio.timeout(self.left()):
+            async with asyncio.timeout(self.remaining()):
                 return await work
         except TimeoutError:
             raise TimedOut("the deadline passed") from None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Retries:
+class Retrier:
     """The loop: a policy and what it needs from the world."""
 
     policy: RetryPolicy
@@ -90,57 +90,59 @@ class Retries:
         attempt: Callable[[], Awaitable[Result]],
         *,
         deadline: Deadline,
-        again: Callable[[PerplexityError], bool] | None = None,
+        retryable: Callable[[PerplexityError], bool] | None = None,
         persist: bool = False,
     ) -> Result:
-        """Return the first result. Raise the last error, or TimedOut; `again` says which errors are worth a retry.
+        """Return the first result. Raise the last error, or TimedOut; `retryable` says which errors are worth a retry.
 
-        `persist` repeats what `worth_persisting` allows until the time is over.
+        `persist` repeats what `is_transient` allows until the time is over.
         """
         made = 0
         while True:
             made += 1
             try:
-                return await deadline.within(attempt())
+                return await deadline.run(attempt())
             except PerplexityError as error:
-                if not (again or worth_retrying)(error):
+                if not (retryable or is_retryable)(error):
                     raise
-                await self.pause(error, made=made, deadline=deadline, persist=persist)
+                await self.wait_or_raise(error, attempts=made, deadline=deadline, persist=persist)
 
-    async def pause(self, error: PerplexityError, *, made: int, deadline: Deadline, persist: bool = False) -> None:
+    async def wait_or_raise(
+        self, error: PerplexityError, *, attempts: int, deadline: Deadline, persist: bool = False
+    ) -> None:
         """Wait before the next attempt; raise the error if none is left, or none that would come in time.
 
         A pause that the service asks for and that is longer than a minute, or than what is left, is not begun. With
-        `persist`, the number of attempts has no limit for errors that are `worth_persisting`, unless it is 1.
+        `persist`, the number of attempts has no limit for errors that are `is_transient`, unless it is 1.
         """
         asked = error.retry_after or 0.0
-        seconds = max(self.policy.delay(made, self.random()), asked)
-        unlimited = persist and self.policy.attempts > 1 and worth_persisting(error)
+        seconds = max(self.policy.delay(attempts, self.random()), asked)
+        unlimited = persist and self.policy.attempts > 1 and is_transient(error)
         if (
-            (made >= self.policy.attempts and not unlimited)
-            or asked > LONGEST_PAUSE_SECONDS
-            or seconds >= deadline.left()
+            (attempts >= self.policy.attempts and not unlimited)
+            or asked > MAX_PAUSE_SECONDS
+            or seconds >= deadline.remaining()
         ):
             raise error
         await self.sleep(seconds)
 
 
-def worth_retrying(error: PerplexityError) -> bool:
+def is_retryable(error: PerplexityError) -> bool:
     """Return whether the same request may soon succeed: after a broken connection, 408, 409, 429, 5xx, a cut stream."""
     if isinstance(error, APIError):
         return isinstance(error, (RateLimitError, ServerError)) or error.status in {408, 409}
     return isinstance(error, (ConnectionFailed, StreamTruncated))
 
 
-def worth_retrying_unpaid(error: PerplexityError) -> bool:
+def is_retryable_unpaid(error: PerplexityError) -> bool:
     """Return whether a request that costs nothing until it is answered may be sent again: after an unreadable 200, too.
 
     A search is such a request, and whatever asks for a list. An answer by a model is paid for by then.
     """
-    return worth_retrying(error) or (isinstance(error, MalformedResponse) and not error.too_large)
+    return is_retryable(error) or (isinstance(error, MalformedResponse) and not error.too_large)
 
 
-def worth_persisting(error: PerplexityError) -> bool:
+def is_transient(error: PerplexityError) -> bool:
     """Return whether a request may be repeated until its time is over: after a 5xx or a limit that was not charged.
 
     A lost connection is not among these: without a network the asker should hear of it at once.
@@ -149,7 +151,7 @@ def worth_persisting(error: PerplexityError) -> bool:
     return not error.cost_usd and (limited or (isinstance(error, ServerError) and (error.status or 0) >= 500))
 
 
-def surely_not_begun(error: PerplexityError) -> bool:
+def is_safe_to_repeat(error: PerplexityError) -> bool:
     """Return whether the service surely did not begin the work, so that a retry cannot be paid twice.
 
     521 to 523 say that Cloudflare never reached it:
@@ -179,7 +181,7 @@ def retry_after(headers: Mapping[str, str], *, now: float, limited: bool) -> flo
 def _seconds(value: str, *, now: float) -> float | None:
     number = _number(value.strip())
     asked = _until(value, now=now) if number is None else number - now if number > _EPOCH else number
-    return None if asked is None else min(max(0.0, asked), LONGEST_RETRY_AFTER_SECONDS)
+    return None if asked is None else min(max(0.0, asked), MAX_RETRY_AFTER_SECONDS)
 
 
 def _number(value: str) -> float | None:
@@ -187,7 +189,7 @@ def _number(value: str) -> float | None:
     if not _NUMBER.fullmatch(value):
         return None
     number = float(value)
-    return number if isfinite(number) else copysign(LONGEST_RETRY_AFTER_SECONDS, number)
+    return number if isfinite(number) else copysign(MAX_RETRY_AFTER_SECONDS, number)
 
 
 def _until(value: str, *, now: float) -> float | None:

@@ -16,7 +16,7 @@ from perplexity.errors import (
     TimedOut,
 )
 from perplexity.extras import require
-from perplexity.providers.openrouter import DEFAULT, FOR_WRITING, OpenRouter
+from perplexity.providers.openrouter import DEFAULT_MODEL, WRITING_MODEL, OpenRouter
 from perplexity.retry import RetryPolicy
 from perplexity.x_posts.client import check_key
 from perplexity.x_posts.openrouter import MODEL as GROK
@@ -46,10 +46,10 @@ async def check_agent(context: Context) -> Sequence[Finding]:
 
 FALLBACK = "Fallback"
 
-_STAND_IN = f"Nothing is to be done: {DEFAULT} answers in its place."
+_STAND_IN = f"Nothing is to be done: {DEFAULT_MODEL} answers in its place."
 _AFTER = {
-    DEFAULT: "Nothing answers in its place there: take openrouter out of PROVIDERS, or update the app.",
-    FOR_WRITING: "OpenRouter writes no analysis of a deep dive then: another service must, or update the app.",
+    DEFAULT_MODEL: "Nothing answers in its place there: take openrouter out of PROVIDERS, or update the app.",
+    WRITING_MODEL: "OpenRouter writes no analysis of a deep dive then: another service must, or update the app.",
 }
 """What to do about a model that is gone and has no stand-in."""
 

@@ -24,7 +24,7 @@ from perplexity.attempts import Kind
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.deepdive.types import Persona
 from perplexity.errors import AllProvidersFailed, ConnectionFailed, NothingFound, StreamTruncated, TimedOut
-from perplexity.fallback import RESTING
+from perplexity.fallback import CIRCUIT_OPEN
 from perplexity.models import Effort
 from perplexity.threads import computed
 from perplexity.types import JSON, Answer, Done, Event, Query, Question, SearchResults
@@ -40,7 +40,7 @@ RECORDINGS = Path(__file__).parent / "recordings"
 Pause = Callable[[float], Awaitable[None]]
 """Waits for some seconds."""
 
-_UNREACHABLE = frozenset({ConnectionFailed.__name__, TimedOut.__name__, RESTING})
+_UNREACHABLE = frozenset({ConnectionFailed.__name__, TimedOut.__name__, CIRCUIT_OPEN})
 """How services fail without a network."""
 
 
@@ -200,7 +200,7 @@ class RecordedProvider:
     effort: Effort
     pause: Pause = asyncio.sleep
     name: str = PROVIDER
-    offers: frozenset[Kind] = frozenset({"answer"})
+    capabilities: frozenset[Kind] = frozenset({"answer"})
 
     async def search(self, query: Query) -> SearchResults:
         """Raise NothingFound: no search is recorded."""

@@ -19,7 +19,7 @@ from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import Pool
 from perplexity.attempts import Attempt
 from perplexity.errors import AuthenticationError, BillingError, InvalidRequest, Withdrawn
-from perplexity.fallback import RESTING
+from perplexity.fallback import CIRCUIT_OPEN
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ KEPT_DAYS = 30
 NEEDS_ADMIN = (AuthenticationError.__name__, BillingError.__name__)
 """Failures that stay until an admin does something: another key, more credit. The index `attempts_last` names them."""
 
-NOT_COUNTED = (RESTING, InvalidRequest.__name__, Withdrawn.__name__)
+NOT_COUNTED = (CIRCUIT_OPEN, InvalidRequest.__name__, Withdrawn.__name__)
 """Attempts that were not made, or say nothing of the provider: the request was wrong, or nobody wanted it any more."""
 
 _WRITE = """

@@ -271,7 +271,7 @@ class WebAgent:
     ) -> Answer | PerplexityError:
         """Return the answer, or what the run failed with: a fault of the model, of a tool, or of ours."""
         try:
-            text = await self._deadline(question).within(self._run(question, notebook))
+            text = await self._deadline(question).run(self._run(question, notebook))
             answer = await computed(final_answer, text, messages, notebook, provider=NAME)
             return await computed(keep_answer, answer, question.filters.domains)
         except TimedOut:

@@ -26,14 +26,14 @@ from perplexity.citations import cite, without_orphans, without_strangers
 from perplexity.domains import keep_results
 from perplexity.errors import ConnectionFailed, MalformedResponse, NothingFound, PerplexityError, RunFailed, TimedOut
 from perplexity.passages import passages_answer
-from perplexity.providers.openrouter import DIALECT
+from perplexity.providers.openrouter import ERROR_MAP
 from perplexity.sanitize import quoted, quoted_address, untagged
 from perplexity.types import JSON, Answer, Question, SearchResults, Source, Usage
 from perplexity.urls import linkable
 from perplexity.validation import within
 from perplexity.wire import json
-from perplexity.wire.errors import error_for
-from perplexity.wire.json import dollars, encode, loads, mappings, text, texts
+from perplexity.wire.errors import error_from_status
+from perplexity.wire.json import as_dollars, as_objects, as_text, as_texts, encode, loads
 from perplexity.wire.sources import merge
 
 _KINDS: Sequence[tuple[type[Exception], type[PerplexityError], str]] = (
@@ -64,7 +64,9 @@ def _of_status(error: ModelHTTPError, *, provider: str, now: float) -> Perplexit
     """Classify a status as for any other endpoint; OpenRouter's statuses are those of its imitators."""
     told = {"message": error.body} if isinstance(error.body, str) else error.body
     body = encode({"error": told}, default=str).encode(errors="replace") if told else b""
-    return error_for(error.status_code, error.headers or {}, body, provider=provider, dialect=DIALECT, now=now)
+    return error_from_status(
+        error.status_code, error.headers or {}, body, provider=provider, error_map=ERROR_MAP, now=now
+    )
 
 
 # At the beginning, behind a line that may say who answered: further down it would be what a page says.
@@ -129,17 +131,17 @@ def _of_json(decoded: Mapping[str, JSON] | Sequence[JSON], result: str) -> ToolR
     Markers in `content` count along `citations`, or are the pages' own ids.
     """
     if not isinstance(decoded, Mapping):
-        pages = merge(mappings(decoded))
+        pages = merge(as_objects(decoded))
         return ToolResult(text="" if pages else result, sources=pages)
-    cited = [{"url": url, "id": number} for number, url in enumerate(texts(decoded.get("citations")), 1)]
-    pages = merge([*cited, *mappings(decoded.get("results")), *mappings(decoded.get("web_results"))])
-    content = text(decoded.get("content")) or text(decoded.get("error"))
+    cited = [{"url": url, "id": number} for number, url in enumerate(as_texts(decoded.get("citations")), 1)]
+    pages = merge([*cited, *as_objects(decoded.get("results")), *as_objects(decoded.get("web_results"))])
+    content = as_text(decoded.get("content")) or as_text(decoded.get("error"))
     return ToolResult(
         text=content if pages or content else result,
         sources=pages,
-        notes=tuple(texts(decoded.get("notes"))),
-        stand_in=text(decoded.get("stand_in")),
-        cost_usd=dollars(decoded.get("cost_usd")),
+        notes=tuple(as_texts(decoded.get("notes"))),
+        stand_in=as_text(decoded.get("stand_in")),
+        cost_usd=as_dollars(decoded.get("cost_usd")),
     )
 
 
@@ -228,7 +230,7 @@ def final_answer(text: str, messages: Sequence[ModelMessage], registry: SourceRe
 
     Raises MalformedResponse where no text is left.
     """
-    kept, cut = within(json.text(text))
+    kept, cut = within(json.as_text(text))
     kept, addresses = without_strangers(kept, registry.sources)
     kept, numbers = without_orphans(kept, registry.sources)
     if not kept.strip():

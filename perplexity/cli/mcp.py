@@ -13,7 +13,7 @@ from perplexity.cli.providers import checked_config, open_chain
 from perplexity.errors import ConnectionFailed, InvalidRequest
 from perplexity.fallback import Fallback
 from perplexity.providers import openrouter
-from perplexity.providers.base import Setup
+from perplexity.providers.base import ProviderConfig
 from perplexity.transport import HTTP, ProxyFor, checked_proxy, named_proxy
 from perplexity.urls import without_secrets
 
@@ -86,7 +86,7 @@ def _proxy(own: tuple[str, str]) -> ProxyFor:
     return lambda url: checked_proxy(*named_proxy(url, own=own, https_by_http=True))
 
 
-def _check_proxies(setup: Setup, own: tuple[str, str]) -> None:
+def _check_proxies(setup: ProviderConfig, own: tuple[str, str]) -> None:
     """Raise UsageError for a proxy that would be used and cannot be."""
     addresses = [setup.address(name, _ADDRESSES[name]) for name in MCP_PROVIDERS if name in setup.keys]
     for variable, value in (own, *(named_proxy(address, own=own, https_by_http=True) for address in addresses)):

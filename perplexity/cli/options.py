@@ -22,7 +22,7 @@ from perplexity.filters import (
     parse_recency,
     validate,
 )
-from perplexity.providers import PROVIDERS, checked_order
+from perplexity.providers import PROVIDERS, validate_order
 
 
 class OutputFormat(StrEnum):
@@ -134,7 +134,7 @@ def parse_providers(parsed: argparse.Namespace) -> tuple[str, ...]:
         return ()
     if not parsed.providers.strip(", "):
         raise InvalidRequest.of("providers", parsed.providers, f"it takes some of {_PROVIDERS}")
-    return checked_order(parsed.providers.split(","))
+    return validate_order(parsed.providers.split(","))
 
 
 def join_dashed_values(arguments: Iterable[str]) -> list[str]:

@@ -9,10 +9,10 @@ from dataclasses import replace
 from perplexity.cli.base import CommandFailed, ProcessIO, UsageError
 from perplexity.cli.output import missing_variable
 from perplexity.errors import AllProvidersFailed, InvalidRequest
-from perplexity.fallback import Fallback, OnTurn
-from perplexity.models import Deadlines, Limits
-from perplexity.providers import PROVIDERS, configured, opened
-from perplexity.providers.base import Setup
+from perplexity.fallback import Fallback, OnCandidate
+from perplexity.models import FallbackTimeouts, Timeouts
+from perplexity.providers import PROVIDERS, build_providers, open_providers
+from perplexity.providers.base import ProviderConfig
 from perplexity.tools.environment import ENV_VARIABLES, config_from_env
 from perplexity.transport import ProxyFor, proxy_for
 from perplexity.urls import without_secrets
@@ -25,7 +25,7 @@ async def open_chain(
     *,
     seconds: float | None = None,
     proxy: ProxyFor = proxy_for,
-    on_turn: OnTurn | None = None,
+    on_turn: OnCandidate | None = None,
 ) -> AsyncIterator[Fallback]:
     """Give the chain, in this order or the usual one, and close its connections at the end.
 
@@ -34,25 +34,25 @@ async def open_chain(
     Raises UsageError or InvalidRequest for a variable that cannot be right, and Failure if there is no service to ask.
     """
     limits, deadlines = timeouts(seconds)
-    setup = replace(checked_config(world, order), limits=limits, proxy=proxy)
-    async with opened(setup, order=order) as providers:
+    setup = replace(checked_config(world, order), timeouts=limits, proxy=proxy)
+    async with open_providers(setup, order=order) as providers:
         try:
-            yield Fallback(providers, deadlines=deadlines, on_turn=on_turn)
+            yield Fallback(providers, timeouts=deadlines, on_candidate=on_turn)
         except AllProvidersFailed as error:
             if error.attempts:
                 raise
             raise CommandFailed(_nobody(tuple(order) or tuple(PROVIDERS), setup)) from None
 
 
-def timeouts(seconds: float | None) -> tuple[Limits, Deadlines]:
+def timeouts(seconds: float | None) -> tuple[Timeouts, FallbackTimeouts]:
     """Return the limits of a provider and of the chain: this one for whatever is asked, or the usual ones for None."""
     if seconds is None:
-        return Limits(), Deadlines()
+        return Timeouts(), FallbackTimeouts()
     same = {"search": seconds, "answer": seconds, "reasoning": seconds, "deep": seconds}
-    return Limits(**same), Deadlines(**same)
+    return Timeouts(**same), FallbackTimeouts(**same)
 
 
-def checked_config(world: ProcessIO, order: Sequence[str] = ()) -> Setup:
+def checked_config(world: ProcessIO, order: Sequence[str] = ()) -> ProviderConfig:
     """Return what the providers of the order need. Raises UsageError or InvalidRequest for what cannot be right."""
     try:
         setup = config_from_env(world.environ)
@@ -60,7 +60,7 @@ def checked_config(world: ProcessIO, order: Sequence[str] = ()) -> Setup:
         raise UsageError(str(error)) from None
     for name in order or PROVIDERS:
         try:
-            configured(setup, order=[name])
+            build_providers(setup, order=[name])
         except InvalidRequest as error:
             if error.field not in {"api_key", "base_url"}:
                 raise
@@ -82,7 +82,7 @@ def _wrong(error: InvalidRequest, name: str, environ: Mapping[str, str]) -> str:
     return f"{key}: {error.message.removeprefix(f'{error.field}: ')}"
 
 
-def _nobody(order: Sequence[str], setup: Setup) -> str:
+def _nobody(order: Sequence[str], setup: ProviderConfig) -> str:
     missing = [ENV_VARIABLES[name][0][0] for name in order if name in ENV_VARIABLES and name not in setup.keys]
     if missing:
         return f"Nobody can be asked: {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set."

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from perplexity.attempts import Attempt, total
 from perplexity.types import JSON, Source
-from perplexity.wire.json import dollars, mapping, mappings, text, texts, whole
+from perplexity.wire.json import as_count, as_dollars, as_object, as_objects, as_text, as_texts
 from perplexity.x_posts.types import SENTIMENT_LABELS, Sentiment
 
 _RESULT_NAMES = {"failure": "missing", "sentiment": "moods"}
@@ -22,24 +22,24 @@ def load_source(kept: Mapping[str, JSON]) -> Source:
     """Read a source."""
     aliases = kept.get("aliases")
     return Source(
-        number=whole(kept.get("number")) or 0,
-        title=text(kept.get("title")),
-        url=text(kept.get("url")),
-        snippet=text(kept.get("snippet")),
-        date=text(kept.get("date")) or None,
-        last_updated=text(kept.get("last_updated")) or None,
-        aliases=tuple(one for one in aliases if whole(one) is not None) if isinstance(aliases, list) else (),
+        number=as_count(kept.get("number")) or 0,
+        title=as_text(kept.get("title")),
+        url=as_text(kept.get("url")),
+        snippet=as_text(kept.get("snippet")),
+        date=as_text(kept.get("date")) or None,
+        last_updated=as_text(kept.get("last_updated")) or None,
+        aliases=tuple(one for one in aliases if as_count(one) is not None) if isinstance(aliases, list) else (),
     )
 
 
 def load_attempt(kept: Mapping[str, JSON]) -> Attempt:
     """Read who was tried."""
     return Attempt(
-        provider=text(kept.get("provider")),
-        seconds=dollars(kept.get("seconds")) or 0.0,
-        error_class=text(kept.get("error_class")) or None,
-        summary=text(kept.get("summary")) or None,
-        cost_usd=dollars(kept.get("cost_usd")),
+        provider=as_text(kept.get("provider")),
+        seconds=as_dollars(kept.get("seconds")) or 0.0,
+        error_class=as_text(kept.get("error_class")) or None,
+        summary=as_text(kept.get("summary")) or None,
+        cost_usd=as_dollars(kept.get("cost_usd")),
         search_only=kept.get("search_only") is True,
     )
 
@@ -86,21 +86,23 @@ class StageResult:
     @classmethod
     def from_json(cls, stage: Stage, kept: JSON) -> StageResult:
         """Read what `as_json` wrote; what is not understood is left out."""
-        told = mapping(kept)
-        moods = mapping(told.get("moods"))
+        told = as_object(kept)
+        moods = as_object(told.get("moods"))
         return cls(
             stage=stage,
-            text=text(told.get("text")),
-            sources=tuple(load_source(one) for one in mappings(told.get("sources"))),
-            sentiment=Sentiment(**{mood: whole(moods.get(mood)) or 0 for mood in SENTIMENT_LABELS}) if moods else None,
-            failure=text(told.get("missing")) or None,
-            failed=tuple(load_attempt(one) for one in mappings(told.get("failed"))),
-            notes=texts(told.get("notes")),
-            stand_in=text(told.get("stand_in")),
-            provider=text(told.get("provider")),
-            seconds=dollars(told.get("seconds")) or 0.0,
-            cost_usd=dollars(told.get("cost_usd")),
-            at=text(told.get("at")),
+            text=as_text(told.get("text")),
+            sources=tuple(load_source(one) for one in as_objects(told.get("sources"))),
+            sentiment=Sentiment(**{mood: as_count(moods.get(mood)) or 0 for mood in SENTIMENT_LABELS})
+            if moods
+            else None,
+            failure=as_text(told.get("missing")) or None,
+            failed=tuple(load_attempt(one) for one in as_objects(told.get("failed"))),
+            notes=as_texts(told.get("notes")),
+            stand_in=as_text(told.get("stand_in")),
+            provider=as_text(told.get("provider")),
+            seconds=as_dollars(told.get("seconds")) or 0.0,
+            cost_usd=as_dollars(told.get("cost_usd")),
+            at=as_text(told.get("at")),
         )
 
 

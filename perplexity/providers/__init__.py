@@ -8,9 +8,9 @@ from difflib import get_close_matches
 
 from perplexity.errors import InvalidRequest
 from perplexity.providers import brave, duckduckgo, openrouter, perplexity
-from perplexity.providers.base import Provider, Setup
+from perplexity.providers.base import Provider, ProviderConfig
 
-PROVIDERS: Mapping[str, Callable[[Setup], Provider | None]] = {
+PROVIDERS: Mapping[str, Callable[[ProviderConfig], Provider | None]] = {
     "perplexity": perplexity.build,
     "openrouter": openrouter.build,
     "brave": brave.build,
@@ -19,28 +19,28 @@ PROVIDERS: Mapping[str, Callable[[Setup], Provider | None]] = {
 """What makes each provider, by the name that settings use; None where the setup has not what it needs."""
 
 
-def configured(setup: Setup, *, order: Sequence[str] = ()) -> list[Provider]:
+def build_providers(setup: ProviderConfig, *, order: Sequence[str] = ()) -> list[Provider]:
     """Return the providers that can be asked, first choice first: those named in `order`, all of them by default.
 
     Raises InvalidRequest for a name that is not a provider's or is given twice.
     """
-    names = checked_order(order) or tuple(PROVIDERS)
+    names = validate_order(order) or tuple(PROVIDERS)
     made = (PROVIDERS[name](setup) for name in names)
     return [provider for provider in made if provider is not None]
 
 
 @asynccontextmanager
-async def opened(setup: Setup, *, order: Sequence[str] = ()) -> AsyncIterator[list[Provider]]:
-    """Give the providers as `configured` does, and close what they hold at the end."""
+async def open_providers(setup: ProviderConfig, *, order: Sequence[str] = ()) -> AsyncIterator[list[Provider]]:
+    """Give the providers as `build_providers` does, and close what they hold at the end."""
     async with AsyncExitStack() as stack:
-        providers = configured(setup, order=order)
+        providers = build_providers(setup, order=order)
         for provider in providers:
             if isinstance(provider, AbstractAsyncContextManager):
                 await stack.enter_async_context(provider)
         yield providers
 
 
-def checked_order(names: Sequence[str]) -> tuple[str, ...]:
+def validate_order(names: Sequence[str]) -> tuple[str, ...]:
     """Return the names in lower case. Raises InvalidRequest."""
     checked = tuple(name.strip().lower() for name in names if name.strip())
     for name in checked:

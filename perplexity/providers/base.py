@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 from perplexity.attempts import Attempt, Kind
 from perplexity.errors import AllProvidersFailed, PerplexityError
-from perplexity.models import Effort, Limits
+from perplexity.models import Effort, Timeouts
 from perplexity.retry import RetryPolicy
 from perplexity.transport import OPEN_SECONDS, ProxyFor, Session, proxy_for
 from perplexity.types import API, Answer, Event, Query, Question, SearchResults
@@ -39,14 +39,14 @@ def log_attempt(attempt: Attempt) -> None:
 
 
 @dataclass(kw_only=True)
-class Taken:
-    """What is known of a reply: who gave it, who failed before, and its price; nothing until `took` is called."""
+class AttemptResult:
+    """What is known of a reply: who gave it, who failed before, and its price; nothing until `record` is called."""
 
     provider: str
     failed: tuple[Attempt, ...] = ()
     cost_usd: float | None = None
 
-    def took(self, reply: Reply) -> Reply:
+    def record(self, reply: Reply) -> Reply:
         """Take the reply down, and return it."""
         self.provider, self.failed = reply.provider, reply.failed
         self.cost_usd = reply.usage.cost_usd if isinstance(reply, Answer) else reply.cost_usd
@@ -54,12 +54,14 @@ class Taken:
 
 
 @contextmanager
-def attempted(provider: str, kind: Kind, *, on_attempt: OnAttempt, clock: Callable[[], float]) -> Iterator[Taken]:
+def report_attempts(
+    provider: str, kind: Kind, *, on_attempt: OnAttempt, clock: Callable[[], float]
+) -> Iterator[AttemptResult]:
     """Report how the block ended: each attempt before, if there were any, and the last one.
 
     A block that is cancelled reports nothing.
     """
-    started, taken = clock(), Taken(provider=provider)
+    started, taken = clock(), AttemptResult(provider=provider)
     try:
         yield taken
     except AllProvidersFailed as error:
@@ -84,15 +86,15 @@ def attempted(provider: str, kind: Kind, *, on_attempt: OnAttempt, clock: Callab
         on_attempt(attempt)
 
 
-BOTH: frozenset[Kind] = frozenset({"search", "answer"})
+SEARCH_AND_ANSWER: frozenset[Kind] = frozenset({"search", "answer"})
 
 
-def writes(provider: Provider) -> bool:
+def generates_text(provider: Provider) -> bool:
     """Tell whether a model writes the provider's answers; one with a true `search_only` answers with passages."""
     return not getattr(provider, "search_only", False)
 
 
-def takes_up_runs(provider: Provider) -> bool:
+def resumes_runs(provider: Provider) -> bool:
     """Tell whether the provider is one with a true `resumes`: it goes on with a run by the id that it gave."""
     return bool(getattr(provider, "resumes", False))
 
@@ -110,7 +112,7 @@ class Provider(Protocol):
         ...
 
     @property
-    def offers(self) -> frozenset[Kind]:
+    def capabilities(self) -> frozenset[Kind]:
         """What it can be asked for; the chain passes it over for anything else."""
         ...
 
@@ -128,7 +130,7 @@ class Provider(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setup:
+class ProviderConfig:
     """Everything that any provider may want; a provider whose part is missing is not made.
 
     `keys` and `base_urls` are by the provider's name in lower case. `api` is Perplexity's interface for answers.
@@ -139,7 +141,7 @@ class Setup:
     base_urls: Mapping[str, str] = field(default_factory=dict)
     api: API = "agent"
     reasoning_effort: Effort = "medium"
-    limits: Limits = field(default_factory=Limits)
+    timeouts: Timeouts = field(default_factory=Timeouts)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     session: Session | None = None
     proxy: ProxyFor = proxy_for

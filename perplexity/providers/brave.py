@@ -15,19 +15,19 @@ from urllib.parse import urlencode
 from perplexity.api import Calls
 from perplexity.domains import keep_results
 from perplexity.errors import AuthenticationError, BillingError, PerplexityError, RateLimitError
-from perplexity.models import Limits
+from perplexity.models import Timeouts
 from perplexity.passages import events, passages_answer
-from perplexity.providers.base import BOTH, Setup
-from perplexity.retry import Deadline, Retries, RetryPolicy, worth_retrying_unpaid
+from perplexity.providers.base import SEARCH_AND_ANSWER, ProviderConfig
+from perplexity.retry import Deadline, Retrier, RetryPolicy, is_retryable_unpaid
 from perplexity.threads import computed
 from perplexity.transport import OPEN_SECONDS, ProxyFor, Session, Transport, proxy_for
 from perplexity.types import Answer, Event, Query, Question, SearchResults
 from perplexity.validation import LONGEST_QUERY, checked_query
 from perplexity.wire import brave
-from perplexity.wire.errors import Dialect
+from perplexity.wire.errors import ErrorMap
 
-DIALECT = Dialect(
-    kinds={
+ERROR_MAP = ErrorMap(
+    types={
         "SUBSCRIPTION_TOKEN_INVALID": AuthenticationError,
         "SUBSCRIPTION_NOT_FOUND": AuthenticationError,
         "RESOURCE_NOT_ALLOWED": AuthenticationError,
@@ -46,11 +46,11 @@ _PASSAGE_PAGES, _NEWS_PAGES = 10, 20
 class Brave:
     """Brave Search as a provider; it answers with passages.
 
-    `session`, `open_timeout`, `retry`, `limits`, `proxy` and the clocks are as for `PerplexityClient`.
+    `session`, `open_timeout`, `retry`, `timeouts`, `proxy` and the clocks are as for `PerplexityClient`.
     """
 
     name = brave.PROVIDER
-    offers = BOTH
+    capabilities = SEARCH_AND_ANSWER
     search_only = True
 
     def __init__(
@@ -61,7 +61,7 @@ class Brave:
         session: Session | None = None,
         open_timeout: float = OPEN_SECONDS,
         retry: RetryPolicy | None = None,
-        limits: Limits | None = None,
+        timeouts: Timeouts | None = None,
         proxy: ProxyFor = proxy_for,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
@@ -69,11 +69,11 @@ class Brave:
         random: Callable[[], float] = random.random,
     ) -> None:
         self._transport = Transport(
-            api_key, base_url=base_url, session=session, open_timeout=open_timeout, signed=_signed, proxy=proxy
+            api_key, base_url=base_url, session=session, open_timeout=open_timeout, signed=_auth_headers, proxy=proxy
         )
-        retries = Retries(policy=retry or RetryPolicy(), sleep=sleep, random=random)
-        self._calls = Calls(transport=self._transport, retries=retries, now=now, dialect=DIALECT)
-        self._seconds = (limits or Limits()).search
+        retries = Retrier(policy=retry or RetryPolicy(), sleep=sleep, random=random)
+        self._calls = Calls(transport=self._transport, retries=retries, now=now, dialect=ERROR_MAP)
+        self._seconds = (timeouts or Timeouts()).search
         self._clock, self._now = clock, now
 
     async def __aenter__(self) -> Self:
@@ -86,7 +86,7 @@ class Brave:
 
     async def search(self, query: Query) -> SearchResults:
         """Return ranked pages, or news, for half a cent. Raises any PerplexityError."""
-        return await self._found(query, brave.NEWS if query.news else brave.WEB)
+        return await self._search(query, brave.NEWS if query.news else brave.WEB)
 
     async def answer(self, question: Question) -> Answer:
         """Return the passages that fit the question best, word for word. Raises any PerplexityError."""
@@ -98,7 +98,7 @@ class Brave:
             seconds=question.seconds,
             persist=question.persist,
         )
-        found = await self._found(query, brave.NEWS if question.news else brave.CONTEXT)
+        found = await self._search(query, brave.NEWS if question.news else brave.CONTEXT)
         return await computed(passages_answer, found, question.text)
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
@@ -106,7 +106,7 @@ class Brave:
         for event in events(await self.answer(question)):
             yield event
 
-    async def _found(self, query: Query, path: str) -> SearchResults:
+    async def _search(self, query: Query, path: str) -> SearchResults:
         started = self._clock()
         try:
             query = checked_query(query)
@@ -119,10 +119,10 @@ class Brave:
                 "GET",
                 f"{path}?{parameters}",
                 deadline=deadline,
-                again=worth_retrying_unpaid,
+                again=is_retryable_unpaid,
                 persist=query.persist,
             )
-            found = brave.read(body, path=path, most=query.max_results)
+            found = brave.parse_results(body, path=path, most=query.max_results)
         except PerplexityError as error:
             error.provider = error.provider or self.name
             raise
@@ -130,7 +130,7 @@ class Brave:
         return keep_results(found, query.filters.domains)
 
 
-def build(setup: Setup) -> Brave | None:
+def build(setup: ProviderConfig) -> Brave | None:
     """Return the provider where there is a key for it."""
     if "brave" not in setup.keys:
         return None
@@ -140,10 +140,10 @@ def build(setup: Setup) -> Brave | None:
         session=setup.session,
         open_timeout=setup.open_timeout,
         retry=setup.retry,
-        limits=setup.limits,
+        timeouts=setup.timeouts,
         proxy=setup.proxy,
     )
 
 
-def _signed(key: str) -> Mapping[str, str]:
+def _auth_headers(key: str) -> Mapping[str, str]:
     return {"X-Subscription-Token": key}

@@ -29,12 +29,12 @@ from perplexity.errors import (
 from perplexity.extras import require
 from perplexity.filters import Filters, Recency
 from perplexity.passages import events, passages_answer
-from perplexity.providers.base import BOTH, Setup
+from perplexity.providers.base import SEARCH_AND_ANSWER, ProviderConfig
 from perplexity.threads import Threads, computed
 from perplexity.types import Answer, Event, Query, Question, SearchResults, Source
 from perplexity.urls import with_sites
 from perplexity.validation import LONGEST_QUERY, checked_query
-from perplexity.wire.json import text
+from perplexity.wire.json import as_text
 
 TIMELIMIT: Mapping[Recency | None, str | None] = {
     None: None,
@@ -55,7 +55,7 @@ Page = Sequence[Mapping[str, Any]]
 """The entries of one page of results; each holds `title`, `href` and `body`."""
 
 
-def read(page: Page) -> list[Source]:
+def parse_page(page: Page) -> list[Source]:
     """Return the entries that lead to a web page; all are numbered 0.
 
     Raises MalformedResponse for a page that is no list; what it holds beside entries is left out.
@@ -77,7 +77,7 @@ def check(filters: Filters) -> None:
         raise InvalidRequest.of("mode", filters.mode, "DuckDuckGo searches the open web only (mode web)")
 
 
-def period(filters: Filters, *, today: date) -> Recency | None:
+def recency_for(filters: Filters, *, today: date) -> Recency | None:
     """Return how recent pages must be: for those from after a day, the shortest time that reaches the day behind it."""
     if filters.after is None or filters.before is not None:
         return filters.recency
@@ -85,13 +85,13 @@ def period(filters: Filters, *, today: date) -> Recency | None:
     return next((recency for recency, long in _LONG.items() if passed <= long), None)
 
 
-def not_applied(filters: Filters, *, today: date) -> tuple[str, ...]:
+def ignored_filters(filters: Filters, *, today: date) -> tuple[str, ...]:
     """Return a note for the user for each filter that DuckDuckGo takes only in part or not at all."""
     hour = "DuckDuckGo knows no hour, so these are from the past day." if filters.recency == "hour" else ""
-    return tuple(filter(None, (hour, _about_dates(filters, period(filters, today=today)))))
+    return tuple(filter(None, (hour, _about_dates(filters, recency_for(filters, today=today)))))
 
 
-def numbered(found: Sequence[Source]) -> tuple[Source, ...]:
+def deduplicate(found: Sequence[Source]) -> tuple[Source, ...]:
     """Return each address once, its first place, numbered from 1."""
     once: dict[str, Source] = {}
     for source in found:
@@ -107,7 +107,7 @@ def _about_dates(filters: Filters, period: Recency | None) -> str:
 
 
 def _text(entry: Mapping[str, Any], key: str) -> str:
-    return " ".join(text(entry.get(key)).split())
+    return " ".join(as_text(entry.get(key)).split())
 
 
 def _is_web_page(url: str) -> bool:
@@ -119,12 +119,12 @@ def _is_web_page(url: str) -> bool:
 
 
 ANYWHERE = "wt-wt"
-_PLAIN = (
+_REGULAR = (
     "us-en de-de fr-fr es-es pt-pt it-it nl-nl ar-es at-de au-en be-fr be-nl bg-bg br-pt ca-en ca-fr ch-de ch-fr ch-it "
     "cl-es co-es dk-da ee-et fi-fi gr-el hr-hr hu-hu id-id ie-en il-he in-en lt-lt lv-lv mx-es my-en no-no nz-en pe-es "
     "ph-en pl-pl ro-ro ru-ru se-sv sg-en sk-sk th-th tr-tr vn-vi za-en"
 )
-_ODD = {
+_OTHERS = {
     ("GB", "en"): "uk-en",
     ("UA", "uk"): "ua-uk",
     ("JP", "ja"): "jp-jp",
@@ -135,7 +135,7 @@ _ODD = {
     ("CZ", "cs"): "cz-cs",
     ("SI", "sl"): "sl-sl",
 }
-REGIONS = {(code[:2].upper(), code[3:]): code for code in _PLAIN.split()} | _ODD
+REGIONS = {(code[:2].upper(), code[3:]): code for code in _REGULAR.split()} | _OTHERS
 """The code of each region by country (ISO 3166-1 alpha-2) and language (ISO 639-1), the main one of either first."""
 
 
@@ -147,30 +147,30 @@ def region(country: str | None, languages: Sequence[str]) -> tuple[str, tuple[st
         if country in {None, place} and (not languages or language in languages):
             return code, _one_language(languages)
     code = next((code for (place, _), code in REGIONS.items() if place == country), ANYWHERE)
-    return code, (f"DuckDuckGo has no region for {_asked(country, languages)}; it searched {_place(code)}.",)
+    return code, (f"DuckDuckGo has no region for {_requested(country, languages)}; it searched {_region_name(code)}.",)
 
 
 def _one_language(languages: Sequence[str]) -> tuple[str, ...]:
     return ("DuckDuckGo searches in one language at a time.",) if len(languages) > 1 else ()
 
 
-def _asked(country: str | None, languages: Sequence[str]) -> str:
+def _requested(country: str | None, languages: Sequence[str]) -> str:
     return " with ".join(
         [*([f"country {country}"] if country else []), *([f"language {languages[0]}"] if languages else [])]
     )
 
 
-def _place(code: str) -> str:
+def _region_name(code: str) -> str:
     return "everywhere" if code == ANYWHERE else f"the region {code}"
 
 
-SECONDS = 10.0
+TIMEOUT_SECONDS = 10.0
 """The time one search may take when its query names none."""
 _PER_PAGE = 10
 _PASSAGE_PAGES, _NEWS_PAGES = 10, 20
 
 
-class Find(Protocol):
+class SearchPage(Protocol):
     """One blocking search of one page (from 1); each entry holds `title`, `href` and `body`."""
 
     def __call__(self, query: str, *, region: str, timelimit: str | None, page: int) -> Page:
@@ -181,23 +181,23 @@ class Find(Protocol):
 class DuckDuckGo:
     """DuckDuckGo as a provider; it answers with passages.
 
-    `find` is the blocking search, `threads` where it runs, `seconds` what one request may take at most.
+    `search_page` is the blocking search, `threads` where it runs, `seconds` what one request may take at most.
     """
 
     name = "DuckDuckGo"
-    offers = BOTH
+    capabilities = SEARCH_AND_ANSWER
     search_only = True
 
     def __init__(
         self,
         *,
-        find: Find | None = None,
+        search_page: SearchPage | None = None,
         threads: Threads | None = None,
-        seconds: float = SECONDS,
+        seconds: float = TIMEOUT_SECONDS,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self._find = find or through_ddgs
+        self._search_page = search_page or search_ddgs
         self._threads = threads or Threads(limit=8)
         self._seconds = seconds
         self._clock, self._now = clock, now
@@ -219,7 +219,7 @@ class DuckDuckGo:
             provider=self.name,
             seconds=self._clock() - started,
             cost_usd=0.0,
-            notes=(*not_applied(query.filters, today=self._today()), *notes),
+            notes=(*ignored_filters(query.filters, today=self._today()), *notes),
         )
         kept = keep_results(found, query.filters.domains)
         return replace(kept, results=kept.results[: query.max_results])
@@ -245,23 +245,23 @@ class DuckDuckGo:
         try:
             async with asyncio.timeout(min(query.seconds or self._seconds, self._seconds)):
                 for page in range(1, ceil(query.max_results / _PER_PAGE) + 1):
-                    found += read(await self._page(query, code, page))
+                    found += parse_page(await self._page(query, code, page))
         except (PerplexityError, TimeoutError) as error:
             if not found:
-                raise _own(error) from error
-        return numbered(found)
+                raise _as_perplexity_error(error) from error
+        return deduplicate(found)
 
     async def _page(self, query: Query, code: str, page: int) -> Page:
         text, timelimit = (
             with_sites(query.text, query.filters.domains),
-            TIMELIMIT[period(query.filters, today=self._today())],
+            TIMELIMIT[recency_for(query.filters, today=self._today())],
         )
 
         def find() -> Page:
             try:
-                return self._find(text, region=code, timelimit=timelimit, page=page)
+                return self._search_page(text, region=code, timelimit=timelimit, page=page)
             except BaseException as error:  # noqa: BLE001 - a thread of its own: nothing else can stop it, a panic can
-                raise _own(error) from None
+                raise _as_perplexity_error(error) from None
 
         return await self._threads.run(find)
 
@@ -269,12 +269,12 @@ class DuckDuckGo:
         return datetime.fromtimestamp(self._now(), UTC).date()
 
 
-def build(setup: Setup) -> DuckDuckGo:
+def build(setup: ProviderConfig) -> DuckDuckGo:
     """Return the provider, which needs no key."""
-    return DuckDuckGo(seconds=setup.limits.search)
+    return DuckDuckGo(seconds=setup.timeouts.search)
 
 
-def through_ddgs(query: str, *, region: str, timelimit: str | None, page: int, timeout: int = 5) -> Page:
+def search_ddgs(query: str, *, region: str, timelimit: str | None, page: int, timeout: int = 5) -> Page:
     """Search DuckDuckGo, and no other engine, for one page; `timeout` is in seconds.
 
     Raises NothingFound, ConnectionFailed, TimedOut, or MissingExtra without the library, which is slow to load: it is
@@ -301,11 +301,11 @@ def through_ddgs(query: str, *, region: str, timelimit: str | None, page: int, t
         kind = NothingFound if "No results" in str(error) else ConnectionFailed
         raise kind("the search failed", provider=DuckDuckGo.name) from None
     except Exception as error:  # noqa: BLE001 - no thread left for the library's own, a page that it cannot read
-        raise _own(error) from None
+        raise _as_perplexity_error(error) from None
     return results
 
 
-def _own(error: BaseException) -> PerplexityError:
+def _as_perplexity_error(error: BaseException) -> PerplexityError:
     """Return the error as one of ours; of any other only the class is told, since its words may quote the query."""
     if isinstance(error, PerplexityError):
         return error

@@ -32,21 +32,21 @@ from perplexity.errors import (
     ServerError,
 )
 from perplexity.filters import validate
-from perplexity.models import SONAR, Effort, Limits, Target, resolve
-from perplexity.providers.base import Setup
-from perplexity.retry import Deadline, Retries, RetryPolicy, worth_retrying_unpaid
+from perplexity.models import SONAR, Effort, Target, Timeouts, resolve
+from perplexity.providers.base import ProviderConfig
+from perplexity.retry import Deadline, Retrier, RetryPolicy, is_retryable_unpaid
 from perplexity.runs import Runs
 from perplexity.transport import OPEN_SECONDS, ProxyFor, Session, Transport, proxy_for
 from perplexity.types import JSON, Answer, Done, Event, Query, Question, SearchResults
 from perplexity.validation import checked_messages
-from perplexity.wire.errors import Dialect
-from perplexity.wire.json import mappings, text
+from perplexity.wire.errors import ErrorMap
+from perplexity.wire.json import as_objects, as_text
 from perplexity.wire.sonar import Sonar
 
 log = logging.getLogger(__name__)
 
 
-DIALECT = Dialect(
+ERROR_MAP = ErrorMap(
     statuses={
         401: AuthenticationError,
         402: BillingError,
@@ -69,12 +69,12 @@ _UPSTREAM = "Provider returned error"
 class OpenRouter:
     """OpenRouter as a provider; it answers and does not search.
 
-    `reasoning_effort`, `session`, `open_timeout`, `retry`, `limits`, `proxy` and the clocks are as for
+    `reasoning_effort`, `session`, `open_timeout`, `retry`, `timeouts`, `proxy` and the clocks are as for
     `PerplexityClient`.
     """
 
     name = "OpenRouter"
-    offers: frozenset[Kind] = frozenset({"answer"})
+    capabilities: frozenset[Kind] = frozenset({"answer"})
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class OpenRouter:
         session: Session | None = None,
         open_timeout: float = OPEN_SECONDS,
         retry: RetryPolicy | None = None,
-        limits: Limits | None = None,
+        timeouts: Timeouts | None = None,
         proxy: ProxyFor = proxy_for,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
@@ -93,17 +93,17 @@ class OpenRouter:
         random: Callable[[], float] = random.random,
     ) -> None:
         self._transport = Transport(api_key, base_url=base_url, session=session, open_timeout=open_timeout, proxy=proxy)
-        retries = Retries(policy=retry or RetryPolicy(), sleep=sleep, random=random)
-        self._calls = Calls(transport=self._transport, retries=retries, now=now, dialect=DIALECT)
+        retries = Retrier(policy=retry or RetryPolicy(), sleep=sleep, random=random)
+        self._calls = Calls(transport=self._transport, retries=retries, now=now, dialect=ERROR_MAP)
         self._way = Way(
             answers=Answers(
                 calls=self._calls,
                 runs=Runs(calls=self._calls, path="", sleep=sleep),
-                wire=Sonar(provider=self.name, model=self._model, dialect=DIALECT),
+                wire=Sonar(provider=self.name, model=self._model, error_map=ERROR_MAP),
                 clock=clock,
             )
         )
-        self._limits = limits or Limits()
+        self._timeouts = timeouts or Timeouts()
         self._reasoning_effort = reasoning_effort
         self._clock, self._now = clock, now
         self._retired: frozenset[str] = frozenset()
@@ -123,9 +123,9 @@ class OpenRouter:
         Sonar itself has no stand-in, nor has the model that does not search. Each is logged. Raises any
         PerplexityError; nothing is known then, and every model is used.
         """
-        with _named():
+        with _translated_errors():
             deadline = Deadline.after(seconds, self._clock)
-            body = await self._calls.json("GET", "/models", deadline=deadline, again=worth_retrying_unpaid)
+            body = await self._calls.json("GET", "/models", deadline=deadline, again=is_retryable_unpaid)
         gone = retired_models(body, today=datetime.fromtimestamp(self._now(), UTC).date())
         self._retired = frozenset(gone)
         for model in gone:
@@ -139,26 +139,26 @@ class OpenRouter:
     async def answer(self, question: Question) -> Answer:
         """Return one sourced answer. Raises any PerplexityError."""
         started = self._clock()
-        with _named():
-            question, target, deadline = self._checked(question)
+        with _translated_errors():
+            question, target, deadline = self._prepare(question)
             answer = await self._way.answer(question, target, deadline=deadline)
-        return self._signed(answer, question, target, started=started)
+        return self._with_duration(answer, question, target, started=started)
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
         """Yield events while the answer is made; the last one is `Done`. Raises any PerplexityError."""
         started = self._clock()
-        with _named():
-            question, target, deadline = self._checked(question)
+        with _translated_errors():
+            question, target, deadline = self._prepare(question)
             async with aclosing(self._way.stream(question, target, deadline=deadline)) as events:
                 async for event in events:
                     if isinstance(event, Done):
-                        yield Done(answer=self._signed(event.answer, question, target, started=started))
+                        yield Done(answer=self._with_duration(event.answer, question, target, started=started))
                     else:
                         yield event
 
-    def _checked(self, question: Question) -> tuple[Question, Target, Deadline]:
+    def _prepare(self, question: Question) -> tuple[Question, Target, Deadline]:
         target = resolve(question.model, reasoning=question.reasoning, reasoning_effort=self._reasoning_effort)
-        limit = self._limits.of(target.effort)
+        limit = self._timeouts.of(target.effort)
         seconds = limit if question.seconds is None else min(question.seconds, limit)
         checked = replace(
             question,
@@ -177,15 +177,15 @@ class OpenRouter:
             raise EndpointRetired("the model that does not search is no longer served", provider=self.name)
         if question.schema is not None:
             raise EndpointRetired("the model that takes a JSON schema is no longer served", provider=self.name)
-        return DEFAULT
+        return DEFAULT_MODEL
 
-    def _signed(self, answer: Answer, question: Question, target: Target, *, started: float) -> Answer:
+    def _with_duration(self, answer: Answer, question: Question, target: Target, *, started: float) -> Answer:
         """Add what only the asking side knows."""
         notes = model_notes(question, target, used=self._model(question, target))
         return replace(answer, seconds=self._clock() - started, notes=(*answer.notes, *notes))
 
 
-def build(setup: Setup) -> OpenRouter | None:
+def build(setup: ProviderConfig) -> OpenRouter | None:
     """Return the provider where there is a key for it."""
     if "openrouter" not in setup.keys:
         return None
@@ -196,12 +196,12 @@ def build(setup: Setup) -> OpenRouter | None:
         session=setup.session,
         open_timeout=setup.open_timeout,
         retry=setup.retry,
-        limits=setup.limits,
+        timeouts=setup.timeouts,
         proxy=setup.proxy,
     )
 
 
-def understood(error: PerplexityError, *, provider: str) -> PerplexityError:
+def translate_error(error: PerplexityError, *, provider: str) -> PerplexityError:
     """Return what an error of OpenRouter's means, in this provider's name: some of its 400s are not the asker's."""
     error.provider = provider
     if isinstance(error, InvalidRequest) and error.message.endswith(_NO_MODEL):
@@ -216,30 +216,30 @@ def understood(error: PerplexityError, *, provider: str) -> PerplexityError:
 
 
 @contextmanager
-def _named() -> Iterator[None]:
+def _translated_errors() -> Iterator[None]:
     """Put the provider's name on every error that passes."""
     try:
         yield
     except PerplexityError as error:
-        meant = understood(error, provider=OpenRouter.name)
+        meant = translate_error(error, provider=OpenRouter.name)
         if meant is error:
             raise
         raise meant from error
 
 
-DEFAULT = "perplexity/sonar"
-FOR_NEWS = "perplexity/sonar-pro"
-FOR_REASONING = "perplexity/sonar-reasoning-pro"
-FOR_RESEARCH = "perplexity/sonar-deep-research"
-FOR_WRITING = "x-ai/grok-4.3"
+DEFAULT_MODEL = "perplexity/sonar"
+NEWS_MODEL = "perplexity/sonar-pro"
+REASONING_MODEL = "perplexity/sonar-reasoning-pro"
+RESEARCH_MODEL = "perplexity/sonar-deep-research"
+WRITING_MODEL = "x-ai/grok-4.3"
 """It searches only where a tool for that is handed to it; every model of Perplexity's here searches."""
 
 _BY_EFFORT: Mapping[Effort, str] = {
-    "fast": DEFAULT,
-    "low": DEFAULT,
-    "medium": FOR_REASONING,
-    "high": FOR_RESEARCH,
-    "xhigh": FOR_RESEARCH,
+    "fast": DEFAULT_MODEL,
+    "low": DEFAULT_MODEL,
+    "medium": REASONING_MODEL,
+    "high": RESEARCH_MODEL,
+    "xhigh": RESEARCH_MODEL,
 }
 
 
@@ -250,15 +250,15 @@ def choose_model(question: Question, target: Target) -> str:
     is answered for by Sonar: it searches, which they do not. An answer from the messages alone is no model's of these.
     """
     if question.offline:
-        return FOR_WRITING
+        return WRITING_MODEL
     name = target.name.removeprefix("perplexity/")
     if name == "sonar-reasoning":
-        return FOR_REASONING
+        return REASONING_MODEL
     if name in SONAR:
         return f"perplexity/{name}"
     if question.news or question.schema is not None:
-        return FOR_NEWS
-    return DEFAULT if target.model else _BY_EFFORT[target.effort]
+        return NEWS_MODEL
+    return DEFAULT_MODEL if target.model else _BY_EFFORT[target.effort]
 
 
 def model_notes(question: Question, target: Target, *, used: str) -> tuple[str, ...]:
@@ -273,12 +273,12 @@ def retired_models(body: Mapping[str, JSON], *, today: date) -> tuple[str, ...]:
     None of them where the list is empty: it says nothing then.
     https://openrouter.ai/docs/api-reference/list-available-models
     """
-    served = {text(model.get("id")) for model in mappings(body.get("data")) if not _expired(model, today)} - {""}
-    ours = {*_BY_EFFORT.values(), FOR_NEWS, FOR_WRITING}
+    served = {as_text(model.get("id")) for model in as_objects(body.get("data")) if not _expired(model, today)} - {""}
+    ours = {*_BY_EFFORT.values(), NEWS_MODEL, WRITING_MODEL}
     return tuple(sorted(ours - served)) if served else ()
 
 
 def _expired(model: Mapping[str, JSON], today: date) -> bool:
     """Tell whether a model's last day, or moment, is over."""
-    last = text(model.get("expiration_date"))[:10]
+    last = as_text(model.get("expiration_date"))[:10]
     return bool(last) and last < today.isoformat()

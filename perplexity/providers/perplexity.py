@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from perplexity.client import PerplexityClient
-from perplexity.providers.base import BOTH, Setup
+from perplexity.providers.base import SEARCH_AND_ANSWER, ProviderConfig
 from perplexity.types import Answer, Event, Query, Question, SearchResults
 
 
@@ -16,7 +16,7 @@ class PerplexityProvider:
 
     name = "Perplexity"
     resumes = True
-    offers = BOTH
+    capabilities = SEARCH_AND_ANSWER
 
     def __init__(self, client: PerplexityClient) -> None:
         self._client = client
@@ -47,7 +47,7 @@ class PerplexityProvider:
         return self._client.stream(question)
 
 
-def build(setup: Setup) -> PerplexityProvider | None:
+def build(setup: ProviderConfig) -> PerplexityProvider | None:
     """Return the provider where there is a key for it."""
     if "perplexity" not in setup.keys:
         return None
@@ -59,7 +59,7 @@ def build(setup: Setup) -> PerplexityProvider | None:
             session=setup.session,
             open_timeout=setup.open_timeout,
             retry=setup.retry,
-            limits=setup.limits,
+            limits=setup.timeouts,
             proxy=setup.proxy,
             reasoning_effort=setup.reasoning_effort,
         )

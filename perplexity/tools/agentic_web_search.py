@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from perplexity.citations import format_result
 from perplexity.client import PerplexityClient
 from perplexity.errors import PerplexityError
-from perplexity.models import Limits
+from perplexity.models import Timeouts
 from perplexity.notes import remarks
-from perplexity.providers.base import OnAttempt, attempted, log_attempt
+from perplexity.providers.base import OnAttempt, log_attempt, report_attempts
 from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.retry import RetryPolicy
 from perplexity.tools.base import Tool, failure_text
@@ -48,7 +48,7 @@ PARAMETERS: Mapping[str, JSON] = {
     "additionalProperties": False,
 }
 PROVIDER = PerplexityProvider.name
-LIMITS = Limits(answer=30.0, reasoning=60.0)
+LIMITS = Timeouts(answer=30.0, reasoning=60.0)
 
 
 def create_agentic_web_search_tool(
@@ -83,8 +83,8 @@ def create_agentic_web_search_tool(
         try:
             # On leaving, a run that was given up is cancelled at the service, while there is a session to do it by.
             async with client:
-                with attempted(PROVIDER, "answer", on_attempt=on_attempt, clock=clock) as attempt:
-                    answer = attempt.took(await client.answer(prompt, reasoning=reasoning))
+                with report_attempts(PROVIDER, "answer", on_attempt=on_attempt, clock=clock) as attempt:
+                    answer = attempt.record(await client.answer(prompt, reasoning=reasoning))
         except PerplexityError as error:
             return failure_text(NAME, error, seconds=LIMITS.reasoning if reasoning else LIMITS.answer)
         return "\n\n".join(filter(None, [format_result(answer), " ".join(remarks(answer))]))

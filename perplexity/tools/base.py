@@ -10,7 +10,7 @@ from perplexity.errors import AllProvidersFailed, PerplexityError, TimedOut
 from perplexity.notes import found_nothing, reasons_of, with_reasons
 from perplexity.tools.schemas import Function, add_metadata, validation_errors, with_defaults
 from perplexity.types import JSON
-from perplexity.wire.json import text
+from perplexity.wire.json import as_text
 
 
 class Failure(str):
@@ -81,7 +81,7 @@ class Tool:
 
     def argument_error(self, wrong: str, arguments: Mapping[str, JSON]) -> Failure:
         """Return what the model is told that called with wrong arguments; `wrong` says what is wrong with them."""
-        told = text(wrong)
+        told = as_text(wrong)
         if self.on_argument_error is not None:
             return self.on_argument_error(told, arguments)
         return Failure(f"[{self.name} was called with wrong arguments: {told}]")

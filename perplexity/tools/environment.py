@@ -13,8 +13,8 @@ from perplexity.client import BASE_URL, KEYS, Access, api_of, first, open_timeou
 from perplexity.errors import AllProvidersFailed, InvalidRequest, PerplexityError
 from perplexity.fallback import Fallback
 from perplexity.notes import reasons_of
-from perplexity.providers import configured
-from perplexity.providers.base import OnAttempt, Provider, Setup, attempted, log_attempt
+from perplexity.providers import build_providers
+from perplexity.providers.base import OnAttempt, Provider, ProviderConfig, log_attempt, report_attempts
 from perplexity.tools.base import Failure, Tool
 from perplexity.transport import OPEN_SECONDS, checked_base_url, new_session
 from perplexity.types import JSON, Answer, Done, Event, Query, Question, SearchResults
@@ -30,7 +30,7 @@ ENV_VARIABLES: Mapping[str, tuple[tuple[str, ...], str]] = {
 """The variables of each provider's key, the first that is set counts, and of its address."""
 
 
-def config_from_env(environ: Mapping[str, str]) -> Setup:
+def config_from_env(environ: Mapping[str, str]) -> ProviderConfig:
     """Return what the providers need whose keys the environment holds.
 
     Raises InvalidRequest for a PERPLEXITY_API or an OPEN_TIMEOUT whose value is not allowed.
@@ -42,7 +42,7 @@ def config_from_env(environ: Mapping[str, str]) -> Setup:
 class UsableConfig:
     """The setup without the providers whose variables are malformed; `notes` are sentences that name these."""
 
-    config: Setup
+    config: ProviderConfig
     notes: tuple[str, ...] = ()
 
 
@@ -59,7 +59,7 @@ def usable_config(environ: Mapping[str, str]) -> UsableConfig:
         try:
             if name == "perplexity":
                 usable = replace(usable, config=replace(usable.config, api=api_of(environ)))
-            configured(usable.config, order=[name])
+            build_providers(usable.config, order=[name])
         except InvalidRequest as error:
             usable = exclude_provider(name, variable_error(error, environ, keys=keys, address=address), usable)
     return usable
@@ -86,8 +86,8 @@ def variable_error(error: InvalidRequest, environ: Mapping[str, str], *, keys: t
     return str(error)
 
 
-def _setup(environ: Mapping[str, str]) -> Setup:
-    return Setup(
+def _setup(environ: Mapping[str, str]) -> ProviderConfig:
+    return ProviderConfig(
         keys={name: key for name, (keys, _) in ENV_VARIABLES.items() if (key := first(environ, *keys))},
         base_urls={name: url for name, (_, variable) in ENV_VARIABLES.items() if (url := first(environ, variable))},
     )
@@ -171,24 +171,24 @@ class ReportingProvider:
         return self.provider.name
 
     @property
-    def offers(self) -> frozenset[Kind]:
+    def capabilities(self) -> frozenset[Kind]:
         """What the provider offers."""
-        return self.provider.offers
+        return self.provider.capabilities
 
     async def search(self, query: Query) -> SearchResults:
         """Return what the provider finds. Raises what it raises."""
-        with attempted(self.name, "search", on_attempt=self.on_attempt, clock=self.clock) as attempt:
-            return attempt.took(await self.provider.search(query))
+        with report_attempts(self.name, "search", on_attempt=self.on_attempt, clock=self.clock) as attempt:
+            return attempt.record(await self.provider.search(query))
 
     async def answer(self, question: Question) -> Answer:
         """Return what the provider answers. Raises what it raises."""
-        with attempted(self.name, "answer", on_attempt=self.on_attempt, clock=self.clock) as attempt:
-            return attempt.took(await self.provider.answer(question))
+        with report_attempts(self.name, "answer", on_attempt=self.on_attempt, clock=self.clock) as attempt:
+            return attempt.record(await self.provider.answer(question))
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
         """Yield what the provider yields. Raises what it raises."""
-        with attempted(self.name, "answer", on_attempt=self.on_attempt, clock=self.clock) as attempt:
+        with report_attempts(self.name, "answer", on_attempt=self.on_attempt, clock=self.clock) as attempt:
             async for event in self.provider.stream(question):
                 if isinstance(event, Done):
-                    attempt.took(event.answer)
+                    attempt.record(event.answer)
                 yield event

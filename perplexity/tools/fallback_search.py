@@ -10,9 +10,9 @@ from perplexity.citations import format_result
 from perplexity.errors import PerplexityError
 from perplexity.fallback import Fallback
 from perplexity.freshness import with_as_of
-from perplexity.models import Deadlines
+from perplexity.models import FallbackTimeouts
 from perplexity.notes import nothing_found, remarks, stand_in
-from perplexity.providers import opened
+from perplexity.providers import open_providers
 from perplexity.providers.base import OnAttempt, Provider
 from perplexity.threads import computed
 from perplexity.tools.base import Tool, chain_failure_text, failure_text
@@ -63,14 +63,14 @@ def _tool(provider: Provider, *, now: Callable[[], float] = time.time, notes: Se
 
 def build_chain(providers: Sequence[Provider]) -> Fallback:
     """Return the providers as one, which has the tool's whole time for an answer."""
-    return Fallback(providers, deadlines=Deadlines(answer=SECONDS))
+    return Fallback(providers, timeouts=FallbackTimeouts(answer=SECONDS))
 
 
 async def _search(query: str) -> str:
     """Ask the services whose keys the environment holds now, and close every connection at the end."""
     try:
         usable = usable_config(os.environ)
-        async with opened(usable.config) as providers:
+        async with open_providers(usable.config) as providers:
             return await _tool(build_chain(providers), notes=usable.notes).handler(query)
     except PerplexityError as error:
         return failure_text(NAME, error, seconds=SECONDS)

@@ -13,14 +13,14 @@ from typing import NoReturn
 from perplexity.errors import MalformedResponse
 from perplexity.tools.base import Failure, Tool
 from perplexity.types import JSON
-from perplexity.wire.json import decode, mapping
+from perplexity.wire.json import as_object, decode
 
 _LONGEST = 80
 
 
 async def reply_openai_chat(call: Mapping[str, JSON], tools: Sequence[Tool]) -> dict[str, JSON]:
     """Return the message for one of a completion's `tool_calls`."""
-    function = mapping(call.get("function"))
+    function = as_object(call.get("function"))
     text = await _run(function.get("name"), function.get("arguments"), tools)
     return {"role": "tool", "tool_call_id": call["id"], "content": str(text)}
 

@@ -16,8 +16,8 @@ from perplexity.deepdive.types import DeepDive, NullStageStore, Persona, Stage
 from perplexity.errors import InvalidRequest, PerplexityError
 from perplexity.fallback import Fallback
 from perplexity.notes import nothing_found
-from perplexity.providers import opened
-from perplexity.providers.base import OnAttempt, Setup, log_attempt
+from perplexity.providers import open_providers
+from perplexity.providers.base import OnAttempt, ProviderConfig, log_attempt
 from perplexity.tools.base import Tool, chain_failure_text, failure_text
 from perplexity.tools.environment import UsableConfig, exclude_provider, usable_config, variable_error, with_reporting
 from perplexity.types import JSON, Answer
@@ -35,7 +35,7 @@ def usable_deepdive_config(environ: Mapping[str, str]) -> UsableConfig:
         return exclude_provider("xai", str(error), usable)
 
 
-def add_xai(environ: Mapping[str, str], setup: Setup) -> Setup:
+def add_xai(environ: Mapping[str, str], setup: ProviderConfig) -> ProviderConfig:
     """Return the setup with what the environment holds for xAI. Raises InvalidRequest, which names the variable."""
     key, address = first(environ, *_XAI_KEYS), first(environ, _XAI_ADDRESS)
     if not key:
@@ -52,7 +52,7 @@ def add_xai(environ: Mapping[str, str], setup: Setup) -> Setup:
 async def open_deepdive_runner(
     environ: Mapping[str, str],
     *,
-    setup: Setup,
+    setup: ProviderConfig,
     order: Sequence[str] = (),
     on_attempt: OnAttempt = log_attempt,
 ) -> AsyncIterator[DeepDiveRunner]:
@@ -62,7 +62,7 @@ async def open_deepdive_runner(
     analysis. `on_attempt` hears how each attempt ended. Raises InvalidRequest.
     """
     async with AsyncExitStack() as stack:
-        providers = await stack.enter_async_context(opened(setup, order=order))
+        providers = await stack.enter_async_context(open_providers(setup, order=order))
         grok = build_grok(setup.keys, setup.base_urls, open_timeout=setup.open_timeout)
         if grok is not None:
             await stack.enter_async_context(grok)

@@ -12,7 +12,7 @@ from perplexity.errors import PerplexityError
 from perplexity.filters import Filters
 from perplexity.news.summary import CATEGORIES, as_answer, default_to_past_day, format_time, news_stand_in, news_summary
 from perplexity.notes import no_news_found
-from perplexity.providers import opened
+from perplexity.providers import open_providers
 from perplexity.providers.base import OnAttempt, Provider
 from perplexity.tools.base import Tool, chain_failure_text, failure_text
 from perplexity.tools.environment import usable_config, with_reporting
@@ -72,7 +72,7 @@ async def _news(category: str, topic: str = "") -> str:
     """Ask the services whose keys the environment holds now, and close every connection at the end."""
     try:
         usable = usable_config(os.environ)
-        async with opened(usable.config) as providers:
+        async with open_providers(usable.config) as providers:
             return await _tool(build_chain(providers), notes=usable.notes).handler(category, topic)
     except PerplexityError as error:
         return failure_text(NAME, error, seconds=SECONDS)

@@ -23,14 +23,14 @@ from perplexity.errors import (
 from perplexity.filters import MOST_DOMAINS, RECENCIES, Filters, Recency
 from perplexity.models import SONAR, WITHOUT_SCHEMA
 from perplexity.notes import DEFAULT, remarks
-from perplexity.providers.base import OnAttempt, attempted, log_attempt
+from perplexity.providers.base import OnAttempt, log_attempt, report_attempts
 from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.tools.base import Failure, Tool
 from perplexity.tools.environment import lazy_tool
 from perplexity.tools.schemas import schema_mismatch, validate_schema
 from perplexity.transport import Session
 from perplexity.types import API, JSON, Answer, Message, Question, Source
-from perplexity.wire.json import encode, text
+from perplexity.wire.json import as_text, encode
 
 _MODELS = "Perplexity model: sonar (fast), sonar-pro (quality+schema), sonar-reasoning (deep thinking)"
 SCHEMA_MODELS = tuple(name for name in SONAR if name not in WITHOUT_SCHEMA)
@@ -180,7 +180,7 @@ def _numbered(answer: Answer) -> tuple[str, tuple[Source, ...]]:
 
 
 def _written(**result: JSON) -> str:
-    return text(encode(result))
+    return as_text(encode(result))
 
 
 NAME = "perplexity_search"
@@ -225,8 +225,8 @@ def create_perplexity_search_tool(
             asked = build_question(query, **options)
             # On leaving, a run that was given up is cancelled at the service, while there is a session to do it by.
             async with client:
-                with attempted(PROVIDER, "answer", on_attempt=on_attempt, clock=clock) as attempt:
-                    answer = attempt.took(await client.answer(asked))
+                with report_attempts(PROVIDER, "answer", on_attempt=on_attempt, clock=clock) as attempt:
+                    answer = attempt.record(await client.answer(asked))
                     if asked.schema is not None:
                         _hold(answer, asked.schema)
             return encode_answer(answer, asked, query=query)

@@ -12,16 +12,16 @@ from dataclasses import replace
 from perplexity.api import Calls
 from perplexity.client import Access
 from perplexity.errors import PerplexityError
-from perplexity.providers.base import OnAttempt, attempted, log_attempt
+from perplexity.providers.base import OnAttempt, log_attempt, report_attempts
 from perplexity.providers.perplexity import PerplexityProvider
-from perplexity.retry import Deadline, Retries, RetryPolicy
+from perplexity.retry import Deadline, Retrier, RetryPolicy
 from perplexity.tools.base import Tool, failure_text
 from perplexity.tools.environment import lazy_tool
 from perplexity.transport import Session, Transport
 from perplexity.types import JSON, Query
 from perplexity.validation import checked_query
 from perplexity.wire import search
-from perplexity.wire.json import encode, text
+from perplexity.wire.json import as_text, encode
 
 NAME = "WebSearch"
 DESCRIPTION = """\
@@ -64,14 +64,14 @@ def create_web_search_tool(
 
     async def handler(query: str) -> str:
         try:
-            with attempted(PROVIDER, "search", on_attempt=on_attempt, clock=clock) as attempt:
+            with report_attempts(PROVIDER, "search", on_attempt=on_attempt, clock=clock) as attempt:
                 wanted = Query(text=query, max_results=MAX_RESULTS, max_tokens_per_page=1024)
                 body = search.build(checked_query(wanted))
                 found = await calls.json("POST", search.PATH, body, deadline=Deadline.after(SECONDS, clock))
-                attempt.took(replace(search.read(found), provider=PROVIDER))
+                attempt.record(replace(search.parse_results(found), provider=PROVIDER))
         except PerplexityError as error:
             return failure_text(NAME, error, seconds=SECONDS)
-        return text(encode(_first(found["results"], MAX_RESULTS)))
+        return as_text(encode(_first(found["results"], MAX_RESULTS)))
 
     return _tool(handler)
 
@@ -92,7 +92,7 @@ def _calls(access: Access, session: Session) -> Calls:
         transport=Transport(
             access.api_key, base_url=access.base_url, session=session, open_timeout=access.open_timeout
         ),
-        retries=Retries(policy=RetryPolicy(attempts=1), sleep=asyncio.sleep, random=random.random),
+        retries=Retrier(policy=RetryPolicy(attempts=1), sleep=asyncio.sleep, random=random.random),
         now=time.time,
     )
 

@@ -27,29 +27,29 @@ from perplexity.types import (
     Usage,
 )
 from perplexity.wire.base import StreamReader
-from perplexity.wire.errors import clean, error_of
-from perplexity.wire.json import cost_of, mapping, mappings, text, texts, whole
-from perplexity.wire.search import common
-from perplexity.wire.sources import Growth, merge
+from perplexity.wire.errors import error_from_object, sanitize_message
+from perplexity.wire.json import as_count, as_object, as_objects, as_text, as_texts, cost_of
+from perplexity.wire.search import common_filters
+from perplexity.wire.sources import MergeSchedule, merge
 
 PROVIDER = "Perplexity"
-BETWEEN_MESSAGES = "\n\n"
+MESSAGE_SEPARATOR = "\n\n"
 
 Items = Sequence[Mapping[str, JSON]]
 
 
-def read(body: Mapping[str, JSON]) -> Answer:
+def parse_answer(body: Mapping[str, JSON]) -> Answer:
     """Return the answer of a finished run.
 
     Raises RunFailed where the status says so, MalformedResponse for one that is not final or has no text.
     """
-    output = mappings(body.get("output"))
-    return answer_of(body, text=text_of(output), results=results_of(output), queries=queries_of(output))
+    output = as_objects(body.get("output"))
+    return build_answer(body, text=output_text(output), results=search_results(output), queries=search_queries(output))
 
 
-def answer_of(body: Mapping[str, JSON], *, text: str, results: Items, queries: Sequence[str]) -> Answer:
+def build_answer(body: Mapping[str, JSON], *, text: str, results: Items, queries: Sequence[str]) -> Answer:
     """Return the answer out of its parts and what else the response says. Raises as `read` does."""
-    incomplete, usage = _incomplete(body), _usage(mapping(body.get("usage")))
+    incomplete, usage = _incomplete(body), _usage(as_object(body.get("usage")))
     if not text.strip():
         if incomplete:
             why = f"the run stopped before its text ({incomplete})"
@@ -59,70 +59,72 @@ def answer_of(body: Mapping[str, JSON], *, text: str, results: Items, queries: S
         text=text,
         sources=merge(results),
         provider=PROVIDER,
-        model=clean(body.get("model")) or None,
+        model=sanitize_message(body.get("model")) or None,
         queries=tuple(dict.fromkeys(queries)),
         incomplete=incomplete,
         usage=usage,
-        id=clean(body.get("id")) or None,
+        id=sanitize_message(body.get("id")) or None,
     )
 
 
-def text_of(output: Items) -> str:
+def output_text(output: Items) -> str:
     """Return the text of all messages."""
-    messages = ["".join(parts_of(item)) for item in output if item.get("type") == "message"]
-    return BETWEEN_MESSAGES.join(message for message in messages if message)
+    messages = ["".join(message_parts(item)) for item in output if item.get("type") == "message"]
+    return MESSAGE_SEPARATOR.join(message for message in messages if message)
 
 
-def parts_of(message: Mapping[str, JSON]) -> list[str]:
+def message_parts(message: Mapping[str, JSON]) -> list[str]:
     """Return the text of each part of one message, empty for a part that is no text."""
-    parts = mappings(message.get("content"))
-    return [text(part.get("text")) if part.get("type") == "output_text" else "" for part in parts]
+    parts = as_objects(message.get("content"))
+    return [as_text(part.get("text")) if part.get("type") == "output_text" else "" for part in parts]
 
 
-def results_of(output: Items) -> Items:
+def search_results(output: Items) -> Items:
     """Return the pages of every `search_results` item, then those that were fetched."""
-    found = [page for item in output if item.get("type") == "search_results" for page in mappings(item.get("results"))]
+    found = [
+        page for item in output if item.get("type") == "search_results" for page in as_objects(item.get("results"))
+    ]
     fetched = [
-        page for item in output if item.get("type") == "fetch_url_results" for page in mappings(item.get("contents"))
+        page for item in output if item.get("type") == "fetch_url_results" for page in as_objects(item.get("contents"))
     ]
     return [*found, *fetched]
 
 
-def queries_of(output: Items) -> list[str]:
+def search_queries(output: Items) -> list[str]:
     """Return the searches that the model ran."""
-    return [q for item in output if item.get("type") == "search_results" for q in texts(item.get("queries"))]
+    return [q for item in output if item.get("type") == "search_results" for q in as_texts(item.get("queries"))]
 
 
-def failure(error: JSON, *, status: str = "", usage: JSON = None) -> PerplexityError:
+def error_from_run(error: JSON, *, status: str = "", usage: JSON = None) -> PerplexityError:
     """Return the exception for the `error` object of a run or of a stream, by its type; RunFailed for any other.
 
     `usage` is the response's own: a failed run may be charged, too.
     """
-    otherwise = clean(error) or f"the run ended as {status or 'failed'}"
-    failed = error_of(mapping(error), provider=PROVIDER, otherwise=otherwise)
+    otherwise = sanitize_message(error) or f"the run ended as {status or 'failed'}"
+    failed = error_from_object(as_object(error), provider=PROVIDER, default=otherwise)
     failed.cost_usd = cost_of(usage)
     return failed
 
 
 def _incomplete(body: Mapping[str, JSON]) -> str | None:
     """Return why the run stopped early, None when it finished; raise where it did neither."""
-    status = clean(body.get("status")).lower()
+    status = sanitize_message(body.get("status")).lower()
     if status == "completed":
         return None
     if status == "incomplete":
-        return clean(mapping(body.get("incomplete_details")).get("reason")) or "unknown"
+        return sanitize_message(as_object(body.get("incomplete_details")).get("reason")) or "unknown"
     if status in {"failed", "cancelled", "canceled"}:
-        raise failure(body.get("error"), status=status, usage=body.get("usage"))
+        raise error_from_run(body.get("error"), status=status, usage=body.get("usage"))
     raise MalformedResponse(f"the run is not finished (status {status[:40]!r})", provider=PROVIDER)
 
 
 def _usage(usage: Mapping[str, JSON]) -> Usage:
-    searches = mapping(mapping(usage.get("tool_calls_details")).get("search_web"))
+    searches = as_object(as_object(usage.get("tool_calls_details")).get("search_web"))
     return Usage(
-        input_tokens=whole(usage.get("input_tokens")),
-        output_tokens=whole(usage.get("output_tokens")),
-        reasoning_tokens=whole(mapping(usage.get("output_tokens_details")).get("reasoning_tokens")),
-        searches=whole(searches.get("invocation")),
+        input_tokens=as_count(usage.get("input_tokens")),
+        output_tokens=as_count(usage.get("output_tokens")),
+        reasoning_tokens=as_count(as_object(usage.get("output_tokens_details")).get("reasoning_tokens")),
+        searches=as_count(searches.get("invocation")),
         cost_usd=cost_of(usage),
     )
 
@@ -143,66 +145,66 @@ class AgentStream:
     _begun: set[str] = field(default_factory=set)
     _owners: dict[str, str] = field(default_factory=dict)
     _results: list[Mapping[str, JSON]] = field(default_factory=list)
-    _growth: Growth = field(default_factory=Growth)
+    _growth: MergeSchedule = field(default_factory=MergeSchedule)
     _sources: tuple[Source, ...] = ()
     _queries: dict[str, None] = field(default_factory=dict)
 
     def feed(self, event: Mapping[str, JSON]) -> list[Event]:
         """Return our events for one of the service's. Raises RunFailed, or MalformedResponse for an unreadable end."""
-        kind = text(event.get("type")).lower()
-        usage = mapping(event.get("response")).get("usage") or event.get("usage")
+        kind = as_text(event.get("type")).lower()
+        usage = as_object(event.get("response")).get("usage") or event.get("usage")
         self.cost_usd = cost_of(usage) if usage else self.cost_usd
         if kind == "error" or (not kind and "error" in event):
             self.ended = True
-            raise failure(event.get("error") or event, usage=usage)
-        return [*self._started(event), *self._told(kind.removeprefix("response."), event)]
+            raise error_from_run(event.get("error") or event, usage=usage)
+        return [*self._started(event), *self._events(kind.removeprefix("response."), event)]
 
     def finish(self) -> list[Event]:
         """Return nothing: a stream without its terminal event is a part of an answer."""
         return []
 
-    def _told(self, kind: str, event: Mapping[str, JSON]) -> list[Event]:
+    def _events(self, kind: str, event: Mapping[str, JSON]) -> list[Event]:
         if kind == "output_text.delta":
-            return self._delta(self._part(event), text(event.get("delta")))
+            return self._delta(self._part(event), as_text(event.get("delta")))
         if kind == "output_text.done":
-            return self._rest(self._part(event), text(event.get("text")))
+            return self._rest(self._part(event), as_text(event.get("text")))
         if kind == "output_item.done":
             return self._item(event)
         if kind.startswith("reasoning."):
             return [
-                *self._asked(texts(event.get("queries"))),
-                *self._found([*mappings(event.get("results")), *mappings(event.get("contents"))]),
+                *self._new_queries(as_texts(event.get("queries"))),
+                *self._new_sources([*as_objects(event.get("results")), *as_objects(event.get("contents"))]),
             ]
         return self._end(_response(event), kind) if kind in _TERMINAL else []
 
     def _started(self, event: Mapping[str, JSON]) -> list[Event]:
-        run_id = text(mapping(event.get("response")).get("id"))
+        run_id = as_text(as_object(event.get("response")).get("id"))
         if self.run_id or not run_id:
             return []
         self.run_id = run_id
         return [RunStarted(id=run_id)]
 
     def _item(self, event: Mapping[str, JSON]) -> list[Event]:
-        item = mapping(event.get("item"))
-        if text(item.get("type")) in _SEARCHED:
-            return [*self._asked(queries_of([item])), *self._found(results_of([item]))]
+        item = as_object(event.get("item"))
+        if as_text(item.get("type")) in _SEARCHED:
+            return [*self._new_queries(search_queries([item])), *self._new_sources(search_results([item]))]
         if item.get("type") != "message":
             return []
         place = {"output_index": event.get("output_index"), "item_id": item.get("id")}
         return [
             told
-            for index, full in enumerate(parts_of(item))
+            for index, full in enumerate(message_parts(item))
             for told in self._rest(self._part({**place, "content_index": index}), full)
         ]
 
-    def _asked(self, queries: list[str] | tuple[str, ...]) -> list[Event]:
+    def _new_queries(self, queries: list[str] | tuple[str, ...]) -> list[Event]:
         new = [query for query in dict.fromkeys(queries) if query not in self._queries]
         self._queries.update(dict.fromkeys(new))
         return [SearchQueries(queries=tuple(new))] if new else []
 
-    def _found(self, results: Items, *, at_end: bool = False) -> list[Event]:
+    def _new_sources(self, results: Items, *, at_end: bool = False) -> list[Event]:
         self._results += results
-        if not (at_end or (results and self._growth.enough(len(self._results)))):
+        if not (at_end or (results and self._growth.is_due(len(self._results)))):
             return []
         before, self._sources = self._sources, merge(self._results)
         return [Sources(sources=self._sources)] if self._sources != before else []
@@ -213,7 +215,7 @@ class AgentStream:
         new_message = self._pieces and part[0] not in self._begun
         self._begun.add(part[0])
         self._parts.setdefault(part, []).append(piece)
-        return self._tell(BETWEEN_MESSAGES + piece if new_message else piece)
+        return self._append(MESSAGE_SEPARATOR + piece if new_message else piece)
 
     def _rest(self, part: tuple[str, int], full: str) -> list[Event]:
         """Tell what the deltas left out; a text that contradicts them, or stands there already, is not taken."""
@@ -226,7 +228,7 @@ class AgentStream:
         self._parts[part] = [told] if told else []
         return self._delta(part, full[len(told) :]) if full.startswith(told) else []
 
-    def _tell(self, piece: str) -> list[Event]:
+    def _append(self, piece: str) -> list[Event]:
         self._pieces.append(piece)
         return [TextDelta(text=piece)]
 
@@ -253,16 +255,16 @@ class AgentStream:
     def _end(self, response: Mapping[str, JSON], kind: str) -> list[Event]:
         """Return the last events. The service's last word is right where it contradicts what it said before."""
         self.ended = True
-        output = mappings(response.get("output"))
-        full = text_of(output)
-        before, self._results = self._results, list(results_of(output))
-        told = [*self._asked(queries_of(output)), *self._found(before, at_end=True)]
+        output = as_objects(response.get("output"))
+        full = output_text(output)
+        before, self._results = self._results, list(search_results(output))
+        told = [*self._new_queries(search_queries(output)), *self._new_sources(before, at_end=True)]
         known = "".join(self._pieces)
         if full != known and full.startswith(known):
-            told += self._tell(full[len(known) :])
+            told += self._append(full[len(known) :])
         # A failure stays one, whatever the response inside says.
         status = (response.get("status") or kind) if kind == "completed" else kind
-        answer = answer_of(
+        answer = build_answer(
             {"id": self.run_id, **response, "status": status},
             text=full if full.strip() else "".join(self._pieces),
             results=self._results,
@@ -276,7 +278,7 @@ def _response(event: Mapping[str, JSON]) -> Mapping[str, JSON]:
 
     https://github.com/perplexityai/perplexity-py (the type of `response.failed`)
     """
-    response = mapping(event.get("response"))
+    response = as_object(event.get("response"))
     beside = {name: event[name] for name in ("error", "usage") if event.get(name) and not response.get(name)}
     return {**response, **beside}
 
@@ -297,21 +299,21 @@ class Agent:
 
     path = "/v1/agent"
     provider = PROVIDER
-    background = True
-    efforts = True
-    tools = True
+    supports_runs = True
+    takes_effort = True
+    takes_tools = True
 
     def check(self, question: Question) -> None:
         """Raise InvalidRequest for a mode, since the Agent API has no such filter, and for a tool nobody would run."""
         if question.filters.mode not in {None, "web"}:
             allowed = "answers are drawn from the whole web only; academic and sec are for a search"
             raise InvalidRequest.of("mode", question.filters.mode, allowed)
-        for kind in (text(tool.get("type")) for tool in question.tools):
+        for kind in (as_text(tool.get("type")) for tool in question.tools):
             if kind in {"", "function"}:
                 allowed = "it takes tools that Perplexity runs itself, such as fetch_url"
                 raise InvalidRequest.of("tools", kind, allowed)
 
-    def streamed(self, target: Target, *, seconds: float) -> bool:
+    def should_stream(self, target: Target, *, seconds: float) -> bool:
         """Tell whether the effort takes long."""
         return target.slow
 
@@ -326,13 +328,13 @@ class Agent:
             "tools": [] if question.offline else _tools(question, forced=target.model is not None),
         }
         return {
-            **_who(target, searches=not question.offline),
+            **_model_fields(target, searches=not question.offline),
             "input": _input(question.messages),
             "store": target.background,
             **{name: value for name, value in wanted.items() if value},
         }
 
-    def thinks(self, question: Question, target: Target) -> bool:
+    def emits_thinking(self, question: Question, target: Target) -> bool:
         """Tell that the reasoning is not a part of the text."""
         return False
 
@@ -344,14 +346,14 @@ class Agent:
 
     def read(self, body: Mapping[str, JSON]) -> Answer:
         """Return the answer of a finished run. Raises RunFailed or MalformedResponse."""
-        return read(body)
+        return parse_answer(body)
 
     def reader(self) -> StreamReader:
         """Return a reader for one stream."""
         return AgentStream()
 
 
-def _who(target: Target, *, searches: bool) -> dict[str, JSON]:
+def _model_fields(target: Target, *, searches: bool) -> dict[str, JSON]:
     """Return the effort; or the pinned model and what makes it search, cite and come to an end.
 
     A model that is merely offered the search may answer without it, and one step would be spent on it. One that shall
@@ -379,7 +381,7 @@ def _input(messages: tuple[Message, ...]) -> JSON:
 def _tools(question: Question, *, forced: bool) -> list[JSON]:
     """Return the web search with its filters and the further tools; an effort without either brings its own."""
     filters = question.filters
-    narrowed = common(filters)
+    narrowed = common_filters(filters)
     tool = dict(_SEARCH)
     if narrowed:
         tool["filters"] = narrowed

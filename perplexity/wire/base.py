@@ -45,9 +45,9 @@ class StreamReader(Protocol):
 class Wire(Protocol):
     """One way of asking for answers: under which path, and by what name of the service they are known.
 
-    `background` says whether a run may go on at the service while nobody is connected, to be resumed by its id;
-    `tools` whether a model may be handed more tools than its search; `efforts` whether it is asked by effort, and not
-    for a model of the service's choice.
+    `supports_runs` says whether a run may continue at the service without a connection and be resumed by its id,
+    `takes_tools` whether a model may be given tools in addition to its search, and `takes_effort` whether a request
+    names an effort instead of a model.
     """
 
     @property
@@ -61,17 +61,17 @@ class Wire(Protocol):
         ...
 
     @property
-    def background(self) -> bool:
+    def supports_runs(self) -> bool:
         """Whether runs can be resumed."""
         ...
 
     @property
-    def efforts(self) -> bool:
+    def takes_effort(self) -> bool:
         """Whether it is asked by effort."""
         ...
 
     @property
-    def tools(self) -> bool:
+    def takes_tools(self) -> bool:
         """Whether tools are handed on."""
         ...
 
@@ -79,7 +79,7 @@ class Wire(Protocol):
         """Raise InvalidRequest for what this wire cannot carry."""
         ...
 
-    def streamed(self, target: Target, *, seconds: float) -> bool:
+    def should_stream(self, target: Target, *, seconds: float) -> bool:
         """Tell whether an answer that has so many seconds is read from a stream: silent connections are cut."""
         ...
 
@@ -87,7 +87,7 @@ class Wire(Protocol):
         """Return the request's body for a checked question. Raises InvalidRequest for one whom it cannot ask."""
         ...
 
-    def thinks(self, question: Question, target: Target) -> bool:
+    def emits_thinking(self, question: Question, target: Target) -> bool:
         """Tell whether the text begins with what the model thought. Raises as `build` does."""
         ...
 

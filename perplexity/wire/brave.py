@@ -16,7 +16,7 @@ from perplexity.errors import InvalidRequest, MalformedResponse
 from perplexity.filters import Filters
 from perplexity.types import JSON, Query, SearchResults
 from perplexity.urls import with_sites
-from perplexity.wire.json import mapping, mappings, text, texts
+from perplexity.wire.json import as_object, as_objects, as_text, as_texts
 from perplexity.wire.sources import iso_date, merge
 
 ANYWHERE = "ALL"
@@ -56,8 +56,8 @@ WEB, NEWS, CONTEXT = "/web/search", "/news/search", "/llm/context"
 DOLLARS = 0.005
 """One request of the Search plan: https://brave.com/search/api/"""
 
-MOST_CHARACTERS = 400
-MOST_WORDS = 50
+MAX_QUERY_LENGTH = 400
+MAX_QUERY_WORDS = 50
 
 _FRESHNESS = {"hour": "pd", "day": "pd", "week": "pw", "month": "pm", "year": "py"}
 _FIRST_DAY = date(1970, 1, 1)
@@ -75,7 +75,7 @@ def build(query: Query, *, path: str, today: date) -> dict[str, str]:
     """Return the request's parameters for a checked query; `today` ends a span of days that is open."""
     filters = query.filters
     wanted = {
-        "q": fitted(query.text, filters.domains),
+        "q": fit_query(query.text, filters.domains),
         "country": country_code(filters.country),
         "search_lang": language_code(filters.languages, filters.country),
         "freshness": _freshness(filters, today=today),
@@ -87,7 +87,7 @@ def build(query: Query, *, path: str, today: date) -> dict[str, str]:
 def notes(query: Query) -> tuple[str, ...]:
     """Return sentences for the asker about what is weaker here than it sounds."""
     filters, words = query.filters, " ".join(query.text.split())
-    whole = fitted(words, filters.domains).startswith(words)
+    whole = fit_query(words, filters.domains).startswith(words)
     cut = "" if whole else "Brave takes short queries only, so it searched for the beginning of the question."
     hour = "Brave knows no hour, so these are from the past day." if filters.recency == "hour" else ""
     unknown = filters.country is not None and country_code(filters.country) != filters.country
@@ -95,16 +95,16 @@ def notes(query: Query) -> tuple[str, ...]:
     return tuple(note for note in (cut, hour, place, _about_languages(filters.languages)) if note)
 
 
-def fitted(words: str, domains: Sequence[str]) -> str:
+def fit_query(words: str, domains: Sequence[str]) -> str:
     """Return a query with its `site:` operators, its words cut so that it has at most 400 characters and 50 words.
 
     Raises InvalidRequest where the operators alone are longer.
     """
     operators = with_sites("", domains).strip()
-    left = MOST_CHARACTERS - (len(operators) + 1 if operators else 0)
-    room = MOST_WORDS - len(operators.split())
+    left = MAX_QUERY_LENGTH - (len(operators) + 1 if operators else 0)
+    room = MAX_QUERY_WORDS - len(operators.split())
     if left < 1 or room < 1:
-        allowed = f"Brave takes a query of {MOST_CHARACTERS} characters, the domains included; name fewer of them"
+        allowed = f"Brave takes a query of {MAX_QUERY_LENGTH} characters, the domains included; name fewer of them"
         raise InvalidRequest.of("domain", f"{len(domains)} domains", allowed)
     kept = " ".join(words.split()[:room])
     if len(kept) > left:
@@ -113,33 +113,33 @@ def fitted(words: str, domains: Sequence[str]) -> str:
     return f"{kept} {operators}".strip()
 
 
-def read(body: Mapping[str, JSON], *, path: str, most: int) -> SearchResults:
+def parse_results(body: Mapping[str, JSON], *, path: str, most: int) -> SearchResults:
     """Return at most `most` pages of a response, which may be none. Raises MalformedResponse for another shape."""
     return SearchResults(results=merge(_PAGES[path](body))[:most], provider=PROVIDER, cost_usd=DOLLARS)
 
 
-def _web(body: Mapping[str, JSON]) -> Iterable[Mapping[str, JSON]]:
+def _web_pages(body: Mapping[str, JSON]) -> Iterable[Mapping[str, JSON]]:
     """Return the pages; the list is missing where nothing was found."""
     _check_type(body, "search")
-    return map(_page, mappings(mapping(body.get("web")).get("results")))
+    return map(_page, as_objects(as_object(body.get("web")).get("results")))
 
 
-def _news(body: Mapping[str, JSON]) -> Iterable[Mapping[str, JSON]]:
+def _news_pages(body: Mapping[str, JSON]) -> Iterable[Mapping[str, JSON]]:
     _check_type(body, "news")
-    return map(_page, mappings(body.get("results")))
+    return map(_page, as_objects(body.get("results")))
 
 
-def _context(body: Mapping[str, JSON]) -> Iterable[Mapping[str, JSON]]:
-    grounding, sources = body.get("grounding"), mapping(body.get("sources"))
+def _context_pages(body: Mapping[str, JSON]) -> Iterable[Mapping[str, JSON]]:
+    grounding, sources = body.get("grounding"), as_object(body.get("sources"))
     if not isinstance(grounding, dict):
         raise MalformedResponse("the response has no grounding", provider=PROVIDER)
-    return (_grounded(page, sources) for page in mappings(grounding.get("generic")))
+    return (_context_page(page, sources) for page in as_objects(grounding.get("generic")))
 
 
 _PAGES: Mapping[str, Callable[[Mapping[str, JSON]], Iterable[Mapping[str, JSON]]]] = {
-    WEB: _web,
-    NEWS: _news,
-    CONTEXT: _context,
+    WEB: _web_pages,
+    NEWS: _news_pages,
+    CONTEXT: _context_pages,
 }
 
 
@@ -177,26 +177,26 @@ def _check_type(body: Mapping[str, JSON], kind: str) -> None:
 
 
 def _page(result: Mapping[str, JSON]) -> dict[str, JSON]:
-    snippets = [text(result.get("description")), *texts(result.get("extra_snippets"))]
+    snippets = [as_text(result.get("description")), *as_texts(result.get("extra_snippets"))]
     return {
-        "title": _plain(text(result.get("title"))),
+        "title": _strip_html(as_text(result.get("title"))),
         "url": result.get("url"),
-        "snippet": "\n\n".join(dict.fromkeys(_plain(snippet) for snippet in snippets if snippet)),
+        "snippet": "\n\n".join(dict.fromkeys(_strip_html(snippet) for snippet in snippets if snippet)),
         "date": result.get("page_age"),
     }
 
 
-def _grounded(page: Mapping[str, JSON], sources: Mapping[str, JSON]) -> dict[str, JSON]:
+def _context_page(page: Mapping[str, JSON], sources: Mapping[str, JSON]) -> dict[str, JSON]:
     """Return a page with its passages as the snippet; one that is a table or the like as JSON is no passage."""
-    ages = filter(None, map(iso_date, texts(mapping(sources.get(text(page.get("url")))).get("age"))))
-    prose = [snippet for snippet in texts(page.get("snippets")) if not _DATA.match(snippet)]
+    ages = filter(None, map(iso_date, as_texts(as_object(sources.get(as_text(page.get("url")))).get("age"))))
+    prose = [snippet for snippet in as_texts(page.get("snippets")) if not _DATA.match(snippet)]
     return {
-        "title": _plain(text(page.get("title"))),
+        "title": _strip_html(as_text(page.get("title"))),
         "url": page.get("url"),
-        "snippet": "\n\n".join(map(_plain, prose)),
+        "snippet": "\n\n".join(map(_strip_html, prose)),
         "date": max(ages, key=len, default=None),
     }
 
 
-def _plain(words: str) -> str:
+def _strip_html(words: str) -> str:
     return html.unescape(_TAG.sub("", words))

@@ -22,7 +22,7 @@ from perplexity.retry import retry_after
 from perplexity.types import JSON
 from perplexity.wire.json import loads
 
-LONGEST_MESSAGE = 300
+MAX_MESSAGE_LENGTH = 300
 
 _STATUSES: Mapping[int, type[APIError]] = {
     401: AuthenticationError,
@@ -34,15 +34,15 @@ _STATUSES: Mapping[int, type[APIError]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dialect:
+class ErrorMap:
     """What one service means: by its own error types, which say more, and else by its statuses."""
 
-    kinds: Mapping[str, type[APIError]] = field(default_factory=dict)
+    types: Mapping[str, type[APIError]] = field(default_factory=dict)
     statuses: Mapping[int, type[APIError]] = field(default_factory=lambda: _STATUSES)
 
 
-PERPLEXITY = Dialect(
-    kinds={
+PERPLEXITY_ERRORS = ErrorMap(
+    types={
         "insufficient_quota": BillingError,
         "chat_completions_not_available": EndpointRetired,
         "agent_api_migration_required": EndpointRetired,
@@ -70,13 +70,13 @@ _REFUSED = frozenset({400, 413, 422})
 _SECRET = re.compile(r"(?:\bpplx-|\bbearer\s+|\bsk-)[^\s\"',;]+", re.IGNORECASE)
 
 
-def error_for(
+def error_from_status(
     status: int,
     headers: Mapping[str, str],
     body: bytes,
     *,
     provider: str | None = None,
-    dialect: Dialect = PERPLEXITY,
+    error_map: ErrorMap = PERPLEXITY_ERRORS,
     now: float,
 ) -> PerplexityError:
     """Return the exception for an error status.
@@ -84,17 +84,17 @@ def error_for(
     `headers` have lower-case names, `now` is in seconds since 1970. A message of the service is shortened and rid of
     what looks like a key.
     """
-    told = {} if _is_page(headers, body) else _told(body)
-    kind = _kind(told, dialect)
+    told = {} if _is_page(headers, body) else _error_object(body)
+    kind = _error_type(told, error_map)
     request_id = headers.get("x-request-id")
-    if _is_refusal(status, kind, told=bool(told), dialect=dialect):
+    if _is_refusal(status, kind, told=bool(told), error_map=error_map):
         message, named = _refusal(told)
         return InvalidRequest(
             message, field=named, provider=provider, status=status, type=kind or None, request_id=request_id
         )
     wait = retry_after(headers, now=now, limited=status == 429)
-    return _class(status, kind, told=bool(told), dialect=dialect, waits=wait is not None)(
-        clean(told.get("message")) or clean(told.get("detail")) or f"HTTP status {status}",
+    return _error_class(status, kind, told=bool(told), error_map=error_map, waits=wait is not None)(
+        sanitize_message(told.get("message")) or sanitize_message(told.get("detail")) or f"HTTP status {status}",
         provider=provider,
         status=status,
         type=kind or None,
@@ -103,18 +103,18 @@ def error_for(
     )
 
 
-def error_of(told: Mapping[str, JSON], *, provider: str, otherwise: str) -> PerplexityError:
+def error_from_object(told: Mapping[str, JSON], *, provider: str, default: str) -> PerplexityError:
     """Return the exception for an `error` object inside a response that is well by its status.
 
     Its type decides, in any case of letters; otherwise its code, if that is a status with its own class. If neither
-    decides, return RunFailed. `otherwise` is the message if the object has none.
+    decides, return RunFailed. `default` is the message if the object has none.
     """
     told = {str(name).lower(): value for name, value in told.items()}
-    kind, status = _kind(told, PERPLEXITY), status_of(told)
-    message = clean(told.get("message")) or otherwise
-    if kind not in PERPLEXITY.kinds and kind.lower().startswith("invalid_"):
-        return InvalidRequest(message, field=clean(told.get("param")) or None, provider=provider, type=kind)
-    named = PERPLEXITY.kinds.get(kind) or _of_status(status, PERPLEXITY)
+    kind, status = _error_type(told, PERPLEXITY_ERRORS), status_of(told)
+    message = sanitize_message(told.get("message")) or default
+    if kind not in PERPLEXITY_ERRORS.types and kind.lower().startswith("invalid_"):
+        return InvalidRequest(message, field=sanitize_message(told.get("param")) or None, provider=provider, type=kind)
+    named = PERPLEXITY_ERRORS.types.get(kind) or _class_for_status(status, PERPLEXITY_ERRORS)
     return (named or RunFailed)(message, provider=provider, status=status if named else None, type=kind or None)
 
 
@@ -128,16 +128,16 @@ def status_of(told: Mapping[str, JSON]) -> int | None:
     return None
 
 
-def clean(message: JSON) -> str:
+def sanitize_message(message: JSON) -> str:
     """Return a service's message for a log: one line, at most 300 characters, no key; empty when it is no text."""
     if not isinstance(message, str):
         return ""
-    line = _SECRET.sub("…", message[: 2 * LONGEST_MESSAGE])
+    line = _SECRET.sub("…", message[: 2 * MAX_MESSAGE_LENGTH])
     line = " ".join("".join(c if unicodedata.category(c)[0] != "C" else " " for c in line).split())
-    return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 1] + "…"
+    return line if len(line) <= MAX_MESSAGE_LENGTH else line[: MAX_MESSAGE_LENGTH - 1] + "…"
 
 
-def _told(body: bytes) -> dict[str, JSON]:
+def _error_object(body: bytes) -> dict[str, JSON]:
     """Return what the body says of the error; empty where it is not JSON, so not the service's own words."""
     try:
         decoded = loads(body)
@@ -155,10 +155,10 @@ def _is_page(headers: Mapping[str, str], body: bytes) -> bool:
     return "html" in headers.get("content-type", "").lower() or body.lstrip()[:1] == b"<"
 
 
-def _kind(told: Mapping[str, JSON], dialect: Dialect) -> str:
-    """Return the service's own type, as the dialect writes it; some answers have it in `code`, others the status."""
-    known = {_letters(kind): kind for kind in dialect.kinds}
-    said = [clean(told[key])[:80] for key in ("type", "code", "status") if clean(told.get(key))]
+def _error_type(told: Mapping[str, JSON], error_map: ErrorMap) -> str:
+    """Return the service's own type, as the error_map writes it; some answers have it in `code`, others the status."""
+    known = {_letters(kind): kind for kind in error_map.types}
+    said = [sanitize_message(told[key])[:80] for key in ("type", "code", "status") if sanitize_message(told.get(key))]
     return next((known[_letters(kind)] for kind in said if _letters(kind) in known), next(iter(said), ""))
 
 
@@ -167,26 +167,26 @@ def _letters(kind: str) -> str:
     return re.sub(r"[\W_]", "", kind).lower()
 
 
-def _of_status(status: int | None, dialect: Dialect) -> type[APIError] | None:
+def _class_for_status(status: int | None, error_map: ErrorMap) -> type[APIError] | None:
     if status is None:
         return None
-    return ServerError if status >= 500 else dialect.statuses.get(status)
+    return ServerError if status >= 500 else error_map.statuses.get(status)
 
 
-def _is_refusal(status: int, kind: str, *, told: bool, dialect: Dialect) -> bool:
+def _is_refusal(status: int, kind: str, *, told: bool, error_map: ErrorMap) -> bool:
     """Tell whether the request is at fault; a 400 that the service did not write itself says nothing of the sort."""
-    if not told or kind in dialect.kinds:
+    if not told or kind in error_map.types:
         return False
     return status in _REFUSED or (status == 404 and kind.startswith("invalid_"))
 
 
-def _class(status: int, kind: str, *, told: bool, dialect: Dialect, waits: bool) -> type[APIError]:
-    if kind in dialect.kinds and status < 500:
-        return dialect.kinds[kind]
+def _error_class(status: int, kind: str, *, told: bool, error_map: ErrorMap, waits: bool) -> type[APIError]:
+    if kind in error_map.types and status < 500:
+        return error_map.types[kind]
     if status >= 500 or (status == 403 and not told):
         return ServerError
     # Credit that comes back by itself is a limit: OpenRouter's 402 while other requests hold the rest of it.
-    return RateLimitError if status == 402 and waits else dialect.statuses.get(status, APIError)
+    return RateLimitError if status == 402 and waits else error_map.statuses.get(status, APIError)
 
 
 def _refusal(told: Mapping[str, JSON]) -> tuple[str, str | None]:
@@ -195,6 +195,8 @@ def _refusal(told: Mapping[str, JSON]) -> tuple[str, str | None]:
     if isinstance(detail, list) and detail and isinstance(detail[0], dict):
         place = detail[0].get("loc")
         names = [part for part in place if isinstance(part, str) and part != "body"] if isinstance(place, list) else []
-        return clean(detail[0].get("msg")) or "the request was refused", clean(".".join(names)) or None
-    message = clean(told.get("message")) or clean(detail) or "the request was refused"
-    return message, clean(told.get("param")) or None
+        return sanitize_message(detail[0].get("msg")) or "the request was refused", sanitize_message(
+            ".".join(names)
+        ) or None
+    message = sanitize_message(told.get("message")) or sanitize_message(detail) or "the request was refused"
+    return message, sanitize_message(told.get("param")) or None

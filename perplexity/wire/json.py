@@ -27,40 +27,40 @@ def decode(body: bytes | str) -> dict[str, JSON]:
     return decoded
 
 
-def text(value: JSON) -> str:
+def as_text(value: JSON) -> str:
     """Return a string, empty for anything else; without what JSON can escape but UTF-8 or a database cannot hold."""
     if not isinstance(value, str):
         return ""
     return value.encode(errors="replace").decode().replace("\0", "")
 
 
-def texts(value: JSON) -> tuple[str, ...]:
+def as_texts(value: JSON) -> tuple[str, ...]:
     """Return the strings of a list that are not empty."""
-    return tuple(kept for part in value if (kept := text(part))) if isinstance(value, list) else ()
+    return tuple(kept for part in value if (kept := as_text(part))) if isinstance(value, list) else ()
 
 
-def mapping(value: JSON) -> Mapping[str, JSON]:
+def as_object(value: JSON) -> Mapping[str, JSON]:
     """Return an object, empty for anything else."""
     return value if isinstance(value, dict) else {}
 
 
-def mappings(value: JSON) -> Sequence[Mapping[str, JSON]]:
+def as_objects(value: JSON) -> Sequence[Mapping[str, JSON]]:
     """Return the objects of a list; what else it holds is left out."""
     return [part for part in value if isinstance(part, dict)] if isinstance(value, list) else []
 
 
-def whole(value: JSON) -> int | None:
+def as_count(value: JSON) -> int | None:
     """Return a whole number of 0 or more, None for anything else; a boolean is no number."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def cost_of(usage: JSON) -> float | None:
     """Return the dollars that a response's `usage` names: its `cost`, or the `total_cost` in that."""
-    cost = mapping(usage).get("cost")
-    return dollars(mapping(cost).get("total_cost") if isinstance(cost, dict) else cost)
+    cost = as_object(usage).get("cost")
+    return as_dollars(as_object(cost).get("total_cost") if isinstance(cost, dict) else cost)
 
 
-def dollars(value: JSON) -> float | None:
+def as_dollars(value: JSON) -> float | None:
     """Return an amount of 0 or more, None for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None

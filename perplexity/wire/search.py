@@ -11,7 +11,7 @@ from datetime import date
 from perplexity.errors import MalformedResponse
 from perplexity.filters import Filters
 from perplexity.types import JSON, Query, SearchResults
-from perplexity.wire.json import mappings
+from perplexity.wire.json import as_objects
 from perplexity.wire.sources import merge
 
 PATH = "/search"
@@ -26,7 +26,7 @@ def build(query: Query) -> dict[str, JSON]:
     """Return the request's body for a checked query."""
     filters = query.filters
     wanted = {
-        **common(filters),
+        **common_filters(filters),
         "search_language_filter": list(filters.languages),
         "country": filters.country,
         "search_mode": filters.mode,
@@ -40,7 +40,7 @@ def build(query: Query) -> dict[str, JSON]:
     }
 
 
-def common(filters: Filters) -> dict[str, JSON]:
+def common_filters(filters: Filters) -> dict[str, JSON]:
     """Return the filters that `/search` and the `web_search` tool name alike; days are written MM/DD/YYYY."""
     wanted = {
         "search_recency_filter": filters.recency,
@@ -51,13 +51,13 @@ def common(filters: Filters) -> dict[str, JSON]:
     return {name: value for name, value in wanted.items() if value}
 
 
-def read(body: Mapping[str, JSON], *, fast: bool = False) -> SearchResults:
+def parse_results(body: Mapping[str, JSON], *, fast: bool = False) -> SearchResults:
     """Return the pages, numbered from 1; they may come grouped by query. Raises MalformedResponse without a list."""
     results = body.get("results")
     if not isinstance(results, list):
         raise MalformedResponse("the response has no results", provider=PROVIDER)
     groups = [group if isinstance(group, list) else [group] for group in results]
-    pages = [page for group in groups for page in mappings(group)]
+    pages = [page for group in groups for page in as_objects(group)]
     # The ids of this API, should it send any, are not what a reader counts by.
     numbered = merge({**page, "id": None} for page in pages)
     return SearchResults(results=numbered, provider=PROVIDER, cost_usd=FAST_DOLLARS if fast else DOLLARS)

@@ -13,35 +13,45 @@ from perplexity.errors import InvalidRequest, MalformedResponse, PerplexityError
 from perplexity.models import SONAR, WITHOUT_SCHEMA, Effort, Target
 from perplexity.types import JSON, Answer, Done, Event, Question, Source, Sources, TextDelta, Usage
 from perplexity.wire.base import StreamReader
-from perplexity.wire.errors import PERPLEXITY, Dialect, clean, error_for, error_of, status_of
-from perplexity.wire.json import cost_of, encode, mapping, mappings, text, whole
-from perplexity.wire.search import common
-from perplexity.wire.sources import Growth, merge
+from perplexity.wire.errors import (
+    PERPLEXITY_ERRORS,
+    ErrorMap,
+    error_from_object,
+    error_from_status,
+    sanitize_message,
+    status_of,
+)
+from perplexity.wire.json import as_count, as_object, as_objects, as_text, cost_of, encode
+from perplexity.wire.search import common_filters
+from perplexity.wire.sources import MergeSchedule, merge
 
 
-def read(body: Mapping[str, JSON], *, provider: str, dialect: Dialect = PERPLEXITY) -> Answer:
-    """Return the answer of a whole response. Raises as `failure` and `answer_of` say."""
+def parse_answer(body: Mapping[str, JSON], *, provider: str, error_map: ErrorMap = PERPLEXITY_ERRORS) -> Answer:
+    """Return the answer of a whole response. Raises as `failure` and `build_answer` say."""
     if body.get("error"):
-        raise failure(body["error"], provider=provider, dialect=dialect, usage=body.get("usage"))
-    choice = choice_of(body)
-    message = mapping(choice.get("message"))
-    return answer_of(
+        raise error_from_run(body["error"], provider=provider, error_map=error_map, usage=body.get("usage"))
+    choice = first_choice(body)
+    message = as_object(choice.get("message"))
+    return build_answer(
         body,
-        text=text(message.get("content")),
-        sources=sources_of(body, mappings(message.get("annotations"))),
-        finish=text(choice.get("finish_reason")),
+        text=as_text(message.get("content")),
+        sources=parse_sources(body, as_objects(message.get("annotations"))),
+        finish=as_text(choice.get("finish_reason")),
         provider=provider,
     )
 
 
-def answer_of(
+def build_answer(
     body: Mapping[str, JSON], *, text: str, sources: tuple[Source, ...], finish: str, provider: str
 ) -> Answer:
     """Return the answer out of its parts and what else the response says.
 
     Raises RunFailed for one that was broken off, MalformedResponse for one without text.
     """
-    incomplete, usage = None if finish in {"", "stop"} else clean(finish), _usage(mapping(body.get("usage")))
+    incomplete, usage = (
+        None if finish in {"", "stop"} else sanitize_message(finish),
+        _usage(as_object(body.get("usage"))),
+    )
     if finish == "error" or (incomplete and not text.strip()):
         why = f"the answer was broken off ({incomplete})"
         raise RunFailed(why, provider=provider, cost_usd=usage.cost_usd)
@@ -51,50 +61,52 @@ def answer_of(
         text=text,
         sources=sources,
         provider=provider,
-        model=clean(body.get("model")) or None,
+        model=sanitize_message(body.get("model")) or None,
         incomplete=incomplete,
         usage=usage,
-        id=clean(body.get("id")) or None,
+        id=sanitize_message(body.get("id")) or None,
     )
 
 
-def choice_of(body: Mapping[str, JSON]) -> Mapping[str, JSON]:
+def first_choice(body: Mapping[str, JSON]) -> Mapping[str, JSON]:
     """Return the first choice, empty where there is none: more are never asked for."""
-    return next(iter(mappings(body.get("choices"))), {})
+    return next(iter(as_objects(body.get("choices"))), {})
 
 
-def sources_of(body: Mapping[str, JSON], annotations: Sequence[Mapping[str, JSON]]) -> tuple[Source, ...]:
+def parse_sources(body: Mapping[str, JSON], annotations: Sequence[Mapping[str, JSON]]) -> tuple[Source, ...]:
     """Return the sources: the `search_results`, else the bare `citations`, else the annotations.
 
     The markers in the text are places in these lists, from 1. What annotations tell of a cited address is added.
     """
     if found := _numbered(body.get("search_results")):
         return merge(found)
-    cited = {text(page.get("url")): page for page in map(_cited, annotations)}
+    cited = {as_text(page.get("url")): page for page in map(_cited, annotations)}
     citations = body.get("citations")
     listed = citations if isinstance(citations, list) and citations else list(cited)
-    return merge(_numbered([{**cited.get(url, {}), "url": url} for url in map(text, listed)]))
+    return merge(_numbered([{**cited.get(url, {}), "url": url} for url in map(as_text, listed)]))
 
 
 def cited_address(annotation: Mapping[str, JSON]) -> str:
     """Return the address that an annotation is about, empty if it names none."""
-    return text(_cited(annotation).get("url"))
+    return as_text(_cited(annotation).get("url"))
 
 
-def failure(error: JSON, *, provider: str, dialect: Dialect = PERPLEXITY, usage: JSON = None) -> PerplexityError:
+def error_from_run(
+    error: JSON, *, provider: str, error_map: ErrorMap = PERPLEXITY_ERRORS, usage: JSON = None
+) -> PerplexityError:
     """Return the exception for the `error` object inside an HTTP 200; its `code` may be what the status should be.
 
     `usage` is the response's own: a failed answer may be charged, too.
     https://openrouter.ai/docs/api-reference/errors
     """
-    told = mapping(error)
+    told = as_object(error)
     code = status_of(told)
     if code is not None:
         body = encode({"error": error}).encode(errors="replace")
-        failed = error_for(code, {}, body, provider=provider, dialect=dialect, now=0.0)
+        failed = error_from_status(code, {}, body, provider=provider, error_map=error_map, now=0.0)
     else:
-        otherwise = clean(error) or "the answer failed"
-        failed = error_of(told, provider=provider, otherwise=otherwise)
+        otherwise = sanitize_message(error) or "the answer failed"
+        failed = error_from_object(told, provider=provider, default=otherwise)
     failed.cost_usd = cost_of(usage)
     return failed
 
@@ -106,18 +118,18 @@ def _numbered(pages: JSON) -> list[Mapping[str, JSON]]:
 
 
 def _cited(annotation: Mapping[str, JSON]) -> Mapping[str, JSON]:
-    cited = mapping(annotation.get("url_citation"))
+    cited = as_object(annotation.get("url_citation"))
     return {"url": cited.get("url"), "title": cited.get("title"), "snippet": cited.get("content")}
 
 
 def _usage(usage: Mapping[str, JSON]) -> Usage:
     """Return tokens and dollars; OpenRouter's `cost` is the number itself."""
-    details = mapping(usage.get("completion_tokens_details"))
+    details = as_object(usage.get("completion_tokens_details"))
     return Usage(
-        input_tokens=whole(usage.get("prompt_tokens")),
-        output_tokens=whole(usage.get("completion_tokens")),
-        reasoning_tokens=whole(usage.get("reasoning_tokens", details.get("reasoning_tokens"))),
-        searches=whole(usage.get("num_search_queries")),
+        input_tokens=as_count(usage.get("prompt_tokens")),
+        output_tokens=as_count(usage.get("completion_tokens")),
+        reasoning_tokens=as_count(usage.get("reasoning_tokens", details.get("reasoning_tokens"))),
+        searches=as_count(usage.get("num_search_queries")),
         cost_usd=cost_of(usage),
     )
 
@@ -135,14 +147,14 @@ class SonarStream:
     """
 
     provider: str
-    dialect: Dialect = PERPLEXITY
+    error_map: ErrorMap = PERPLEXITY_ERRORS
     run_id: str | None = None
     ended: bool = False
     _pieces: list[str] = field(default_factory=list)
     _finish: str = ""
     _seen: dict[str, JSON] = field(default_factory=dict)
     _annotations: dict[str, Mapping[str, JSON]] = field(default_factory=dict)
-    _growth: Growth = field(default_factory=Growth)
+    _growth: MergeSchedule = field(default_factory=MergeSchedule)
     _unmerged: bool = False
     _sources: tuple[Source, ...] = ()
 
@@ -156,35 +168,35 @@ class SonarStream:
 
         Raises what its `error` says, RunFailed, or MalformedResponse for an end without text.
         """
-        whole = mapping(event.get("response"))
+        whole = as_object(event.get("response"))
         chunk = whole or event
         if chunk.get("usage"):
             self._seen["usage"] = chunk["usage"]
         if chunk.get("error"):
             self.ended = True
             usage = self._seen.get("usage")
-            raise failure(chunk["error"], provider=self.provider, dialect=self.dialect, usage=usage)
-        kind = text(chunk.get("object"))
+            raise error_from_run(chunk["error"], provider=self.provider, error_map=self.error_map, usage=usage)
+        kind = as_text(chunk.get("object"))
         # Newer kinds, such as `chat.reasoning`, tell what the answer does not need.
         if kind and not kind.startswith("chat.completion"):
             return []
-        choice = choice_of(chunk)
-        told = self._told(chunk, choice)
+        choice = first_choice(chunk)
+        told = self._events(chunk, choice)
         return [*told, *self._end(_content(choice, "message"))] if whole or kind in _WHOLE else told
 
     def finish(self) -> list[Event]:
         """Return the end of a stream that told why the model stopped, but has no object for it."""
         return self._end("") if self._finish and not self.ended else []
 
-    def _told(self, chunk: Mapping[str, JSON], choice: Mapping[str, JSON]) -> list[Event]:
+    def _events(self, chunk: Mapping[str, JSON], choice: Mapping[str, JSON]) -> list[Event]:
         told = {name: chunk[name] for name in _REPEATED if chunk.get(name)}
         self._unmerged = self._unmerged or any(told[name] != self._seen.get(name) for name in _LISTS if name in told)
         self._seen.update(told)
-        self._finish = text(choice.get("finish_reason")) or self._finish
+        self._finish = as_text(choice.get("finish_reason")) or self._finish
         for part in ("message", "delta"):
-            for annotation in mappings(mapping(choice.get(part)).get("annotations")):
+            for annotation in as_objects(as_object(choice.get(part)).get("annotations")):
                 self._annotate(annotation)
-        return [*self._found(), *self._delta(_content(choice, "delta"))]
+        return [*self._new_sources(), *self._delta(_content(choice, "delta"))]
 
     def _annotate(self, annotation: Mapping[str, JSON]) -> None:
         address = cited_address(annotation)
@@ -192,12 +204,12 @@ class SonarStream:
             self._annotations[address] = annotation
             self._unmerged = True
 
-    def _found(self, *, at_end: bool = False) -> list[Event]:
+    def _new_sources(self, *, at_end: bool = False) -> list[Event]:
         length = len(self._annotations) + sum(_length(self._seen.get(name)) for name in _LISTS)
-        if not self._unmerged or not (at_end or self._growth.enough(length)):
+        if not self._unmerged or not (at_end or self._growth.is_due(length)):
             return []
         self._unmerged = False
-        before, self._sources = self._sources, sources_of(self._seen, tuple(self._annotations.values()))
+        before, self._sources = self._sources, parse_sources(self._seen, tuple(self._annotations.values()))
         return [Sources(sources=self._sources)] if self._sources != before else []
 
     def _delta(self, piece: str) -> list[Event]:
@@ -208,8 +220,8 @@ class SonarStream:
         """Tell what the deltas left out. Where the service corrects itself at the end, the end is right."""
         self.ended = True
         known = "".join(self._pieces)
-        told = [*self._found(at_end=True), *(self._delta(full[len(known) :]) if full.startswith(known) else [])]
-        answer = answer_of(
+        told = [*self._new_sources(at_end=True), *(self._delta(full[len(known) :]) if full.startswith(known) else [])]
+        answer = build_answer(
             self._seen,
             text=known if known.startswith(full) else full,
             sources=self._sources,
@@ -224,10 +236,10 @@ def _length(listed: JSON) -> int:
 
 
 def _content(choice: Mapping[str, JSON], part: str) -> str:
-    return text(mapping(choice.get(part)).get("content"))
+    return as_text(as_object(choice.get(part)).get("content"))
 
 
-_CUT_SECONDS = 60.0
+_IDLE_CUT_SECONDS = 60.0
 """After so many seconds of silence a proxy in front of the service cuts a connection."""
 
 _REASONING = "sonar-reasoning-pro"
@@ -265,28 +277,28 @@ class Sonar:
     path: str = "/chat/completions"
     provider: str = "Perplexity"
     model: Callable[[Question, Target], str] = sonar_model
-    dialect: Dialect = PERPLEXITY
-    background: ClassVar[bool] = False
-    efforts: ClassVar[bool] = False
-    tools: ClassVar[bool] = False
+    error_map: ErrorMap = PERPLEXITY_ERRORS
+    supports_runs: ClassVar[bool] = False
+    takes_effort: ClassVar[bool] = False
+    takes_tools: ClassVar[bool] = False
 
     def check(self, question: Question) -> None:
         """Raise nothing: it carries every filter."""
 
-    def streamed(self, target: Target, *, seconds: float) -> bool:
+    def should_stream(self, target: Target, *, seconds: float) -> bool:
         """Tell whether the answer may come after the cut."""
-        return seconds > _CUT_SECONDS
+        return seconds > _IDLE_CUT_SECONDS
 
-    def thinks(self, question: Question, target: Target) -> bool:
+    def emits_thinking(self, question: Question, target: Target) -> bool:
         """Tell whether the model is the one that thinks aloud."""
-        return _plain(self.model(question, target)) == _REASONING
+        return _without_vendor(self.model(question, target)) == _REASONING
 
     def build(self, question: Question, target: Target, *, stream: bool) -> dict[str, JSON]:
         """Return the request's body. Raises InvalidRequest for a model that it has not, or that takes no schema."""
         model = self.model(question, target)
         filters = question.filters
         wanted: dict[str, JSON] = {
-            **common(filters),
+            **common_filters(filters),
             "search_language_filter": list(filters.languages),
             "search_mode": filters.mode,
             "response_format": None if question.schema is None else _format(question.schema, model),
@@ -294,7 +306,7 @@ class Sonar:
             "stream": stream,
             # Another vendor's model would take options of the search as a wish for one.
             "web_search_options": None if question.offline else _options(question, model),
-            "disable_search": question.offline and _plain(model) in SONAR,
+            "disable_search": question.offline and _without_vendor(model) in SONAR,
         }
         return {
             "model": model,
@@ -305,7 +317,7 @@ class Sonar:
     def notes(self, question: Question) -> tuple[str, ...]:
         """Return what became of a withdrawn model and of tools."""
         told = []
-        name = _plain((question.model or "").strip().lower())
+        name = _without_vendor((question.model or "").strip().lower())
         if instead := _WITHDRAWN.get(name):
             told.append(f"Perplexity has withdrawn {name}: {instead} answered.")
         if question.tools:
@@ -314,28 +326,28 @@ class Sonar:
 
     def read(self, body: Mapping[str, JSON]) -> Answer:
         """Return the answer of a whole response. Raises what its `error` says, RunFailed or MalformedResponse."""
-        return read(body, provider=self.provider, dialect=self.dialect)
+        return parse_answer(body, provider=self.provider, error_map=self.error_map)
 
     def reader(self) -> StreamReader:
         """Return a reader for one stream."""
-        return SonarStream(provider=self.provider, dialect=self.dialect)
+        return SonarStream(provider=self.provider, error_map=self.error_map)
 
 
 def _options(question: Question, model: str) -> dict[str, JSON]:
-    options: dict[str, JSON] = {"search_context_size": question.context or _CONTEXT.get(_plain(model), "low")}
+    options: dict[str, JSON] = {"search_context_size": question.context or _CONTEXT.get(_without_vendor(model), "low")}
     if question.filters.country:
         options["user_location"] = {"country": question.filters.country}
     return options
 
 
 def _format(schema: Mapping[str, JSON], model: str) -> JSON:
-    if _plain(model) in WITHOUT_SCHEMA:
+    if _without_vendor(model) in WITHOUT_SCHEMA:
         allowed = f"a JSON schema takes sonar-pro or {_REASONING}"
-        raise InvalidRequest.of("model", _plain(model), allowed)
+        raise InvalidRequest.of("model", _without_vendor(model), allowed)
     # OpenRouter wants a name, Perplexity takes one: https://openrouter.ai/docs/features/structured-outputs
     return {"type": "json_schema", "json_schema": {"name": "answer", "schema": dict(schema)}}
 
 
-def _plain(model: str) -> str:
+def _without_vendor(model: str) -> str:
     """Return the model's name without a vendor."""
     return model.rpartition("/")[2]

@@ -11,7 +11,7 @@ from datetime import date
 from itertools import count
 
 from perplexity.types import JSON, Source
-from perplexity.wire.json import text, whole
+from perplexity.wire.json import as_count, as_text
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _NAMES = "january|february|march|april|june|july|august|september|sept|october|november|december"
@@ -47,7 +47,7 @@ def iso_date(written: str) -> str | None:
 def _iso(parts: dict[str, str | None]) -> str:
     year, month, day = int(parts["year"] or 0), _month(parts), int(parts.get("day") or 0)
     if parts.get("first"):
-        month, day = _placed(int(parts["first"] or 0), int(parts["second"] or 0))
+        month, day = _month_and_day(int(parts["first"] or 0), int(parts["second"] or 0))
     if not 1 <= month <= 12:
         return f"{year:04}"
     try:
@@ -61,7 +61,7 @@ def _month(parts: dict[str, str | None]) -> int:
     return _MONTHS.index(name[:3].lower()) + 1 if name else int(parts.get("month") or 0)
 
 
-def _placed(first: int, second: int) -> tuple[int, int]:
+def _month_and_day(first: int, second: int) -> tuple[int, int]:
     """Return month and day of two numbers, zeros if either could be the month."""
     if first == second or second > 12:
         return first, second
@@ -79,7 +79,7 @@ def merge(results: Iterable[Mapping[str, JSON]]) -> tuple[Source, ...]:
     other ids are its aliases. One without an id gets its position. Where another page has that number already, it gets
     one that no page has, so that no marker shows the wrong page. What one entry of a page leaves out, a later one says.
     """
-    pages = _by_address(results)
+    pages = _by_url(results)
     ids = {url: _ids(entries) for url, entries in pages.items()}
     claimed = {own[0] for own in ids.values() if own}
     used: set[int] = set()
@@ -90,7 +90,7 @@ def merge(results: Iterable[Mapping[str, JSON]]) -> tuple[Source, ...]:
         number = position if own is None and position not in claimed else own
         if number is None or number in used:
             # Positions go up and numbers are never given back, so nothing below the last free one is free.
-            free = number = _free(claimed, used, at_least=max(free, position))
+            free = number = _free_number(claimed, used, at_least=max(free, position))
         used.add(number)
         aliases = [alias for alias in ids[url][1:] if alias not in claimed and alias not in used]
         sources.append(_source(entries, number, aliases))
@@ -98,7 +98,7 @@ def merge(results: Iterable[Mapping[str, JSON]]) -> tuple[Source, ...]:
     return tuple(sources)
 
 
-class Growth:
+class MergeSchedule:
     """Says when to merge a list again that grows with every event of a stream.
 
     A short list is merged after each event. A long one is when a tenth has come to it, since merging takes time in
@@ -108,7 +108,7 @@ class Growth:
     def __init__(self) -> None:
         self._merged = 0
 
-    def enough(self, length: int) -> bool:
+    def is_due(self, length: int) -> bool:
         """Return whether a list of this length is to be merged now; it is taken to be."""
         enough = length <= _SHORT or length - self._merged >= self._merged // 10
         if enough:
@@ -116,10 +116,10 @@ class Growth:
         return enough
 
 
-def _by_address(results: Iterable[Mapping[str, JSON]]) -> dict[str, list[Mapping[str, JSON]]]:
+def _by_url(results: Iterable[Mapping[str, JSON]]) -> dict[str, list[Mapping[str, JSON]]]:
     pages: dict[str, list[Mapping[str, JSON]]] = {}
     for page in results:
-        url = text(page.get("url")).strip()
+        url = as_text(page.get("url")).strip()
         if url.lower().startswith(("https://", "http://")):
             pages.setdefault(url, []).append(page)
     return pages
@@ -127,19 +127,19 @@ def _by_address(results: Iterable[Mapping[str, JSON]]) -> dict[str, list[Mapping
 
 def _ids(entries: Sequence[Mapping[str, JSON]]) -> list[int]:
     """Return the ids that a page was given, each once."""
-    given = (whole(entry.get("id")) for entry in entries)
+    given = (as_count(entry.get("id")) for entry in entries)
     return list(dict.fromkeys(number for number in given if number is not None))
 
 
-def _free(claimed: set[int], used: set[int], *, at_least: int) -> int:
+def _free_number(claimed: set[int], used: set[int], *, at_least: int) -> int:
     return next(number for number in count(at_least) if number not in claimed and number not in used)
 
 
 def _source(entries: Sequence[Mapping[str, JSON]], number: int, aliases: Sequence[int]) -> Source:
-    url = text(entries[0]["url"]).strip()
+    url = as_text(entries[0]["url"]).strip()
 
     def first(name: str) -> str:
-        return next((said for entry in entries if (said := text(entry.get(name)))), "")
+        return next((said for entry in entries if (said := as_text(entry.get(name)))), "")
 
     return Source(
         number=number,

@@ -17,7 +17,7 @@ from typing import Self
 from perplexity.api import Calls
 from perplexity.attempts import Attempt
 from perplexity.errors import AuthenticationError, PerplexityError
-from perplexity.retry import Deadline, Retries, RetryPolicy, surely_not_begun
+from perplexity.retry import Deadline, Retrier, RetryPolicy, is_safe_to_repeat
 from perplexity.transport import OPEN_SECONDS, Session, Transport
 from perplexity.x_posts.openrouter import OpenRouterWire
 from perplexity.x_posts.parsing import validate_response
@@ -51,7 +51,7 @@ class Grok:
         self._transport = Transport(
             api_key, base_url=base_url or self._wire.base_url, session=session, open_timeout=open_timeout
         )
-        retries = Retries(policy=retry or RetryPolicy(), sleep=sleep, random=random)
+        retries = Retrier(policy=retry or RetryPolicy(), sleep=sleep, random=random)
         self._calls = Calls(transport=self._transport, retries=retries, now=now, dialect=self._wire.dialect)
         self._clock = clock
 
@@ -78,7 +78,7 @@ class Grok:
         body = wire.build(topic, since=since, until=until)
         deadline = Deadline.after(seconds, self._clock)
         try:
-            told = await self._calls.json("POST", wire.path, body, deadline=deadline, again=surely_not_begun)
+            told = await self._calls.json("POST", wire.path, body, deadline=deadline, again=is_safe_to_repeat)
             return replace(validate_response(wire.read(told)), seconds=self._clock() - started)
         except PerplexityError as error:
             meant = wire.translate_error(error)
@@ -162,7 +162,7 @@ async def check_key(
     with a 400; any other PerplexityError where that is not known.
     """
     transport = Transport(api_key, base_url=base_url, open_timeout=open_timeout)
-    retries = Retries(policy=RetryPolicy(attempts=1), sleep=sleep, random=randomness.random)
+    retries = Retrier(policy=RetryPolicy(attempts=1), sleep=sleep, random=randomness.random)
     calls = Calls(transport=transport, retries=retries, now=now, dialect=DIALECT)
     try:
         told = await calls.json("GET", KEY_PATH, deadline=Deadline.after(seconds, clock))

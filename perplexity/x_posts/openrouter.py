@@ -12,9 +12,9 @@ from datetime import date
 from perplexity.errors import PerplexityError, RunFailed
 from perplexity.providers import openrouter
 from perplexity.types import JSON
-from perplexity.wire.errors import Dialect, clean
-from perplexity.wire.json import cost_of, mapping, mappings, text
-from perplexity.wire.sonar import choice_of, failure
+from perplexity.wire.errors import ErrorMap, sanitize_message
+from perplexity.wire.json import as_object, as_objects, as_text, cost_of
+from perplexity.wire.sonar import error_from_run, first_choice
 from perplexity.x_posts.prompt import SCHEMA, build_messages
 from perplexity.x_posts.types import GrokResponse
 
@@ -31,7 +31,7 @@ class OpenRouterWire:
     name: str = "Grok at OpenRouter"
     base_url: str = openrouter.BASE_URL
     path: str = "/chat/completions"
-    dialect: Dialect = openrouter.DIALECT
+    dialect: ErrorMap = openrouter.ERROR_MAP
 
     def build(self, topic: str, *, since: date, until: date) -> dict[str, JSON]:
         """Return the request's body. The search is forced, or it might answer from memory.
@@ -58,31 +58,31 @@ class OpenRouterWire:
         How many posts were read it does not tell, and what it came across only by annotations:
         https://openrouter.ai/docs/guides/features/plugins/web-search
         """
-        choice = choice_of(body)
-        finish = clean(choice.get("finish_reason"))
+        choice = first_choice(body)
+        finish = sanitize_message(choice.get("finish_reason"))
         if error := body.get("error") or choice.get("error"):
-            raise failure(error, provider=self.name, dialect=self.dialect, usage=body.get("usage"))
+            raise error_from_run(error, provider=self.name, error_map=self.dialect, usage=body.get("usage"))
         if finish == "error":
             cost_usd = cost_of(body.get("usage"))
             raise RunFailed("the answer was broken off", provider=self.name, cost_usd=cost_usd)
-        message = mapping(choice.get("message"))
-        annotated = _annotated(mappings(message.get("annotations")))
+        message = as_object(choice.get("message"))
+        annotated = _annotated(as_objects(message.get("annotations")))
         return GrokResponse(
-            text=text(message.get("content")),
+            text=as_text(message.get("content")),
             annotation_urls=annotated,
             confirmed_urls=annotated,
             posts_read=None,
             incomplete=None if finish in {"", "stop"} else finish,
             provider=self.name,
-            model=text(body.get("model")) or None,
+            model=as_text(body.get("model")) or None,
             cost_usd=cost_of(body.get("usage")),
         )
 
     def translate_error(self, error: PerplexityError) -> PerplexityError:
         """Return what an error means: OpenRouter says some in words only."""
-        return openrouter.understood(error, provider=self.name)
+        return openrouter.translate_error(error, provider=self.name)
 
 
 def _annotated(notes: Sequence[Mapping[str, JSON]]) -> tuple[str, ...]:
-    cited = (mapping(note.get("url_citation")) for note in notes if note.get("type") == "url_citation")
-    return tuple(text(page.get("url")) for page in cited)
+    cited = (as_object(note.get("url_citation")) for note in notes if note.get("type") == "url_citation")
+    return tuple(as_text(page.get("url")) for page in cited)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from perplexity.errors import MalformedResponse
 from perplexity.markers import DASHES
 from perplexity.types import JSON, Source
-from perplexity.wire.json import mappings, text
+from perplexity.wire.json import as_objects, as_text
 from perplexity.x_posts.types import MAX_POSTS, SENTIMENT_LABELS, GrokResponse, PostSummary, Sentiment
 
 _POST = re.compile(r"https://(?:www\.)?(?:x|twitter)\.com/(?:i|\w{1,15})/status/(\d{1,20})\b", re.ASCII)
@@ -94,7 +94,7 @@ def validate_response(told: GrokResponse) -> PostSummary:
     sources = tuple(source for source, _ in posts)
     degraded = _degraded(len(posts), known=known, fetched=told.posts_read)
     return PostSummary(
-        text=renumber_links(text(said.get("summary")).strip(), sources),
+        text=renumber_links(as_text(said.get("summary")).strip(), sources),
         posts=sources,
         sentiment=Sentiment()
         if degraded
@@ -128,7 +128,7 @@ def _decoded(told: GrokResponse) -> Mapping[str, JSON] | None:
     said = _loaded(told.text) or _loaded(strip_links(told.text))
     if said is None:
         raise _unreadable("the text is not the JSON that was asked for", told)
-    if not text(said.get("summary")).strip():
+    if not as_text(said.get("summary")).strip():
         raise _unreadable("the JSON has no summary", told)
     return said
 
@@ -149,9 +149,9 @@ def _loaded(written: str) -> dict[str, JSON] | None:
 def _posts(said: Mapping[str, JSON], *, known: frozenset[str]) -> Iterator[tuple[Source, str]]:
     """Yield each post that counts, once, with its mood; its number is its place in the model's list."""
     seen: set[str] = set()
-    for number, post in enumerate(mappings(said.get("posts"))[:MAX_POSTS], 1):
-        address, mood = post_url(text(post.get("url"))), text(post.get("mood"))
+    for number, post in enumerate(as_objects(said.get("posts"))[:MAX_POSTS], 1):
+        address, mood = post_url(as_text(post.get("url"))), as_text(post.get("mood"))
         key = post_id(address or "")
         if address and key not in seen and mood in {*SENTIMENT_LABELS, UNKNOWN} and (not known or key in known):
             seen.add(key)
-            yield Source(number=number, title=text(post.get("about")).strip() or "Post on X", url=address), mood
+            yield Source(number=number, title=as_text(post.get("about")).strip() or "Post on X", url=address), mood

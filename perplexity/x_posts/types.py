@@ -9,7 +9,7 @@ from typing import Literal, Protocol, get_args
 
 from perplexity.errors import PerplexityError
 from perplexity.types import JSON, Source
-from perplexity.wire.errors import Dialect
+from perplexity.wire.errors import ErrorMap
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class GrokWire(Protocol):
         ...
 
     @property
-    def dialect(self) -> Dialect:
+    def dialect(self) -> ErrorMap:
         """How the service reports errors."""
         ...
 

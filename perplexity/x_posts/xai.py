@@ -11,15 +11,15 @@ from datetime import date
 
 from perplexity.errors import BillingError, PerplexityError, RateLimitError, RunFailed
 from perplexity.types import JSON
-from perplexity.wire.errors import Dialect, clean
-from perplexity.wire.json import dollars, mapping, mappings, text, texts, whole
+from perplexity.wire.errors import ErrorMap, sanitize_message
+from perplexity.wire.json import as_count, as_dollars, as_object, as_objects, as_text, as_texts
 from perplexity.x_posts.parsing import inline_links
 from perplexity.x_posts.prompt import MAX_SEARCHES, SCHEMA, build_messages
 from perplexity.x_posts.types import GrokResponse
 
 MODEL = "grok-4.3"
 TICKS_PER_DOLLAR = 10**10
-DIALECT = Dialect(kinds={"insufficient_quota": BillingError, "rate_limit_exceeded": RateLimitError})
+DIALECT = ErrorMap(types={"insufficient_quota": BillingError, "rate_limit_exceeded": RateLimitError})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class XaiWire:
     name: str = "Grok"
     base_url: str = "https://api.x.ai/v1"
     path: str = "/responses"
-    dialect: Dialect = DIALECT
+    dialect: ErrorMap = DIALECT
 
     def build(self, topic: str, *, since: date, until: date) -> dict[str, JSON]:
         """Return the request's body. The search is forced, or it might answer from memory."""
@@ -50,21 +50,21 @@ class XaiWire:
 
         What it came across stands in its list of citations, in annotations, and in the linked markers in the text.
         """
-        status = text(body.get("status"))
+        status = as_text(body.get("status"))
         if status not in {"", "completed", "incomplete"}:
-            cost_usd = _dollars(mapping(body.get("usage")))
+            cost_usd = _dollars(as_object(body.get("usage")))
             raise RunFailed("the response says that it failed", provider=self.name, cost_usd=cost_usd)
         written, annotated = _written(body), tuple(_annotated(body))
-        usage = mapping(body.get("usage"))
-        why = clean(mapping(body.get("incomplete_details")).get("reason")) or "unknown"
+        usage = as_object(body.get("usage"))
+        why = sanitize_message(as_object(body.get("incomplete_details")).get("reason")) or "unknown"
         return GrokResponse(
             text=written,
             annotation_urls=annotated,
-            confirmed_urls=(*texts(body.get("citations")), *annotated, *inline_links(written)),
-            posts_read=whole(mapping(usage.get("server_side_tool_usage_details")).get("x_posts_fetched")),
+            confirmed_urls=(*as_texts(body.get("citations")), *annotated, *inline_links(written)),
+            posts_read=as_count(as_object(usage.get("server_side_tool_usage_details")).get("x_posts_fetched")),
             incomplete=why if status == "incomplete" else None,
             provider=self.name,
-            model=text(body.get("model")) or None,
+            model=as_text(body.get("model")) or None,
             cost_usd=_dollars(usage),
         )
 
@@ -75,21 +75,21 @@ class XaiWire:
 
 
 def _parts(body: Mapping[str, JSON]) -> Iterator[Mapping[str, JSON]]:
-    written = (item for item in mappings(body.get("output")) if item.get("type") == "message")
-    return (part for message in written for part in mappings(message.get("content")))
+    written = (item for item in as_objects(body.get("output")) if item.get("type") == "message")
+    return (part for message in written for part in as_objects(message.get("content")))
 
 
 def _written(body: Mapping[str, JSON]) -> str:
-    return "".join(text(part.get("text")) for part in _parts(body) if part.get("type") == "output_text")
+    return "".join(as_text(part.get("text")) for part in _parts(body) if part.get("type") == "output_text")
 
 
 def _annotated(body: Mapping[str, JSON]) -> Iterator[str]:
     """Yield the addresses that the response's text is annotated with."""
-    for note in (note for part in _parts(body) for note in mappings(part.get("annotations"))):
+    for note in (note for part in _parts(body) for note in as_objects(part.get("annotations"))):
         if note.get("type") == "url_citation":
-            yield text(note.get("url"))
+            yield as_text(note.get("url"))
 
 
 def _dollars(usage: Mapping[str, JSON]) -> float | None:
-    ticks = dollars(usage.get("cost_in_usd_ticks"))
+    ticks = as_dollars(usage.get("cost_in_usd_ticks"))
     return None if ticks is None else ticks / TICKS_PER_DOLLAR

@@ -17,8 +17,8 @@ from bot.storage.questions import Questions, connection_pool
 from bot.web.metrics import Metrics
 from perplexity.attempts import Attempt
 from perplexity.fallback import Fallback
-from perplexity.providers import opened
-from perplexity.providers.base import Setup
+from perplexity.providers import open_providers
+from perplexity.providers.base import ProviderConfig
 from perplexity.retry import RetryPolicy
 from tests.bot.worker.test_worker import WorkerHarness, no_job
 from tests.fakes import brave, openrouter, perplexity
@@ -180,12 +180,12 @@ async def test_the_row_the_footer_and_the_metrics_say_what_was_charged(
             await stack.enter_async_context(service)
             for path, faults in case.faults.items():
                 service.script(path, *faults)
-        setup = Setup(
+        setup = ProviderConfig(
             keys={"perplexity": perplexity.KEY, "openrouter": openrouter.KEY, "brave": brave.KEY},
             base_urls={name: service.base_url for name, service in services.items()},
             retry=RetryPolicy(base=0.001),
         )
-        providers = await stack.enter_async_context(opened(setup, order=case.order.split()))
+        providers = await stack.enter_async_context(open_providers(setup, order=case.order.split()))
         desk.provider = Fallback(providers, on_attempt=told)  # type: ignore[assignment]
         command, _, text = case.asked.partition(" ")
         question = await desk.receive(text, command=command)

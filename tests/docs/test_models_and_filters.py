@@ -11,7 +11,7 @@ from perplexity.errors import InvalidRequest
 from perplexity.filters import Filters
 from perplexity.models import EFFORTS, SONAR, check_schema, resolve
 from perplexity.providers import openrouter
-from perplexity.providers.duckduckgo import check, not_applied, period, region
+from perplexity.providers.duckduckgo import check, ignored_filters, recency_for, region
 from perplexity.types import Message, Query, Question
 from perplexity.wire import brave, search
 from perplexity.wire.agent import Agent
@@ -112,8 +112,8 @@ def _by_duckduckgo(filters: Filters) -> str:
     if _refused(lambda: check(filters)):
         return "Refused"
     _, notes = region(filters.country, filters.languages)
-    dropped = bool(filters.after) and period(filters, today=TODAY) is None
-    return _word(sent=not dropped, notes=(*not_applied(filters, today=TODAY), *notes))
+    dropped = bool(filters.after) and recency_for(filters, today=TODAY) is None
+    return _word(sent=not dropped, notes=(*ignored_filters(filters, today=TODAY), *notes))
 
 
 def _word(*, sent: bool, notes: Sequence[str]) -> str:

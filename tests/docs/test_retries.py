@@ -10,8 +10,8 @@ import pytest
 from perplexity import errors
 from perplexity.circuit_breaker import BreakerPolicy
 from perplexity.errors import APIError, PerplexityError
-from perplexity.models import Deadlines, Limits, resolve
-from perplexity.retry import worth_retrying
+from perplexity.models import FallbackTimeouts, Timeouts, resolve
+from perplexity.retry import is_retryable
 from tests.docs.pages import ROOT, rows
 
 PAGE = ROOT / "docs" / "retries.md"
@@ -31,7 +31,7 @@ def test_an_error_is_tried_again_as_the_page_says(row: tuple[str, ...]) -> None:
     happened, kind, again, next_asked = row
     error = getattr(errors, kind.strip("`"))
 
-    assert {worth_retrying(raised) for raised in _raised(error, happened)} == {again == "yes"}
+    assert {is_retryable(raised) for raised in _raised(error, happened)} == {again == "yes"}
     assert (next_asked == "no") == issubclass(error, (errors.InvalidRequest, errors.Withdrawn))
 
 
@@ -43,15 +43,15 @@ def test_every_error_is_there() -> None:
 
 
 def test_the_time_limits_are_the_code_s() -> None:
-    one, chain = Limits(), Deadlines()
+    one, chain = Timeouts(), FallbackTimeouts()
 
     shown = [tuple(re.findall(r"(\d+) s\b", " ".join(row))) for row in rows(PAGE, section="How long it takes at most")]
     real = [(one.search, chain.search)] + [
         (one.of(effort), chain.of(effort)) for effort in ("fast", resolve("openai/gpt-6-luna").effort, "xhigh")
     ]
     assert shown == [(f"{first:g}", f"{second:g}") for first, second in real]
-    assert f"minus {chain.reserve:g} seconds" in PAGE.read_text(encoding="utf-8").replace("\n", " ")
-    assert f"at least {chain.least:g} seconds" in PAGE.read_text(encoding="utf-8").replace("\n", " ")
+    assert f"minus {chain.reserve_per_provider:g} seconds" in PAGE.read_text(encoding="utf-8").replace("\n", " ")
+    assert f"at least {chain.minimum:g} seconds" in PAGE.read_text(encoding="utf-8").replace("\n", " ")
 
 
 def test_the_rest_of_a_service_is_the_code_s() -> None:

@@ -9,7 +9,7 @@ from aiohttp import ClientSession
 
 from perplexity.attempts import Attempt
 from perplexity.errors import BillingError
-from perplexity.models import Limits
+from perplexity.models import Timeouts
 from perplexity.notes import stand_in
 from perplexity.providers import duckduckgo
 from perplexity.tools import (
@@ -65,12 +65,12 @@ def test_every_tool_has_its_column_and_its_section() -> None:
 def test_the_time_limits_are_the_tools_own() -> None:
     limits = {row[0]: row[1:] for row in rows(PAGE, section="Tools for agents")}["Time limit"]
 
-    deep = Limits()
+    deep = Timeouts()
     assert limits == (
         f"{SECONDS:g} s",
         f"{LIMITS.answer:g} s, with `reasoning` {LIMITS.reasoning:g} s",
         f"{deep.answer:g} s, reasoning models {deep.reasoning:g} s, deep research {deep.deep:g} s",
-        f"{duckduckgo.SECONDS:g} s",
+        f"{duckduckgo.TIMEOUT_SECONDS:g} s",
         f"{fallback_search.SECONDS:g} s",
         f"{news_summary.SECONDS:g} s",
         f"{news_deepdive.SECONDS:g} s",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 
-from perplexity.providers.base import BOTH
+from perplexity.providers.base import SEARCH_AND_ANSWER
 from perplexity.types import Answer, Done, Event, Query, Question, SearchResults, Source, TextDelta
 
 Step = Event | BaseException | None
@@ -34,7 +34,7 @@ class FakeProvider:
         self, name: str, *, error: Exception | None = None, hangs: bool = False, steps: Sequence[Step] | None = None
     ) -> None:
         self.name = name
-        self.offers = BOTH
+        self.capabilities = SEARCH_AND_ANSWER
         self.queries: list[Query] = []
         self.questions: list[Question] = []
         self.streams_closed = 0

@@ -13,11 +13,11 @@ REQUEST = 10.0
 
 def fail(breaker: Breaker, times: int) -> None:
     for _ in range(times):
-        breaker.insist().failed()
+        breaker.force().failed()
 
 
 def admits(breaker: Breaker) -> bool:
-    return breaker.admit(seconds=REQUEST) is not None
+    return breaker.try_acquire(seconds=REQUEST) is not None
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_it_opens_after_so_many_failures(breaker: Breaker, failures: int, open_:
 
 def test_failures_count_only_in_a_row(breaker: Breaker) -> None:
     fail(breaker, 2)
-    breaker.insist().succeeded()
+    breaker.force().succeeded()
     fail(breaker, 2)
 
     assert not breaker.is_open
@@ -47,7 +47,7 @@ def test_failures_count_only_in_a_row(breaker: Breaker) -> None:
 
 def test_a_request_that_says_nothing_neither_counts_nor_interrupts_a_row(breaker: Breaker) -> None:
     fail(breaker, 2)
-    breaker.insist().abandoned()
+    breaker.force().release()
     assert not breaker.is_open
 
     fail(breaker, 1)
@@ -73,7 +73,7 @@ def test_one_probe_goes_out_and_no_other_meanwhile(breaker: Breaker, time: Time)
 def probe_of(breaker: Breaker, time: Time) -> Permit:
     fail(breaker, 3)
     time.now += 30
-    probe = breaker.admit(seconds=REQUEST)
+    probe = breaker.try_acquire(seconds=REQUEST)
     assert probe is not None
     return probe
 
@@ -93,7 +93,7 @@ def test_a_probe_that_fails_lets_it_rest_again(breaker: Breaker, time: Time) -> 
 
 
 def test_a_probe_that_is_abandoned_gives_its_place_to_the_next(breaker: Breaker, time: Time) -> None:
-    probe_of(breaker, time).abandoned()
+    probe_of(breaker, time).release()
 
     assert [admits(breaker) for _ in range(2)] == [True, False]
 
@@ -113,23 +113,23 @@ def test_a_probe_that_was_given_up_does_not_free_the_place_of_the_next(breaker: 
     time.now += REQUEST + POLICY.seconds
     assert admits(breaker)
 
-    first.abandoned()
+    first.release()
 
     assert not admits(breaker)
 
 
 def test_a_request_from_before_it_opened_does_not_free_the_place_of_the_probe(breaker: Breaker, time: Time) -> None:
-    straggler = breaker.insist()
+    straggler = breaker.force()
     probe_of(breaker, time)
 
-    straggler.abandoned()
+    straggler.release()
 
     assert not admits(breaker)
 
 
 def test_a_probe_that_hangs_while_the_provider_got_well_keeps_nobody_away(breaker: Breaker, time: Time) -> None:
     probe_of(breaker, time)
-    breaker.insist().succeeded()
+    breaker.force().succeeded()
     fail(breaker, 3)
     time.now += 30
 
@@ -138,10 +138,10 @@ def test_a_probe_that_hangs_while_the_provider_got_well_keeps_nobody_away(breake
 
 def test_only_the_first_end_of_a_request_counts(breaker: Breaker) -> None:
     fail(breaker, 2)
-    permit = breaker.insist()
+    permit = breaker.force()
     permit.succeeded()
     permit.failed()
-    permit.abandoned()
+    permit.release()
     fail(breaker, 2)
 
     assert not breaker.is_open
@@ -167,11 +167,11 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(target=permits)
     def begins(self) -> Permit:
         was_open = self.breaker.is_open
-        permit = self.breaker.admit(seconds=REQUEST)
+        permit = self.breaker.try_acquire(seconds=REQUEST)
         if permit is None:
             assert was_open, "a closed breaker lets everything through"
             assert self.is_resting() or self.alive(), "an open one that has rested lets a probe through"
-            return self.breaker.insist()
+            return self.breaker.force()
         if was_open:
             assert not self.is_resting(), "an open one rests first"
             assert not self.alive(), "there is one probe at a time"
@@ -192,16 +192,16 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(permit=consumes(permits))
     def is_abandoned(self, permit: Permit) -> None:
-        permit.abandoned()
+        permit.release()
         self.probes.pop(id(permit), None)
 
     @precondition(lambda self: self.breaker.is_open)
     @rule()
     def is_never_stuck(self) -> None:
         self.time.now += REQUEST + POLICY.seconds
-        permit = self.breaker.admit(seconds=REQUEST)
+        permit = self.breaker.try_acquire(seconds=REQUEST)
         assert permit is not None
-        permit.abandoned()
+        permit.release()
         self.probes.clear()
 
     @invariant()

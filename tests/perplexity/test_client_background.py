@@ -20,7 +20,7 @@ from perplexity.errors import (
     TimedOut,
     Withdrawn,
 )
-from perplexity.retry import Deadline, Retries, RetryPolicy
+from perplexity.retry import Deadline, Retrier, RetryPolicy
 from perplexity.runs import Runs as PollingRuns
 from perplexity.transport import Transport
 from perplexity.types import Done, Message, Question, RunStarted, SearchQueries, Sources, TextDelta
@@ -130,16 +130,16 @@ async def test_nonsense_in_between_does_not_lose_the_run(fake: FakePerplexity, c
 async def test_one_question_for_the_state_that_hangs_does_not_use_up_the_run_s_time(fake: FakePerplexity) -> None:
     fake.script(RUN, Fault(hang=True), Fault(hang=True))
     transport = Transport(KEY, base_url=fake.base_url)
-    retries = Retries(policy=RetryPolicy(), sleep=Time().sleep, random=lambda: 0.0)
+    retries = Retrier(policy=RetryPolicy(), sleep=Time().sleep, random=lambda: 0.0)
     asked = Calls(transport=transport, retries=retries, now=lambda: 0.0)
     runs = PollingRuns(calls=asked, path="/v1/agent", sleep=Time().sleep, poll_seconds=0.2)
     deadline = Deadline.after(20, monotonic)
 
     begun = await runs.create({"effort": "high", "input": "why", "background": True, "store": True}, deadline=deadline)
-    state = await runs.finished("resp_1", state=begun, deadline=deadline)
+    state = await runs.wait("resp_1", state=begun, deadline=deadline)
     await transport.close()
 
-    assert (state["status"], deadline.left() > 15) == ("completed", True)
+    assert (state["status"], deadline.remaining() > 15) == ("completed", True)
 
 
 async def refuse(run_id: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from perplexity.client import PerplexityClient
 from perplexity.errors import EndpointRetired, InvalidRequest, MalformedResponse, ServerError, StreamTruncated, TimedOut
 from perplexity.filters import Filters
-from perplexity.models import Limits
+from perplexity.models import Timeouts
 from perplexity.retry import RetryPolicy
 from perplexity.types import Answer, Done, Event, RunStarted, Sources, TextDelta
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, replied, sse, streamed
@@ -21,7 +21,7 @@ RETIRED = json.loads(fixture("err.403.chat_completions_not_available.json"))
 MIGRATE = {
     "error": {"message": "Migrate.", "type": "agent_api_migration_required", "code": "agent_api_migration_required"}
 }
-LONG = Limits(reasoning=90.0)
+LONG = Timeouts(reasoning=90.0)
 """More than the minute after which silent connections are cut."""
 
 
@@ -100,8 +100,8 @@ async def test_a_search_stays_a_search(fake: FakePerplexity) -> None:
     assert paths(fake) == ["/search"]
 
 
-@pytest.mark.parametrize(("limits", "streams"), [(Limits(), None), (LONG, True)])
-async def test_only_what_may_pass_the_minute_is_streamed(fake: FakePerplexity, limits: Limits, streams: Any) -> None:
+@pytest.mark.parametrize(("limits", "streams"), [(Timeouts(), None), (LONG, True)])
+async def test_only_what_may_pass_the_minute_is_streamed(fake: FakePerplexity, limits: Timeouts, streams: Any) -> None:
     async with sonar(fake, limits=limits) as client:
         answer = await client.answer("why", reasoning=True)
 

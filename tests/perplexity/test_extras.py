@@ -41,7 +41,7 @@ def test_a_folder_of_the_name_is_no_package(monkeypatch: pytest.MonkeyPatch, tmp
 
 async def test_the_chain_says_what_to_install() -> None:
     with pytest.raises(AllProvidersFailed) as raised:
-        await Fallback([DuckDuckGo(find=_without_library)]).search(Query(text="x"))
+        await Fallback([DuckDuckGo(search_page=_without_library)]).search(Query(text="x"))
 
     assert explain_error(raised.value) == (
         f"Nobody could answer: DuckDuckGo needs an extra that is not installed ({COMMAND}). "

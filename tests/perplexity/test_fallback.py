@@ -26,7 +26,7 @@ from perplexity.errors import (
     Withdrawn,
 )
 from perplexity.fallback import Fallback
-from perplexity.models import Deadlines, Effort
+from perplexity.models import Effort, FallbackTimeouts
 from perplexity.providers.base import Provider
 from perplexity.types import (
     Done,
@@ -42,7 +42,7 @@ from perplexity.types import (
 from tests.fakes.provider import SOURCE, FakeProvider, answer_by, results_by
 
 QUERY = Query(text="python")
-HASTY = Deadlines(search=0.4, answer=0.4, reserve=0.2, least=0.01)
+HASTY = FallbackTimeouts(search=0.4, answer=0.4, reserve_per_provider=0.2, minimum=0.01)
 
 
 def question(model: str | None = None, *, reasoning: bool = False, seconds: float | None = None) -> Question:
@@ -165,7 +165,7 @@ async def test_a_question_that_is_taken_back_is_asked_of_nobody_else() -> None:
 
 
 async def test_a_provider_that_hangs_is_left_in_time_for_the_next() -> None:
-    chain = Fallback([FakeProvider("One", hangs=True), FakeProvider("Two")], deadlines=HASTY)
+    chain = Fallback([FakeProvider("One", hangs=True), FakeProvider("Two")], timeouts=HASTY)
 
     found = await chain.search(QUERY)
 
@@ -226,7 +226,7 @@ async def test_every_attempt_is_reported_the_good_one_too() -> None:
 def test_a_provider_gets_what_is_left_minus_a_reserve_for_each_behind_it(
     left: float, behind: int, seconds: float
 ) -> None:
-    assert Deadlines().share(left, behind=behind) == seconds
+    assert FallbackTimeouts().share(left, behind=behind) == seconds
 
 
 async def test_time_that_a_provider_used_is_gone_for_the_next() -> None:
@@ -321,7 +321,7 @@ async def test_a_stream_without_an_end_is_truncated() -> None:
 
 async def test_a_stream_that_hangs_is_left_in_time_and_closed() -> None:
     first = FakeProvider("One", steps=[RunStarted(id="r"), None])
-    chain = Fallback([first, FakeProvider("Two")], deadlines=HASTY)
+    chain = Fallback([first, FakeProvider("Two")], timeouts=HASTY)
 
     events = await events_of(chain)
 

@@ -20,8 +20,8 @@ from perplexity.errors import (
     Withdrawn,
 )
 from perplexity.fallback import Fallback
-from perplexity.models import Deadlines
-from perplexity.providers.base import BOTH
+from perplexity.models import FallbackTimeouts
+from perplexity.providers.base import SEARCH_AND_ANSWER
 from perplexity.types import Answer, Event, Message, Query, Question, SearchResults, TextDelta, Usage
 from tests.fakes.provider import FakeProvider, Step, results_by
 from tests.fakes.time import Time
@@ -35,9 +35,11 @@ DOWN = ServerError("x")
 class Moody(FakeProvider):
     """Fails or hangs or answers, as its mood is; `offers` may be less than both."""
 
-    def __init__(self, name: str, *, error: Exception | None = None, offers: frozenset[Kind] = BOTH) -> None:
+    def __init__(
+        self, name: str, *, error: Exception | None = None, offers: frozenset[Kind] = SEARCH_AND_ANSWER
+    ) -> None:
         super().__init__(name, error=error)
-        self.offers = offers
+        self.capabilities = offers
 
     def be(self, *, error: Exception | None = None, hangs: bool = False, steps: Sequence[Step] | None = None) -> None:
         self._error, self._hangs, self._steps = error, hangs, steps
@@ -46,11 +48,11 @@ class Moody(FakeProvider):
 class Chain:
     """A chain on a clock of its own, and what it tells of its attempts."""
 
-    def __init__(self, *providers: FakeProvider, deadlines: Deadlines | None = None) -> None:
+    def __init__(self, *providers: FakeProvider, deadlines: FallbackTimeouts | None = None) -> None:
         self.time = Time(100.0)
         self.heard: list[Attempt] = []
         self.fallback = Fallback(
-            providers, breaker=POLICY, clock=self.time.clock, on_attempt=self.heard.append, deadlines=deadlines
+            providers, breaker=POLICY, clock=self.time.clock, on_attempt=self.heard.append, timeouts=deadlines
         )
 
     async def searches(self, times: int) -> None:
@@ -186,7 +188,7 @@ async def test_a_cancelled_probe_gives_its_place_to_the_next() -> None:
 
 @pytest.mark.parametrize("kind", ["search", "stream"])
 async def test_a_probe_that_hangs_is_cut_off_and_rests_again(kind: str) -> None:
-    hasty = Deadlines(search=0.05, answer=0.05, reserve=0.01, least=0.01)
+    hasty = FallbackTimeouts(search=0.05, answer=0.05, reserve_per_provider=0.01, minimum=0.01)
     first = Moody("One", error=DOWN)
     chain = Chain(first, Moody("Two"), deadlines=hasty)
     await chain.searches(2)
@@ -286,7 +288,7 @@ async def test_a_provider_is_not_asked_for_what_it_does_not_offer() -> None:
 
     assert (found.provider, answer.provider, found.failed) == ("Two", "One", ())
     assert answers_only.queries == []
-    assert chain.fallback.offers == BOTH
+    assert chain.fallback.capabilities == SEARCH_AND_ANSWER
 
 
 class Priced(FakeProvider):
@@ -343,7 +345,7 @@ async def test_a_caller_in_a_hurry_rests_nobody() -> None:
 
 async def test_a_time_out_for_want_of_time_rests_nobody__one_of_a_whole_turn_does() -> None:
     first = Moody("One", error=TimedOut("too late"))
-    starved = Chain(first, Moody("Two"), deadlines=Deadlines(search=9.0))
+    starved = Chain(first, Moody("Two"), deadlines=FallbackTimeouts(search=9.0))
     await starved.searches(5)
     whole = Moody("One", error=TimedOut("too late"))
     await Chain(whole, Moody("Two")).searches(5)

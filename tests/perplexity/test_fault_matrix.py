@@ -16,9 +16,9 @@ from perplexity import errors
 from perplexity.attempts import Attempt
 from perplexity.errors import AllProvidersFailed, PerplexityError
 from perplexity.fallback import Fallback
-from perplexity.models import Deadlines
-from perplexity.providers import opened
-from perplexity.providers.base import Setup
+from perplexity.models import FallbackTimeouts
+from perplexity.providers import open_providers
+from perplexity.providers.base import ProviderConfig
 from perplexity.retry import RetryPolicy
 from perplexity.types import Answer, Done, Message, Query, Question, SearchResults
 from tests.fakes import brave, faults, openrouter, perplexity
@@ -86,7 +86,7 @@ ONCE = ("400", "401 key", "401 quota", "402", "403 retired", "404", "413", "422"
 UNREADABLE = ("200 HTML", "200 empty", "200 truncated")
 """Asked for again where nothing was paid: by a search engine, or for pages."""
 SLOW = ("hang", "slow drip")
-HASTY = Deadlines(search=0.9, answer=0.9, reserve=0.45, least=0.1)
+HASTY = FallbackTimeouts(search=0.9, answer=0.9, reserve_per_provider=0.45, minimum=0.1)
 QUERY = Query(text="python threads")
 QUESTION = Question(messages=(Message(role="user", content="python threads"),))
 
@@ -129,9 +129,9 @@ class Case:
         return 3 if self.fault in AGAIN else 1 if self.fault in ONCE else None
 
     @property
-    def deadlines(self) -> Deadlines:
+    def deadlines(self) -> FallbackTimeouts:
         """Little time where it is used up."""
-        return HASTY if self.fault in SLOW else Deadlines()
+        return HASTY if self.fault in SLOW else FallbackTimeouts()
 
 
 def cases() -> Iterator[Case]:
@@ -176,8 +176,8 @@ class FaultMatrix:
     def requests(self, name: str) -> int:
         return len(self._services[name].requests)
 
-    async def chain(self, *names: str, deadlines: Deadlines) -> Fallback:
-        setup = Setup(
+    async def chain(self, *names: str, deadlines: FallbackTimeouts) -> Fallback:
+        setup = ProviderConfig(
             keys={"perplexity": perplexity.KEY, "openrouter": openrouter.KEY, "brave": brave.KEY},
             base_urls={name.lower(): address for name, address in self.addresses.items()},
             retry=RetryPolicy(attempts=3, base=0.001),
@@ -185,8 +185,8 @@ class FaultMatrix:
         # The library has no setting for the address, so this one is turned round.
         self._monkeypatch.setattr(Duckduckgo, "search_url", f"{self.addresses.get('DuckDuckGo')}/html/")
         order = [name.lower() for name in names]
-        providers = await self._stack.enter_async_context(opened(setup, order=order))
-        return Fallback(providers, deadlines=deadlines, on_attempt=self.heard.append)
+        providers = await self._stack.enter_async_context(open_providers(setup, order=order))
+        return Fallback(providers, timeouts=deadlines, on_attempt=self.heard.append)
 
 
 def nowhere() -> str:
@@ -273,7 +273,7 @@ async def test_the_last_one_answers_when_all_before_it_are_down(
         await world.start(*ORDER)
         for name, fault in DOWN.items():
             world.breaks(name, fault, *PATHS[name].values())
-        reply = await asked(await world.chain(*ORDER, deadlines=Deadlines()), ask)
+        reply = await asked(await world.chain(*ORDER, deadlines=FallbackTimeouts()), ask)
 
     assert ", ".join(f"{attempt.provider}: {attempt.error_class}" for attempt in world.heard) == told
     assert (reply.provider, list(reply.failed)) == ("DuckDuckGo", world.heard[:-1])
@@ -281,7 +281,7 @@ async def test_the_last_one_answers_when_all_before_it_are_down(
 
 @pytest.mark.parametrize("ask", ["search", "answer", "stream"])
 async def test_when_all_hang_the_chain_gives_up_in_time(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    deadlines = Deadlines(search=0.6, answer=0.6, reserve=0.1, least=0.1)
+    deadlines = FallbackTimeouts(search=0.6, answer=0.6, reserve_per_provider=0.1, minimum=0.1)
     async with AsyncExitStack() as stack:
         world = FaultMatrix(stack, monkeypatch)
         await world.start(*ORDER)

@@ -29,7 +29,7 @@ from perplexity.types import JSON, Answer, Done, Source
 from perplexity.urls import linkable, site
 from perplexity.validation import parse_query
 from perplexity.wire.agent import AgentStream
-from perplexity.wire.errors import clean
+from perplexity.wire.errors import sanitize_message
 from perplexity.wire.sonar import SonarStream
 from perplexity.wire.sources import iso_date, merge
 from perplexity.wire.sse import Decoder
@@ -163,7 +163,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "thinking": lambda text: thought(text, expected=False),
     "thinking aloud": lambda text: thought(f"<think>{text}", expected=True),
     "events": lambda text: decoded(f"data: {text}"),
-    "error": clean,
+    "error": sanitize_message,
     "news": lambda text: read_news(written(text)),
     "news line": lambda text: read_news(written(f"1. A {text} | b | c [1]")),
     "no news": lambda text: read_news(Answer(text=f"There {text} at all", sources=(), provider="P")),

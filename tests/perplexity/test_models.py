@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perplexity.errors import InvalidRequest
-from perplexity.models import EFFORTS, Effort, Limits, Target, check_schema, resolve
+from perplexity.models import EFFORTS, Effort, Target, Timeouts, check_schema, resolve
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_the_others_take_a_schema(model: str | None) -> None:
 
 
 def test_the_time_depends_on_the_effort() -> None:
-    assert [Limits().of(effort) for effort in EFFORTS] == [30, 30, 60, 600, 600]
+    assert [Timeouts().of(effort) for effort in EFFORTS] == [30, 30, 60, 600, 600]
 
 
 def test_what_is_slow_and_what_runs_in_the_background() -> None:

@@ -24,7 +24,7 @@ from perplexity.errors import (
     StreamTruncated,
     TimedOut,
 )
-from perplexity.retry import Deadline, Retries, RetryPolicy, retry_after, surely_not_begun, worth_retrying
+from perplexity.retry import Deadline, Retrier, RetryPolicy, is_retryable, is_safe_to_repeat, retry_after
 from tests.fakes.time import Time
 
 NOW = 1_795_255_200.0
@@ -53,8 +53,8 @@ async def run(
     again: Callable[[PerplexityError], bool] | None = None,
     attempts: int = 3,
 ) -> str:
-    retries = Retries(policy=RetryPolicy(attempts=attempts), sleep=time.sleep, random=lambda: 1.0)
-    return await retries.run(attempt, deadline=Deadline.after(seconds, time.clock), again=again)
+    retries = Retrier(policy=RetryPolicy(attempts=attempts), sleep=time.sleep, random=lambda: 1.0)
+    return await retries.run(attempt, deadline=Deadline.after(seconds, time.clock), retryable=again)
 
 
 @given(st.integers(1, 5000), st.floats(0, 1), st.floats(0, 100), st.floats(0, 100))
@@ -135,8 +135,8 @@ async def test_one_deadline_holds_for_all_attempts() -> None:
         return ""
 
     with pytest.raises(TimedOut):
-        await Retries(policy=RetryPolicy(), sleep=time.sleep, random=lambda: 1.0).run(hang, deadline=deadline)
-    assert deadline.left() == 0.0
+        await Retrier(policy=RetryPolicy(), sleep=time.sleep, random=lambda: 1.0).run(hang, deadline=deadline)
+    assert deadline.remaining() == 0.0
     assert time.slept == []
 
 
@@ -145,7 +145,7 @@ async def test_being_cancelled_is_passed_on() -> None:
         raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        await Retries(policy=RetryPolicy(), sleep=Time(100.0).sleep, random=lambda: 1.0).run(
+        await Retrier(policy=RetryPolicy(), sleep=Time(100.0).sleep, random=lambda: 1.0).run(
             cancelled, deadline=Deadline.after(9, Time(100.0).clock)
         )
 
@@ -154,7 +154,7 @@ async def test_who_calls_may_say_what_is_worth_a_retry() -> None:
     attempt = Failing(ServerError("x", status=500))
 
     with pytest.raises(ServerError):
-        await run(attempt, Time(100.0), again=surely_not_begun)
+        await run(attempt, Time(100.0), again=is_safe_to_repeat)
 
     assert attempt.calls == 1
 
@@ -190,7 +190,7 @@ def failed(*, sent: bool) -> ConnectionFailed:
     ],
 )
 def test_what_is_tried_again(error: PerplexityError, worth: bool, surely: bool) -> None:
-    assert (worth, surely) == (worth_retrying(error), surely_not_begun(error))
+    assert (worth, surely) == (is_retryable(error), is_safe_to_repeat(error))
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from perplexity.errors import (
     Withdrawn,
 )
 from perplexity.fallback import Fallback
-from perplexity.models import Deadlines
+from perplexity.models import FallbackTimeouts
 from perplexity.passages import passages_answer
 from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.retry import RetryPolicy
@@ -106,7 +106,7 @@ async def briefly(seconds: float) -> None:
 
 
 def chain_over(client: PerplexityClient) -> Fallback:
-    return Fallback([PerplexityProvider(client)], deadlines=Deadlines(deep=20.0, reasoning=10.0))
+    return Fallback([PerplexityProvider(client)], timeouts=FallbackTimeouts(deep=20.0, reasoning=10.0))
 
 
 @pytest.fixture

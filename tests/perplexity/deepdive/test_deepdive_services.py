@@ -18,7 +18,7 @@ from perplexity.deepdive.types import NullStageStore, Stage, StageResult
 from perplexity.fallback import Fallback
 from perplexity.providers.base import Provider
 from perplexity.providers.brave import Brave
-from perplexity.providers.duckduckgo import DuckDuckGo, through_ddgs
+from perplexity.providers.duckduckgo import DuckDuckGo, search_ddgs
 from perplexity.providers.openrouter import OpenRouter
 from perplexity.retry import RetryPolicy
 from perplexity.x_posts.types import PostSummary
@@ -59,7 +59,7 @@ async def services(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Services]:
         providers: list[Provider] = [
             await stack.enter_async_context(OpenRouter(openrouter.KEY, base_url=router.base_url, retry=once)),
             await stack.enter_async_context(Brave(brave.KEY, base_url=searcher.base_url, retry=once)),
-            DuckDuckGo(find=partial(through_ddgs, timeout=1)),
+            DuckDuckGo(search_page=partial(search_ddgs, timeout=1)),
         ]
         by_name = {provider.name: provider for provider in providers}
         yield Services(servers=dict(zip(by_name, (router, searcher, duck), strict=True)), providers=by_name)

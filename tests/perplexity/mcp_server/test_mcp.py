@@ -16,8 +16,8 @@ from perplexity import __version__
 from perplexity.fallback import Fallback
 from perplexity.mcp_server.server import build_server, transport_security
 from perplexity.mcp_server.tools import CONTINUE
-from perplexity.providers import opened
-from perplexity.providers.base import Setup
+from perplexity.providers import open_providers
+from perplexity.providers.base import ProviderConfig
 from perplexity.retry import RetryPolicy
 from tests.fakes.command import run, started
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, sse, streamed
@@ -49,8 +49,13 @@ def settings(fake: FakePerplexity) -> dict[str, str]:
 @asynccontextmanager
 async def beside(fake: FakePerplexity) -> AsyncIterator[Client]:
     """Give a client of a server in this process."""
-    setup = Setup(keys={"perplexity": KEY}, base_urls={"perplexity": fake.base_url}, retry=RetryPolicy(attempts=1))
-    async with opened(setup, order=["perplexity"]) as providers, Client(build_server(Fallback(providers))) as client:
+    setup = ProviderConfig(
+        keys={"perplexity": KEY}, base_urls={"perplexity": fake.base_url}, retry=RetryPolicy(attempts=1)
+    )
+    async with (
+        open_providers(setup, order=["perplexity"]) as providers,
+        Client(build_server(Fallback(providers))) as client,
+    ):
         yield client
 
 

@@ -20,8 +20,8 @@ from perplexity.errors import (
     TimedOut,
 )
 from perplexity.filters import Filters
-from perplexity.models import Limits
-from perplexity.providers.base import Setup
+from perplexity.models import Timeouts
+from perplexity.providers.base import ProviderConfig
 from perplexity.providers.brave import Brave, build
 from perplexity.retry import RetryPolicy
 from perplexity.types import AnswerKind, Done, Message, Passage, Query, Question, Source, Sources, TextDelta
@@ -256,7 +256,7 @@ async def test_another_shape_is_malformed(fake: FakeBrave, brave: Brave) -> None
 
 async def test_it_keeps_to_the_seconds_it_is_given(fake: FakeBrave) -> None:
     fake.hold()
-    async with Brave(KEY, base_url=fake.base_url, limits=Limits(search=0.05)) as brave:
+    async with Brave(KEY, base_url=fake.base_url, timeouts=Timeouts(search=0.05)) as brave:
         with pytest.raises(TimedOut):
             await brave.search(Query(text="x"))
         with pytest.raises(TimedOut):
@@ -267,5 +267,5 @@ async def test_it_keeps_to_the_seconds_it_is_given(fake: FakeBrave) -> None:
 
 
 def test_it_is_made_where_there_is_a_key() -> None:
-    assert build(Setup()) is None
-    assert isinstance(build(Setup(keys={"brave": KEY})), Brave)
+    assert build(ProviderConfig()) is None
+    assert isinstance(build(ProviderConfig(keys={"brave": KEY})), Brave)

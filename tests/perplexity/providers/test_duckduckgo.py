@@ -15,7 +15,7 @@ from ddgs.engines.duckduckgo import Duckduckgo
 
 from perplexity.errors import ConnectionFailed, InvalidRequest, NothingFound, TimedOut
 from perplexity.filters import Filters
-from perplexity.providers.duckduckgo import DuckDuckGo, Page, read, region, through_ddgs
+from perplexity.providers.duckduckgo import DuckDuckGo, Page, parse_page, region, search_ddgs
 from perplexity.threads import Threads
 from perplexity.types import AnswerKind, Done, Message, Query, Question, Source, Sources, TextDelta
 from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit
@@ -63,7 +63,7 @@ def no_new_threads() -> Iterator[Callable[[], int]]:
 
 
 async def test_places_are_given_back_where_no_thread_can_be_started(no_new_threads: Callable[[], int]) -> None:
-    provider = DuckDuckGo(find=lambda query, **_: [{"title": query, "href": "https://a.org/", "body": ""}])
+    provider = DuckDuckGo(search_page=lambda query, **_: [{"title": query, "href": "https://a.org/", "body": ""}])
     for _ in range(20):
         with pytest.raises(ConnectionFailed) as caught:
             await provider.search(Query(text="python", seconds=1))
@@ -77,7 +77,7 @@ async def test_places_are_given_back_where_no_thread_can_be_started(no_new_threa
 @pytest.mark.usefixtures("no_new_threads")
 def test_the_library_s_own_threads_that_cannot_be_started_are_a_failed_connection() -> None:
     with pytest.raises(ConnectionFailed):
-        through_ddgs("python", region="us-en", timelimit=None, page=1)
+        search_ddgs("python", region="us-en", timelimit=None, page=1)
 
 
 async def test_what_is_asked_goes_out_once_and_to_duckduckgo_alone(point_at: PointAt) -> None:
@@ -144,7 +144,7 @@ async def test_a_service_that_does_not_answer_the_library_in_time_is_told_so(poi
         point_at(fake)
 
         with pytest.raises(TimedOut):
-            await DuckDuckGo(find=partial(through_ddgs, timeout=1)).search(Query(text="python"))
+            await DuckDuckGo(search_page=partial(search_ddgs, timeout=1)).search(Query(text="python"))
 
 
 async def test_a_question_is_answered_with_passages(point_at: PointAt) -> None:
@@ -182,7 +182,7 @@ async def test_a_question_is_answered_with_passages(point_at: PointAt) -> None:
     ],
 )
 async def test_a_filter_that_is_not_applied_is_said(filters: Filters, note: str) -> None:
-    found = await DuckDuckGo(find=one_page, now=NOW.timestamp).search(Query(text="python", filters=filters))
+    found = await DuckDuckGo(search_page=one_page, now=NOW.timestamp).search(Query(text="python", filters=filters))
 
     assert found.notes == (note,)
 
@@ -209,7 +209,7 @@ async def test_pages_from_after_a_day_are_searched_for_in_the_shortest_time_that
         limits.append(timelimit)
         return one_page(query, region=region, timelimit=timelimit, page=page)
 
-    await DuckDuckGo(find=find, now=NOW.timestamp).search(Query(text="python", filters=filters))
+    await DuckDuckGo(search_page=find, now=NOW.timestamp).search(Query(text="python", filters=filters))
 
     assert set(limits) == {limit}
 
@@ -219,24 +219,24 @@ async def test_a_mode_that_it_cannot_search_is_refused_before_anything_is_sent(
     mode: Literal["academic", "sec"],
 ) -> None:
     with pytest.raises(InvalidRequest) as caught:
-        await DuckDuckGo(find=never).search(Query(text="python", filters=Filters(mode=mode)))
+        await DuckDuckGo(search_page=never).search(Query(text="python", filters=Filters(mode=mode)))
 
     assert (caught.value.field, caught.value.value) == ("mode", mode)
 
 
 async def test_a_query_that_nobody_takes_is_refused_before_anything_is_sent() -> None:
     with pytest.raises(InvalidRequest):
-        await DuckDuckGo(find=never).search(Query(text=" "))
+        await DuckDuckGo(search_page=never).search(Query(text=" "))
 
 
 async def test_the_web_mode_is_its_own() -> None:
-    found = await DuckDuckGo(find=one_page).search(Query(text="python", filters=Filters(mode="web")))
+    found = await DuckDuckGo(search_page=one_page).search(Query(text="python", filters=Filters(mode="web")))
 
     assert len(found.results) == 1
 
 
 async def test_results_off_the_domains_that_were_asked_for_are_left_out_and_counted() -> None:
-    found = await DuckDuckGo(find=one_page).search(Query(text="python", filters=Filters(domains=("else.org",))))
+    found = await DuckDuckGo(search_page=one_page).search(Query(text="python", filters=Filters(domains=("else.org",))))
 
     assert (found.results, found.notes) == ((), ("1 result outside else.org left out, so no result is left.",))
 
@@ -246,7 +246,7 @@ async def test_an_answer_from_domains_without_a_page_says_why_there_is_none() ->
     asked = Question(messages=messages, filters=Filters(domains=("else.org",)))
 
     with pytest.raises(NothingFound) as caught:
-        await DuckDuckGo(find=one_page).answer(asked)
+        await DuckDuckGo(search_page=one_page).answer(asked)
 
     assert caught.value.summary == "gave no results: 1 result outside else.org left out, so no result is left"
 
@@ -265,7 +265,7 @@ async def test_an_answer_from_domains_without_a_page_says_why_there_is_none() ->
     ],
 )
 def test_only_web_pages_are_read(url: str, kept: bool) -> None:
-    assert bool(read([{"href": url, "title": "T", "body": None}])) is kept
+    assert bool(parse_page([{"href": url, "title": "T", "body": None}])) is kept
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ async def test_searches_that_never_return_do_not_take_every_thread() -> None:
         release.wait()
         return []
 
-    provider = DuckDuckGo(find=find, threads=Threads(limit=1))
+    provider = DuckDuckGo(search_page=find, threads=Threads(limit=1))
     with pytest.raises(TimedOut):
         await provider.search(Query(text="one", seconds=0.05))
     with pytest.raises(TimedOut):
@@ -395,5 +395,5 @@ async def test_one_search_has_a_limit_of_its_own_whatever_time_is_left() -> None
         return []
 
     with pytest.raises(TimedOut):
-        await DuckDuckGo(find=find, seconds=0.05).search(Query(text="python", seconds=600.0))
+        await DuckDuckGo(search_page=find, seconds=0.05).search(Query(text="python", seconds=600.0))
     stuck.set()

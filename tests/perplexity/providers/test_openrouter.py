@@ -23,8 +23,8 @@ from perplexity.errors import (
     TimedOut,
 )
 from perplexity.filters import Filters
-from perplexity.models import Limits
-from perplexity.providers.base import Setup
+from perplexity.models import Timeouts
+from perplexity.providers.base import ProviderConfig
 from perplexity.providers.openrouter import OpenRouter, build, retired_models
 from perplexity.retry import RetryPolicy
 from perplexity.types import Answer, Done, Event, Message, Query, Question, Source, Sources, TextDelta
@@ -194,7 +194,7 @@ async def test_a_question_that_is_wrong_is_not_sent(
 
 
 async def test_it_does_not_search(provider: OpenRouter) -> None:
-    assert provider.offers == {"answer"}
+    assert provider.capabilities == {"answer"}
     with pytest.raises(PerplexityError, match="does not search"):
         await provider.search(Query(text="x"))
 
@@ -399,8 +399,8 @@ async def test_a_list_that_cannot_be_had_is_an_error_and_every_model_is_used(
 
 async def test_it_keeps_to_the_seconds_it_is_given(fake: FakeOpenRouter) -> None:
     fake.hold()
-    limits = Limits(answer=0.05, deep=0.05)
-    async with OpenRouter(KEY, base_url=fake.base_url, limits=limits) as provider:
+    limits = Timeouts(answer=0.05, deep=0.05)
+    async with OpenRouter(KEY, base_url=fake.base_url, timeouts=limits) as provider:
         with pytest.raises(TimedOut):
             await provider.answer(question())
         with pytest.raises(TimedOut):
@@ -439,8 +439,8 @@ async def test_no_key_is_in_an_error_or_a_log(fake: FakeOpenRouter, caplog: pyte
 
 
 def test_it_is_made_where_there_is_a_key() -> None:
-    assert build(Setup()) is None
-    assert isinstance(build(Setup(keys={"openrouter": KEY})), OpenRouter)
+    assert build(ProviderConfig()) is None
+    assert isinstance(build(ProviderConfig(keys={"openrouter": KEY})), OpenRouter)
 
 
 @pytest.mark.parametrize("whole", [True, False])

@@ -9,54 +9,54 @@ import pytest
 
 from perplexity.errors import BillingError, InvalidRequest
 from perplexity.fallback import Fallback
-from perplexity.providers import PROVIDERS, configured, opened
-from perplexity.providers.base import Setup
+from perplexity.providers import PROVIDERS, build_providers, open_providers
+from perplexity.providers.base import ProviderConfig
 from perplexity.types import Message, Query, Question
 from tests.fakes.provider import FakeProvider
 
 KEYS = {"perplexity": "pplx-test-key", "openrouter": "sk-or-test", "brave": "BSA-test"}
 
 
-def names(setup: Setup, *order: str) -> list[str]:
-    return [provider.name for provider in configured(setup, order=order)]
+def names(setup: ProviderConfig, *order: str) -> list[str]:
+    return [provider.name for provider in build_providers(setup, order=order)]
 
 
 def test_without_a_key_duckduckgo_is_asked() -> None:
-    assert names(Setup()) == ["DuckDuckGo"]
+    assert names(ProviderConfig()) == ["DuckDuckGo"]
 
 
 def test_with_everything_all_are_asked_in_the_list_s_order() -> None:
-    everything = Setup(keys=KEYS)
+    everything = ProviderConfig(keys=KEYS)
 
     assert names(everything) == ["Perplexity", "OpenRouter", "Brave", "DuckDuckGo"]
     assert [name.title() for name in PROVIDERS] == [name.title() for name in names(everything)]
 
 
 def test_a_setting_changes_the_order_and_leaves_some_out() -> None:
-    assert names(Setup(keys=KEYS), "Brave", " perplexity") == ["Brave", "Perplexity"]
-    assert names(Setup(keys={}), "brave", "duckduckgo") == ["DuckDuckGo"]
+    assert names(ProviderConfig(keys=KEYS), "Brave", " perplexity") == ["Brave", "Perplexity"]
+    assert names(ProviderConfig(keys={}), "brave", "duckduckgo") == ["DuckDuckGo"]
 
 
 @pytest.mark.parametrize("order", [("bing",), ("brave", "Brave")])
 def test_an_order_that_cannot_be_is_refused(order: tuple[str, ...]) -> None:
     with pytest.raises(InvalidRequest, match="perplexity, openrouter, brave, duckduckgo"):
-        names(Setup(keys=KEYS), *order)
+        names(ProviderConfig(keys=KEYS), *order)
 
 
 async def test_what_was_opened_is_closed() -> None:
-    async with opened(Setup(keys=KEYS)) as providers:
+    async with open_providers(ProviderConfig(keys=KEYS)) as providers:
         assert len(providers) == 4
 
 
 def test_a_setup_does_not_show_its_keys() -> None:
-    assert "pplx" not in repr(Setup(keys=KEYS))
+    assert "pplx" not in repr(ProviderConfig(keys=KEYS))
 
 
 ENCYCLOPEDIA = dedent(
     """
     from perplexity.errors import NothingFound
     from perplexity.passages import events, passages_answer
-    from perplexity.providers.base import BOTH
+    from perplexity.providers.base import SEARCH_AND_ANSWER
     from perplexity.types import SearchResults, Source
 
     ARTICLES = {"port": Source(number=1, title="Port", url="https://a.example/port", snippet="A harbour.")}
@@ -64,7 +64,7 @@ ENCYCLOPEDIA = dedent(
 
     class Encyclopedia:
         name = "Encyclopedia"
-        offers = BOTH
+        capabilities = SEARCH_AND_ANSWER
 
         def __init__(self, key):
             self.key = key
@@ -105,8 +105,8 @@ async def test_a_new_provider_is_one_file_and_one_line_of_the_list(
     monkeypatch.setitem(PROVIDERS, "encyclopedia", module_of(tmp_path / "encyclopedia.py").build)
     question = Question(messages=(Message(role="user", content="what is a port"),))
 
-    assert "Encyclopedia" not in names(Setup())
-    async with opened(Setup(keys={"encyclopedia": "a key"}), order=["encyclopedia"]) as providers:
+    assert "Encyclopedia" not in names(ProviderConfig())
+    async with open_providers(ProviderConfig(keys={"encyclopedia": "a key"}), order=["encyclopedia"]) as providers:
         chain = Fallback([FakeProvider("One", error=BillingError("x")), *providers])
         found, answer = await chain.search(Query(text="port")), await chain.answer(question)
         streamed = [event async for event in chain.stream(question)]

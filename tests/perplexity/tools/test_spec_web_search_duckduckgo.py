@@ -82,7 +82,7 @@ JUNK: list[Any] = [None, 3, "page", {}, [None], [3, "x"], 1.5]
 
 
 def tool_of(find: Any, **more: Any) -> Tool:
-    return create_duckduckgo_tool(DuckDuckGo(find=find), **more)
+    return create_duckduckgo_tool(DuckDuckGo(search_page=find), **more)
 
 
 @pytest.mark.parametrize("error", RAISED, ids=repr)

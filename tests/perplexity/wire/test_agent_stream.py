@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from perplexity.errors import MalformedResponse, PerplexityError, RunFailed
 from perplexity.types import Done, Event, RunStarted, SearchQueries, Sources, TextDelta
-from perplexity.wire.agent import Agent, AgentStream, text_of
-from perplexity.wire.json import mapping, mappings
+from perplexity.wire.agent import Agent, AgentStream, output_text
+from perplexity.wire.json import as_object, as_objects
 from tests.fakes.perplexity import fixture
 
 RECORDED = [json.loads(line[6:]) for line in fixture("agent.stream.completed.sse").decode().splitlines() if line]
@@ -227,5 +227,5 @@ def test_any_events_are_read_or_refused_and_the_deltas_are_the_text(events: list
     except PerplexityError:
         return
     ends = [event for event in told if isinstance(event, Done)]
-    corrected = [text_of(mappings(mapping(event.get("response")).get("output"))) for event in events]
+    corrected = [output_text(as_objects(as_object(event.get("response")).get("output"))) for event in events]
     assert not ends or ends[0].answer.text in {text(told), *corrected}

@@ -24,7 +24,7 @@ def built(filters: Filters | None = None, *, path: str = brave.WEB, **query: Any
 
 def read(body: object, *, path: str = brave.WEB, most: int = 20) -> SearchResults:
     assert isinstance(body, dict)
-    return brave.read(body, path=path, most=most)
+    return brave.parse_results(body, path=path, most=most)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_tokens_of_a_page_are_kept_within_what_it_takes(tokens: int, sent: str) 
     ],
 )
 def test_a_query_is_cut_on_a_word_and_its_domains_are_not(words: str, domains: tuple[str, ...], sent: str) -> None:
-    assert brave.fitted(words, domains) == sent
+    assert brave.fit_query(words, domains) == sent
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_a_query_is_cut_on_a_word_and_its_domains_are_not(words: str, domains: t
 )
 def test_domains_that_leave_no_room_for_a_word_are_refused(domains: tuple[str, ...]) -> None:
     with pytest.raises(InvalidRequest, match="400 characters") as caught:
-        brave.fitted("rust", domains)
+        brave.fit_query("rust", domains)
 
     assert (caught.value.field, caught.value.value) == ("domain", f"{len(domains)} domains")
 
@@ -164,10 +164,10 @@ def test_domains_that_leave_no_room_for_a_word_are_refused(domains: tuple[str, .
     domains=st.lists(st.sampled_from(["a.com", "docs.python.org", "x" * 60 + ".example"]), max_size=4),
 )
 def test_whatever_is_asked_fits(words: str, domains: list[str]) -> None:
-    sent = brave.fitted(words, domains)
+    sent = brave.fit_query(words, domains)
 
-    assert len(sent) <= brave.MOST_CHARACTERS
-    assert len(sent.split()) <= brave.MOST_WORDS
+    assert len(sent) <= brave.MAX_QUERY_LENGTH
+    assert len(sent.split()) <= brave.MAX_QUERY_WORDS
     assert all(f"site:{domain}" in sent for domain in domains)
     text = sent.partition("(site:" if len(domains) > 1 else "site:")[0].strip() if domains else sent
     assert " ".join(words.split()).startswith(text)

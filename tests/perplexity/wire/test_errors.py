@@ -17,7 +17,7 @@ from perplexity.errors import (
     RateLimitError,
     ServerError,
 )
-from perplexity.wire.errors import clean, error_for
+from perplexity.wire.errors import error_from_status, sanitize_message
 
 DATA = Path(__file__).parents[2] / "data" / "perplexity"
 HTML = b"<!DOCTYPE html><html><body>cloudflare</body></html>"
@@ -28,7 +28,7 @@ def body(kind: object = None, message: object = "no", **more: object) -> bytes:
 
 
 def error(status: int, content: bytes = b"", **headers: str) -> PerplexityError:
-    return error_for(status, headers, content, provider="P", now=1000.0)
+    return error_from_status(status, headers, content, provider="P", now=1000.0)
 
 
 @pytest.mark.parametrize(
@@ -137,4 +137,4 @@ def test_what_the_service_did_not_write_refuses_nothing(content: bytes) -> None:
 
 
 def test_what_is_no_text_is_no_message() -> None:
-    assert [clean(None), clean(7), clean({"a": "b"})] == ["", "", ""]
+    assert [sanitize_message(None), sanitize_message(7), sanitize_message({"a": "b"})] == ["", "", ""]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from perplexity.errors import MalformedResponse
 from perplexity.filters import Filters
 from perplexity.types import Query, Source
-from perplexity.wire.search import build, read
+from perplexity.wire.search import build, parse_results
 from perplexity.wire.sources import merge
 from tests.fakes.perplexity import SEARCH_FIELDS, fixture
 
@@ -28,7 +28,7 @@ def test_a_plain_query_sends_only_what_it_says() -> None:
 
 def test_the_fast_search_is_asked_for_by_name_and_costs_less() -> None:
     assert build(Query(text="q", fast=True))["search_type"] == "fast"
-    assert read({"results": []}, fast=True).cost_usd == 0.001
+    assert parse_results({"results": []}, fast=True).cost_usd == 0.001
 
 
 def test_every_filter_has_its_name_on_the_wire() -> None:
@@ -60,7 +60,7 @@ def test_every_filter_has_its_name_on_the_wire() -> None:
 
 
 def test_a_recorded_response_is_read() -> None:
-    results = read(json.loads(fixture("search.200.json")))
+    results = parse_results(json.loads(fixture("search.200.json")))
 
     assert (
         Source(
@@ -79,25 +79,25 @@ def test_a_recorded_response_is_read() -> None:
 def test_results_grouped_by_query_are_one_list() -> None:
     a, b, c = ({"url": f"https://{name}.example", "title": name} for name in "abc")
 
-    grouped = read({"results": [[a, b], [b, c]]})
+    grouped = parse_results({"results": [[a, b], [b, c]]})
 
     assert [(source.number, source.title) for source in grouped.results] == [(1, "a"), (2, "b"), (3, "c")]
 
 
 def test_no_results_are_an_answer_too() -> None:
-    assert read({"results": []}).results == ()
+    assert parse_results({"results": []}).results == ()
 
 
 @pytest.mark.parametrize("body", [{}, {"results": None}, {"results": {}}, {"error": {"message": "x"}}])
 def test_a_response_without_a_list_is_refused(body: dict[str, Any]) -> None:
     with pytest.raises(MalformedResponse):
-        read(body)
+        parse_results(body)
 
 
 @given(st.lists(json_values | st.fixed_dictionaries({"url": json_values}, optional={"title": json_values}), max_size=6))
 @settings(max_examples=200, deadline=None)
 def test_any_list_is_read_and_numbered_from_one(results: list[Any]) -> None:
-    pages = read({"results": results}).results
+    pages = parse_results({"results": results}).results
 
     assert list(range(1, len(pages) + 1)) == [page.number for page in pages]
     assert all(page.url.lower().startswith("http") and page.title for page in pages)

@@ -183,7 +183,7 @@ def test_another_service_has_its_own_path_and_names() -> None:
     assert (wire.path, built["model"]) == ("/v1/chat", "perplexity/sonar-reasoning-pro")
     assert built["web_search_options"] == {"search_context_size": "medium"}
     assert wire.read(json.loads(routed("openrouter.200.json"))).provider == "Router"
-    assert wire.thinks(question(), resolve(None))
+    assert wire.emits_thinking(question(), resolve(None))
 
 
 def recorded(**changes: Any) -> dict[str, Any]:
@@ -328,4 +328,4 @@ def test_an_answer_of_no_use_says_what_it_cost(finish: str) -> None:
 
 @pytest.mark.parametrize(("seconds", "streamed"), [(30, False), (60, False), (60.1, True), (600, True)])
 def test_what_may_pass_the_minute_is_streamed(seconds: float, streamed: bool) -> None:
-    assert streamed is WIRE.streamed(resolve("medium"), seconds=seconds)
+    assert streamed is WIRE.should_stream(resolve("medium"), seconds=seconds)
