@@ -1,1 +1,1 @@
-"""HTTP in: the guard, the health pages, the metrics, the server."""
+"""The HTTP server: verification of Slack's requests, health pages, metrics, limits on connections."""

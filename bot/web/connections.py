@@ -1,9 +1,4 @@
-"""Limits the server's connections: a request has five seconds to arrive; at the cap the oldest waiting one is closed.
-
-aiohttp limits neither the time that a request takes to arrive nor the number of connections, so each of its
-connections is watched from outside, through the protocol interface of asyncio alone. A connection waits while it has
-no complete request: it is new, or half of a request is there, or it is kept open for the next one.
-"""
+"""Limits on the server's connections: their number, and the time that a request may take to arrive."""
 
 from __future__ import annotations
 
@@ -19,13 +14,13 @@ REQUEST_SECONDS = 5.0
 """How long a request's head and body may take to arrive, together."""
 
 CLOSING_SECONDS = 1.0
-"""How long a handler may take to answer that the body came too slowly."""
+"""How long a handler may take to answer that the body arrived too slowly."""
 
 MAX_CONNECTIONS = 1000
-"""The most open connections, however many files the process may have."""
+"""The limit on open connections, however many files the process may open."""
 
 BUSY_RESERVE = 16
-"""How many more are accepted while every connection up to the cap is handling a request."""
+"""How many more are accepted while every connection up to the limit is handling a request."""
 
 TOO_SLOW = "too slow"
 _TIMEOUT = (
@@ -39,20 +34,25 @@ _TIMEOUT = (
 
 
 class TooSlow(TimeoutError):
-    """Raised to a handler that reads a body which takes too long."""
+    """A request's body took too long; raised to the handler that reads it."""
 
 
 def connection_limit(files: int | None = None) -> int:
-    """Return the cap on open connections: a quarter of the files that this process may have open, at least eight.
+    """Return the limit on open connections: a quarter of the files that this process may open, at least eight.
 
-    The rest is for the database, for Slack, for the services, and for what is accepted before it can be closed.
+    The rest is for the database, Slack, the services, and connections that are accepted before they can be closed.
     """
     allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0] if files is None else files
     return MAX_CONNECTIONS if allowed == resource.RLIM_INFINITY else min(MAX_CONNECTIONS, max(8, allowed // 4))
 
 
 class Connections:
-    """The open connections of one server. `most` is the cap; a request has `seconds` to arrive."""
+    """The open connections of one server, at most `most`; a request has `seconds` to arrive.
+
+    aiohttp limits neither the time that a request takes to arrive nor the number of connections, so each of its
+    protocols is wrapped. At the limit, the connection that has waited longest is closed. A connection is waiting while
+    it has no complete request: it is new, it has received half of a request, or it is kept open for the next one.
+    """
 
     def __init__(self, *, most: int, seconds: float = REQUEST_SECONDS) -> None:
         self._most = most
@@ -65,12 +65,12 @@ class Connections:
         return len(self._open)
 
     def watch(self, protocol: Callable[[], asyncio.Protocol]) -> Callable[[], asyncio.Protocol]:
-        """Return a factory of the same protocols, each watched."""
+        """Return a factory that wraps each protocol of `protocol` in a `Connection`."""
         return lambda: Connection(protocol(), self, seconds=self._seconds)
 
     @web.middleware
     async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Note when a request is complete and when it is answered; 408 if its body takes too long."""
+        """Record when a request starts and when it is answered; answer 408 if its body takes too long."""
         connection = request.transport.get_protocol() if request.transport is not None else None
         if not isinstance(connection, Connection):
             return await handler(request)
@@ -85,7 +85,7 @@ class Connections:
             connection.finish_request()
 
     def add(self, connection: Connection) -> None:
-        """Add a new connection; at the cap, close the one that has waited longest."""
+        """Add a new connection; at the limit, close the one that has waited longest."""
         self._open.add(connection)
         if len(self._open) > self._most:
             oldest = next(iter(self._waiting), None)
@@ -97,94 +97,94 @@ class Connections:
             self._waiting[connection] = None
 
     def mark_waiting(self, connection: Connection) -> None:
-        """Note that a connection has no complete request from now on."""
+        """Mark a connection as one without a complete request."""
         if connection in self._open:
             self._waiting[connection] = None
 
     def mark_busy(self, connection: Connection) -> None:
-        """Note that the request of a connection is complete: it is not closed for another one."""
+        """Mark a connection as one with a complete request, which is not closed in favour of another."""
         self._waiting.pop(connection, None)
 
     def remove(self, connection: Connection) -> None:
-        """Forget a connection."""
+        """Remove a connection."""
         self._open.discard(connection)
         self._waiting.pop(connection, None)
 
 
 class Connection(asyncio.Protocol):
-    """One connection of aiohttp's, watched. Its clock runs while a request is on its way in."""
+    """Wraps the protocol of one connection; a timer runs while a request arrives."""
 
     def __init__(self, protocol: asyncio.Protocol, connections: Connections, *, seconds: float) -> None:
         self._protocol = protocol
         self._connections = connections
         self._seconds = seconds
         self._transport: asyncio.Transport | None = None
-        self._clock: asyncio.TimerHandle | None = None
-        self._silent = True
-        # The body that is on its way in, of a request whose head is complete.
+        self._timer: asyncio.TimerHandle | None = None
+        self._no_data = True
+        # The body that is arriving, of a request whose head is complete.
         self._body: StreamReader | None = None
         self._complete = False
-        self._in_work = False
-        self._more = False
+        self._in_progress = False
+        self._next_arrived = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Start the clock of the first request."""
+        """Start the timer of the first request."""
         self._transport = cast("asyncio.Transport", transport)
         self._protocol.connection_made(transport)
         self._start_timer()
         self._connections.add(self)
 
     def data_received(self, data: bytes) -> None:
-        """Hand the bytes on; the first ones after a request begin the next one's time."""
-        self._silent = False
-        if self._complete and self._in_work:
-            self._more = True
+        """Pass the bytes on; the first bytes after a request start the timer of the next one."""
+        self._no_data = False
+        if self._complete and self._in_progress:
+            self._next_arrived = True
         elif self._complete:
             self._start_timer()
         self._protocol.data_received(data)
 
     def eof_received(self) -> bool | None:
-        """Hand the end of what the peer sends on."""
+        """Pass on that the peer sends no more."""
         return self._protocol.eof_received()
 
     def pause_writing(self) -> None:
-        """Hand on that the peer does not read."""
+        """Pass on that the peer does not read."""
         self._protocol.pause_writing()
 
     def resume_writing(self) -> None:
-        """Hand on that the peer reads again."""
+        """Pass on that the peer reads again."""
         self._protocol.resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the clock."""
+        """Stop the timer."""
         self._stop_timer()
         self._connections.remove(self)
         self._transport = None
         self._protocol.connection_lost(exc)
 
     def start_request(self, request: web.Request) -> None:
-        """Take in a request whose head is complete; its body may still be on its way."""
-        self._in_work = True
-        self._more = False
+        """Start a request whose head is complete; its body may still be arriving."""
+        self._in_progress = True
+        self._next_arrived = False
         if request.content.is_eof():
             self._on_complete()
             return
         if self._complete:
-            # Its head came together with the request before.
+            # Its head arrived together with the request before.
             self._start_timer()
         self._body = request.content
         self._body.on_eof(self._on_complete)
 
     def finish_request(self) -> None:
-        """Wait for the next request, some of which may be here already."""
-        self._in_work = False
+        """Wait for the next request, part of which may have arrived already."""
+        self._in_progress = False
         if self._complete:
             self._connections.mark_waiting(self)
-            if self._more:
+            if self._next_arrived:
                 self._start_timer()
 
     def abort(self) -> None:
-        """Close the connection at once, whatever is under way."""
+        """Close the connection at once."""
         self._stop_timer()
         self._connections.remove(self)
         if self._transport is not None:
@@ -194,26 +194,26 @@ class Connection(asyncio.Protocol):
         self._stop_timer()
         self._body = None
         self._complete = True
-        if self._in_work:
+        if self._in_progress:
             self._connections.mark_busy(self)
 
     def _start_timer(self) -> None:
         self._stop_timer()
         self._complete = False
-        self._clock = asyncio.get_running_loop().call_later(self._seconds, self._time_out)
+        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._time_out)
 
     def _stop_timer(self) -> None:
-        if self._clock is not None:
-            self._clock.cancel()
-            self._clock = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _time_out(self) -> None:
-        """Answer that the request took too long, if it can be answered, and close the connection."""
-        self._clock = asyncio.get_running_loop().call_later(CLOSING_SECONDS, self.abort)
+        """Answer that the request took too long, if possible, and close the connection."""
+        self._timer = asyncio.get_running_loop().call_later(CLOSING_SECONDS, self.abort)
         if self._body is not None:
             # The handler that reads the body answers, and aiohttp closes a connection whose body is not complete.
             self._body.set_exception(TooSlow())
         elif self._transport is not None:
-            if not self._silent:
+            if not self._no_data:
                 self._transport.write(_TIMEOUT)
             self._transport.close()

@@ -1,7 +1,4 @@
-"""The HTTP server: how connections are accepted and how long they are kept, and how it stops.
-
-Anyone may ask, as often as they like, so the database is asked once for all who ask within a moment.
-"""
+"""The HTTP server with its health and metrics pages."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ CountWorkers = Callable[[], Awaitable[int]]
 """Counts the workers that are alive. Raises database errors."""
 
 ReadAdminIssues = Callable[[], Awaitable[dict[str, str]]]
-"""Returns the providers for which an admin must do something, and what they last failed with."""
+"""Returns the providers that need an admin, with the class of their last error. Raises database errors."""
 
 CACHE_SECONDS = 2.0
 """How long a result is cached."""
@@ -33,16 +30,16 @@ CHECK_SECONDS = 2.0
 
 @dataclass(frozen=True, kw_only=True)
 class Health:
-    """How many workers are alive, and which providers need an admin, with their failures."""
+    """How many workers are alive, and which providers need an admin, with their errors."""
 
     workers: int
     admin_issues: dict[str, str]
 
 
 class HealthCheck:
-    """Checks the database; one result serves all requests while the check runs and for a moment after it.
+    """Checks the database; one result serves all requests during the check and for a moment after it.
 
-    `now` is a monotonic clock in seconds.
+    Anyone may send requests, as often as they like. `now` is a monotonic clock in seconds.
     """
 
     def __init__(
@@ -79,9 +76,9 @@ def routes(
     metrics: Metrics,
     now: Callable[[], float] = time.monotonic,
 ) -> list[web.RouteDef]:
-    """Return the three routes.
+    """Return the routes of the three pages.
 
-    A provider that refuses its key does not make the app unready, since another answers; it is named anyway.
+    A provider that rejects its key does not make the app unready, since another answers; `/readyz` names it.
     """
     look = HealthCheck(workers_alive=workers_alive, admin_issues=admin_issues, now=now)
 
@@ -110,20 +107,20 @@ KEEPALIVE_SECONDS = 95.0
 SHUTDOWN_SECONDS = 5.0
 
 ACCEPTED_AT_ONCE = 4
-"""How many connections are accepted before those too many are closed: all of them need an open file meanwhile."""
+"""How many connections are accepted before surplus ones are closed; each needs an open file until then."""
 
 BACKLOG = 1024
-"""How many connections the system keeps until they are accepted."""
+"""How many connections the operating system keeps until they are accepted."""
 
 
 class Server:
-    """One listening socket with the routes it is given. `most` is the cap on open connections."""
+    """One listening socket with its routes. `most` is the limit on open connections."""
 
     def __init__(self, routes: Sequence[web.RouteDef], *, host: str, port: int, most: int | None = None) -> None:
         self._connections = Connections(most=most or connection_limit())
         application = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[self._connections.middleware])
         application.add_routes(routes)
-        # A compressed body would be inflated on the event loop, before anyone has looked at its signature.
+        # A compressed body would be inflated on the event loop before its signature is checked.
         self._runner = web.AppRunner(
             application,
             keepalive_timeout=KEEPALIVE_SECONDS,
@@ -137,10 +134,10 @@ class Server:
         self._listening: asyncio.Server | None = None
 
     async def start(self) -> None:
-        """Listen; raises `OSError` where the port is taken or not allowed."""
+        """Listen. Raises `OSError` if the port is taken or not allowed."""
         await self._runner.setup()
         protocol = self._connections.watch(cast("web.Server", self._runner.server))
-        # asyncio accepts as many connections at once as it is told to keep in the queue.
+        # asyncio accepts as many connections at once as the backlog allows.
         self._listening = await asyncio.get_running_loop().create_server(
             protocol, self._host, self._port, backlog=ACCEPTED_AT_ONCE
         )
@@ -149,11 +146,11 @@ class Server:
                 same.listen(BACKLOG)
 
     async def stop_accepting(self) -> None:
-        """Close the listening socket; connections that are open go on."""
+        """Close the listening socket; open connections stay open."""
         if self._listening is not None:
             self._listening.close()
 
     async def stop(self) -> None:
-        """Let requests under way end, then close everything."""
+        """Wait for open requests to end, then close everything."""
         await self.stop_accepting()
         await self._runner.cleanup()

@@ -1,17 +1,4 @@
-"""What a request of Slack's looks like, as far as Bolt and the listeners read it. Pure.
-
-Bolt takes for granted that `event` is an object, that `actions` is not empty, that an id is a text; anything else ends
-in a traceback (bolt-python 1.30, `request/internals.py`, `listener_matcher/builtins.py`). Postgres keeps no NUL and no
-half of a surrogate pair, and no long text in an index.
-https://docs.slack.dev/interactivity/handling-user-interaction https://docs.slack.dev/apis/events-api#callback-field
-
-The signature is checked over the bytes as they came. Slack compresses nothing, so what is compressed is refused before
-it is read.
-
-Bolt's own parser turns a form body that holds the word `payload` into nothing and answers malformed JSON or a
-non-ASCII signature with a traceback (bolt-python 1.30, `request/internals.py`), so it is handed a parsed body.
-https://docs.slack.dev/authentication/verifying-requests-from-slack
-"""
+"""Verification of Slack's requests: the signature, and the form of the body, before Bolt sees it."""
 
 from __future__ import annotations
 
@@ -35,6 +22,126 @@ from bot.web.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
+MAX_BODY_BYTES = 1_000_000
+MAX_SKEW_SECONDS = 300
+FORM = "application/x-www-form-urlencoded"
+JSON = "application/json"
+
+
+class RequestRejected(Exception):
+    """A request is refused with a status and a short reason."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+
+
+class RequestVerifier:
+    """Verifies Slack's requests and passes them to Bolt. `now` is the wall clock in seconds since 1970.
+
+    Bolt's own parser empties a form body that contains the word `payload`, and answers malformed JSON or a non-ASCII
+    signature with a traceback (bolt-python 1.30, `request/internals.py`), so Bolt gets a parsed body.
+    https://docs.slack.dev/authentication/verifying-requests-from-slack
+    """
+
+    def __init__(
+        self, app: AsyncApp, *, signing_secret: str, metrics: Metrics, now: Callable[[], float] = time.time
+    ) -> None:
+        self._app = app
+        self._secret = signing_secret.encode()
+        self._metrics = metrics
+        self._now = now
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Answer `POST /slack/events`: commands, events and interactivity."""
+        started = time.monotonic()
+        ARRIVED.set(started)
+        try:
+            body = await _read_body(request)
+            timestamps = request.headers.getall("X-Slack-Request-Timestamp", [])
+            signatures = request.headers.getall("X-Slack-Signature", [])
+            verify(timestamps, signatures, body, secret=self._secret, now=self._now())
+            parsed = parse(body, content_type=request.content_type)
+        except TooSlow:
+            self._reject(408, TOO_SLOW)
+            raise
+        except RequestRejected as error:
+            return self._reject(error.status, error.reason)
+        response = await self._dispatch(parsed, request)
+        self._metrics.acked(time.monotonic() - started)
+        return response
+
+    def _reject(self, status: int, reason: str) -> web.Response:
+        self._metrics.refused(status)
+        log.info("request.refused", extra={"status": status, "error": reason})
+        return web.Response(status=status, text=reason)
+
+    async def _dispatch(self, parsed: dict[str, Any], request: web.Request) -> web.StreamResponse:
+        if parsed.get("ssl_check") == "1":
+            return web.Response()
+        # In "socket_mode", Bolt takes a request that is verified and parsed already.
+        headers: dict[str, str | Sequence[str]] = {
+            name: value for name, value in request.headers.items() if name.lower().startswith("x-slack-")
+        }
+        bolt_request = AsyncBoltRequest(body=parsed, headers=headers, mode="socket_mode")
+        return await to_aiohttp_response(await self._app.async_dispatch(bolt_request))
+
+
+async def _read_body(request: web.Request) -> bytes:
+    if "Content-Encoding" in request.headers:
+        raise RequestRejected(415, "compressed")  # Slack compresses nothing
+    if request.content_type not in {FORM, JSON}:
+        raise RequestRejected(400, "unsupported content type")
+    if (request.content_length or 0) > MAX_BODY_BYTES:
+        raise RequestRejected(413, "too large")
+    body = bytearray()
+    try:
+        async for chunk in request.content.iter_chunked(65536):
+            body += chunk
+            if len(body) > MAX_BODY_BYTES:
+                raise RequestRejected(413, "too large")
+    except (web.RequestPayloadError, ConnectionError):
+        raise RequestRejected(400, "broken body") from None
+    return bytes(body)
+
+
+def verify(timestamps: Sequence[str], signatures: Sequence[str], body: bytes, *, secret: bytes, now: float) -> None:
+    """Check the signature over the raw body in constant time. Raises `RequestRejected` with 401.
+
+    `timestamps` and `signatures` are all values of the two headers; a missing or repeated header is invalid.
+    """
+    if len(timestamps) != 1 or len(signatures) != 1:
+        raise RequestRejected(401, "unsigned")
+    timestamp, signature = timestamps[0], signatures[0]
+    if not (timestamp.isascii() and timestamp.isdigit() and len(timestamp) <= 12):
+        raise RequestRejected(401, "bad timestamp")
+    if abs(now - int(timestamp)) > MAX_SKEW_SECONDS:
+        raise RequestRejected(401, "old timestamp")
+    expected = "v0=" + hmac.new(secret, f"v0:{timestamp}:".encode() + body, hashlib.sha256).hexdigest()
+    if not hmac.compare_digest(expected.encode(), signature.encode("utf-8", "surrogateescape")):
+        raise RequestRejected(401, "bad signature")
+
+
+def parse(body: bytes, *, content_type: str) -> dict[str, Any]:
+    """Parse a verified body into the mapping that Bolt matches on. Raises `RequestRejected` with 400."""
+    try:
+        text = body.decode()
+        if not text:
+            raise ValueError("empty")
+        if content_type == JSON:
+            return _mapping(json.loads(text))
+        form = dict(parse_qsl(text, keep_blank_values=True, strict_parsing=True))
+        return _mapping(json.loads(form["payload"]) if "payload" in form else form)
+    except (ValueError, RecursionError):
+        raise RequestRejected(400, "malformed body") from None
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    if not isinstance(value, Mapping) or not is_slack_body(value):
+        raise RequestRejected(400, "malformed body")
+    return dict(value)
+
 
 _ID = re.compile(r"[ -~]{0,255}")
 _COMMAND = re.compile(r"[^\x00\ud800-\udfff]{0,255}")
@@ -42,7 +149,13 @@ _ADDRESS = re.compile(r"[^\x00\ud800-\udfff]*")
 
 
 def is_slack_body(body: Mapping[str, Any]) -> bool:
-    """Return whether a body, parsed from a form or from JSON, can be handed to Bolt."""
+    """Return whether a body, parsed from a form or from JSON, has the form that Bolt and the listeners rely on.
+
+    Bolt assumes that `event` is an object, that `actions` is not empty and that an id is a text; anything else ends in
+    a traceback (bolt-python 1.30, `request/internals.py`, `listener_matcher/builtins.py`). Postgres accepts no NUL, no
+    half of a surrogate pair, and no long text in an index.
+    https://docs.slack.dev/interactivity/handling-user-interaction https://docs.slack.dev/apis/events-api#callback-field
+    """
     try:
         return _is_object(body) and _is_text(body.get("text")) and _is_text(body.get("challenge"))
     except RecursionError:
@@ -50,7 +163,7 @@ def is_slack_body(body: Mapping[str, Any]) -> bool:
 
 
 def _is_object(value: object) -> bool:
-    """Return whether every part that names a person, a team, a channel or a moment is what Slack sends there."""
+    """Return whether every field that names a person, a team, a channel or a time has the form that Slack sends."""
     if not isinstance(value, Mapping):
         return False
     return all(check(value[name]) for name, check in _CHECKS.items() if name in value)
@@ -93,7 +206,7 @@ def _is_list_or_null(value: object) -> bool:
 
 
 def _are_actions(value: object) -> bool:
-    """Return whether they are a click's actions: Bolt takes it for granted that each has an `action_id`."""
+    """Return whether they are a click's actions; Bolt assumes that each has an `action_id`."""
     return isinstance(value, list) and value != [] and all(map(_is_action, value))
 
 
@@ -126,119 +239,3 @@ _CHECKS: Mapping[str, Callable[[object], bool]] = {
     "value": _is_text,
 }  # fmt: skip
 """The checks of fields by name, at any depth of a request."""
-
-
-MAX_BODY_BYTES = 1_000_000
-MAX_SKEW_SECONDS = 300
-FORM = "application/x-www-form-urlencoded"
-JSON = "application/json"
-
-
-class RequestRejected(Exception):
-    """A request that is turned away with a status and one plain word."""
-
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status = status
-        self.reason = reason
-
-
-class RequestVerifier:
-    """Verifies Slack's requests and hands them to Bolt. `now` is the wall clock in seconds since 1970."""
-
-    def __init__(
-        self, app: AsyncApp, *, signing_secret: str, metrics: Metrics, now: Callable[[], float] = time.time
-    ) -> None:
-        self._app = app
-        self._secret = signing_secret.encode()
-        self._metrics = metrics
-        self._now = now
-
-    async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Answer `POST /slack/events`: commands, events and interactivity."""
-        started = time.monotonic()
-        ARRIVED.set(started)
-        try:
-            body = await _read(request)
-            timestamps = request.headers.getall("X-Slack-Request-Timestamp", [])
-            signatures = request.headers.getall("X-Slack-Signature", [])
-            verify(timestamps, signatures, body, secret=self._secret, now=self._now())
-            parsed = parse(body, content_type=request.content_type)
-        except TooSlow:
-            self._reject(408, TOO_SLOW)
-            raise
-        except RequestRejected as turned:
-            return self._reject(turned.status, turned.reason)
-        response = await self._dispatch(parsed, request)
-        self._metrics.acked(time.monotonic() - started)
-        return response
-
-    def _reject(self, status: int, reason: str) -> web.Response:
-        self._metrics.refused(status)
-        log.info("request.refused", extra={"status": status, "error": reason})
-        return web.Response(status=status, text=reason)
-
-    async def _dispatch(self, parsed: dict[str, Any], request: web.Request) -> web.StreamResponse:
-        if parsed.get("ssl_check") == "1":
-            return web.Response()
-        # "socket_mode" is Bolt's word for a request that is verified and parsed already.
-        headers: dict[str, str | Sequence[str]] = {
-            name: value for name, value in request.headers.items() if name.lower().startswith("x-slack-")
-        }
-        bolt_request = AsyncBoltRequest(body=parsed, headers=headers, mode="socket_mode")
-        return await to_aiohttp_response(await self._app.async_dispatch(bolt_request))
-
-
-async def _read(request: web.Request) -> bytes:
-    if "Content-Encoding" in request.headers:
-        raise RequestRejected(415, "compressed")
-    if request.content_type not in {FORM, JSON}:
-        raise RequestRejected(400, "unsupported content type")
-    if (request.content_length or 0) > MAX_BODY_BYTES:
-        raise RequestRejected(413, "too large")
-    body = bytearray()
-    try:
-        async for chunk in request.content.iter_chunked(65536):
-            body += chunk
-            if len(body) > MAX_BODY_BYTES:
-                raise RequestRejected(413, "too large")
-    except (web.RequestPayloadError, ConnectionError):
-        raise RequestRejected(400, "broken body") from None
-    return bytes(body)
-
-
-def verify(timestamps: Sequence[str], signatures: Sequence[str], body: bytes, *, secret: bytes, now: float) -> None:
-    """Check the signature over the raw body in constant time; raises `RequestRejected` with 401.
-
-    Both headers are handed in as all their values: one that is missing or repeated signs nothing.
-    """
-    if len(timestamps) != 1 or len(signatures) != 1:
-        raise RequestRejected(401, "unsigned")
-    timestamp, signature = timestamps[0], signatures[0]
-    if not (timestamp.isascii() and timestamp.isdigit() and len(timestamp) <= 12):
-        raise RequestRejected(401, "bad timestamp")
-    if abs(now - int(timestamp)) > MAX_SKEW_SECONDS:
-        raise RequestRejected(401, "old timestamp")
-    expected = "v0=" + hmac.new(secret, f"v0:{timestamp}:".encode() + body, hashlib.sha256).hexdigest()
-    if not hmac.compare_digest(expected.encode(), signature.encode("utf-8", "surrogateescape")):
-        raise RequestRejected(401, "bad signature")
-
-
-def parse(body: bytes, *, content_type: str) -> dict[str, Any]:
-    """Turn a verified body into the mapping that Bolt matches on; raises `RequestRejected` with 400."""
-    try:
-        text = body.decode()
-        if not text:
-            raise ValueError("empty")
-        if content_type == JSON:
-            return _mapping(json.loads(text))
-        form = dict(parse_qsl(text, keep_blank_values=True, strict_parsing=True))
-        return _mapping(json.loads(form["payload"]) if "payload" in form else form)
-    except (ValueError, RecursionError):
-        raise RequestRejected(400, "malformed body") from None
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    if not isinstance(value, Mapping) or not is_slack_body(value):
-        raise RequestRejected(400, "malformed body")
-    return dict(value)

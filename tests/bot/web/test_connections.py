@@ -1,4 +1,4 @@
-"""Requests that never end, and more connections than the server keeps."""
+"""Requests that never end, and more connections than the limit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.fakes.half_sent import BODY, HEAD, Peer, peers
 from tests.fakes.person import SIGNING_SECRET, signed
 from tests.fakes.ports import free_port
 
-MOST_SECONDS = 0.25
+MAX_SECONDS = 0.25
 HEALTHZ = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
 WORK = b"GET /work HTTP/1.1\r\nHost: a\r\n\r\n"
 
@@ -35,21 +35,21 @@ class Served:
     finish: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def slowest_healthz(self, *, seconds: float) -> float:
-        """Ask `/healthz` again and again over a new connection each time, and return how long the slowest took.
+        """Request `/healthz` repeatedly, each time over a new connection, and return the time of the slowest.
 
-        It is the best of three turns, for a busy machine.
+        The best of three rounds counts, for a busy machine.
         """
         best = math.inf
         for _ in range(3):
             slowest, end = 0.0, time.monotonic() + seconds
             while time.monotonic() < end:
-                begun = time.monotonic()
+                started = time.monotonic()
                 async with ClientSession() as session, session.get(f"http://127.0.0.1:{self.port}/healthz") as response:
                     assert response.status == 200
-                slowest = max(slowest, time.monotonic() - begun)
+                slowest = max(slowest, time.monotonic() - started)
                 await asyncio.sleep(0.01)
             best = min(best, slowest)
-            if best < MOST_SECONDS:
+            if best < MAX_SECONDS:
                 break
         return best
 
@@ -66,8 +66,8 @@ async def serving(*, most: int | None = None) -> AsyncIterator[Served]:
         return web.Response(text="done")
 
     app = AsyncApp(signing_secret=SIGNING_SECRET, token="xoxb-1", request_verification_enabled=False)
-    guard = RequestVerifier(app, signing_secret=SIGNING_SECRET, metrics=Metrics())
-    routes = [web.get("/healthz", healthz), web.get("/work", work), web.post("/slack/events", guard.handle)]
+    verifier = RequestVerifier(app, signing_secret=SIGNING_SECRET, metrics=Metrics())
+    routes = [web.get("/healthz", healthz), web.get("/work", work), web.post("/slack/events", verifier.handle)]
     server = Server(routes, host="127.0.0.1", port=served.port, most=most)
     await server.start()
     try:
@@ -99,7 +99,7 @@ async def half_a_chunked_body(peer: Peer) -> None:
     await peer.sends(HEAD.replace(b"Content-Length: 100", b"Transfer-Encoding: chunked") + b"\r\n5\r\nabc")
 
 
-async def a_body_nobody_reads(peer: Peer) -> None:
+async def an_unread_body(peer: Peer) -> None:
     await peer.sends(HEAD.replace(b"POST /slack/events", b"POST /nowhere") + b"\r\n{")
 
 
@@ -118,36 +118,36 @@ async def half_a_second_request(peer: Peer) -> None:
     await peer.sends(HEAD)
 
 
-WAYS: dict[Callable[[Peer], Awaitable[None]], bytes] = {
+INCOMPLETE: dict[Callable[[Peer], Awaitable[None]], bytes] = {
     silent: b"",
     half_a_head: b"408",
     half_a_body: b"408",
     half_a_chunked_body: b"408",
-    a_body_nobody_reads: b"404",
+    an_unread_body: b"404",
     a_dripping_head: b"408",
     a_dripping_body: b"408",
     half_a_second_request: b"408",
 }
-"""How a request may stay incomplete, and what is answered."""
+"""Requests that stay incomplete, and the answers to them."""
 
 
 async def test_a_request_has_five_seconds_to_arrive(served: Served) -> None:
-    async def ended(way: Callable[[Peer], Awaitable[None]], answer: bytes) -> str:
+    async def ended(send: Callable[[Peer], Awaitable[None]], answer: bytes) -> str:
         async with peers(served.port) as [peer]:
-            begun = time.monotonic()
-            sending = asyncio.ensure_future(way(peer))
-            if way is half_a_second_request:
+            started = time.monotonic()
+            sending = asyncio.ensure_future(send(peer))
+            if send is half_a_second_request:
                 await sending
             said = await peer.reads()
-            took = time.monotonic() - begun
+            took = time.monotonic() - started
             sending.cancel()
         right = 4.5 < took < 6.5 and said[9:12] == answer and said.count(b"HTTP/1.1") == bool(answer)
-        return "" if right else f"{getattr(way, '__name__', way)}: {said[:80]!r} after {took:.1f} s"
+        return "" if right else f"{getattr(send, '__name__', send)}: {said[:80]!r} after {took:.1f} s"
 
-    assert not any(wrong := await asyncio.gather(*(ended(way, answer) for way, answer in WAYS.items()))), wrong
+    assert not any(wrong := await asyncio.gather(*(ended(send, answer) for send, answer in INCOMPLETE.items()))), wrong
 
 
-async def test_a_connection_that_was_used_may_rest(served: Served) -> None:
+async def test_a_used_connection_may_be_idle(served: Served) -> None:
     async with peers(served.port) as [peer]:
         for pause in (6.0, 0.0):
             await peer.sends(HEALTHZ)
@@ -164,14 +164,14 @@ async def test_a_long_answer_is_not_a_slow_request(served: Served) -> None:
         assert (await peer.reads_answer()).endswith(b"done")
 
 
-async def test_requests_that_come_together_are_answered_in_turn(served: Served) -> None:
+async def test_requests_that_arrive_together_are_answered_in_order(served: Served) -> None:
     async with peers(served.port) as [peer]:
         await peer.sends(HEALTHZ + HEALTHZ + HEALTHZ + HEAD)
         for _ in range(3):
             assert b"200 OK" in await peer.reads_answer()
 
 
-async def test_half_a_request_behind_one_in_work_has_its_five_seconds_after_it() -> None:
+async def test_half_a_request_after_one_in_progress_has_five_seconds_after_it() -> None:
     async with serving() as served, peers(served.port) as [peer]:
         await peer.sends(WORK)
         await asyncio.sleep(0.1)
@@ -183,55 +183,57 @@ async def test_half_a_request_behind_one_in_work_has_its_five_seconds_after_it()
         assert 4.5 < await peer.closed_after() < 6.5
 
 
-async def test_the_oldest_that_waits_makes_room() -> None:
-    async with serving(most=3) as served, peers(served.port, 3) as [working, resting, halfway]:
-        await working.sends(WORK)
-        await resting.sends(HEALTHZ)
-        assert b"200 OK" in await resting.reads_answer()
+async def test_the_connection_that_waits_longest_is_closed_for_a_new_one() -> None:
+    async with serving(most=3) as served, peers(served.port, 3) as [busy, idle, halfway]:
+        await busy.sends(WORK)
+        await idle.sends(HEALTHZ)
+        assert b"200 OK" in await idle.reads_answer()
         await halfway.sends(HEAD)
 
         async with peers(served.port) as [first]:
             await first.sends(HEALTHZ)
             assert b"200 OK" in await first.reads_answer()
             assert await halfway.reads() == b""
-            assert resting.is_open
+            assert idle.is_open
             async with peers(served.port) as [second]:
                 await second.sends(HEALTHZ)
                 assert b"200 OK" in await second.reads_answer()
-                assert await resting.reads() == b""
+                assert await idle.reads() == b""
 
         served.finish.set()
-        assert (await working.reads_answer()).endswith(b"done")
+        assert (await busy.reads_answer()).endswith(b"done")
 
 
-async def test_requests_in_work_are_never_closed_for_others_and_leave_room_for_a_look_at_the_health() -> None:
-    async with serving(most=4) as served, peers(served.port, 4) as working:
-        for peer in working:
+async def test_requests_in_progress_are_never_closed_for_others_and_leave_room_for_a_health_check() -> None:
+    async with serving(most=4) as served, peers(served.port, 4) as busy:
+        for peer in busy:
             await peer.sends(WORK)
 
-        assert await served.slowest_healthz(seconds=0.5) < MOST_SECONDS
+        assert await served.slowest_healthz(seconds=0.5) < MAX_SECONDS
 
         served.finish.set()
-        for peer in working:
+        for peer in busy:
             assert (await peer.reads_answer()).endswith(b"done")
 
 
-@pytest.mark.parametrize("way", [silent, half_a_head, half_a_body, a_dripping_head])
-async def test_the_health_is_answered_beside_600_half_sent_requests(way: Callable[[Peer], Awaitable[None]]) -> None:
+@pytest.mark.parametrize("send", [silent, half_a_head, half_a_body, a_dripping_head])
+async def test_the_health_check_is_answered_during_600_half_sent_requests(
+    send: Callable[[Peer], Awaitable[None]],
+) -> None:
     async with serving(most=64) as served, peers(served.port, 600) as many:
-        sending = [asyncio.ensure_future(way(peer)) for peer in many]
+        sending = [asyncio.ensure_future(send(peer)) for peer in many]
 
-        assert await served.slowest_healthz(seconds=2) < MOST_SECONDS
+        assert await served.slowest_healthz(seconds=2) < MAX_SECONDS
 
         for task in sending:
             task.cancel()
 
 
-async def test_what_is_compressed_is_refused_unread(served: Served) -> None:
+async def test_a_compressed_body_is_refused_unread(served: Served) -> None:
     bomb = zlib.compress(bytes(500_000_000), 9)
     assert 480_000 < len(bomb) < 490_000
 
-    async def knock(encoding: str) -> int:
+    async def post(encoding: str) -> int:
         headers = {"Content-Type": "application/json", "Content-Encoding": encoding}
         async with (
             ClientSession(auto_decompress=False) as session,
@@ -240,14 +242,14 @@ async def test_what_is_compressed_is_refused_unread(served: Served) -> None:
             return response.status
 
     slowest, *statuses = await asyncio.gather(
-        served.slowest_healthz(seconds=0.5), *map(knock, ("deflate", "gzip", "zstd", "br"))
+        served.slowest_healthz(seconds=0.5), *map(post, ("deflate", "gzip", "zstd", "br"))
     )
 
     assert statuses == [415, 415, 415, 415]
-    assert slowest < MOST_SECONDS
+    assert slowest < MAX_SECONDS
 
 
-async def test_a_signed_body_is_refused_all_the_same_where_it_says_it_is_compressed(served: Served) -> None:
+async def test_a_signed_body_with_a_content_encoding_is_refused(served: Served) -> None:
     body = b'{"type": "url_verification", "challenge": "c"}'
     async with ClientSession() as session:
         for encoding in ("gzip", "identity", "wild", "gzip, br", ""):
@@ -258,14 +260,14 @@ async def test_a_signed_body_is_refused_all_the_same_where_it_says_it_is_compres
                 assert response.status == 415, encoding
 
 
-async def test_a_body_that_is_no_chunks_is_400(served: Served) -> None:
+async def test_a_malformed_chunked_body_is_400(served: Served) -> None:
     async with peers(served.port) as [broken]:
         await broken.sends(HEAD.replace(b"Content-Length: 100", b"Transfer-Encoding: chunked") + b"\r\nno number\r\n")
 
         assert (await broken.reads())[9:12] == b"400"
 
 
-async def test_a_body_that_breaks_off_leaves_no_trace(served: Served, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_interrupted_body_leaves_no_traceback(served: Served, caplog: pytest.LogCaptureFixture) -> None:
     async with peers(served.port) as [gone]:
         await gone.sends(BODY)
         await asyncio.sleep(0.1)
@@ -278,5 +280,5 @@ async def test_a_body_that_breaks_off_leaves_no_trace(served: Served, caplog: py
     ("files", "most"),
     [(1024, 256), (128, 32), (16, 8), (1_000_000, MAX_CONNECTIONS), (-1, MAX_CONNECTIONS), (None, None)],
 )
-def test_the_cap_leaves_most_files_to_the_rest_of_the_process(files: int | None, most: int | None) -> None:
+def test_the_limit_leaves_most_files_to_the_rest_of_the_process(files: int | None, most: int | None) -> None:
     assert connection_limit(files) == (most or connection_limit())

@@ -1,4 +1,4 @@
-"""The door for Slack: what comes in, what is turned away, and how."""
+"""Verification of Slack's requests: what reaches Bolt, and what is refused."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ Client = TestClient[web.Request, web.Application]
 
 
 @dataclass
-class Door:
-    """A guard in front of a Bolt app that remembers what reached it; `at` is its clock, None for the real one."""
+class Endpoint:
+    """A verifier in front of a Bolt app that records what reaches it; `at` is its clock, None for the real one."""
 
     client: Client
     commands: list[str] = field(default_factory=list)
@@ -39,13 +39,13 @@ class Door:
     def now(self) -> float:
         return time.time() if self.at is None else self.at
 
-    async def knock(self, body: bytes, headers: dict[str, str]) -> tuple[int, str]:
+    async def post(self, body: bytes, headers: dict[str, str]) -> tuple[int, str]:
         async with self.client.post("/slack/events", data=body, headers=headers) as response:
             return response.status, await response.text()
 
 
 @pytest.fixture
-async def door() -> AsyncIterator[Door]:
+async def endpoint() -> AsyncIterator[Endpoint]:
     async def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
         return AuthorizeResult(enterprise_id=enterprise_id, team_id=team_id, bot_token="xoxb-1")
 
@@ -55,25 +55,25 @@ async def door() -> AsyncIterator[Door]:
         process_before_response=True,
         request_verification_enabled=False,
     )
-    made: list[Door] = []
-    guard = RequestVerifier(app, signing_secret=SIGNING_SECRET, metrics=Metrics(), now=lambda: made[0].now())  # noqa: PLW0108 - made later
+    made: list[Endpoint] = []
+    verifier = RequestVerifier(app, signing_secret=SIGNING_SECRET, metrics=Metrics(), now=lambda: made[0].now())  # noqa: PLW0108 - made later
     application = web.Application(client_max_size=MAX_BODY_BYTES)
-    application.router.add_post("/slack/events", guard.handle)
+    application.router.add_post("/slack/events", verifier.handle)
     async with TestClient(TestServer(application)) as client:
-        door = Door(client=client)
-        made.append(door)
+        endpoint = Endpoint(client=client)
+        made.append(endpoint)
 
         @app.command("/ask")
         async def ask(ack: AsyncAck, command: dict[str, Any]) -> None:
-            door.commands.append(command["text"])
+            endpoint.commands.append(command["text"])
             await ack("ok")
 
         @app.action("retry")
         async def retry(ack: AsyncAck, action: dict[str, Any]) -> None:
-            door.clicks.append(action["value"])
+            endpoint.clicks.append(action["value"])
             await ack()
 
-        yield door
+        yield endpoint
 
 
 def command(text: str) -> bytes:
@@ -94,22 +94,22 @@ def command(text: str) -> bytes:
         '{"payload": 1}',
     ],
 )
-async def test_a_command_arrives_word_for_word(door: Door, text: str) -> None:
+async def test_a_command_arrives_word_for_word(endpoint: Endpoint, text: str) -> None:
     body = command(text)
 
-    status, _ = await door.knock(body, signed(body) | FORM)
+    status, _ = await endpoint.post(body, signed(body) | FORM)
 
-    assert (status, door.commands) == (200, [text])
+    assert (status, endpoint.commands) == (200, [text])
 
 
-async def test_a_click_arrives(door: Door) -> None:
+async def test_a_click_arrives(endpoint: Endpoint) -> None:
     payload = {"type": "block_actions", "user": {"id": "U1"}, "team": {"id": "T1"},
                "actions": [{"type": "button", "action_id": "retry", "block_id": "b", "value": "q1"}]}  # fmt: skip
     body = urlencode({"payload": json.dumps(payload)}).encode()
 
-    status, _ = await door.knock(body, signed(body) | FORM)
+    status, _ = await endpoint.post(body, signed(body) | FORM)
 
-    assert (status, door.clicks) == (200, ["q1"])
+    assert (status, endpoint.clicks) == (200, ["q1"])
 
 
 def forged(what: str, body: bytes) -> tuple[bytes, dict[str, str]]:
@@ -126,7 +126,7 @@ def forged(what: str, body: bytes) -> tuple[bytes, dict[str, str]]:
 @pytest.mark.parametrize(
     "what", ["as it is", "body", "old", "secret", "X-Slack-Signature", "X-Slack-Request-Timestamp"]
 )
-async def test_bolt_s_own_signature_code_agrees_with_the_door(door: Door, what: str) -> None:
+async def test_bolt_s_own_signature_check_agrees(endpoint: Endpoint, what: str) -> None:
     async def next_() -> BoltResponse:
         return BoltResponse(status=200)
 
@@ -135,25 +135,25 @@ async def test_bolt_s_own_signature_code_agrees_with_the_door(door: Door, what: 
     response = BoltResponse(status=404)
     theirs = await AsyncRequestVerification(SIGNING_SECRET).async_process(req=request, resp=response, next=next_)
 
-    ours, _ = await door.knock(body, headers | FORM)
+    ours, _ = await endpoint.post(body, headers | FORM)
 
     assert theirs is not None
     assert ours == theirs.status == (200 if what == "as it is" else 401)
 
 
-async def test_the_url_verification_is_answered(door: Door) -> None:
+async def test_the_url_verification_is_answered(endpoint: Endpoint) -> None:
     body = json.dumps({"type": "url_verification", "challenge": "c1", "token": "t"}).encode()
 
-    status, text = await door.knock(body, signed(body) | {"Content-Type": "application/json"})
+    status, text = await endpoint.post(body, signed(body) | {"Content-Type": "application/json"})
 
     assert status == 200
     assert "c1" in text
 
 
-async def test_the_ssl_check_is_answered(door: Door) -> None:
+async def test_the_ssl_check_is_answered(endpoint: Endpoint) -> None:
     body = b"ssl_check=1&token=t"
 
-    assert await door.knock(body, signed(body) | FORM) == (200, "")
+    assert await endpoint.post(body, signed(body) | FORM) == (200, "")
 
 
 BODY = command("why")
@@ -182,19 +182,19 @@ GOOD = signed(BODY, at=NOW)
         (GOOD | {"Content-Type": "multipart/form-data; boundary=x"}, 400, "unsupported content type"),
     ],
 )
-async def test_what_is_not_slack_s_is_turned_away(
-    door: Door, headers: dict[str, str], status: int, reason: str
+async def test_a_request_that_is_not_slack_s_is_refused(
+    endpoint: Endpoint, headers: dict[str, str], status: int, reason: str
 ) -> None:
-    door.at = NOW
+    endpoint.at = NOW
 
-    assert await door.knock(BODY, FORM | headers) == (status, reason)
-    assert door.commands == []
+    assert await endpoint.post(BODY, FORM | headers) == (status, reason)
+    assert endpoint.commands == []
 
 
-async def test_a_repeated_signature_header_signs_nothing(door: Door) -> None:
+async def test_a_repeated_signature_header_is_refused(endpoint: Endpoint) -> None:
     headers = [*signed(BODY).items(), ("X-Slack-Signature", "v0=1"), *FORM.items()]
 
-    async with door.client.post("/slack/events", data=BODY, headers=headers) as response:
+    async with endpoint.client.post("/slack/events", data=BODY, headers=headers) as response:
         assert response.status == 401
 
 
@@ -214,26 +214,26 @@ async def test_a_repeated_signature_header_signs_nothing(door: Door) -> None:
         (b"a=1&\xff=2", "application/x-www-form-urlencoded"),
     ],
 )
-async def test_a_signed_but_malformed_body_is_400(door: Door, body: bytes, kind: str) -> None:
-    assert await door.knock(body, signed(body) | {"Content-Type": kind}) == (400, "malformed body")
+async def test_a_signed_but_malformed_body_is_400(endpoint: Endpoint, body: bytes, kind: str) -> None:
+    assert await endpoint.post(body, signed(body) | {"Content-Type": kind}) == (400, "malformed body")
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-async def test_ten_megabytes_are_413(door: Door, chunked: bool) -> None:
+async def test_ten_megabytes_are_413(endpoint: Endpoint, chunked: bool) -> None:
     async def pieces() -> AsyncIterator[bytes]:
         for _ in range(160):
             yield b"x" * 65536
 
     data = pieces() if chunked else BytesIO(b"x" * 10_485_760)
-    async with door.client.post("/slack/events", data=data, headers=signed(b"x") | FORM) as response:
+    async with endpoint.client.post("/slack/events", data=data, headers=signed(b"x") | FORM) as response:
         assert response.status == 413
-    assert door.commands == []
+    assert endpoint.commands == []
 
 
-async def test_a_command_nobody_listens_to_is_404_without_a_trace(door: Door) -> None:
+async def test_a_command_without_a_listener_is_404_without_a_traceback(endpoint: Endpoint) -> None:
     body = BODY.replace(b"%2Fask", b"%2Fother")
 
-    status, text = await door.knock(body, signed(body) | FORM)
+    status, text = await endpoint.post(body, signed(body) | FORM)
 
     assert status == 404
     assert "Traceback" not in text
