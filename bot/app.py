@@ -28,7 +28,7 @@ from bot.playground.server import Playground
 from bot.process import Application
 from bot.services import WorkspaceOffice, open_search_services, slack_connection
 from bot.settings import Settings
-from bot.slack.connection import SlackConnection, SocketMode, client_of, open_session
+from bot.slack.connection import SlackConnection, SocketMode, open_session, web_client
 from bot.slack.messages import Chat
 from bot.slack.response_url import ResponseUrls
 from bot.slack.users import Admins, Profiles
@@ -140,7 +140,7 @@ async def compose(
         if playground is not None and settings.keyless:
             commands = with_examples(commands, prefix=settings.command_prefix, pause=pause)
         session = await stack.enter_async_context(open_session(slack))
-        client = client_of(slack, session)
+        client = web_client(slack.bot_token, api_url=slack.api_url, session=session)
         asked = await stack.enter_async_context(open_search_services(settings, on_attempt=on_attempt))
         chat, response_urls = Chat(client), ResponseUrls(session)
         announcing = StatusMessages(

@@ -1,1 +1,1 @@
-"""Slack's Web API: the connection, messages, people, scopes."""
+"""Calls to Slack's Web API: the connection, messages, users, scopes."""

@@ -1,7 +1,4 @@
-"""Slack's requests over a connection that the app opens: for development, where no public address is at hand.
-
-What comes in is as trusted as the connection, so nothing is signed. https://docs.slack.dev/apis/events-api/using-socket-mode
-"""
+"""The connection to Slack: the Web API's client, and Socket Mode for receiving requests."""
 
 from __future__ import annotations
 
@@ -24,8 +21,58 @@ from perplexity.transport import proxy_for
 log = logging.getLogger(__name__)
 
 
+CONNECT_SECONDS = 5.0
+READ_SECONDS = 10.0
+"""How long Slack may take to accept a connection, and to send the next part of its reply."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlackConnection:
+    """The tokens and the address of a real Slack or of the playground.
+
+    A real Slack signs its requests with the secret, or sends them over the connection opened with the app token.
+    """
+
+    bot_token: str = field(repr=False)
+    signing_secret: str | None = field(default=None, repr=False)
+    app_token: str | None = field(default=None, repr=False)
+    api_url: str
+
+
+@asynccontextmanager
+async def open_session(slack: SlackConnection) -> AsyncIterator[ClientSession]:
+    """Open the one session for all calls to Slack.
+
+    It limits neither the number of connections nor the time for a whole call: while Slack is slow, calls would fail
+    because they waited for each other.
+    """
+    async with ClientSession(
+        timeout=ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=READ_SECONDS),
+        connector=TCPConnector(limit=0),
+        proxy=proxy_for(slack.api_url),
+    ) as session:
+        yield session
+
+
+def web_client(token: str, *, api_url: str, session: ClientSession | None = None) -> AsyncWebClient:
+    """Return a client of Slack's Web API that tries each call once, through the environment's proxy for its address.
+
+    Raises ConnectionFailed if the proxy cannot be used. A retry by the SDK could post a message twice, unnoticed by the
+    delivery, which looks for an earlier post. By default the SDK sends everything through the environment's proxy, even
+    requests to this machine, and ignores NO_PROXY.
+    https://docs.slack.dev/tools/python-slack-sdk/web#proxy
+    """
+    client = AsyncWebClient(token=token, base_url=api_url, session=session, retry_handlers=[])
+    client.proxy = proxy_for(api_url)
+    return client
+
+
 class SocketMode:
-    """Hands what arrives to Bolt, and connects again whenever the connection ends, as it does every few hours."""
+    """Receives Slack's requests over a connection that the app opens, for development without a public address.
+
+    Slack closes the connection every few hours; the SDK then connects again. Requests are not signed.
+    https://docs.slack.dev/apis/events-api/using-socket-mode
+    """
 
     def __init__(self, app: AsyncApp, *, app_token: str, client: AsyncWebClient) -> None:
         self._app = app
@@ -35,7 +82,7 @@ class SocketMode:
         self._connecting: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Begin to connect. Raises `SocketRefused`; a network that is away is tried until it is back."""
+        """Start connecting. Raises `SocketRefused`. While the network is down, the SDK keeps trying."""
         await self._check_token()
         self._handler = AsyncSocketModeHandler(
             self._app, app_token=self._token, web_client=self._client, logger=_silent_logger()
@@ -45,7 +92,7 @@ class SocketMode:
         self._connecting = asyncio.create_task(self._connect(self._handler))
 
     async def close(self) -> None:
-        """End the connection; what was not acknowledged, Slack sends again or says that it failed."""
+        """Close the connection; Slack repeats a request that was not acknowledged, or tells the user that it failed."""
         if self._connecting is not None:
             self._connecting.cancel()
             await asyncio.gather(self._connecting, return_exceptions=True)
@@ -53,7 +100,7 @@ class SocketMode:
             await self._handler.close_async()
 
     async def _check_token(self) -> None:
-        """Ask for an address once before connecting: the SDK would ask for ever with a token that is refused."""
+        """Request an address once before connecting: the SDK would repeat that for ever with a rejected token."""
         with suppress(ClientError, TimeoutError):
             try:
                 await self._client.apps_connections_open(app_token=self._token)
@@ -67,61 +114,7 @@ class SocketMode:
 
 
 def _silent_logger() -> logging.Logger:
-    """Return a logger for the SDK that stays silent below ERROR: the lines below hold what people wrote."""
+    """Return a logger for the SDK that is silent below ERROR: its other lines contain messages of users."""
     logger = logging.getLogger("slack_sdk.socket_mode")
     logger.setLevel(logging.ERROR)
     return logger
-
-
-CONNECT_SECONDS = 5.0
-READ_SECONDS = 10.0
-"""How long Slack may take to accept a connection, and to send the next piece of its reply."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SlackConnection:
-    """The Slack that this process talks to: a real one, or the playground that stands in for it.
-
-    A real one sends requests, signed with the secret, or lets the app fetch them with the app token; or both.
-    """
-
-    bot_token: str = field(repr=False)
-    signing_secret: str | None = field(default=None, repr=False)
-    app_token: str | None = field(default=None, repr=False)
-    api_url: str
-
-
-@asynccontextmanager
-async def open_session(slack: SlackConnection) -> AsyncIterator[ClientSession]:
-    """Open the one session for all calls to Slack.
-
-    It has no limit of connections, since the questions in work are limited, and no time limit for a whole call: either
-    would make calls fail for having waited for each other while Slack is slow.
-    """
-    async with ClientSession(
-        timeout=ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=READ_SECONDS),
-        connector=TCPConnector(limit=0),
-        proxy=proxy_for(slack.api_url),
-    ) as session:
-        yield session
-
-
-def client_of(slack: SlackConnection, session: ClientSession) -> AsyncWebClient:
-    """Return the client of Slack's Web API.
-
-    It does not retry: a retry of the SDK's own would post a message twice, unseen by the delivery that looks for the
-    first.
-    """
-    return web_client(slack.bot_token, api_url=slack.api_url, session=session)
-
-
-def web_client(token: str, *, api_url: str, session: ClientSession | None = None) -> AsyncWebClient:
-    """Return a client that tries once, through the proxy that the environment names for Slack's address.
-
-    Raises ConnectionFailed if the proxy cannot be used. By default the SDK sends everything through the environment's
-    proxy, even requests to this machine, and ignores NO_PROXY.
-    https://docs.slack.dev/tools/python-slack-sdk/web#proxy
-    """
-    client = AsyncWebClient(token=token, base_url=api_url, session=session, retry_handlers=[])
-    client.proxy = proxy_for(api_url)
-    return client

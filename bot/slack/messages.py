@@ -1,7 +1,4 @@
-"""What one attempt to post came to.
-
-https://docs.slack.dev/reference/methods/chat.postMessage
-"""
+"""Slack's calls for messages, each tried once, and what their results mean."""
 
 from __future__ import annotations
 
@@ -22,48 +19,48 @@ from bot.model.message import OutgoingMessage
 _NAME = re.compile(r"[a-z_]{1,60}")
 
 UNNAMED = "unnamed"
-"""The name for an error that Slack, or a server that answered in its place, gave no valid name."""
+"""The name of an error whose reply contains no valid name."""
 
 INVALID_MESSAGE_ERRORS = frozenset(
     {"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long", "no_text"}
 )
-"""Refusals of the message's form, after which the same words are sent once as plain text."""
+"""Errors in the message's form, after which its text is sent once without blocks."""
 
 SLACK_INTERNAL_ERRORS = frozenset({"internal_error", "fatal_error"})
-"""Slack's own troubles, which pass, unless it is the message's blocks that bring them about."""
+"""Slack's internal errors, which are transient unless the message's blocks cause them."""
 
 
-def error_name(said: object) -> str | None:
-    """Return an error's name if it has the form of Slack's; None otherwise, since it may contain text or a secret."""
-    return said if isinstance(said, str) and _NAME.fullmatch(said) else None
+def error_name(name: object) -> str | None:
+    """Return an error's name if it has the form of Slack's; None otherwise, since it may contain a secret."""
+    return name if isinstance(name, str) and _NAME.fullmatch(name) else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sent:
-    """Slack took the message; `ts` identifies it where Slack says so."""
+    """Slack accepted the message; `ts` identifies it if Slack returned one."""
 
     ts: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rejected:
-    """Slack does not like the message's form."""
+    """Slack rejected the message's form."""
 
     error: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class RouteClosed:
-    """A way that leads nowhere any more: used up, expired, not allowed."""
+    """The route can no longer be used: it is used up, expired or not allowed."""
 
     error: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Retryable:
-    """Slack is away or busy; `seconds` is what it asked for. `maybe_posted`: the message may have arrived anyway.
+    """Slack is unavailable or busy; `seconds` is its Retry-After. `maybe_posted`: the message may have arrived anyway.
 
-    `unverifiable`: nobody can look whether this post, or an earlier one of the same message, arrived.
+    `unverifiable`: it cannot be looked up whether this post, or an earlier one of the same message, arrived.
     """
 
     error: str
@@ -73,7 +70,7 @@ class Retryable:
 
     @property
     def slack_error(self) -> bool:
-        """Whether Slack itself failed at the message, which it does at some blocks, for ever."""
+        """Whether Slack itself failed; with some blocks it always does."""
         return self.error in SLACK_INTERNAL_ERRORS
 
 
@@ -82,52 +79,55 @@ PostResult = Sent | Rejected | RouteClosed | Retryable
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """A message that was looked for stands there."""
+    """The message is in the conversation."""
 
     ts: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class NotFound:
-    """The conversation was read and does not hold the message."""
+    """The conversation was read and does not contain the message."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LookupForbidden:
-    """The conversation may not be read: the token lacks the scope for its history."""
+    """The conversation cannot be read: the token lacks the scope for its history."""
 
 
 LookupResult = Found | NotFound | LookupForbidden | Retryable
 
 
 FAILURES = (SlackClientError, ClientError, TimeoutError, AttributeError)
-"""How a call fails. The SDK raises AttributeError for a 200 of plain text (3.47, `AsyncSlackResponse.validate`)."""
+"""The errors of a call. The SDK raises AttributeError for a 200 of plain text (3.47, `AsyncSlackResponse.validate`)."""
 
 TRANSIENT_ERRORS = SLACK_INTERNAL_ERRORS | {"service_unavailable", "request_timeout"}
-"""Slack's own troubles, which pass."""
+"""Slack's transient errors."""
 
 RATE_LIMIT_ERRORS = frozenset({"ratelimited", "rate_limited", "message_limit_exceeded"})
-"""The names that Slack has for too many messages. https://docs.slack.dev/reference/methods/chat.postMessage#errors"""
+"""Slack's names for too many messages. https://docs.slack.dev/reference/methods/chat.postMessage#errors"""
 
 EVENT_TYPE = "answer_part"
-"""The metadata's name. Everyone in the workspace can read metadata, so it holds an id and a number and nothing else."""
+"""The metadata's name. Everyone in the workspace can read metadata, so it contains only an id and a number."""
 
 PAGE_SIZE = 200
 MAX_PAGES = 10
-"""The most pages of a conversation that are read; Slack gives some apps fifteen messages a page."""
+"""The limit on pages read of a conversation; some apps get fifteen messages a page."""
 
 CLOCKS_DIFFER_SECONDS = 300.0
-"""The database's clock, which times questions, and Slack's, which times messages, differ by less than this."""
+"""The database's clock, for questions, and Slack's clock, for messages, differ by less than this."""
 
 
 class Chat:
-    """Posts to conversations that the app may post to, each call tried once."""
+    """Posts, changes, deletes and finds messages; each call is tried once.
+
+    https://docs.slack.dev/reference/methods/chat.postMessage
+    """
 
     def __init__(self, client: AsyncWebClient) -> None:
         self._client = client
 
     async def open_direct_message(self, user_id: str) -> str:
-        """Return the id of the direct-message channel with a person. Raises one of `FAILURES`."""
+        """Return the id of the direct-message channel with a user. Raises one of `FAILURES`."""
         response = await self._client.conversations_open(users=user_id)
         channel: dict[str, Any] = response.get("channel") or {}
         if "id" not in channel:
@@ -137,7 +137,7 @@ class Chat:
     async def post(
         self, channel: str, message: OutgoingMessage, *, question: str, part: int, thread_ts: str | None = None
     ) -> PostResult:
-        """Post one message, in a thread where one is named, with metadata that `find` finds it by."""
+        """Post one message, in a thread if one is given, with the metadata that `find` looks for."""
         try:
             response = await self._client.chat_postMessage(
                 channel=channel,
@@ -155,7 +155,7 @@ class Chat:
     async def post_ephemeral(
         self, channel: str, user: str, message: OutgoingMessage, *, thread_ts: str | None
     ) -> PostResult:
-        """Show a message to one person in a channel, who sees it only while there."""
+        """Post a message that only one member of a channel sees, and only in this session of Slack."""
         try:
             await self._client.chat_postEphemeral(
                 channel=channel,
@@ -171,23 +171,23 @@ class Chat:
         return Sent()
 
     async def update(self, channel: str, ts: str, message: OutgoingMessage) -> PostResult:
-        """Put a message in the place of one of the app's own; its metadata stays."""
+        """Replace one of the app's own messages; its metadata stays."""
         try:
-            # An empty list takes away the blocks that were there; none at all would leave them.
+            # An empty list removes the old blocks; without a list they would stay.
             await self._client.chat_update(channel=channel, ts=ts, text=message.text, blocks=list(message.blocks))
         except FAILURES as error:
             return classify_error(error)
         return Sent(ts=ts)
 
     async def delete(self, channel: str, ts: str) -> None:
-        """Remove one of the app's own messages, or leave it where that cannot be done."""
+        """Delete one of the app's own messages, if possible. Raises nothing."""
         with suppress(*FAILURES):
             await self._client.chat_delete(channel=channel, ts=ts)
 
     async def find(
         self, channel: str, *, question: str, part: int, thread_ts: str | None = None, since: datetime
     ) -> LookupResult:
-        """Look for a part that may have been posted before a crash or a time-out. Raises nothing.
+        """Find a part that may have been posted before a crash or a time-out. Raises nothing.
 
         Only messages after `since`, the time of the question, are read: a thread may have thousands before it. Return
         `LookupForbidden` if there are more than ten pages of them.
@@ -236,16 +236,16 @@ class Chat:
 
 
 def classify_error(error: Exception) -> PostResult:
-    """Say what the failure of a call means for the message."""
+    """Return what the error of a call means for the message."""
     response = error.response if isinstance(error, SlackApiError) else None
     if not isinstance(response, AsyncSlackResponse):
         return Retryable(error=type(error).__name__, maybe_posted=not isinstance(error, ClientConnectorError))
-    said = response.data.get("error") if isinstance(response.data, dict) else None
-    name = error_name(said) or (UNNAMED if said else None)
+    error_field = response.data.get("error") if isinstance(response.data, dict) else None
+    name = error_name(error_field) or (UNNAMED if error_field else None)
     if response.status_code == 429 or name in RATE_LIMIT_ERRORS:
         after = str(response.headers.get("Retry-After", ""))
         return Retryable(error=name or "ratelimited", seconds=float(after) if after.isdigit() else None)
     if not name or response.status_code >= 500 or name in TRANSIENT_ERRORS:
-        # Without a name it is no answer of Slack's but a page of something in between.
+        # A reply without a name is not from Slack but from a server in between.
         return Retryable(error=name or f"http_{response.status_code}", maybe_posted=True)
     return Rejected(error=name) if name in INVALID_MESSAGE_ERRORS else RouteClosed(error=name)

@@ -1,7 +1,4 @@
-"""Posts to a `response_url`: five times in thirty minutes, in any channel, member or not.
-
-https://docs.slack.dev/interactivity/handling-user-interaction#message_responses
-"""
+"""Posts to a `response_url`, which takes five messages in thirty minutes, also in channels without the app."""
 
 from __future__ import annotations
 
@@ -26,10 +23,10 @@ from bot.slack.messages import (
 
 MAX_USES = 5
 LIFETIME_SECONDS = 30 * 60 - 10
-"""Thirty minutes by Slack's clock, less what the two clocks may differ."""
+"""Thirty minutes, less the possible difference between Slack's clock and ours."""
 
 NOT_FROM_SLACK = "not_slack_s"
-"""A reply that Slack does not give: the page of a proxy, say. The message may have arrived or not."""
+"""A reply that is not from Slack, such as a proxy's page. The message may have arrived."""
 
 _URL_CHARACTERS = re.compile(r"[!-~]+")
 """The characters of an address: printable ASCII without spaces. https://www.rfc-editor.org/rfc/rfc3986#section-2"""
@@ -38,9 +35,9 @@ HOSTS = frozenset({"hooks.slack.com", "hooks.slack-gov.com"})
 
 
 def is_slack_url(url: str | None, *, slack_api_url: str) -> bool:
-    """Return whether an address belongs to Slack, or to the server configured in its place.
+    """Return whether an address belongs to Slack, or to the server that is configured instead.
 
-    Return False for a malformed address: the question is then answered as if it had come without one.
+    Return False for a malformed address: the question is then answered as if it had none.
     """
     if url is None or not _URL_CHARACTERS.fullmatch(url):
         return False
@@ -55,13 +52,16 @@ def is_slack_url(url: str | None, *, slack_api_url: str) -> bool:
 
 
 class ResponseUrls:
-    """Posts messages to response_urls over one shared session; its time limits are the session's."""
+    """Posts messages to response_urls over one shared session, with the session's time limits.
+
+    https://docs.slack.dev/interactivity/handling-user-interaction#message_responses
+    """
 
     def __init__(self, session: ClientSession) -> None:
         self._session = session
 
     async def post(self, url: str, message: OutgoingMessage, *, audience: Audience, replace: bool) -> PostResult:
-        """Post one message once; `replace` puts it in the place of the message that the url belongs to."""
+        """Post one message once; with `replace` it replaces the message that the url belongs to."""
         payload: dict[str, Any] = {
             "text": message.text,
             "response_type": "in_channel" if audience is Audience.CHANNEL else "ephemeral",
@@ -74,7 +74,7 @@ class ResponseUrls:
         return await self._send(url, payload)
 
     async def delete_original(self, url: str) -> PostResult:
-        """Remove the message that a click's response_url belongs to."""
+        """Delete the message that a click's response_url belongs to."""
         return await self._send(url, {"delete_original": True})
 
     async def _send(self, url: str, payload: dict[str, Any]) -> PostResult:
@@ -88,7 +88,7 @@ class ResponseUrls:
 
 
 async def _read(response: ClientResponse) -> PostResult:
-    """Turn Slack's reply into what it means; the reply is `ok`, an error's name, or JSON with `ok` and `error`."""
+    """Return what Slack's reply means; it is `ok`, an error's name, or JSON with `ok` and `error`."""
     error = _error_in(await response.text(errors="replace"))
     if response.status == 429:
         return Retryable(error="ratelimited", seconds=_seconds(response.headers.get("Retry-After")))

@@ -1,10 +1,4 @@
-"""Asks Slack for people's profiles: one call at a time for each person, cached for a while.
-
-https://docs.slack.dev/reference/methods/users.info
-
-https://docs.slack.dev/reference/methods/users.info
-https://docs.slack.dev/reference/methods/conversations.members
-"""
+"""Slack's users: profiles with a cache, time zones, channel members, admins."""
 
 from __future__ import annotations
 
@@ -29,7 +23,10 @@ MAX_PROFILES = 10_000
 
 
 class Profiles:
-    """A cache of the last `most` profiles. `clock` is monotonic."""
+    """Reads profiles and caches the last `most`. `clock` is monotonic.
+
+    https://docs.slack.dev/reference/methods/users.info
+    """
 
     def __init__(
         self, client: AsyncWebClient, *, clock: Callable[[], float] = time.monotonic, most: int = MAX_PROFILES
@@ -38,7 +35,7 @@ class Profiles:
         self._clock = clock
         self._most = most
         self._known: OrderedDict[str, tuple[Profile, float]] = OrderedDict()
-        self._asking: dict[str, asyncio.Task[Profile]] = {}
+        self._requests: dict[str, asyncio.Task[Profile]] = {}
 
     def cached(self, user_id: str, *, seconds: float = PROFILE_CACHE_SECONDS) -> Profile | None:
         """Return a cached profile that was read within these seconds, or None."""
@@ -46,17 +43,17 @@ class Profiles:
         return profile if self._clock() - at < seconds else None
 
     async def get(self, user_id: str, *, seconds: float = PROFILE_CACHE_SECONDS) -> Profile:
-        """Return a profile that is at most `seconds` old. Raises one of `bot.slack.messages.FAILURES`, never cached.
+        """Return a profile that is at most `seconds` old. Raises one of `bot.slack.messages.FAILURES`.
 
-        Concurrent calls for one person share one request.
+        Concurrent calls for one user share one request. Errors are not cached.
         """
         if (known := self.cached(user_id, seconds=seconds)) is not None:
             return known
-        asking = self._asking.get(user_id)
-        if asking is None:
-            asking = self._asking[user_id] = asyncio.create_task(self._fetch(user_id))
-            asking.add_done_callback(lambda done: self._on_done(user_id, done))
-        return await asyncio.shield(asking)
+        request = self._requests.get(user_id)
+        if request is None:
+            request = self._requests[user_id] = asyncio.create_task(self._fetch(user_id))
+            request.add_done_callback(lambda done: self._on_done(user_id, done))
+        return await asyncio.shield(request)
 
     async def _fetch(self, user_id: str) -> Profile:
         user = (await self._client.users_info(user=user_id)).get("user")
@@ -70,7 +67,7 @@ class Profiles:
         return profile
 
     def _on_done(self, user_id: str, task: asyncio.Task[Profile]) -> None:
-        del self._asking[user_id]
+        del self._requests[user_id]
         if not task.cancelled():
             task.exception()  # so that an error with no caller waiting is not reported
 
@@ -81,33 +78,36 @@ AUTH_ERRORS = frozenset({
     "account_inactive", "invalid_auth", "not_authed", "org_login_required", "team_access_not_granted", "token_expired",
     "token_revoked",
 })  # fmt: skip
-"""What Slack says to an app that was removed from the workspace, or whose token is of no use, whatever it asks."""
+"""Slack's errors for an app that was removed from the workspace or has an invalid token, on any call."""
 
 RETRY_PAUSES = (1.0, 3.0)
-"""Seconds between the tries to learn a zone, which is asked for once in a digest's life."""
+"""Seconds between the tries to read a time zone, which a digest needs only once."""
 
 PAGE_SIZE = 999
-"""As many members as Slack names at once."""
+"""The most members that Slack returns at once."""
 
 MAX_PAGES = 20
-"""Of a channel with more members, nobody is looked for any further."""
+"""In a channel with more members, the search ends after these pages."""
 
 
 class Membership(Enum):
-    """Whether somebody is still there."""
+    """Whether a user is still a member."""
 
     MEMBER = "here"
-    """As far as anybody knows: also where Slack cannot be asked."""
+    """Also if Slack cannot be reached."""
     DEACTIVATED = "left"
     """The account is closed."""
     NOT_IN_CHANNEL = "left channel"
-    """The account is there, and no member of the channel."""
+    """The account is open, but not a member of the channel."""
     APP_REMOVED = "unreachable"
-    """The app itself is not let into the workspace."""
+    """The app itself was removed from the workspace."""
 
 
 class SlackUsers:
-    """Asks Slack about one person at a time. `profiles` is the shared cache; `sleep` pauses."""
+    """Reads users' time zones and memberships. `profiles` is the shared cache; `sleep` pauses.
+
+    https://docs.slack.dev/reference/methods/conversations.members
+    """
 
     def __init__(
         self,
@@ -121,9 +121,9 @@ class SlackUsers:
         self._sleep = sleep
 
     async def timezone(self, user_id: str) -> str | None:
-        """Return the time zone of somebody's profile, such as Europe/Berlin; None where Slack does not say.
+        """Return the time zone of a user's profile, such as Europe/Berlin; None if Slack does not return one.
 
-        A failure that may pass is tried again, for some seconds.
+        Transient errors are retried for some seconds.
         """
         for pause in (*RETRY_PAUSES, None):
             try:
@@ -136,14 +136,14 @@ class SlackUsers:
         return None
 
     async def membership(self, user_id: str, channel_id: str) -> Membership:
-        """Return whether a person's account is open now, and if so, whether they are a member of a channel."""
+        """Return whether a user's account is open, and if so, whether they are a member of a channel."""
         account = await self._account(user_id)
         if account is not Membership.MEMBER or channel_id.startswith("D"):
             return account
         try:
             return Membership.MEMBER if await self._is_member(channel_id, user_id) else Membership.NOT_IN_CHANNEL
         except FAILURES:
-            # The token may lack the scope, which is optional; and a channel that is closed shows when it is posted to.
+            # The token may lack the optional scope. A closed channel is noticed when something is posted to it.
             return Membership.MEMBER
 
     async def _account(self, user_id: str) -> Membership:
@@ -156,13 +156,13 @@ class SlackUsers:
         return Membership.DEACTIVATED if failed.error in USER_GONE_ERRORS else Membership.APP_REMOVED
 
     async def _is_member(self, channel_id: str, user_id: str) -> bool:
-        """Tell whether somebody is a member, or there are too many to know. Raises one of `FAILURES`."""
+        """Return whether a user is a member, or there are too many members to know. Raises one of `FAILURES`."""
         cursor: str | None = None
         for _ in range(MAX_PAGES):
             page = await self._client.conversations_members(channel=channel_id, limit=PAGE_SIZE, cursor=cursor)
             members = page.get("members")
             if not members:
-                raise SlackClientError("conversations.members named nobody")
+                raise SlackClientError("conversations.members returned no members")
             cursor = (page.get("response_metadata") or {}).get("next_cursor")
             if user_id in members or not cursor:
                 return user_id in members
@@ -176,9 +176,9 @@ ADMIN_CACHE_SECONDS = 300.0
 
 
 class Admins:
-    """Checks who is an admin; Slack's answer is cached for five minutes. `clock` is monotonic.
+    """Checks who is an admin; Slack's reply is cached for five minutes. `clock` is monotonic.
 
-    `profiles` is the cache shared by everything that asks Slack about people.
+    `named` are the admins of the settings; `profiles` is the shared cache.
     """
 
     def __init__(
@@ -193,7 +193,7 @@ class Admins:
         self._profiles = profiles or Profiles(client, clock=clock)
 
     async def is_admin(self, user_id: str) -> bool:
-        """Return whether a person is an admin; False if Slack cannot be asked."""
+        """Return whether a user is an admin; False if Slack cannot be reached."""
         if user_id in self._named:
             return True
         try:

@@ -15,7 +15,7 @@ import bot
 import perplexity
 from bot.services import open_search_services, slack_connection
 from bot.settings import Settings
-from bot.slack.connection import client_of
+from bot.slack.connection import web_client
 
 _SECRET = re.compile(r"token$|secret|password|credential|authorization|^(\w+_)?keys?$|^response_url$")
 _NONE = frozenset({"delivery_key"})
@@ -61,8 +61,9 @@ async def test_what_holds_tokens_does_not_show_them(real: bool) -> None:
         agent_api_key=secret,
     )
     slack, playground = slack_connection(settings)
-    async with ClientSession() as session, open_search_services(settings, on_attempt=lambda _: None) as asked:
-        said = "".join(map(repr, (settings, slack, playground, client_of(slack, session), asked, *asked.providers)))
+    async with ClientSession() as session, open_search_services(settings, on_attempt=lambda _: None) as services:
+        client = web_client(slack.bot_token, api_url=slack.api_url, session=session)
+        text = "".join(map(repr, (settings, slack, playground, client, services, *services.providers)))
 
     for hidden in ("SECRET-1", slack.bot_token, slack.signing_secret):
-        assert str(hidden) not in said
+        assert str(hidden) not in text

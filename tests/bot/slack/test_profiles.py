@@ -1,4 +1,4 @@
-"""Profiles: one call for each person at a time, remembered for a while, and not without end."""
+"""Profiles: one call at a time for each user, cached for a while, up to a limit."""
 
 from __future__ import annotations
 
@@ -25,42 +25,42 @@ def profiles(slack: FakeSlack, time: Time | None = None, *, most: int = MAX_PROF
     return Profiles(client, clock=(time or Time(0.0)).clock, most=most)
 
 
-async def test_many_who_ask_at_once_are_one_call(slack: FakeSlack) -> None:
-    asked = profiles(slack)
-    found = await asyncio.gather(*(asked.get("U1") for _ in range(20)))
+async def test_concurrent_requests_are_one_call(slack: FakeSlack) -> None:
+    cache = profiles(slack)
+    found = await asyncio.gather(*(cache.get("U1") for _ in range(20)))
 
     assert len(slack.calls) == 1
     assert {one.team_id for one in found} == {"T1"}
 
 
-async def test_one_who_gives_up_takes_the_answer_from_nobody_else(slack: FakeSlack) -> None:
-    asked = profiles(slack)
+async def test_a_cancelled_request_does_not_cancel_the_others(slack: FakeSlack) -> None:
+    cache = profiles(slack)
     slack.fail("users.info", Fault(status=200, body='{"ok": true, "user": {"team_id": "T1"}}', seconds=0.2))
-    first, second = asyncio.create_task(asked.get("U1")), asyncio.create_task(asked.get("U1"))
+    first, second = asyncio.create_task(cache.get("U1")), asyncio.create_task(cache.get("U1"))
     await asyncio.sleep(0.05)
     first.cancel()
 
     assert (await second).team_id == "T1"
 
 
-async def test_a_profile_is_remembered_and_a_failure_is_not(slack: FakeSlack) -> None:
+async def test_a_profile_is_cached_and_an_error_is_not(slack: FakeSlack) -> None:
     time = Time(0.0)
-    asked = profiles(slack, time)
+    cache = profiles(slack, time)
     slack.fail("users.info", Fault(status=500, body='{"ok": false, "error": "internal_error"}'))
     with pytest.raises(SlackApiError):
-        await asked.get("U1")
-    await asked.get("U1")
+        await cache.get("U1")
+    await cache.get("U1")
     await time.sleep(PROFILE_CACHE_SECONDS - 1)
-    await asked.get("U1")
+    await cache.get("U1")
     calls = len(slack.calls)
     await time.sleep(2)
 
-    assert (calls, asked.cached("U1")) == (2, None)
+    assert (calls, cache.cached("U1")) == (2, None)
 
 
-async def test_who_was_asked_for_longest_ago_is_forgotten_first(slack: FakeSlack) -> None:
-    asked = profiles(slack, most=3)
+async def test_the_oldest_profile_is_dropped_first(slack: FakeSlack) -> None:
+    cache = profiles(slack, most=3)
     for user in ("U1", "U2", "U3", "U1", "U4"):
-        await asked.get(user, seconds=0)
+        await cache.get(user, seconds=0)
 
-    assert [asked.cached(user) is not None for user in ("U1", "U2", "U3", "U4")] == [True, False, True, True]
+    assert [cache.cached(user) is not None for user in ("U1", "U2", "U3", "U4")] == [True, False, True, True]

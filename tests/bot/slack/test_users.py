@@ -1,4 +1,4 @@
-"""What is asked of Slack about people."""
+"""Users' time zones and memberships."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def slack() -> AsyncIterator[FakeSlack]:
 
 
 @pytest.fixture
-def people(slack: FakeSlack) -> SlackUsers:
+def users(slack: FakeSlack) -> SlackUsers:
     return SlackUsers(
         AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, retry_handlers=[]), sleep=WallClock().sleep
     )
@@ -33,30 +33,30 @@ def refusal(error: str) -> Fault:
 FIRST_PAGE = Fault(status=200, body='{"ok": true, "members": ["U2"], "response_metadata": {"next_cursor": "999"}}')
 
 
-async def test_a_zone_is_the_profile_s__or_unknown(slack: FakeSlack, people: SlackUsers) -> None:
+async def test_a_time_zone_is_the_profile_s__or_unknown(slack: FakeSlack, users: SlackUsers) -> None:
     slack.zones["U1"] = "Asia/Kolkata"
 
-    assert await people.timezone("U1") == "Asia/Kolkata"
-    assert await people.timezone("U2") is None
+    assert await users.timezone("U1") == "Asia/Kolkata"
+    assert await users.timezone("U2") is None
     slack.fail("users.info", refusal("missing_scope"))
-    assert await people.timezone("U1") is None
+    assert await users.timezone("U1") is None
 
 
 @pytest.mark.parametrize("fault", [Fault(status=500, body="oops"), refusal("ratelimited"), refusal("internal_error")])
-async def test_a_failure_that_passes_hides_no_zone(slack: FakeSlack, people: SlackUsers, fault: Fault) -> None:
+async def test_a_transient_error_hides_no_time_zone(slack: FakeSlack, users: SlackUsers, fault: Fault) -> None:
     slack.zones["U1"] = "Asia/Kolkata"
     slack.fail("users.info", fault, fault)
-    assert await people.timezone("U1") == "Asia/Kolkata"
+    assert await users.timezone("U1") == "Asia/Kolkata"
 
     slack.fail("users.info", fault, fault, fault)
-    assert await people.timezone("U1") is None
+    assert await users.timezone("U1") is None
 
 
-async def test_whose_account_is_closed_or_unknown_has_left(slack: FakeSlack, people: SlackUsers) -> None:
+async def test_a_closed_or_unknown_account_is_deactivated(slack: FakeSlack, users: SlackUsers) -> None:
     slack.left.add("U1")
     slack.fail("users.info", refusal("user_not_found"))
 
-    assert [await people.membership(user, "D1") for user in ("U3", "U1", "U2")] == [
+    assert [await users.membership(user, "D1") for user in ("U3", "U1", "U2")] == [
         Membership.DEACTIVATED,
         Membership.DEACTIVATED,
         Membership.MEMBER,
@@ -64,20 +64,18 @@ async def test_whose_account_is_closed_or_unknown_has_left(slack: FakeSlack, peo
 
 
 @pytest.mark.parametrize("error", sorted(AUTH_ERRORS))
-async def test_an_app_that_is_let_in_no_more_reaches_nobody(slack: FakeSlack, people: SlackUsers, error: str) -> None:
+async def test_a_removed_app_is_reported(slack: FakeSlack, users: SlackUsers, error: str) -> None:
     slack.left.add("U1")
     slack.fail("users.info", refusal(error))
 
-    assert await people.membership("U1", "C1") is Membership.APP_REMOVED
+    assert await users.membership("U1", "C1") is Membership.APP_REMOVED
 
 
 @pytest.mark.parametrize("fault", [refusal("missing_scope"), refusal("ratelimited"), Fault(status=503)])
-async def test_nobody_is_taken_to_have_left_where_slack_cannot_tell(
-    slack: FakeSlack, people: SlackUsers, fault: Fault
-) -> None:
+async def test_if_slack_fails_a_user_counts_as_a_member(slack: FakeSlack, users: SlackUsers, fault: Fault) -> None:
     slack.fail("users.info", fault)
 
-    assert await people.membership("U1", "C1") is Membership.MEMBER
+    assert await users.membership("U1", "C1") is Membership.MEMBER
 
 
 def others(count: int) -> list[str]:
@@ -89,7 +87,7 @@ def pages_read(slack: FakeSlack) -> int:
 
 
 @pytest.mark.parametrize(
-    ("members", "came_to"),
+    ("members", "expected"),
     [
         pytest.param(["U0APP", "U1"], (Membership.MEMBER, 1), id="among few"),
         pytest.param(["U0APP", "U2"], (Membership.NOT_IN_CHANNEL, 1), id="not among few"),
@@ -102,16 +100,16 @@ def pages_read(slack: FakeSlack) -> int:
         pytest.param(
             others(MAX_PAGES * PAGE_SIZE + 1), (Membership.MEMBER, MAX_PAGES), id="maybe among more than are read"
         ),
-        pytest.param([], (Membership.MEMBER, 1), id="nobody is named"),
+        pytest.param([], (Membership.MEMBER, 1), id="no members returned"),
     ],
 )
 @pytest.mark.parametrize("channel", ["C1", "G1"])
-async def test_whoever_is_not_among_the_members_has_left_the_channel(
-    slack: FakeSlack, people: SlackUsers, channel: str, members: list[str], came_to: tuple[Membership, int]
+async def test_a_user_who_is_not_among_the_members_is_not_in_the_channel(
+    slack: FakeSlack, users: SlackUsers, channel: str, members: list[str], expected: tuple[Membership, int]
 ) -> None:
     slack.members[channel] = members
 
-    assert (await people.membership("U1", channel), pages_read(slack)) == came_to
+    assert (await users.membership("U1", channel), pages_read(slack)) == expected
 
 
 @pytest.mark.parametrize(
@@ -123,14 +121,14 @@ async def test_whoever_is_not_among_the_members_has_left_the_channel(
         ([], set[str]()),
     ],
 )
-async def test_nobody_is_missed_in_channels_that_the_token_has_no_scope_for(
-    slack: FakeSlack, people: SlackUsers, scopes: list[str], seen: set[str]
+async def test_without_the_scope_of_a_channel_every_user_counts_as_a_member(
+    slack: FakeSlack, users: SlackUsers, scopes: list[str], seen: set[str]
 ) -> None:
     slack.scopes = ["users:read", *scopes]
     slack.members |= {"C1": ["U2"], "G1": ["U2"]}
 
     assert {
-        channel for channel in slack.members if await people.membership("U1", channel) is not Membership.MEMBER
+        channel for channel in slack.members if await users.membership("U1", channel) is not Membership.MEMBER
     } == seen
 
 
@@ -154,22 +152,22 @@ async def test_nobody_is_missed_in_channels_that_the_token_has_no_scope_for(
     ids=lambda fault: f"{fault.status} {fault.body}",
 )
 @pytest.mark.parametrize("page", [1, 2])
-async def test_nobody_is_taken_to_have_left_a_channel_where_slack_cannot_tell(
-    slack: FakeSlack, people: SlackUsers, fault: Fault, page: int
+async def test_if_slack_fails_a_user_counts_as_in_the_channel(
+    slack: FakeSlack, users: SlackUsers, fault: Fault, page: int
 ) -> None:
     slack.members["C1"] = others(2 * PAGE_SIZE)
     slack.fail("conversations.members", *[FIRST_PAGE] * (page - 1), fault)
 
-    assert (await people.membership("U1", "C1"), pages_read(slack)) == (Membership.MEMBER, page)
+    assert (await users.membership("U1", "C1"), pages_read(slack)) == (Membership.MEMBER, page)
 
 
-async def test_nobody_is_looked_for_in_a_direct_message_or_without_an_account(
-    slack: FakeSlack, people: SlackUsers
+async def test_members_are_not_read_in_a_direct_message_or_without_an_account(
+    slack: FakeSlack, users: SlackUsers
 ) -> None:
     slack.scopes.append("im:read")
     slack.members |= {"D1": ["U2"], "C1": ["U2"]}
     slack.left.add("U3")
 
-    assert await people.membership("U1", "D1") is Membership.MEMBER
-    assert await people.membership("U3", "C1") is Membership.DEACTIVATED
+    assert await users.membership("U1", "D1") is Membership.MEMBER
+    assert await users.membership("U3", "C1") is Membership.DEACTIVATED
     assert pages_read(slack) == 0
