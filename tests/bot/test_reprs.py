@@ -18,7 +18,9 @@ from bot.settings import Settings
 from bot.slack.connection import web_client
 
 _SECRET = re.compile(r"token$|secret|password|credential|authorization|^(\w+_)?keys?$|^response_url$")
-_NONE = frozenset({"delivery_key"})
+_NOT_SECRET = frozenset({"delivery_key"})
+_WORDS = frozenset({"bot.commands.parsing._ParsedOption.token"})
+"""Fields with words of a command."""
 
 
 def classes() -> list[type]:
@@ -33,22 +35,22 @@ def classes() -> list[type]:
     return [value for value in values if dataclasses.is_dataclass(value)]
 
 
-def test_no_dataclass_shows_a_field_that_may_hold_a_token() -> None:
+def test_no_dataclass_prints_a_field_that_may_contain_a_token() -> None:
     found = classes()
     shown = [
         f"{one.__module__}.{one.__name__}.{field.name}"
         for one in found
         if one.__module__.split(".")[0] in {"bot", "perplexity"}
         for field in dataclasses.fields(one)
-        if field.repr and _SECRET.search(field.name) and field.name not in _NONE
+        if field.repr and _SECRET.search(field.name) and field.name not in _NOT_SECRET
     ]
 
     assert len(found) > 100
-    assert shown == []
+    assert set(shown) <= _WORDS
 
 
 @pytest.mark.parametrize("real", [True, False])
-async def test_what_holds_tokens_does_not_show_them(real: bool) -> None:
+async def test_objects_with_tokens_do_not_print_them(real: bool) -> None:
     secret = SecretStr("SECRET-1")
     settings = Settings(
         slack_bot_token=SecretStr("xoxb-SECRET-1") if real else None,
