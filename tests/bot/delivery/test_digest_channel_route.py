@@ -64,7 +64,7 @@ async def test_a_letter_in_doubt_is_looked_for_where_the_app_may_look_and_else_p
 ) -> None:
     slack.scopes += also
     first = await way.post(_to(channel))
-    again = await way.post(_to(channel, in_doubt=True))
+    again = await way.post(_to(channel, maybe_posted=True))
 
     assert isinstance(first, Sent)
     assert isinstance(again, Sent)
@@ -79,7 +79,7 @@ async def test_where_nobody_can_look_it_is_said_how_blind_a_further_try_is(
     slack.fail("chat.postMessage", *[Fault(status=503, accept=True)] * 2)
 
     assert await way.post(letter()) == Retryable(error="http_503", maybe_posted=True)
-    assert await way.post(letter(in_doubt=True)) == Retryable(error="http_503", maybe_posted=True, unverifiable=True)
+    assert await way.post(letter(maybe_posted=True)) == Retryable(error="http_503", maybe_posted=True, unverifiable=True)
 
 
 async def test_a_channel_that_is_closed_is_told_and_one_that_is_away_is_not(

@@ -45,12 +45,12 @@ class ScriptedDelivery:
         self.delivered.append((" ".join(message.text for message in row.messages or ()), audience))
         return self.way_left
 
-    async def announce(self, row: QuestionRow, message: OutgoingMessage) -> QuestionRow:
+    async def post_pending(self, row: QuestionRow, message: OutgoingMessage) -> QuestionRow:
         if row.returns == 0:
             self.announced.append(message.text)
         return row
 
-    async def tidy(self, row: QuestionRow) -> None:
+    async def delete_pending(self, row: QuestionRow) -> None:
         self.tidied += 1
 
 
