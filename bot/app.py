@@ -15,8 +15,9 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.commands import available_commands
-from bot.delivery.delivery import Delivery, default_routes
+from bot.delivery.delivery import Delivery
 from bot.delivery.progress import ProgressUpdater
+from bot.delivery.routes import default_routes
 from bot.delivery.status_message import StatusMessages
 from bot.digests.service import DigestComponents
 from bot.listeners import actions, installation, messages, slash

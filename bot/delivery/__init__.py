@@ -1,1 +1,1 @@
-"""Answers out: which way they go, and how Slack's clocks, sizes and refusals are met."""
+"""Delivers answers to Slack: routes, retries, the pending message and progress."""

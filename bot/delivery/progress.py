@@ -1,4 +1,4 @@
-"""How far a question has come, in the message whose place its answer takes."""
+"""Shows the progress of a question in the message that its answer replaces."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from perplexity.errors import Withdrawn
 log = logging.getLogger(__name__)
 
 MAX_PROGRESS_USES = 3
-"""Of the five uses of a response_url, an announcement's included; the others are the answer's."""
+"""Of the five uses of a response_url, including the pending message; the others are the answer's."""
 
 
 @dataclass(kw_only=True)
 class ProgressUpdater:
-    """Shows one question's progress, each message tried once. `clock` is monotonic; `uses` counts as it goes.
+    """Shows one question's progress; each message is tried once.
 
-    `render_stopped` renders that the question was stopped.
+    `render_stopped` renders the message for a stopped question. `clock` is monotonic. `response_url_uses` counts the
+    uses that progress has taken.
     """
 
     row: QuestionRow
@@ -42,7 +43,7 @@ class ProgressUpdater:
 
     @property
     def editable(self) -> bool:
-        """Whether there is a message in a thread, which can be changed as often as Slack allows."""
+        """Whether the message is in a thread, so that it can be changed as often as Slack allows."""
         return self.row.thread_ts is not None and self.row.message_ts is not None
 
     @property
@@ -51,7 +52,7 @@ class ProgressUpdater:
         return 0 if self.editable else self.row.response_uses
 
     async def update(self, message: OutgoingMessage, *, milestone: bool) -> bool:
-        """Show it, and tell whether Slack took it. Raises Withdrawn for a question that is stopped, or another's."""
+        """Show a message; return whether Slack accepted it. Raise Withdrawn if it is stopped or taken over."""
         await self._check_claim()
         if self.clock() < self.paused_until:
             return False
@@ -77,7 +78,7 @@ class ProgressUpdater:
             self._log_not_shown(type(error).__name__)
             return False
         if not ours:
-            raise Withdrawn("the question is not this worker's any more")
+            raise Withdrawn("another worker has the question")
         result = self._note_rate_limit(await self._post(message))
         if not isinstance(result, Retryable) or result.maybe_posted:
             self.response_url_uses += 1
@@ -93,9 +94,9 @@ class ProgressUpdater:
         )
 
     async def _check_claim(self, *, after_post: bool = False) -> None:
-        """Raise Withdrawn for a question that is not ours any more; with the database away nobody knows of one.
+        """Raise Withdrawn if the question was stopped or taken over; do nothing if the database is unavailable.
 
-        `after_post` a post of ours by the response_url, and in a thread, what came of the question takes its place.
+        Progress posted in a thread, or `after_post` by the response_url, may have overwritten the result: restore it.
         """
         try:
             current = await self.questions.get(self.row.id)
@@ -105,10 +106,10 @@ class ProgressUpdater:
             return
         if current is not None and (after_post or self.editable):
             await self._restore_answer(current)
-        raise Withdrawn("the question is not this worker's any more")
+        raise Withdrawn("another worker has the question")
 
     async def _restore_answer(self, current: QuestionRow) -> None:
-        # What came of the question was put into this very message, and we may have been the slower one.
+        # The result is in the same message, and our update may have arrived after it.
         if current.state == "stopped":
             await (self._edit if self.editable else self._post)(self.render_stopped(current))
         elif self.editable and current.messages and current.message_ts == self.row.message_ts:

@@ -1,7 +1,4 @@
-"""The ways that a message can take to the asker.
-
-A way posts one letter once and says what came of it. Whether to try again, and which way comes next, others decide.
-"""
+"""Posts one part of an answer once by one route: the response_url, a channel, a thread or a direct message."""
 
 from __future__ import annotations
 
@@ -30,13 +27,19 @@ from bot.slack.messages import (
 from bot.slack.response_url import LIFETIME_SECONDS, MAX_USES, ResponseUrls, is_slack_url
 from bot.storage.questions import QuestionRow
 
+DIGEST_SURFACE = "digest"
+"""The surface of a digest's questions, whose text no person typed."""
+
+MAX_UNCONFIRMED = 2
+"""The most posts of a part to a response_url without a clear reply from Slack: each may be a copy."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class OutgoingPart:
-    """One part on its way: the question, the part's number from 0; `maybe_posted` says that it may be out already.
+    """One part of a question's answer; `number` counts from 0.
 
-    `response_url_uses` counts the uses of the response_url so far, `unconfirmed` this part's posts to it that got no
-    clear reply; `age` is the seconds since the question was received.
+    `maybe_posted` means that Slack may have the part already. `response_url_uses` counts the uses of the response_url
+    so far, `unconfirmed` this part's posts to it without a clear reply. `age` is the question's age in seconds.
     """
 
     row: QuestionRow
@@ -50,236 +53,234 @@ class OutgoingPart:
 
     @property
     def private(self) -> bool:
-        """Whether it must not be seen by others although the question was asked where they read it."""
+        """Whether only the asker may see it although others can read the place of the question."""
         return self.message.private and self.row.surface == "mention"
 
     @property
     def question_id(self) -> str:
-        """The question's id, by which its messages are found again."""
+        """The question's id, by which its messages are found."""
         return str(self.row.id)
 
 
-DIGEST_SURFACE = "digest"
-"""The surface of a digest's questions, whose text no person typed."""
-
-MAX_UNCONFIRMED = 2
-"""The most posts of a part to a response_url without a clear reply from Slack: each may be a copy."""
-
-
-def response_url_usable(row: QuestionRow, *, uses: int, age: float, slack_api_url: str) -> bool:
-    """Tell whether a question's response_url is Slack's, fresh after `age` seconds, and not used up."""
-    return age < LIFETIME_SECONDS and uses < MAX_USES and is_slack_url(row.response_url, slack_api_url=slack_api_url)
-
-
-def leaves_placeholder(row: QuestionRow, audience: Audience) -> bool:
-    """Return whether a placeholder that only the asker sees is left, since everyone sees the answer."""
-    return audience is Audience.CHANNEL and row.surface in {"slash", "click"}
-
-
 class Route(Protocol):
-    """One way out."""
+    """One way to post a part."""
 
     @property
     def name(self) -> str:
-        """What the log calls it."""
+        """The name in the log."""
         ...
 
     @property
     def response_url_cost(self) -> int:
-        """What a post takes of the response_url's five."""
+        """How many of the response_url's five uses a post takes."""
         ...
 
     def accepts(self, part: OutgoingPart) -> bool:
-        """Tell whether the letter can go this way at all."""
+        """Return whether the part can be posted by this route."""
         ...
 
     async def post(self, part: OutgoingPart) -> PostResult:
-        """Post the letter once."""
+        """Post the part once."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResponseUrlRoute:
-    """The address that came with a slash command or a click."""
+    """Posts to the response_url of a slash command or a click."""
 
     response_urls: ResponseUrls
     slack_api_url: str
     name: str = "response_url"
     response_url_cost: int = 1
 
-    def accepts(self, letter: OutgoingPart) -> bool:
-        """Return whether the address is Slack's, fresh and not used up, and this part was not sent to it twice."""
-        if letter.unconfirmed >= MAX_UNCONFIRMED:
+    def accepts(self, part: OutgoingPart) -> bool:
+        """Return whether the response_url can be used, and this part was not posted to it twice without a reply."""
+        if part.unconfirmed >= MAX_UNCONFIRMED:
             return False
         return response_url_usable(
-            letter.row, uses=letter.response_url_uses, age=letter.age, slack_api_url=self.slack_api_url
+            part.row, uses=part.response_url_uses, age=part.age, slack_api_url=self.slack_api_url
         )
 
-    async def post(self, letter: OutgoingPart) -> PostResult:
-        """Post the letter, a private answer's first part in the place of the line that said it was searched for."""
-        replaces = letter.number == 0 and letter.audience is Audience.ASKER
-        url = letter.row.response_url or ""
-        result = await self.response_urls.post(url, letter.message, audience=letter.audience, replace=replaces)
+    async def post(self, part: OutgoingPart) -> PostResult:
+        """Post the part; the first part of a private answer replaces the pending message."""
+        replaces = part.number == 0 and part.audience is Audience.ASKER
+        url = part.row.response_url or ""
+        result = await self.response_urls.post(url, part.message, audience=part.audience, replace=replaces)
         if isinstance(result, Retryable) and result.maybe_posted:
             return replace(result, unverifiable=True)
         return result
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChannelRoute:
-    """The channel itself, where the response_url has no use left for the rest of what everyone there reads."""
+class ChatRoute:
+    """Posts to the question's channel, in its thread if it has one.
+
+    `accepts` returns whether a part belongs there. `on_closed` gets Slack's error if the app may not post there.
+    """
 
     chat: Chat
-    name: str = "in_channel"
+    name: str
+    accepts: Callable[[OutgoingPart], bool]
+    on_closed: Callable[[QuestionRow, str], Awaitable[None]] | None = None
     response_url_cost: int = 0
 
-    def accepts(self, letter: OutgoingPart) -> bool:
-        """Tell whether the letter goes on with what stands in the channel already."""
-        row = letter.row
-        return letter.number > 0 and letter.audience is Audience.CHANNEL and row.response_url is not None
+    async def post(self, part: OutgoingPart) -> PostResult:
+        """Post the part unless it is found there; Slack refuses if the app is not a member of the channel."""
+        row = part.row
+        result = await post_once(self.chat, part, channel=row.channel_id, thread_ts=row.thread_ts)
+        if isinstance(result, RouteClosed) and self.on_closed is not None:
+            await self.on_closed(row, result.error)
+        return result
 
-    async def post(self, letter: OutgoingPart) -> PostResult:
-        """Post the letter, unless it is found there; Slack takes it only where the app is a member."""
-        return await post_once(self.chat, letter, channel=letter.row.channel_id)
+
+def channel_route(chat: Chat) -> ChatRoute:
+    """Build the route for the rest of a public answer after the response_url's last use."""
+    return ChatRoute(
+        chat=chat,
+        name="in_channel",
+        accepts=lambda part: (
+            part.number > 0 and part.audience is Audience.CHANNEL and part.row.response_url is not None
+        ),
+    )
+
+
+def thread_route(chat: Chat) -> ChatRoute:
+    """Build the route to the thread of the question."""
+    return ChatRoute(chat=chat, name="thread", accepts=lambda part: part.row.thread_ts is not None and not part.private)
+
+
+def digest_route(chat: Chat, *, on_closed: Callable[[QuestionRow, str], Awaitable[None]]) -> ChatRoute:
+    """Build the route to the channel of a digest."""
+    return ChatRoute(
+        chat=chat,
+        name="channel",
+        accepts=lambda part: part.row.surface == DIGEST_SURFACE and part.audience is Audience.CHANNEL,
+        on_closed=on_closed,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class EditMessageRoute:
-    """The app's own message in the thread that said it was searching: the answer takes its place."""
+    """Replaces the app's pending message in the thread with the answer."""
 
     chat: Chat
     name: str = "update"
     response_url_cost: int = 0
 
-    def accepts(self, letter: OutgoingPart) -> bool:
-        """Tell whether there is such a message for the first part."""
-        there = letter.row.thread_ts is not None and letter.row.message_ts is not None
-        return letter.number == 0 and there and not letter.private
+    def accepts(self, part: OutgoingPart) -> bool:
+        """Return whether this is the first part and the thread has a pending message."""
+        has_pending = part.row.thread_ts is not None and part.row.message_ts is not None
+        return part.number == 0 and has_pending and not part.private
 
-    async def post(self, letter: OutgoingPart) -> PostResult:
-        """Put the letter there. A message that cannot be changed goes: it would say for ever that it is searching."""
-        channel, ts = letter.row.channel_id, letter.row.message_ts or ""
-        result = await self.chat.update(channel, ts, letter.message)
-        if _cannot_update(result, letter):
+    async def post(self, part: OutgoingPart) -> PostResult:
+        """Replace the pending message. Delete one that cannot be changed: it would say forever that it is searching."""
+        channel, ts = part.row.channel_id, part.row.message_ts or ""
+        result = await self.chat.update(channel, ts, part.message)
+        if _cannot_update(result, part):
             await self.chat.delete(channel, ts)
         return result
 
 
 @dataclass(frozen=True, kw_only=True)
-class ThreadRoute:
-    """A further message in the thread where the question was asked."""
-
-    chat: Chat
-    name: str = "thread"
-    response_url_cost: int = 0
-
-    def accepts(self, letter: OutgoingPart) -> bool:
-        """Tell whether the question was asked in a conversation that can have threads."""
-        return letter.row.thread_ts is not None and not letter.private
-
-    async def post(self, letter: OutgoingPart) -> PostResult:
-        """Post the letter, unless it is found there."""
-        return await post_once(self.chat, letter, channel=letter.row.channel_id, thread_ts=letter.row.thread_ts)
-
-
-@dataclass(frozen=True, kw_only=True)
 class EphemeralRoute:
-    """A message in the channel that only the asker sees, and sees only while there: what others should not read.
+    """Posts a message in the channel that only the asker sees, and only while they have it open.
 
-    It is shown in a thread only if that has replies: https://docs.slack.dev/reference/methods/chat.postEphemeral
+    Slack shows it in a thread only if the thread has replies:
+    https://docs.slack.dev/reference/methods/chat.postEphemeral
     """
 
     chat: Chat
     name: str = "ephemeral"
     response_url_cost: int = 0
 
-    def accepts(self, letter: OutgoingPart) -> bool:
-        """Return whether the letter is private and the question was asked in a channel."""
-        return letter.private
+    def accepts(self, part: OutgoingPart) -> bool:
+        """Return whether the part is private and the question was asked in a channel."""
+        return part.private
 
-    async def post(self, letter: OutgoingPart) -> PostResult:
-        """Post the letter. Nobody can look it up, so one whose reply was lost is posted again."""
-        row = letter.row
+    async def post(self, part: OutgoingPart) -> PostResult:
+        """Post the part. Slack cannot look it up, so it is posted again if the reply was lost."""
+        row = part.row
         thread_ts = None if row.begins_thread else row.thread_ts
-        return await self.chat.post_ephemeral(row.channel_id, row.user_id, letter.message, thread_ts=thread_ts)
+        return await self.chat.post_ephemeral(row.channel_id, row.user_id, part.message, thread_ts=thread_ts)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DirectMessageRoute:
-    """The direct message between the app and the asker, where every other way is closed."""
+    """Posts a direct message to the asker, if every other route is closed."""
 
     chat: Chat
     name: str = "direct_message"
     response_url_cost: int = 0
 
-    def accepts(self, letter: OutgoingPart) -> bool:
-        """Tell that this way is always there to be tried."""
-        return bool(letter.row.user_id)
+    def accepts(self, part: OutgoingPart) -> bool:
+        """Return whether the asker is known."""
+        return bool(part.row.user_id)
 
-    async def post(self, letter: OutgoingPart) -> PostResult:
-        """Post the letter, unless it is found there. It says why it is sent directly and quotes the question."""
+    async def post(self, part: OutgoingPart) -> PostResult:
+        """Post the part, with the reason and the question, unless it is found there."""
         try:
-            channel = await self.chat.open_direct_message(letter.row.user_id)
+            channel = await self.chat.open_direct_message(part.row.user_id)
         except FAILURES as error:
             return classify_error(error)
-        row = letter.row
+        row = part.row
         message = as_direct_message(
-            letter.message,
-            part=letter.number,
+            part.message,
+            part=part.number,
             question=None if row.surface == DIGEST_SURFACE else unescape_slack(row.text),
-            public=letter.audience is Audience.CHANNEL,
-            unconfirmed=letter.unconfirmed > 0,
-            age=letter.age,
+            public=part.audience is Audience.CHANNEL,
+            unconfirmed=part.unconfirmed > 0,
+            age=part.age,
         )
-        return await post_once(self.chat, replace(letter, message=escaping.sanitize_message(message)), channel=channel)
+        return await post_once(
+            self.chat, replace(part, message=escaping.sanitize_message(message)), channel=channel, thread_ts=None
+        )
 
 
-async def post_once(chat: Chat, letter: OutgoingPart, *, channel: str, thread_ts: str | None = None) -> PostResult:
-    """Post the letter, unless it stands there; a first part that is found may be the searching line still."""
-    question, part = letter.question_id, letter.number
-    looked: LookupResult = NotFound()
-    if letter.maybe_posted:
-        looked = await chat.find(
-            channel, question=question, part=part, thread_ts=thread_ts, since=letter.row.received_at
+def default_routes(chat: Chat, response_urls: ResponseUrls, *, slack_api_url: str) -> tuple[Route, ...]:
+    """Return every route for an answer in the order in which they are tried."""
+    return (
+        ResponseUrlRoute(response_urls=response_urls, slack_api_url=slack_api_url),
+        channel_route(chat),
+        EphemeralRoute(chat=chat),
+        EditMessageRoute(chat=chat),
+        thread_route(chat),
+        DirectMessageRoute(chat=chat),
+    )
+
+
+def response_url_usable(row: QuestionRow, *, uses: int, age: float, slack_api_url: str) -> bool:
+    """Return whether a question's response_url is Slack's, not expired after `age` seconds, and not used up."""
+    return age < LIFETIME_SECONDS and uses < MAX_USES and is_slack_url(row.response_url, slack_api_url=slack_api_url)
+
+
+def leaves_placeholder(row: QuestionRow, audience: Audience) -> bool:
+    """Return whether a pending message that only the asker sees is left, since everyone sees the answer."""
+    return audience is Audience.CHANNEL and row.surface in {"slash", "click"}
+
+
+async def post_once(chat: Chat, part: OutgoingPart, *, channel: str, thread_ts: str | None) -> PostResult:
+    """Post the part unless it is found; in a thread, update what is found, since it may be the pending message."""
+    found: LookupResult = NotFound()
+    if part.maybe_posted:
+        found = await chat.find(
+            channel, question=part.question_id, part=part.number, thread_ts=thread_ts, since=part.row.received_at
         )
-    match looked:
+    match found:
         case Retryable():
-            return looked
+            return found
         case Found() if thread_ts is None:
-            return Sent(ts=looked.ts)
+            return Sent(ts=found.ts)
         case Found(ts=ts):
-            changed = await chat.update(channel, ts, letter.message)
-            if not _cannot_update(changed, letter):
+            changed = await chat.update(channel, ts, part.message)
+            if not _cannot_update(changed, part):
                 return changed
             await chat.delete(channel, ts)
-    posted = await chat.post(channel, letter.message, question=question, part=part, thread_ts=thread_ts)
+    posted = await chat.post(channel, part.message, question=part.question_id, part=part.number, thread_ts=thread_ts)
     if isinstance(posted, Retryable) and posted.maybe_posted:
-        return replace(posted, unverifiable=isinstance(looked, LookupForbidden))
+        return replace(posted, unverifiable=isinstance(found, LookupForbidden))
     return posted
 
 
 def _cannot_update(result: PostResult, part: OutgoingPart) -> bool:
-    """Tell whether a message can be changed neither to the letter nor to its words as plain text."""
+    """Return whether a message can be changed neither to the part nor to its plain text."""
     return isinstance(result, RouteClosed) or (isinstance(result, Rejected) and not part.message.blocks)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DigestChannelRoute:
-    """The channel itself. `on_closed` is told when Slack does not let the app post there, and Slack's word for why."""
-
-    chat: Chat
-    surface: str
-    on_closed: Callable[[QuestionRow, str], Awaitable[None]]
-    name: str = "channel"
-    response_url_cost: int = 0
-
-    def accepts(self, letter: OutgoingPart) -> bool:
-        """Tell whether the letter is for everyone there, and nobody asked for it there and then."""
-        return letter.row.surface == self.surface and letter.audience is Audience.CHANNEL
-
-    async def post(self, letter: OutgoingPart) -> PostResult:
-        """Post the letter, unless it is found there."""
-        result = await post_once(self.chat, letter, channel=letter.row.channel_id)
-        if isinstance(result, RouteClosed):
-            await self.on_closed(letter.row, result.error)
-        return result

@@ -1,4 +1,4 @@
-"""What is said around an answer: that the search is on, that something cannot be done; and what is cleared away."""
+"""Posts, replaces and deletes the messages around an answer: pending messages and short notices."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from bot.storage.questions import QuestionRow, Questions
 
 MAX_ATTEMPTS = 3
 MAX_PAUSE_SECONDS = 2.0
-"""The answer is not kept waiting for a line that says that it is on its way."""
+"""The answer does not wait longer than this for its pending message."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StatusMessages:
-    """Posts notices and "Searching…" messages. `clock` is monotonic; `sleep` is the pause."""
+    """Posts pending messages and notices; `clock` is monotonic."""
 
     questions: Questions
     database_retry: DatabaseRetry
@@ -34,10 +34,10 @@ class StatusMessages:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def post_pending(self, row: QuestionRow, message: OutgoingMessage) -> QuestionRow:
-        """Say that the search is on, where the listener could not, and return the row as it then is.
+        """Post the pending message that a listener could not post, and return the updated row.
 
-        In a thread that is a message whose place the answer will take; after a click it stands in the place of the
-        message with the button. Raises `ClaimLost` for a zombie.
+        In a thread the answer replaces this message; after a click it replaces the message with the button. Raise
+        ClaimLost if another worker took over.
         """
         message = escaping.sanitize_message(message)
         if row.thread_ts is not None:
@@ -50,21 +50,21 @@ class StatusMessages:
         return row if isinstance(result, Retryable) and not result.maybe_posted else used
 
     async def reply_privately(self, url: str | None, message: OutgoingMessage) -> None:
-        """Say one thing to the person behind a click, privately, beside the message; tried once."""
+        """Show a message to the person who clicked, next to the message; tried once."""
         if url is not None and is_slack_url(url, slack_api_url=self.slack_api_url):
             await self.response_urls.post(
                 url, escaping.sanitize_message(message), audience=Audience.ASKER, replace=False
             )
 
     async def replace_original(self, url: str | None, message: OutgoingMessage) -> None:
-        """Put one thing in the place of the message whose button was clicked; tried once."""
+        """Replace the message whose button was clicked; tried once."""
         if url is not None and is_slack_url(url, slack_api_url=self.slack_api_url):
             await self.response_urls.post(
                 url, escaping.sanitize_message(message), audience=Audience.ASKER, replace=True
             )
 
     async def post_in_thread(self, channel: str, thread_ts: str, message: OutgoingMessage) -> None:
-        """Say one thing in a thread, which belongs to no answer; tried once."""
+        """Post a message in a thread that belongs to no answer; tried once."""
         await self.chat.post(channel, escaping.sanitize_message(message), question="", part=0, thread_ts=thread_ts)
 
     async def post_ephemeral(self, channel: str, user: str, thread_ts: str | None, message: OutgoingMessage) -> None:
@@ -72,9 +72,9 @@ class StatusMessages:
         await self.chat.post_ephemeral(channel, user, escaping.sanitize_message(message), thread_ts=thread_ts)
 
     async def delete_pending(self, row: QuestionRow) -> None:
-        """Remove the placeholder that only the asker sees, after everyone got the answer; tried once.
+        """Delete the pending message that only the asker sees, after everyone got the answer; tried once.
 
-        The answer has the first claim on the response_url's uses: if it took all of them, the placeholder stays.
+        The answer comes first: if it took all uses of the response_url, the pending message stays.
         """
         try:
             current = await self.questions.get(row.id)
@@ -84,7 +84,7 @@ class StatusMessages:
             await self.response_urls.delete_original(current.response_url)
 
     async def delete_pending_in_thread(self, row: QuestionRow) -> None:
-        """Remove the message in the thread that said that the search was on, after the asker was told elsewhere."""
+        """Delete the pending message in the thread, after the asker was informed elsewhere."""
         if row.message_ts is not None:
             await self.chat.delete(row.channel_id, row.message_ts)
 
@@ -103,35 +103,35 @@ class StatusMessages:
         return replace(row, message_ts=ts)
 
     async def _delete_duplicate(self, row: QuestionRow, ts: str) -> None:
-        """Remove the line that was just posted, unless the worker that holds the question now took it for its own."""
+        """Delete the message just posted, unless the worker that took over uses it."""
         current = await self.database_retry(lambda: self.questions.get(row.id))
         if current is None or current.message_ts != ts:
             await self.chat.delete(row.channel_id, ts)
 
     async def _post_once(self, row: QuestionRow, message: OutgoingMessage) -> str | None:
-        """Post the line once and return its `ts`; None where Slack does not say, or does not want it."""
-        in_doubt = row.returns > 0
+        """Post the message once and return its `ts`; None if Slack does not name one or rejects the message."""
+        maybe_posted = row.returns > 0
         for _ in range(MAX_ATTEMPTS):
-            looked = await self._find(row) if in_doubt else NotFound()
-            match looked:
+            found = await self._find(row) if maybe_posted else NotFound()
+            match found:
                 case Found():
-                    return looked.ts
+                    return found.ts
                 case LookupForbidden():
                     return None
                 case NotFound():
                     result = await self._post(row, message)
                 case Retryable():
-                    result = looked
+                    result = found
             match result:
                 case Sent(ts=ts):
                     return ts
                 case Retryable(seconds=seconds, maybe_posted=ambiguous) if (seconds or 0) <= MAX_PAUSE_SECONDS:
-                    in_doubt = in_doubt or ambiguous
+                    maybe_posted = maybe_posted or ambiguous
                     await self.sleep(seconds or 0.5)
                 case _:
                     return None
-        looked = await self._find(row) if in_doubt else NotFound()
-        return looked.ts if isinstance(looked, Found) else None
+        found = await self._find(row) if maybe_posted else NotFound()
+        return found.ts if isinstance(found, Found) else None
 
     async def _post(self, row: QuestionRow, message: OutgoingMessage) -> PostResult:
         await self._mark_sending(row)

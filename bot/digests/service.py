@@ -14,8 +14,8 @@ from bot.clock import utc_now
 from bot.commands.base import Command
 from bot.commands.routing import ROOT_COMMAND
 from bot.commands.watch import WATCH
-from bot.delivery.routes import DigestChannelRoute
-from bot.digests.jobs import SURFACE, DigestRun, DigestStopper, StopNoticeCommand, run_question
+from bot.delivery.routes import ChatRoute, digest_route
+from bot.digests.jobs import DigestRun, DigestStopper, StopNoticeCommand, run_question
 from bot.digests.runner import DigestRunner, StorySelector
 from bot.digests.scheduler import DigestScheduler
 from bot.model.digest import (
@@ -130,7 +130,7 @@ class DigestComponents:
 
     service: StoredDigestService
     commands: dict[str, Command[Any, Any]]
-    channel_route: DigestChannelRoute
+    channel_route: ChatRoute
     scheduler: DigestScheduler
 
     @classmethod
@@ -165,6 +165,6 @@ class DigestComponents:
         return cls(
             service=desk,
             commands={command.name: command for command in (running.command(), noticing.command())},
-            channel_route=DigestChannelRoute(chat=chat, surface=SURFACE, on_closed=leaving.on_channel_closed),
+            channel_route=digest_route(chat, on_closed=leaving.on_channel_closed),
             scheduler=DigestScheduler(digests=digests, disabled=limits.disabled),
         )

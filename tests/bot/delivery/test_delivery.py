@@ -1,4 +1,4 @@
-"""Delivery: which way each part goes, what is said before it goes, and when it is over."""
+"""Delivery of parts by route, the pending message before them, and the end of delivery."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from bot.delivery.delivery import (
     UNVERIFIABLE_PAUSE_SECONDS,
     ClaimLost,
     Delivery,
-    default_routes,
 )
+from bot.delivery.routes import default_routes
 from bot.delivery.status_message import StatusMessages
 from bot.model.message import Audience, OutgoingMessage
 from bot.slack.messages import (
@@ -39,18 +39,18 @@ from tests.fakes.rows import message, row
 
 
 @dataclass
-class Ways:
-    """Every way out, the row and the clock, scripted: what each post comes to, and all that happened, in order."""
+class ScriptedSlack:
+    """A scripted Slack, row and clock: the results of each call, and a record of the calls in order."""
 
     url: list[PostResult] = field(default_factory=list)
     direct: list[PostResult] = field(default_factory=list)
     thread: list[PostResult] = field(default_factory=list)
     change: list[PostResult] = field(default_factory=list)
-    looked: list[LookupResult] = field(default_factory=list)
+    lookups: list[LookupResult] = field(default_factory=list)
     taken: str | None = None
     row: QuestionRow | None = None
     away: bool = False
-    zombie_at: int | None = None
+    claim_lost_at: int | None = None
     happened: list[str] = field(default_factory=list)
     slept: list[float] = field(default_factory=list)
     now: float = 0.0
@@ -87,7 +87,7 @@ class Ways:
         self, channel: str, *, question: str, part: int, since: datetime, thread_ts: str | None = None
     ) -> LookupResult:
         self.happened.append(f"look {part}{f' in {thread_ts}' if thread_ts else ''}")
-        return self.looked.pop(0) if self.looked else NotFound()
+        return self.lookups.pop(0) if self.lookups else NotFound()
 
     async def get(self, question_id: UUID) -> QuestionRow:
         if self.away:
@@ -96,12 +96,12 @@ class Ways:
 
     async def record_message(self, which: QuestionRow, message_ts: str) -> bool:
         self.happened.append(f"record {message_ts}")
-        return self.zombie_at is None
+        return self.claim_lost_at is None
 
     async def begin_part(self, which: QuestionRow, part: int, *, uses: int, unconfirmed: int = 0) -> bool:
         self.recorded.append(unconfirmed)
         self.happened.append(f"begin {part} uses {uses}")
-        return self.zombie_at is None or part < self.zombie_at
+        return self.claim_lost_at is None or part < self.claim_lost_at
 
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -119,7 +119,7 @@ class Ways:
             jitter=lambda low, high: high,
         )
 
-    def announcing(self) -> StatusMessages:
+    def status_messages(self) -> StatusMessages:
         return StatusMessages(
             questions=cast("Questions", self),
             database_retry=DatabaseRetry(seconds=1),
@@ -131,29 +131,29 @@ class Ways:
         )
 
 
-async def deliver(ways: Ways, which: QuestionRow, audience: Audience = Audience.ASKER) -> bool:
-    return await ways.delivery().deliver(which, audience=audience)
+async def deliver(slack: ScriptedSlack, which: QuestionRow, audience: Audience = Audience.ASKER) -> bool:
+    return await slack.delivery().deliver(which, audience=audience)
 
 
-async def test_a_private_answer_replaces_the_searching_line() -> None:
-    ways = Ways()
+async def test_a_private_answer_replaces_the_pending_message() -> None:
+    slack = ScriptedSlack()
 
-    assert await deliver(ways, row())
-    assert ways.happened == ["begin 0 uses 1", "url asker replace"]
+    assert await deliver(slack, row())
+    assert slack.happened == ["begin 0 uses 1", "url asker replace"]
 
 
 async def test_a_public_answer_is_a_message_of_its_own() -> None:
-    ways = Ways()
+    slack = ScriptedSlack()
 
-    assert await deliver(ways, row(), Audience.CHANNEL)
-    assert ways.happened == ["begin 0 uses 1", "url channel"]
+    assert await deliver(slack, row(), Audience.CHANNEL)
+    assert slack.happened == ["begin 0 uses 1", "url channel"]
 
 
-async def test_what_does_not_fit_five_uses_goes_to_the_asker_directly() -> None:
-    ways = Ways()
+async def test_after_five_uses_of_the_response_url_the_rest_is_a_direct_message() -> None:
+    slack = ScriptedSlack()
 
-    assert await deliver(ways, row(messages=tuple(message(n) for n in range(7)), response_uses=1))
-    assert [h for h in ways.happened if not h.startswith("begin")] == [
+    assert await deliver(slack, row(messages=tuple(message(n) for n in range(7)), response_uses=1))
+    assert [h for h in slack.happened if not h.startswith("begin")] == [
         "url asker replace",
         "url asker",
         "url asker",
@@ -164,22 +164,22 @@ async def test_what_does_not_fit_five_uses_goes_to_the_asker_directly() -> None:
     ]
 
 
-async def test_the_rest_of_a_public_answer_stays_in_the_channel_where_the_app_is_a_member() -> None:
-    ways = Ways()
+async def test_the_rest_of_a_public_answer_stays_in_the_channel_if_the_app_is_a_member() -> None:
+    slack = ScriptedSlack()
 
-    assert await deliver(ways, row(messages=tuple(message(n) for n in range(3)), response_uses=4), Audience.CHANNEL)
-    assert posts(ways) == ["url channel", "direct 1 C1", "direct 2 C1"]
-
-
-async def test_the_rest_of_a_public_answer_goes_to_the_asker_where_the_app_is_no_member() -> None:
-    ways = Ways(direct=[RouteClosed(error="not_in_channel")])
-
-    assert await deliver(ways, row(messages=(message(0), message(1)), response_uses=4), Audience.CHANNEL)
-    assert posts(ways) == ["url channel", "direct 1 C1", "direct 1 DU1"]
+    assert await deliver(slack, row(messages=tuple(message(n) for n in range(3)), response_uses=4), Audience.CHANNEL)
+    assert posts(slack) == ["url channel", "direct 1 C1", "direct 2 C1"]
 
 
-def posts(ways: Ways) -> list[str]:
-    return [what for what in ways.happened if not what.startswith("begin")]
+async def test_the_rest_of_a_public_answer_goes_to_the_asker_if_the_app_is_not_a_member() -> None:
+    slack = ScriptedSlack(direct=[RouteClosed(error="not_in_channel")])
+
+    assert await deliver(slack, row(messages=(message(0), message(1)), response_uses=4), Audience.CHANNEL)
+    assert posts(slack) == ["url channel", "direct 1 C1", "direct 1 DU1"]
+
+
+def posts(slack: ScriptedSlack) -> list[str]:
+    return [what for what in slack.happened if not what.startswith("begin")]
 
 
 @pytest.mark.parametrize(
@@ -193,16 +193,16 @@ def posts(ways: Ways) -> list[str]:
         {"received": -30 * 60.0},
     ],
 )
-async def test_without_an_open_response_url__directly(changes: dict[str, Any]) -> None:
-    ways = Ways()
+async def test_without_a_usable_response_url_the_answer_is_a_direct_message(changes: dict[str, Any]) -> None:
+    slack = ScriptedSlack()
 
-    assert await deliver(ways, row(**changes))
-    assert ways.happened == [f"begin 0 uses {changes.get('response_uses', 0)}", "direct 0 DU1"]
+    assert await deliver(slack, row(**changes))
+    assert slack.happened == [f"begin 0 uses {changes.get('response_uses', 0)}", "direct 0 DU1"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """What the ways say, one after another, and what then happens."""
+    """Slack's replies in order, and the expected calls."""
 
     url: list[PostResult]
     direct: list[PostResult] = field(default_factory=list)
@@ -234,7 +234,7 @@ CASES: dict[str, Case] = {
         url=[Retryable(error="timeout", maybe_posted=True, unverifiable=True)],
         happened=["begin 0 uses 1", "url asker replace", "begin 0 uses 2", "url asker replace"],
     ),
-    "after an ambiguous direct message it is looked for": Case(
+    "after an ambiguous direct message it is lookups for": Case(
         url=[RouteClosed(error="expired_url")],
         direct=[Retryable(error="timeout", maybe_posted=True)],
         happened=[
@@ -247,7 +247,7 @@ CASES: dict[str, Case] = {
             "direct 0 DU1",
         ],
     ),
-    "nobody there to write to": Case(
+    "no account to write to": Case(
         url=[RouteClosed(error="expired_url")],
         direct=[RouteClosed(error="account_inactive")],
         happened=["begin 0 uses 1", "url asker replace", "begin 0 uses 1", "direct 0 DU1"],
@@ -257,114 +257,116 @@ CASES: dict[str, Case] = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-async def test_what_slack_says_decides_what_is_done(case: Case) -> None:
-    ways = Ways(url=list(case.url), direct=list(case.direct))
+async def test_slack_s_replies_decide_the_next_attempt(case: Case) -> None:
+    slack = ScriptedSlack(url=list(case.url), direct=list(case.direct))
 
-    assert await deliver(ways, row()) == case.delivered
-    assert ways.happened == case.happened
+    assert await deliver(slack, row()) == case.delivered
+    assert slack.happened == case.happened
 
 
 async def test_a_pause_that_slack_asks_for_is_kept() -> None:
-    ways = Ways(url=[Retryable(error="ratelimited", seconds=7)])
+    slack = ScriptedSlack(url=[Retryable(error="ratelimited", seconds=7)])
 
-    assert await deliver(ways, row())
-    assert ways.slept == [7]
+    assert await deliver(slack, row())
+    assert slack.slept == [7]
 
 
-async def test_slack_is_away_for_hours__the_question_expires() -> None:
+async def test_delivery_ends_after_slack_is_unavailable_for_hours() -> None:
     away: Callable[[], list[PostResult]] = lambda: [Retryable(error="http_503", maybe_posted=True)] * 1000  # noqa: E731
-    ways = Ways(url=away(), direct=away())
+    slack = ScriptedSlack(url=away(), direct=away())
 
-    assert not await deliver(ways, row())
-    assert ways.now < 36 * 60
-    assert max(ways.slept) <= 45
-
-
-async def test_a_zombie_posts_nothing() -> None:
-    ways = Ways(zombie_at=0)
-
-    with pytest.raises(ClaimLost):
-        await deliver(ways, row())
-    assert ways.happened == ["begin 0 uses 1"]
+    assert not await deliver(slack, row())
+    assert slack.now < 36 * 60
+    assert max(slack.slept) <= 45
 
 
-async def test_superseded_between_two_parts__the_second_is_not_posted() -> None:
-    ways = Ways(zombie_at=1)
+async def test_a_stale_worker_posts_nothing() -> None:
+    slack = ScriptedSlack(claim_lost_at=0)
 
     with pytest.raises(ClaimLost):
-        await deliver(ways, row(messages=(message(1), message(2))))
-    assert ways.happened == ["begin 0 uses 1", "url asker replace", "begin 1 uses 2"]
+        await deliver(slack, row())
+    assert slack.happened == ["begin 0 uses 1"]
 
 
-async def test_after_a_crash_a_direct_message_in_doubt_is_looked_for_first() -> None:
-    ways = Ways(looked=[Found(ts="1.2")])
+async def test_a_worker_that_loses_its_claim_between_parts_does_not_post_the_second() -> None:
+    slack = ScriptedSlack(claim_lost_at=1)
 
-    assert await deliver(ways, row(response_url=None, returns=1, part=1, messages=(message(1), message(2), message(3))))
-    assert ways.happened == ["begin 1 uses 0", "look 1", "begin 2 uses 0", "direct 2 DU1"]
-
-
-async def test_after_a_crash_a_response_url_post_in_doubt_is_sent_again() -> None:
-    ways = Ways()
-
-    assert await deliver(ways, row(returns=1, part=1, response_uses=2, messages=(message(1), message(2))))
-    assert ways.happened == ["begin 1 uses 3", "url asker"]
+    with pytest.raises(ClaimLost):
+        await deliver(slack, row(messages=(message(1), message(2))))
+    assert slack.happened == ["begin 0 uses 1", "url asker replace", "begin 1 uses 2"]
 
 
-async def test_a_click_is_answered_at_once_in_the_message_s_place() -> None:
-    ways = Ways()
+async def test_after_a_crash_a_direct_message_is_looked_up_before_it_is_posted_again() -> None:
+    slack = ScriptedSlack(lookups=[Found(ts="1.2")])
 
-    announced = await ways.announcing().post_pending(row(surface="click"), message(1))
+    assert await deliver(
+        slack, row(response_url=None, returns=1, part=1, messages=(message(1), message(2), message(3)))
+    )
+    assert slack.happened == ["begin 1 uses 0", "look 1", "begin 2 uses 0", "direct 2 DU1"]
 
-    assert announced.response_uses == 1
-    assert ways.happened == ["begin 0 uses 1", "url asker replace"]
+
+async def test_after_a_crash_a_response_url_post_is_sent_again() -> None:
+    slack = ScriptedSlack()
+
+    assert await deliver(slack, row(returns=1, part=1, response_uses=2, messages=(message(1), message(2))))
+    assert slack.happened == ["begin 1 uses 3", "url asker"]
 
 
-async def test_a_click_without_an_open_way_is_not_announced() -> None:
-    ways = Ways()
+async def test_after_a_click_the_pending_message_replaces_the_clicked_one() -> None:
+    slack = ScriptedSlack()
 
-    await ways.announcing().post_pending(row(surface="click", response_url=None), message(1))
-    await ways.announcing().delete_pending(row(surface="click", response_url=None))
+    updated = await slack.status_messages().post_pending(row(surface="click"), message(1))
 
-    assert ways.happened == []
+    assert updated.response_uses == 1
+    assert slack.happened == ["begin 0 uses 1", "url asker replace"]
+
+
+async def test_a_click_without_a_usable_response_url_gets_no_pending_message() -> None:
+    slack = ScriptedSlack()
+
+    await slack.status_messages().post_pending(row(surface="click", response_url=None), message(1))
+    await slack.status_messages().delete_pending(row(surface="click", response_url=None))
+
+    assert slack.happened == []
 
 
 def in_thread(**changes: Any) -> QuestionRow:
     return row(**{"surface": "mention", "response_url": None, "thread_ts": "1.1", "message_ts": "1.2"} | changes)
 
 
-THREADS: dict[str, tuple[Ways, QuestionRow, list[str]]] = {
+THREADS: dict[str, tuple[ScriptedSlack, QuestionRow, list[str]]] = {
     "the answer takes the line's place, its parts follow": (
-        Ways(),
+        ScriptedSlack(),
         in_thread(messages=(message(1), message(2))),
         ["begin 0 uses 0", "change C1 1.2", "begin 1 uses 0", "thread 1 C1 1.1"],
     ),
     "after a crash the line is changed again": (
-        Ways(),
+        ScriptedSlack(),
         in_thread(returns=1),
         ["begin 0 uses 0", "change C1 1.2"],
     ),
-    "after a crash a later part is looked for": (
-        Ways(looked=[Found(ts="1.9")]),
+    "after a crash a later part is lookups for": (
+        ScriptedSlack(lookups=[Found(ts="1.9")]),
         in_thread(returns=1, part=1, messages=(message(1), message(2))),
         ["begin 1 uses 0", "look 1 in 1.1", "change C1 1.9"],
     ),
-    "nobody knows the line, so it is looked for": (
-        Ways(looked=[Found(ts="1.8")]),
+    "nobody knows the line, so it is lookups for": (
+        ScriptedSlack(lookups=[Found(ts="1.8")]),
         in_thread(message_ts=None),
         ["begin 0 uses 0", "look 0 in 1.1", "change C1 1.8"],
     ),
     "there is no line": (
-        Ways(),
+        ScriptedSlack(),
         in_thread(message_ts=None),
         ["begin 0 uses 0", "look 0 in 1.1", "thread 0 C1 1.1"],
     ),
     "a line that cannot be changed goes": (
-        Ways(change=[RouteClosed(error="cant_update_message")]),
+        ScriptedSlack(change=[RouteClosed(error="cant_update_message")]),
         in_thread(),
         ["begin 0 uses 0", "change C1 1.2", "remove C1 1.2", "begin 0 uses 0", "thread 0 C1 1.1"],
     ),
     "text too long for a change is a new message": (
-        Ways(change=[Rejected(error="invalid_blocks"), Rejected(error="msg_too_long")]),
+        ScriptedSlack(change=[Rejected(error="invalid_blocks"), Rejected(error="msg_too_long")]),
         in_thread(),
         [
             "begin 0 uses 0",
@@ -377,24 +379,24 @@ THREADS: dict[str, tuple[Ways, QuestionRow, list[str]]] = {
         ],
     ),
     "a closed thread, so directly": (
-        Ways(thread=[RouteClosed(error="not_in_channel")]),
+        ScriptedSlack(thread=[RouteClosed(error="not_in_channel")]),
         in_thread(message_ts=None, returns=1),
         ["begin 0 uses 0", "look 0 in 1.1", "thread 0 C1 1.1", "begin 0 uses 0", "look 0", "direct 0 DU1"],
     ),
     "a found line that cannot be changed goes, and the answer stays in the thread": (
-        Ways(looked=[Found(ts="1.8")], change=[RouteClosed(error="edit_window_closed")]),
+        ScriptedSlack(lookups=[Found(ts="1.8")], change=[RouteClosed(error="edit_window_closed")]),
         in_thread(message_ts=None),
         ["begin 0 uses 0", "look 0 in 1.1", "change C1 1.8", "remove C1 1.8", "thread 0 C1 1.1"],
     ),
-    "a thread that cannot be read just now is looked at again": (
-        Ways(looked=[Retryable(error="http_503")]),
+    "a thread that cannot be read just now is lookups at again": (
+        ScriptedSlack(lookups=[Retryable(error="http_503")]),
         in_thread(message_ts=None),
         ["begin 0 uses 0", "look 0 in 1.1", "begin 0 uses 0", "look 0 in 1.1", "thread 0 C1 1.1"],
     ),
     "nobody can look, so a few copies at most, then directly": (
-        Ways(
+        ScriptedSlack(
             thread=[Retryable(error="http_503", maybe_posted=True)] * 9,
-            looked=[LookupForbidden(), LookupForbidden(), NotFound()],
+            lookups=[LookupForbidden(), LookupForbidden(), NotFound()],
         ),
         in_thread(part=1, messages=(message(1), message(2))),
         [
@@ -407,45 +409,45 @@ THREADS: dict[str, tuple[Ways, QuestionRow, list[str]]] = {
         ],
     ),
     "Slack fails at the blocks again and again, so once as text": (
-        Ways(change=[Retryable(error="internal_error", maybe_posted=True)] * 3),
+        ScriptedSlack(change=[Retryable(error="internal_error", maybe_posted=True)] * 3),
         in_thread(),
         [*["begin 0 uses 0", "change C1 1.2"] * 3, "begin 0 uses 0", "change C1 1.2 as text"],
     ),
-    "an ambiguous post in a thread is looked for": (
-        Ways(thread=[Retryable(error="http_503", maybe_posted=True)]),
+    "an ambiguous post in a thread is lookups for": (
+        ScriptedSlack(thread=[Retryable(error="http_503", maybe_posted=True)]),
         in_thread(part=1, messages=(message(1), message(2))),
         ["begin 1 uses 0", "thread 1 C1 1.1", "begin 1 uses 0", "look 1 in 1.1", "thread 1 C1 1.1"],
     ),
 }
 
 
-@pytest.mark.parametrize(("ways", "which", "happened"), THREADS.values(), ids=THREADS.keys())
-async def test_an_answer_in_a_thread(ways: Ways, which: QuestionRow, happened: list[str]) -> None:
-    assert await deliver(ways, which, Audience.CHANNEL)
-    assert ways.happened == happened
+@pytest.mark.parametrize(("slack", "which", "happened"), THREADS.values(), ids=THREADS.keys())
+async def test_an_answer_in_a_thread(slack: ScriptedSlack, which: QuestionRow, happened: list[str]) -> None:
+    assert await deliver(slack, which, Audience.CHANNEL)
+    assert slack.happened == happened
 
 
-LINES: dict[str, tuple[Ways, QuestionRow, list[str], str | None]] = {
+LINES: dict[str, tuple[ScriptedSlack, QuestionRow, list[str], str | None]] = {
     "posted once and recorded": (
-        Ways(),
+        ScriptedSlack(),
         in_thread(message_ts=None),
         ["begin 0 uses 0", "thread 0 C1 1.1", "record 1.3"],
         "1.3",
     ),
     "a reply that got lost": (
-        Ways(thread=[Retryable(error="timeout", maybe_posted=True)], looked=[Found(ts="1.7")]),
+        ScriptedSlack(thread=[Retryable(error="timeout", maybe_posted=True)], lookups=[Found(ts="1.7")]),
         in_thread(message_ts=None),
         ["begin 0 uses 0", "thread 0 C1 1.1", "look 0 in 1.1", "record 1.7"],
         "1.7",
     ),
     "a worker died after the post": (
-        Ways(looked=[Found(ts="1.7")]),
+        ScriptedSlack(lookups=[Found(ts="1.7")]),
         in_thread(message_ts=None, returns=1),
         ["look 0 in 1.1", "record 1.7"],
         "1.7",
     ),
     "Slack is away": (
-        Ways(thread=[Retryable(error="http_503", maybe_posted=True)] * 9),
+        ScriptedSlack(thread=[Retryable(error="http_503", maybe_posted=True)] * 9),
         in_thread(message_ts=None),
         [
             "begin 0 uses 0",
@@ -456,65 +458,65 @@ LINES: dict[str, tuple[Ways, QuestionRow, list[str], str | None]] = {
         None,
     ),
     "Slack asks for a long pause": (
-        Ways(thread=[Retryable(error="ratelimited", seconds=30)]),
+        ScriptedSlack(thread=[Retryable(error="ratelimited", seconds=30)]),
         in_thread(message_ts=None),
         ["begin 0 uses 0", "thread 0 C1 1.1"],
         None,
     ),
     "the app is no member": (
-        Ways(thread=[RouteClosed(error="not_in_channel")]),
+        ScriptedSlack(thread=[RouteClosed(error="not_in_channel")]),
         in_thread(message_ts=None),
         ["begin 0 uses 0", "thread 0 C1 1.1"],
         None,
     ),
-    "a click in a thread": (Ways(), in_thread(), ["begin 0 uses 0", "change C1 1.2"], "1.2"),
-    "a line that stands there already": (Ways(), in_thread(returns=1), [], "1.2"),
+    "a click in a thread": (ScriptedSlack(), in_thread(), ["begin 0 uses 0", "change C1 1.2"], "1.2"),
+    "a line that stands there already": (ScriptedSlack(), in_thread(returns=1), [], "1.2"),
 }
 
 
-@pytest.mark.parametrize(("ways", "which", "happened", "ts"), LINES.values(), ids=LINES.keys())
-async def test_the_searching_line_in_a_thread(
-    ways: Ways, which: QuestionRow, happened: list[str], ts: str | None
+@pytest.mark.parametrize(("slack", "which", "happened", "ts"), LINES.values(), ids=LINES.keys())
+async def test_the_pending_message_in_a_thread(
+    slack: ScriptedSlack, which: QuestionRow, happened: list[str], ts: str | None
 ) -> None:
-    announced = await ways.announcing().post_pending(which, message(1))
+    updated = await slack.status_messages().post_pending(which, message(1))
 
-    assert (ways.happened, announced.message_ts) == (happened, ts)
-    assert sum(ways.slept) <= 6
+    assert (slack.happened, updated.message_ts) == (happened, ts)
+    assert sum(slack.slept) <= 6
 
 
-async def test_nobody_can_look__the_searching_line_is_not_said_again() -> None:
-    ways = Ways(thread=[Retryable(error="timeout", maybe_posted=True)], looked=[LookupForbidden()])
+async def test_a_pending_message_that_cannot_be_looked_up_is_not_posted_again() -> None:
+    slack = ScriptedSlack(thread=[Retryable(error="timeout", maybe_posted=True)], lookups=[LookupForbidden()])
 
-    announced = await ways.announcing().post_pending(in_thread(message_ts=None), message(1))
+    updated = await slack.status_messages().post_pending(in_thread(message_ts=None), message(1))
 
-    assert announced.message_ts is None
-    assert ways.happened == ["begin 0 uses 0", "thread 0 C1 1.1", "look 0 in 1.1"]
+    assert updated.message_ts is None
+    assert slack.happened == ["begin 0 uses 0", "thread 0 C1 1.1", "look 0 in 1.1"]
 
 
 @pytest.mark.parametrize(("taken", "cleared"), [(None, True), ("1.2", True), ("1.3", False)])
-async def test_a_zombie_takes_its_searching_line_away__unless_the_other_took_it(
+async def test_a_stale_worker_deletes_its_pending_message_unless_the_other_uses_it(
     taken: str | None, *, cleared: bool
 ) -> None:
-    ways = Ways(zombie_at=1, taken=taken)
+    slack = ScriptedSlack(claim_lost_at=1, taken=taken)
 
     with pytest.raises(ClaimLost):
-        await ways.announcing().post_pending(in_thread(message_ts=None), message(1))
-    assert ("remove C1 1.3" in ways.happened) == cleared
+        await slack.status_messages().post_pending(in_thread(message_ts=None), message(1))
+    assert ("remove C1 1.3" in slack.happened) == cleared
 
 
-async def test_an_old_question_s_answer_is_carried_all_the_same() -> None:
-    ways = Ways()
+async def test_the_answer_to_an_old_question_is_delivered() -> None:
+    slack = ScriptedSlack()
 
-    assert await deliver(ways, in_thread(received=-5 * 3600.0))
-    assert ways.happened == ["begin 0 uses 0", "change C1 1.2"]
+    assert await deliver(slack, in_thread(received=-5 * 3600.0))
+    assert slack.happened == ["begin 0 uses 0", "change C1 1.2"]
 
 
-async def test_after_a_click_the_answer_has_every_use_that_is_left() -> None:
-    ways = Ways()
+async def test_after_a_click_the_answer_has_the_remaining_uses() -> None:
+    slack = ScriptedSlack()
     parts = tuple(message(n) for n in range(5))
 
-    assert await deliver(ways, row(surface="click", response_uses=1, messages=parts), Audience.CHANNEL)
-    assert posts(ways) == [*["url channel"] * 4, "direct 4 C1"]
+    assert await deliver(slack, row(surface="click", response_uses=1, messages=parts), Audience.CHANNEL)
+    assert posts(slack) == [*["url channel"] * 4, "direct 4 C1"]
 
 
 @pytest.mark.parametrize(
@@ -527,88 +529,88 @@ async def test_after_a_click_the_answer_has_every_use_that_is_left() -> None:
         ({"response_url": "https://evil.example/x"}, []),
     ],
 )
-async def test_a_placeholder_is_removed_if_the_answer_left_a_use_for_it(
+async def test_a_pending_message_is_deleted_if_the_answer_left_a_use_for_it(
     changes: dict[str, Any], happened: list[str]
 ) -> None:
-    ways = Ways(row=row(**changes))
+    slack = ScriptedSlack(row=row(**changes))
 
-    await ways.announcing().delete_pending(row(response_uses=0))
+    await slack.status_messages().delete_pending(row(response_uses=0))
 
-    assert ways.happened == happened
+    assert slack.happened == happened
 
 
-async def test_with_the_database_away_a_placeholder_stays() -> None:
-    ways = Ways(row=row(), away=True)
+async def test_if_the_database_is_unavailable_the_pending_message_stays() -> None:
+    slack = ScriptedSlack(row=row(), away=True)
 
-    await ways.announcing().delete_pending(row())
+    await slack.status_messages().delete_pending(row())
 
-    assert ways.happened == []
+    assert slack.happened == []
 
 
 BUSY: list[PostResult] = [Retryable(error="ratelimited", seconds=1)]
 UNCLEAR: list[PostResult] = [Retryable(error="timeout", maybe_posted=True, unverifiable=True)]
 
 
-async def test_a_post_that_slack_surely_did_not_take_uses_nothing_up() -> None:
-    ways = Ways(url=[*BUSY * 20, Retryable(error="ClientConnectorError"), Sent()])
+async def test_a_post_that_slack_did_not_accept_takes_no_use() -> None:
+    slack = ScriptedSlack(url=[*BUSY * 20, Retryable(error="ClientConnectorError"), Sent()])
 
-    assert await deliver(ways, row())
-    assert ways.happened == ["begin 0 uses 1", "url asker replace"] * 22
-    assert ways.recorded == [1] * 22
-
-
-async def test_two_posts_without_a_clear_reply_and_then_directly() -> None:
-    ways = Ways(url=UNCLEAR * 9)
-
-    assert await deliver(ways, row())
-    assert posts(ways) == ["url asker replace"] * 2 + ["look 0", "direct 0 DU1"]
-    assert ways.slept[0] == UNVERIFIABLE_PAUSE_SECONDS > 40
+    assert await deliver(slack, row())
+    assert slack.happened == ["begin 0 uses 1", "url asker replace"] * 22
+    assert slack.recorded == [1] * 22
 
 
-async def test_after_a_crash_the_posts_without_a_clear_reply_are_counted_on() -> None:
-    once, twice = Ways(), Ways()
+async def test_after_two_posts_without_a_clear_reply_comes_a_direct_message() -> None:
+    slack = ScriptedSlack(url=UNCLEAR * 9)
+
+    assert await deliver(slack, row())
+    assert posts(slack) == ["url asker replace"] * 2 + ["look 0", "direct 0 DU1"]
+    assert slack.slept[0] == UNVERIFIABLE_PAUSE_SECONDS > 40
+
+
+async def test_posts_without_a_clear_reply_are_counted_across_a_crash() -> None:
+    once, twice = ScriptedSlack(), ScriptedSlack()
 
     assert await deliver(once, row(returns=1, response_uses=1, unconfirmed=1))
     assert await deliver(twice, row(returns=2, response_uses=2, unconfirmed=2))
     assert (posts(once), posts(twice)) == (["url asker replace"], ["look 0", "direct 0 DU1"])
 
 
-async def test_a_refused_form_is_a_clear_reply() -> None:
-    ways = Ways(url=[Rejected(error="invalid_blocks"), *UNCLEAR, Sent()])
+async def test_rejected_blocks_are_a_clear_reply() -> None:
+    slack = ScriptedSlack(url=[Rejected(error="invalid_blocks"), *UNCLEAR, Sent()])
 
-    assert await deliver(ways, row())
-    assert ways.recorded == [1, 1, 2]
-
-
-async def test_a_pause_of_hours_is_not_slept_out__the_next_way_is_taken() -> None:
-    ways = Ways(url=[Retryable(error="ratelimited", seconds=7_200)])
-
-    assert await deliver(ways, row())
-    assert (posts(ways), ways.slept) == (["url asker replace", "direct 0 DU1"], [])
+    assert await deliver(slack, row())
+    assert slack.recorded == [1, 1, 2]
 
 
-async def test_when_every_way_asks_for_a_pause_of_hours_they_are_tried_again_now_and_then() -> None:
+async def test_a_pause_of_hours_is_skipped_by_the_next_route() -> None:
+    slack = ScriptedSlack(url=[Retryable(error="ratelimited", seconds=7_200)])
+
+    assert await deliver(slack, row())
+    assert (posts(slack), slack.slept) == (["url asker replace", "direct 0 DU1"], [])
+
+
+async def test_if_every_route_asks_for_hours_they_are_retried_now_and_then() -> None:
     hours: list[PostResult] = [Retryable(error="ratelimited", seconds=7_200)]
-    ways = Ways(url=list(hours), direct=list(hours))
+    slack = ScriptedSlack(url=list(hours), direct=list(hours))
 
-    assert await deliver(ways, row())
-    assert posts(ways) == ["url asker replace", "direct 0 DU1", "url asker replace"]
-    assert ways.slept == [300]
+    assert await deliver(slack, row())
+    assert posts(slack) == ["url asker replace", "direct 0 DU1", "url asker replace"]
+    assert slack.slept == [300]
 
 
 async def test_a_direct_message_quotes_the_question_and_says_how_late_it_is() -> None:
-    ways = Ways()
+    slack = ScriptedSlack()
 
-    assert await deliver(ways, row(text="--n 5 why is <the> sky blue", received=-2 * 3600.0))
-    (sent,) = ways.sent
+    assert await deliver(slack, row(text="--n 5 why is <the> sky blue", received=-2 * 3600.0))
+    (sent,) = slack.sent
     assert sent.text.startswith("You asked “--n 5 why is &lt;the&gt; sky blue” 2 hours ago.")
     assert "as a direct message" in sent.text
     assert sent.blocks[0]["type"] == "context"
 
 
 async def test_after_a_server_error_slack_has_time_to_recover_and_nothing_becomes_a_direct_message() -> None:
-    ways = Ways(url=[Retryable(error="http_502", maybe_posted=True, unverifiable=True), Sent()])
+    slack = ScriptedSlack(url=[Retryable(error="http_502", maybe_posted=True, unverifiable=True), Sent()])
 
-    assert await deliver(ways, row())
-    assert (posts(ways), ways.slept) == (["url asker replace"] * 2, [SLACK_ERROR_PAUSE_SECONDS])
+    assert await deliver(slack, row())
+    assert (posts(slack), slack.slept) == (["url asker replace"] * 2, [SLACK_ERROR_PAUSE_SECONDS])
     assert 20 < SLACK_ERROR_PAUSE_SECONDS < UNVERIFIABLE_PAUSE_SECONDS

@@ -1,4 +1,4 @@
-"""A digest's way: into its channel, once, and what is told when that is closed."""
+"""The route of a digest: posted once to its channel, with a callback if the channel is closed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.delivery.routes import DigestChannelRoute, OutgoingPart
+from bot.delivery.routes import ChatRoute, OutgoingPart, digest_route
 from bot.model.message import Audience
 from bot.slack.messages import Chat, Retryable, RouteClosed, Sent
 from bot.slack.scopes import HISTORIES
@@ -31,27 +31,27 @@ def closed() -> list[str]:
 
 
 @pytest.fixture
-def way(slack: FakeSlack, closed: list[str]) -> DigestChannelRoute:
+def route(slack: FakeSlack, closed: list[str]) -> ChatRoute:
     async def on_closed(_: QuestionRow, error: str) -> None:
         closed.append(error)
 
     client = AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, retry_handlers=[])
-    return DigestChannelRoute(chat=Chat(client), surface="digest", on_closed=on_closed)
+    return digest_route(Chat(client), on_closed=on_closed)
 
 
-def letter(**changes: Any) -> OutgoingPart:
+def part(**changes: Any) -> OutgoingPart:
     digest = row(surface="digest", response_url=None)
     return replace(OutgoingPart(row=digest, number=0, message=message(1), audience=Audience.CHANNEL), **changes)
 
 
 def _to(channel: str, **changes: Any) -> OutgoingPart:
-    return letter(row=row(surface="digest", response_url=None, channel_id=channel), **changes)
+    return part(row=row(surface="digest", response_url=None, channel_id=channel), **changes)
 
 
-def test_only_what_a_digest_says_to_everyone_goes_there(way: DigestChannelRoute) -> None:
-    assert way.accepts(letter())
-    assert not way.accepts(letter(audience=Audience.ASKER))
-    assert not way.accepts(letter(row=row(surface="slash")))
+def test_only_public_parts_of_digests_are_accepted(route: ChatRoute) -> None:
+    assert route.accepts(part())
+    assert not route.accepts(part(audience=Audience.ASKER))
+    assert not route.accepts(part(row=row(surface="slash")))
 
 
 @pytest.mark.parametrize(
@@ -59,12 +59,12 @@ def test_only_what_a_digest_says_to_everyone_goes_there(way: DigestChannelRoute)
     [("D1", (), 1), ("C1", HISTORIES, 1), ("C1", (), 2)],
     ids=["direct message", "a channel whose history may be read", "a channel by the manifest's scopes"],
 )
-async def test_a_letter_in_doubt_is_looked_for_where_the_app_may_look_and_else_posted_again(
-    way: DigestChannelRoute, slack: FakeSlack, channel: str, also: tuple[str, ...], posts: int
+async def test_a_part_that_may_be_posted_is_looked_up_if_allowed_and_otherwise_posted_again(
+    route: ChatRoute, slack: FakeSlack, channel: str, also: tuple[str, ...], posts: int
 ) -> None:
     slack.scopes += also
-    first = await way.post(_to(channel))
-    again = await way.post(_to(channel, maybe_posted=True))
+    first = await route.post(_to(channel))
+    again = await route.post(_to(channel, maybe_posted=True))
 
     assert isinstance(first, Sent)
     assert isinstance(again, Sent)
@@ -73,21 +73,21 @@ async def test_a_letter_in_doubt_is_looked_for_where_the_app_may_look_and_else_p
     ] * posts
 
 
-async def test_where_nobody_can_look_it_is_said_how_blind_a_further_try_is(
-    way: DigestChannelRoute, slack: FakeSlack
-) -> None:
+async def test_a_post_that_cannot_be_looked_up_is_reported_as_unverifiable(route: ChatRoute, slack: FakeSlack) -> None:
     slack.fail("chat.postMessage", *[Fault(status=503, accept=True)] * 2)
 
-    assert await way.post(letter()) == Retryable(error="http_503", maybe_posted=True)
-    assert await way.post(letter(maybe_posted=True)) == Retryable(error="http_503", maybe_posted=True, unverifiable=True)
+    assert await route.post(part()) == Retryable(error="http_503", maybe_posted=True)
+    assert await route.post(part(maybe_posted=True)) == Retryable(
+        error="http_503", maybe_posted=True, unverifiable=True
+    )
 
 
-async def test_a_channel_that_is_closed_is_told_and_one_that_is_away_is_not(
-    way: DigestChannelRoute, slack: FakeSlack, closed: list[str]
+async def test_a_closed_channel_is_reported_and_an_unavailable_slack_is_not(
+    route: ChatRoute, slack: FakeSlack, closed: list[str]
 ) -> None:
     slack.fail("chat.postMessage", Fault(status=500, body="oops"))
-    assert isinstance(await way.post(letter()), Retryable)
+    assert isinstance(await route.post(part()), Retryable)
     assert closed == []
     slack.fail("chat.postMessage", Fault(status=200, body=json.dumps({"ok": False, "error": "is_archived"})))
-    assert await way.post(letter()) == RouteClosed(error="is_archived")
+    assert await route.post(part()) == RouteClosed(error="is_archived")
     assert closed == ["is_archived"]

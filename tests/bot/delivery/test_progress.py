@@ -1,4 +1,4 @@
-"""How far a question has come, shown on a real Postgres and a Slack on loopback."""
+"""Progress of a question on a real Postgres and a Slack on loopback."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SAID = OutgoingMessage(text="Still at it, @here")
 
 @dataclass
 class Stage:
-    """A worker that shows how far it has come; `now` is what its clock says."""
+    """A worker that shows progress; `now` is its clock."""
 
     slack: FakeSlack
     questions: Questions
@@ -88,7 +88,7 @@ async def stage(database: str) -> AsyncIterator[Stage]:
         yield Stage(slack=slack, questions=Questions(pool, no_job), session=session, pool=pool)
 
 
-async def test_in_a_thread_it_is_one_message_that_is_changed_each_time(stage: Stage) -> None:
+async def test_in_a_thread_one_message_is_edited(stage: Stage) -> None:
     showing = await stage.showing(in_thread=True)
     for _ in range(4):
         await showing.update(SAID, milestone=False)
@@ -109,7 +109,7 @@ async def test_a_response_url_is_used_at_milestones_only_and_at_most_three_times
     assert (showing.response_url_uses, row.response_uses) == (MAX_PROGRESS_USES, MAX_PROGRESS_USES)
 
 
-async def test_a_database_that_is_away_for_a_moment_costs_one_line_and_not_the_question(
+async def test_if_the_database_is_unavailable_one_update_is_skipped(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     showing = await stage.showing(in_thread=False)
@@ -130,7 +130,7 @@ SERVER_ERROR, NOT_FOUND, CUT = Fault(status=500), Fault(status=404, body="no_ser
 
 
 @pytest.mark.parametrize("fault", [SERVER_ERROR, NOT_FOUND, CUT])
-async def test_whoever_shows_something_hears_whether_slack_took_it(
+async def test_an_update_returns_whether_slack_accepted_it(
     stage: Stage, fault: Fault, caplog: pytest.LogCaptureFixture
 ) -> None:
     showing = await stage.showing(in_thread=False)
@@ -146,7 +146,7 @@ async def test_whoever_shows_something_hears_whether_slack_took_it(
     assert "Still at it" not in caplog.text
 
 
-async def test_after_a_restart_what_was_used_stays_used(stage: Stage) -> None:
+async def test_uses_are_counted_across_a_restart(stage: Stage) -> None:
     first = await stage.showing(in_thread=False)
     await first.update(SAID, milestone=True)
     row = await claim(stage.questions, first.row.id)
@@ -162,7 +162,7 @@ async def test_after_a_restart_what_was_used_stays_used(stage: Stage) -> None:
     )
 
 
-async def test_when_slack_asks_to_wait_nothing_is_shown_until_then(stage: Stage) -> None:
+async def test_nothing_is_shown_while_slack_asks_to_wait(stage: Stage) -> None:
     showing = await stage.showing(in_thread=True)
     limited: dict[str, Any] = {"status": 429, "body": '{"ok": false, "error": "ratelimited"}'}
     stage.slack.fail("chat.update", Fault(headers={"Retry-After": "30"}, **limited))
@@ -177,7 +177,7 @@ async def test_when_slack_asks_to_wait_nothing_is_shown_until_then(stage: Stage)
 
 
 @pytest.mark.parametrize("in_thread", [True, False])
-async def test_what_was_stopped_or_belongs_to_another_worker_is_not_shown(stage: Stage, in_thread: bool) -> None:
+async def test_a_stopped_or_taken_over_question_shows_no_progress(stage: Stage, in_thread: bool) -> None:
     stopped, overtaken = await stage.showing(in_thread=in_thread), await stage.showing(in_thread=in_thread)
     await stage.questions.stop(stopped.row.id, user_id="U1")
     await claim(stage.questions, overtaken.row.id)
@@ -188,7 +188,7 @@ async def test_what_was_stopped_or_belongs_to_another_worker_is_not_shown(stage:
     assert all("Still at it" not in post.words for post in stage.slack.posts if post.way != "chat.postMessage")
 
 
-async def test_a_stopped_question_s_message_says_so_once_its_worker_looks_again(stage: Stage) -> None:
+async def test_a_stopped_question_s_message_is_restored_after_an_update(stage: Stage) -> None:
     showing = await stage.showing(in_thread=True)
     await showing.update(SAID, milestone=False)
     await stage.questions.stop(showing.row.id, user_id="U1")
@@ -200,7 +200,7 @@ async def test_a_stopped_question_s_message_says_so_once_its_worker_looks_again(
 
 
 class SlowQuestions(Questions):
-    """Is stopped between the first look at a question and the second."""
+    """Stops the question between the first read and the second."""
 
     async def get(self, question_id: UUID) -> QuestionRow | None:
         row = await super().get(question_id)
@@ -213,7 +213,7 @@ ANSWER = Outcome(messages=(REPORT, OutgoingMessage(text="Its end.")), state="ans
 
 
 class Suspended(Questions):
-    """Sleeps between the first look at a question and the second: another worker recovers it meanwhile.
+    """Sleeps between the first read of a question and the second; another worker recovers it meanwhile.
 
     That one answers in the same message where it is `answered`, and is at work on it still where not.
     """
@@ -233,7 +233,7 @@ class Suspended(Questions):
 
 
 @pytest.mark.parametrize(("answered", "shown"), [(True, "The whole report."), (False, "Still at it")])
-async def test_the_progress_of_a_suspended_worker_gives_way_to_the_answer(
+async def test_an_answer_overwritten_by_a_suspended_worker_is_restored(
     stage: Stage, answered: bool, shown: str
 ) -> None:
     showing = await stage.showing(in_thread=True)
@@ -246,7 +246,7 @@ async def test_the_progress_of_a_suspended_worker_gives_way_to_the_answer(
     assert shown in str(message)
 
 
-async def test_an_answer_whose_blocks_slack_refuses_is_put_back_in_words(stage: Stage) -> None:
+async def test_an_answer_whose_blocks_slack_rejects_is_restored_as_text(stage: Stage) -> None:
     showing = await stage.showing(in_thread=True)
     showing.questions = Suspended(stage.pool, no_job)
     taken = Fault(status=200, body='{"ok": true, "ts": "1.2"}', accept=True)
@@ -259,7 +259,7 @@ async def test_an_answer_whose_blocks_slack_refuses_is_put_back_in_words(stage: 
 
 
 class StoppedInFlight(Questions):
-    """Is stopped while a message is on its way by the response_url."""
+    """Stops the question while a message is being posted to the response_url."""
 
     async def begin_part(self, row: QuestionRow, part: int, *, uses: int, unconfirmed: int = 0) -> bool:
         ours = await super().begin_part(row, part, uses=uses, unconfirmed=unconfirmed)
@@ -267,7 +267,7 @@ class StoppedInFlight(Questions):
         return ours
 
 
-async def test_behind_a_slash_too_a_progress_that_reaches_slack_second_gives_way_to_the_stop(stage: Stage) -> None:
+async def test_a_stop_overwritten_by_the_response_url_is_restored(stage: Stage) -> None:
     showing = await stage.showing(in_thread=False)
     showing.questions = StoppedInFlight(stage.pool, no_job)
 
@@ -279,7 +279,7 @@ async def test_behind_a_slash_too_a_progress_that_reaches_slack_second_gives_way
     assert stage.slack.refusals == []
 
 
-async def test_a_progress_that_overtakes_the_stop_gives_way_to_it(stage: Stage) -> None:
+async def test_a_stop_overwritten_in_a_thread_is_restored(stage: Stage) -> None:
     showing = await stage.showing(in_thread=True)
     showing.questions = SlowQuestions(stage.pool, no_job)
 

@@ -1,4 +1,4 @@
-"""Both ways out against a Slack on loopback: what each of its replies means."""
+"""Posts to a response_url and by chat methods, against a Slack on loopback."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ async def test_a_reply_to_a_call(chat: Chat, slack: FakeSlack, fault: Fault, mea
 
 
 @pytest.mark.parametrize("thread", [None, "1.1"])
-async def test_what_was_posted_is_found_by_its_question_and_part(chat: Chat, thread: str | None) -> None:
+async def test_a_post_is_found_by_its_question_and_part(chat: Chat, thread: str | None) -> None:
     for part in (0, 1):
         await chat.post("D1", MESSAGE, question="q", part=part, thread_ts=thread)
     await chat.post("D1", MESSAGE, question="other", part=2, thread_ts=thread)
@@ -128,16 +128,14 @@ async def test_a_part_on_the_second_page_of_a_thread_is_found(chat: Chat) -> Non
 
 
 @pytest.mark.parametrize("thread", [None, "1.1"])
-async def test_without_the_scope_nobody_can_look(chat: Chat, thread: str | None) -> None:
+async def test_without_the_scope_a_lookup_is_forbidden(chat: Chat, thread: str | None) -> None:
     await chat.post("C1", MESSAGE, question="q", part=0, thread_ts=thread)
 
     assert await chat.find("C1", question="q", part=0, thread_ts=thread, since=BEGAN) == LookupForbidden()
 
 
 @pytest.mark.parametrize("thread", [None, "1.1"])
-async def test_a_history_that_cannot_be_read_just_now_is_read_later(
-    chat: Chat, slack: FakeSlack, thread: str | None
-) -> None:
+async def test_a_history_that_cannot_be_read_is_retried(chat: Chat, slack: FakeSlack, thread: str | None) -> None:
     slack.fail("conversations.history" if thread is None else "conversations.replies", Fault(status=503))
 
     looked = await chat.find("D1", question="q", part=0, thread_ts=thread, since=BEGAN)
@@ -145,7 +143,7 @@ async def test_a_history_that_cannot_be_read_just_now_is_read_later(
     assert looked == Retryable(error="http_503")
 
 
-async def test_no_channel_is_opened__tried_later(chat: Chat, slack: FakeSlack) -> None:
+async def test_a_direct_message_that_cannot_be_opened_is_retried(chat: Chat, slack: FakeSlack) -> None:
     slack.fail("conversations.open", Fault(status=200, body='{"ok": true}'))
     letter = OutgoingPart(row=row(), number=0, message=MESSAGE, audience=Audience.ASKER)
 
@@ -185,13 +183,13 @@ def test_only_slack_s_own_addresses_are_posted_to(url: str | None, api: str, all
         "https://hooks.slack.com\u2100/",
     ],
 )
-def test_what_is_no_address_is_not_posted_to(url: str) -> None:
+def test_a_malformed_url_is_not_posted_to(url: str) -> None:
     assert not is_slack_url(url, slack_api_url="https://slack.com/api/")
     assert not is_slack_url(url, slack_api_url="http://127.0.0.1:1/api/")
 
 
 @given(st.text() | st.text(alphabet="htps:/[]@.#?%1") | st.text().map(lambda text: f"https://{text}"))
-def test_any_text_may_be_used_or_not(url: str) -> None:
+def test_no_other_text_is_a_slack_url(url: str) -> None:
     assert is_slack_url(url, slack_api_url="https://slack.com/api/") is False
 
 
@@ -213,7 +211,7 @@ def test_any_text_may_be_used_or_not(url: str) -> None:
         ({"a": 1}, None),
     ],
 )
-async def test_only_a_name_that_slack_may_give_is_taken_for_an_error(
+async def test_only_a_valid_error_name_is_kept(
     chat: Chat, slack: FakeSlack, session: ClientSession, said: object, name: str | None
 ) -> None:
     assert error_name(said) == name
