@@ -73,7 +73,7 @@ class ScriptedSlack:
         self.happened.append("delete")
         return Sent()
 
-    async def open_direct(self, user: str) -> str:
+    async def open_direct_message(self, user: str) -> str:
         return f"D{user}"
 
     async def update(self, channel: str, ts: str, sent: OutgoingMessage) -> PostResult:
@@ -234,7 +234,7 @@ CASES: dict[str, Case] = {
         url=[Retryable(error="timeout", maybe_posted=True, unverifiable=True)],
         happened=["begin 0 uses 1", "url asker replace", "begin 0 uses 2", "url asker replace"],
     ),
-    "after an ambiguous direct message it is lookups for": Case(
+    "after an unconfirmed direct message it is looked up": Case(
         url=[RouteClosed(error="expired_url")],
         direct=[Retryable(error="timeout", maybe_posted=True)],
         happened=[
@@ -345,12 +345,12 @@ THREADS: dict[str, tuple[ScriptedSlack, QuestionRow, list[str]]] = {
         in_thread(returns=1),
         ["begin 0 uses 0", "change C1 1.2"],
     ),
-    "after a crash a later part is lookups for": (
+    "after a crash a later part is looked up": (
         ScriptedSlack(lookups=[Found(ts="1.9")]),
         in_thread(returns=1, part=1, messages=(message(1), message(2))),
         ["begin 1 uses 0", "look 1 in 1.1", "change C1 1.9"],
     ),
-    "nobody knows the line, so it is lookups for": (
+    "nobody knows the line, so it is looked up": (
         ScriptedSlack(lookups=[Found(ts="1.8")]),
         in_thread(message_ts=None),
         ["begin 0 uses 0", "look 0 in 1.1", "change C1 1.8"],
@@ -413,7 +413,7 @@ THREADS: dict[str, tuple[ScriptedSlack, QuestionRow, list[str]]] = {
         in_thread(),
         [*["begin 0 uses 0", "change C1 1.2"] * 3, "begin 0 uses 0", "change C1 1.2 as text"],
     ),
-    "an ambiguous post in a thread is lookups for": (
+    "an unconfirmed post in a thread is looked up": (
         ScriptedSlack(thread=[Retryable(error="http_503", maybe_posted=True)]),
         in_thread(part=1, messages=(message(1), message(2))),
         ["begin 1 uses 0", "thread 1 C1 1.1", "begin 1 uses 0", "look 1 in 1.1", "thread 1 C1 1.1"],
