@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from bot.blocks.answer import answer_messages
-from bot.commands.base import Command, CommandContext, Option
+from bot.commands.base import Command, CommandContext, Option, Reply, Stats
 from bot.commands.filters import (
     AFTER,
     BEFORE,
@@ -20,7 +20,8 @@ from bot.commands.filters import (
 )
 from bot.commands.parsing import Arguments, OptionParser, closest_match, inline_code, parse_options
 from bot.errors import UsageError
-from bot.model.message import Audience, OutgoingMessage
+from bot.model.message import Audience
+from perplexity.attempts import charged
 from perplexity.freshness import with_as_of
 from perplexity.models import EFFORTS, resolve
 from perplexity.notes import nothing_found
@@ -124,9 +125,13 @@ def question_text(request: AskRequest) -> str:
     return request.question.text
 
 
-def render(reply: Answer, request: AskRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
+def render(answer: Answer, request: AskRequest, audience: Audience) -> Reply:
     """Render the answer."""
-    return answer_messages(reply, audience=seen_by, asked=question_text(request))
+    cost_usd = charged(answer.usage.cost_usd, answer.failed)
+    return Reply(
+        messages=answer_messages(answer, audience=audience, asked=question_text(request)),
+        stats=Stats(provider=answer.provider, model=answer.model, effort=answer.effort, cost_usd=cost_usd),
+    )
 
 
 ASK = Command(
@@ -146,6 +151,7 @@ ASK = Command(
     answer=answer,
     render=render,
     nothing_found=nothing_found_text,
+    pending_label="Searching the web",
     question_text=question_text,
 )
 ASK_WITHOUT_AGENT = ASK.without(AGENT)

@@ -89,7 +89,7 @@ NULL_PROGRESS = NullProgress()
 
 
 Request = TypeVar("Request")
-Reply = TypeVar("Reply")
+Result = TypeVar("Result")
 
 NO_QUESTION = UUID(int=0)
 
@@ -154,7 +154,25 @@ class CommandContext:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Command(Generic[Request, Reply]):
+class Stats:
+    """What the question's row records of an answer; `cost_usd` includes failed attempts, None means unknown."""
+
+    provider: str | None = None
+    model: str | None = None
+    effort: str | None = None
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """The messages that answer a request, and their stats."""
+
+    messages: tuple[OutgoingMessage, ...]
+    stats: Stats = Stats()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command(Generic[Request, Result]):
     """One command.
 
     `name` has no slash. Without `has_slash_command` the command is a subcommand of `/pplx` only. With
@@ -164,8 +182,9 @@ class Command(Generic[Request, Reply]):
     what they do. `parse` is pure and raises UsageError; the worker calls it again. `audience` returns who sees the
     answer to a slash command; `render` gets who sees it in the conversation of the question.
 
-    `question_text` returns the request's text without options, for messages that quote it. `render_pending` renders
-    the message that the answer replaces, from the request, the question's id and whether everyone sees the answer.
+    `question_text` returns the request's text without options, for messages that quote it. `pending_label` begins the
+    message that the answer replaces. `render_pending` renders another such message, from the request, the question's
+    id and whether everyone sees the answer.
     `render_failure` renders a failure from the request, a sentence and a reference. `nothing_found` returns what was
     searched without a result. `past_week` returns the text that asks the same for the past week, None if that would
     find no more.
@@ -174,14 +193,15 @@ class Command(Generic[Request, Reply]):
     name: str
     summary: str
     usage: str
-    options: tuple[Option, ...]
-    examples: tuple[tuple[str, str], ...]
+    options: tuple[Option, ...] = ()
+    examples: tuple[tuple[str, str], ...] = ()
+    pending_label: str = "*One moment…*"
     has_slash_command: bool = True
     runs_without_arguments: bool = False
     parse: Callable[[str], Request]
     audience: Callable[[Request], Audience]
-    answer: Callable[[Request, CommandContext], Awaitable[Reply]]
-    render: Callable[[Reply, Request, Audience], tuple[OutgoingMessage, ...]]
+    answer: Callable[[Request, CommandContext], Awaitable[Result]]
+    render: Callable[[Result, Request, Audience], Reply]
     question_text: Callable[[Request], str] | None = None
     render_pending: Callable[[Request, str, bool], OutgoingMessage] | None = None
     render_failure: Callable[[Request, str, str], OutgoingMessage] | None = None
@@ -197,7 +217,7 @@ class Command(Generic[Request, Reply]):
         except UsageError:
             return ""
 
-    def without(self, option: Option) -> Command[Request, Reply]:
+    def without(self, option: Option) -> Command[Request, Result]:
         """Return the command as its help shows it to people who cannot, or need not, use an option."""
         return replace(
             self,

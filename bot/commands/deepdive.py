@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from time import monotonic
 
 from bot.blocks.deepdive import deepdive_messages, deepdive_progress_message, deepdive_started_message
-from bot.commands.base import Command, CommandContext
+from bot.commands.base import Command, CommandContext, Reply, Stats
 from bot.commands.filters import PUBLIC, audience_for, usage_errors
 from bot.commands.parsing import OptionParser, parse_options
 from bot.errors import UsageError
@@ -64,7 +64,7 @@ class ProgressBoard:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeepDiveReply:
+class DeepDiveResult:
     """The report, and the id by which it can be had as a file; None where it cannot."""
 
     report: DeepDive
@@ -81,7 +81,7 @@ def parse(text: str) -> DeepDiveRequest:
     return DeepDiveRequest(topic=topic, public=PUBLIC.name in arguments.options)
 
 
-async def answer(request: DeepDiveRequest, context: CommandContext) -> DeepDiveReply:
+async def answer(request: DeepDiveRequest, context: CommandContext) -> DeepDiveResult:
     """Dive, and show how far it has come. Raises PerplexityError; Withdrawn when it is not wanted any more."""
     diver = context.diver or DeepDiveRunner(facts=context.provider, synthesis=context.provider)
     board = ProgressBoard()
@@ -92,7 +92,7 @@ async def answer(request: DeepDiveRequest, context: CommandContext) -> DeepDiveR
     finally:
         diving.cancel()
         await asyncio.gather(diving, return_exceptions=True)
-    return DeepDiveReply(report=diving.result(), file=str(context.question_id) if await context.can_upload() else None)
+    return DeepDiveResult(report=diving.result(), file=str(context.question_id) if await context.can_upload() else None)
 
 
 async def _show_progress(
@@ -139,9 +139,10 @@ def render_pending(request: DeepDiveRequest, question: str, public: bool) -> Out
     return deepdive_started_message(request.topic, question_id=question, public=public)
 
 
-def render(reply: DeepDiveReply, _: DeepDiveRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
+def render(result: DeepDiveResult, _: DeepDiveRequest, audience: Audience) -> Reply:
     """Render the report."""
-    return deepdive_messages(reply.report, audience=seen_by, file_id=reply.file)
+    messages = deepdive_messages(result.report, audience=audience, file_id=result.file)
+    return Reply(messages=messages, stats=Stats(cost_usd=result.report.cost_usd))
 
 
 DEEPDIVE = Command(

@@ -12,9 +12,7 @@ from bot.commands.base import Command, Option
 from bot.errors import UsageError
 from bot.model.message import OutgoingMessage
 
-_QUESTION = 150
-_PLACES = {"search": "the web", "ask": "the web", "news": "the news"}
-_MOMENT = "*One moment…*"
+_MAX_QUESTION = 150
 
 
 MAX_LISTED = 10
@@ -24,24 +22,18 @@ TOO_MANY_QUESTIONS = "You have too many unanswered questions. Ask again when one
 
 
 def pending_message(
-    command: Command[Any, Any], request: Any, *, question: str, public: bool = False
+    command: Command[Any, Any], request: Any, *, question_id: str, public: bool = False
 ) -> OutgoingMessage:
-    """Render the message that the answer to a request replaces; `question` is the question's id.
+    """Render the message that the answer to a request replaces.
 
-    A `public` answer to a slash command is posted beside it, so it must stay true in case it cannot be removed.
+    A `public` answer to a slash command is posted next to it, so it must stay true in case it cannot be deleted.
     """
     if command.render_pending is not None:
-        return command.render_pending(request, question, public)
-    if command.question_text is None:
-        return _sections_message([_MOMENT])
-    return searching_message(command.name, command.question_text(request), public=public)
-
-
-def searching_message(command: str, asked: str, *, public: bool = False) -> OutgoingMessage:
-    """Say that the search is on; `asked` is the question without its options."""
-    what = f" for “{escape(shorten(one_line(asked), _QUESTION))}”" if asked.strip() else ""
-    searching = f"Searching {_PLACES.get(command, 'the web')}{what}"
-    return _sections_message([f"{searching} has started. The answer is for everyone here." if public else searching])
+        return command.render_pending(request, question_id, public)
+    question = command.question_text(request) if command.question_text is not None else ""
+    quoted = f" for “{escape(shorten(one_line(question), _MAX_QUESTION))}”" if question.strip() else ""
+    text = f"{command.pending_label}{quoted}"
+    return _sections_message([f"{text} has started. The answer is for everyone here." if public else text])
 
 
 def text_message(text: str) -> OutgoingMessage:

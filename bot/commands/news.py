@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from bot.blocks.escaping import escape
 from bot.blocks.news import news_messages
-from bot.commands.base import Command, CommandContext
+from bot.commands.base import Command, CommandContext, Reply, Stats
 from bot.commands.filters import (
     COUNTRY,
     DOMAIN,
@@ -22,7 +22,7 @@ from bot.commands.filters import (
 )
 from bot.commands.parsing import OptionParser, parse_options
 from bot.errors import UsageError
-from bot.model.message import Audience, OutgoingMessage
+from bot.model.message import Audience
 from perplexity.filters import Filters
 from perplexity.news.summary import NewsSummary, default_to_past_day, news_summary
 from perplexity.notes import no_news_found
@@ -126,9 +126,12 @@ def question_text(request: NewsRequest) -> str:
     return request.text
 
 
-def render(reply: NewsSummary, request: NewsRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
+def render(summary: NewsSummary, request: NewsRequest, audience: Audience) -> Reply:
     """Render the news."""
-    return news_messages(reply, filters=request.filters, audience=seen_by, question=request.text)
+    return Reply(
+        messages=news_messages(summary, filters=request.filters, audience=audience, question=request.text),
+        stats=Stats(provider=summary.provider, cost_usd=summary.cost_usd),
+    )
 
 
 NEWS = Command(
@@ -147,6 +150,7 @@ NEWS = Command(
     answer=answer,
     render=render,
     nothing_found=nothing_found_text,
+    pending_label="Searching the news",
     past_week=past_week,
     question_text=question_text,
 )

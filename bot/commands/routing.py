@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.blocks.escaping import unescape_slack
 from bot.commands.ask import ASK
 from bot.commands.base import Command
-from bot.commands.deepdive import DEEPDIVE
 from bot.commands.filters import PUBLIC
 from bot.commands.help import help_message, text_message, usage_message
-from bot.commands.news import NEWS
 from bot.commands.parsing import closest_match, is_help_request
-from bot.commands.search import SEARCH
 from bot.errors import UsageError
 from bot.model.message import OutgoingMessage
 
@@ -100,11 +97,8 @@ def _first_word(text: str) -> tuple[str, str]:
 APP_NAME = "Web Answers"
 """The name that the manifest gives the app, by which people mention it."""
 
-MESSAGE_COMMANDS: Mapping[str, Command[Any, Any]] = {one.name: one for one in (SEARCH, ASK, NEWS, DEEPDIVE)}
-"""The commands that a message can begin with."""
 
-
-def route_message(text: str) -> tuple[str, str]:
+def route_message(text: str, commands: Sequence[Command[Any, Any]]) -> tuple[str, str]:
     """Return the command that a message asks, and the text for it.
 
     A message that begins with the name of a command is that command if the rest can be parsed as its options and text,
@@ -113,8 +107,8 @@ def route_message(text: str) -> tuple[str, str]:
     """
     name, *more = text.split(maxsplit=1) or [""]
     rest = "".join(more)
-    command = MESSAGE_COMMANDS.get(name.lower().removeprefix("/"))
-    if command is None or not rest:
+    command = _find_command(name, commands)
+    if command is None or not command.has_slash_command or not rest:
         return ASK.name, text
     if is_help_request(rest) or _parses(command, rest) or not _parses(ASK, text):
         return command.name, rest

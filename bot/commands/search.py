@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bot.blocks.sources import results_messages
-from bot.commands.base import Command, CommandContext, Option
+from bot.commands.base import Command, CommandContext, Option, Reply, Stats
 from bot.commands.filters import FILTERS, MODE, PUBLIC, audience_for, parse_filters, usage_errors
 from bot.commands.parsing import OptionParser, parse_options
 from bot.errors import UsageError
-from bot.model.message import Audience, OutgoingMessage
+from bot.model.message import Audience
+from perplexity.attempts import charged
 from perplexity.errors import InvalidRequest
 from perplexity.notes import nothing_found
 from perplexity.types import Query, SearchResults
@@ -74,9 +75,12 @@ def question_text(request: SearchRequest) -> str:
     return request.query.text
 
 
-def render(reply: SearchResults, request: SearchRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
+def render(results: SearchResults, request: SearchRequest, audience: Audience) -> Reply:
     """Render the results."""
-    return results_messages(reply, query=request.query, audience=seen_by)
+    return Reply(
+        messages=results_messages(results, query=request.query, audience=audience),
+        stats=Stats(provider=results.provider, cost_usd=charged(results.cost_usd, results.failed)),
+    )
 
 
 SEARCH = Command(
@@ -95,5 +99,6 @@ SEARCH = Command(
     answer=answer,
     render=render,
     nothing_found=nothing_found_text,
+    pending_label="Searching the web",
     question_text=question_text,
 )

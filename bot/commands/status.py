@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot.blocks.status import status_message
-from bot.commands.base import Command, CommandContext
+from bot.commands.base import Command, CommandContext, Reply
 from bot.commands.help import text_message
 from bot.errors import UsageError
-from bot.model.message import Audience, OutgoingMessage
+from bot.model.message import Audience
 from bot.model.provider_stats import ProviderStats
 
 FOR_ADMINS = "Only admins of this workspace can see how the search services are doing."
@@ -37,17 +37,15 @@ def audience_of(_: StatusRequest) -> Audience:
     return Audience.ASKER
 
 
-def render(reply: Sequence[ProviderStats] | None, _: StatusRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
+def render(stats: Sequence[ProviderStats] | None, _: StatusRequest, audience: Audience) -> Reply:
     """Render the figures."""
-    return (text_message(FOR_ADMINS) if reply is None else status_message(reply),)
+    return Reply(messages=(text_message(FOR_ADMINS) if stats is None else status_message(stats),))
 
 
 STATUS = Command(
     name="status",
     summary="See how the search services are doing (admins)",
     usage="",
-    options=(),
-    examples=(),
     has_slash_command=False,
     runs_without_arguments=True,
     parse=parse,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bot.blocks.digests import digest_result_message
-from bot.commands.base import Command, CommandContext, Option
+from bot.commands.base import Command, CommandContext, Option, Reply
 from bot.commands.parsing import OptionParser, inline_code, parse_options
 from bot.commands.watch_syntax import parse_digest_spec
 from bot.errors import UsageError
 from bot.model.digest import EXAMPLE, DigestAction, DigestResult, DigestSpec, Owner
-from bot.model.message import Audience, OutgoingMessage
+from bot.model.message import Audience
 
 ALWAYS = Option(
     name="--always",
@@ -44,7 +44,7 @@ WatchRequest = DigestSpec | ChangeDigest | ListDigests
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class WatchResult:
     """What came of it, and what a text about it needs: how the command is called, the channel it was typed in."""
 
     reply: DigestResult
@@ -63,7 +63,7 @@ def parse(text: str) -> WatchRequest:
     return parse_digest_spec(arguments.text, silence=arguments.many(ALWAYS.name))
 
 
-async def answer(request: WatchRequest, context: CommandContext) -> Told:
+async def answer(request: WatchRequest, context: CommandContext) -> WatchResult:
     """Do it. Raises like the database."""
     watching, owner = context.office.watching, Owner(team_id=context.team_id, user_id=context.user_id)
     reply: DigestResult
@@ -74,7 +74,7 @@ async def answer(request: WatchRequest, context: CommandContext) -> Told:
             reply = await watching.apply(verb, number, owner=owner, by=str(context.question_id))
         case ListDigests():
             reply = await watching.list_digests(owner)
-    return Told(reply=reply, call=watching.command_label, channel=context.channel_id)
+    return WatchResult(reply=reply, call=watching.command_label, channel=context.channel_id)
 
 
 def audience_of(_: WatchRequest) -> Audience:
@@ -82,9 +82,9 @@ def audience_of(_: WatchRequest) -> Audience:
     return Audience.ASKER
 
 
-def render(told: Told, _: WatchRequest, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
-    """Render what came of it."""
-    return (digest_result_message(told.reply, command=told.call, channel=told.channel),)
+def render(result: WatchResult, _: WatchRequest, audience: Audience) -> Reply:
+    """Render the result."""
+    return Reply(messages=(digest_result_message(result.reply, command=result.call, channel=result.channel),))
 
 
 def _parse_list(rest: list[str]) -> ListDigests:

@@ -17,7 +17,7 @@ from bot.blocks.digests import (
     undeliverable_message,
 )
 from bot.clock import utc_now
-from bot.commands.base import Command, CommandContext
+from bot.commands.base import Command, CommandContext, Reply
 from bot.model.digest import Digest, Owner, State, Trigger, latest_slot, next_slot
 from bot.model.message import Audience, OutgoingMessage
 from bot.slack.users import AUTH_ERRORS
@@ -188,13 +188,11 @@ class StopNoticeCommand:
             name=NOTICE_COMMAND,
             summary="Say that a digest cannot be posted",
             usage="",
-            options=(),
-            examples=(),
             has_slash_command=False,
             parse=parse_notice,
             audience=lambda notice: Audience.CHANNEL if notice.reason_code == OWNER_LEFT else Audience.ASKER,
             answer=self.load_digest,
-            render=self._render,
+            render=lambda digest, notice, _: Reply(messages=self._render(digest, notice)),
             render_failure=lambda notice, _, reference: undeliverable_message(
                 reason=notice.reason(), reference=reference
             ),
@@ -204,7 +202,7 @@ class StopNoticeCommand:
         """Return the digest as it is now; None where it is deleted. Raises like the database."""
         return await self.database_retry(lambda: self.digests.get(notice.digest_id, now=utc_now()))
 
-    def _render(self, digest: Digest | None, notice: StopNotice, _: Audience) -> tuple[OutgoingMessage, ...]:
+    def _render(self, digest: Digest | None, notice: StopNotice) -> tuple[OutgoingMessage, ...]:
         if notice.reason_code == OWNER_LEFT:
             return (owner_gone_message(notice.title, command=self.command_label),)
         if digest is None:

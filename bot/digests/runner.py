@@ -12,7 +12,7 @@ from typing import Protocol
 from uuid import UUID
 
 from bot.blocks.digests import digest_failed_message, digest_messages
-from bot.commands.base import Command, CommandContext
+from bot.commands.base import Command, CommandContext, Reply, Stats
 from bot.digests.jobs import COMMAND, OWNER_LEFT, OWNER_LEFT_CHANNEL, DigestRun, DigestStopper, parse_run
 from bot.model.digest import Digest, DigestReport, State, Trigger, search_window_start
 from bot.model.message import Audience, OutgoingMessage
@@ -130,13 +130,11 @@ class DigestRunner:
             name=COMMAND,
             summary="Make a digest",
             usage="",
-            options=(),
-            examples=(),
             has_slash_command=False,
             parse=parse_run,
             audience=lambda _: Audience.CHANNEL,
             answer=self.run,
-            render=lambda report, _, __: digest_messages(report) if report is not None else (),
+            render=_render,
             render_failure=_failure_message,
         )
 
@@ -182,6 +180,13 @@ class DigestRunner:
                 raise
             return replace(report, cost_usd=error.cost_usd)
         return replace(report, summary=summary, cost_usd=summary.cost_usd)
+
+
+def _render(report: DigestReport | None, _: DigestRun, __: Audience) -> Reply:
+    if report is None:
+        return Reply(messages=())
+    provider = report.summary.provider if report.summary is not None else None
+    return Reply(messages=digest_messages(report), stats=Stats(provider=provider, cost_usd=report.cost_usd))
 
 
 def _failure_message(run: DigestRun, sentence: str, reference: str) -> OutgoingMessage:

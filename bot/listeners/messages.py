@@ -155,7 +155,7 @@ def _without_mentions(text: str, own: frozenset[str]) -> tuple[str, bool]:
 
 
 async def _build_question(asked: MessageEvent, services: Services) -> NewQuestion:
-    command, text = await computed(route_message, asked.text)
+    command, text = await computed(route_message, asked.text, services.commands)
     return NewQuestion(
         id=services.new_id(),
         delivery_key=asked.delivery_key,

@@ -80,7 +80,7 @@ async def _enqueue(
         extra = {"question": str(question.id), "command": command.name, "chars": len(question.text)}
         log.info("question.received", extra=extra | {"surface": question.surface})
     public = command.audience(request) is Audience.CHANNEL
-    return pending_message(command, request, question=str(question.id), public=public)
+    return pending_message(command, request, question_id=str(question.id), public=public)
 
 
 async def too_many_open(question: NewQuestion, services: Services) -> OutgoingMessage:

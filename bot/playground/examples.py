@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.blocks.elements import context
-from bot.commands.base import Command, CommandContext, Progress, no_uploads
+from bot.commands.base import Command, CommandContext, Progress, Reply, no_uploads
 from bot.errors import NoKey
 from bot.model.message import Audience, OutgoingMessage
 from perplexity.attempts import Kind
@@ -122,9 +122,9 @@ def _with_examples(command: Command[Any, Any], *, pause: Pause, sentence: str) -
                 raise NoKey(error.attempts, sentence=sentence) from error
             raise
 
-    def render(reply: Any, request: Any, seen_by: Audience) -> tuple[OutgoingMessage, ...]:
-        messages = command.render(reply, request, seen_by)
-        return tuple(map(_label, messages)) if own and meant(request) else messages
+    def render(result: Any, request: Any, audience: Audience) -> Reply:
+        reply = command.render(result, request, audience)
+        return replace(reply, messages=tuple(map(_label, reply.messages))) if own and meant(request) else reply
 
     return replace(command, answer=answer, render=render)
 

@@ -22,27 +22,23 @@ from bot.commands.base import (
     Progress,
     no_uploads,
 )
-from bot.commands.deepdive import DeepDiveReply
 from bot.commands.help import pending_message
 from bot.commands.routing import BY_MENTION, IN_DIRECT_MESSAGE, usage_reply
 from bot.delivery.delivery import ClaimLost, Delivery
 from bot.delivery.routes import leaves_placeholder
 from bot.delivery.status_message import StatusMessages
 from bot.errors import AgentNotSetUp, NoKey, UnknownCommand
-from bot.model.digest import DigestReport
 from bot.model.message import Audience, OutgoingMessage
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import OPEN, Outcome, QuestionRow, Questions
 from bot.web.metrics import Metrics
-from perplexity.attempts import Attempt, charged
+from perplexity.attempts import Attempt
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.deepdive.types import NullStageStore, StageStore
 from perplexity.errors import AllProvidersFailed, InvalidRequest, NothingFound, PerplexityError, TimedOut, Withdrawn
-from perplexity.news.summary import NewsSummary
 from perplexity.notes import found_nothing, with_reasons
 from perplexity.providers.base import Provider
 from perplexity.threads import computed
-from perplexity.types import Answer, SearchResults
 
 log = logging.getLogger(__name__)
 
@@ -141,7 +137,7 @@ class Working:
         command = self.commands[row.command]
         request = command.parse(row.text)
         public = row.surface not in IN_THREADS and command.audience(request) is Audience.CHANNEL
-        return pending_message(command, request, question=str(row.id), public=public)
+        return pending_message(command, request, question_id=str(row.id), public=public)
 
     def stopped(self, row: QuestionRow) -> OutgoingMessage:
         """Return what is shown of a question that its asker stopped."""
@@ -237,13 +233,9 @@ class Working:
             progress=progress,
             can_upload=self.sends_files,
         )
-        reply = await command.answer(request, work)
-        return Outcome(
-            messages=await computed(command.render, reply, request, self._seen_by(row, request)),
-            state="answered",
-            seconds=self.clock() - started,
-            **_figures(reply),
-        )
+        result = await command.answer(request, work)
+        reply = await computed(command.render, result, request, self._seen_by(row, request))
+        return Outcome(messages=reply.messages, state="answered", seconds=self.clock() - started, **vars(reply.stats))
 
     async def _recorded(self, row: QuestionRow, run_id: str) -> bool:
         """Tell whether the question is still ours. With the database away, the run goes on but cannot be resumed."""
@@ -289,28 +281,6 @@ class Working:
                 quote=quote_question(command.parse_question_text(row.text), seen_by),
             )
         return Outcome(messages=(message,), state="failed", seconds=seconds, error=error)
-
-
-def _figures(reply: object) -> dict[str, Any]:
-    """Return who answered, and the sum of all charges, including those of failed attempts."""
-    match reply:
-        case Answer():
-            return {
-                "provider": reply.provider,
-                "model": reply.model,
-                "effort": reply.effort,
-                "cost_usd": charged(reply.usage.cost_usd, reply.failed),
-            }
-        case SearchResults():
-            return {"provider": reply.provider, "cost_usd": charged(reply.cost_usd, reply.failed)}
-        case NewsSummary():
-            return {"provider": reply.provider, "cost_usd": reply.cost_usd}
-        case DeepDiveReply():
-            return {"cost_usd": reply.report.cost_usd}
-        case DigestReport():
-            return _figures(reply.summary) | {"cost_usd": reply.cost_usd}
-        case _:
-            return {}
 
 
 MAX_RETURNS_IN_DELIVERY = 2 * MAX_RETURNS

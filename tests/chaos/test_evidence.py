@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from bot.commands.help import pending_message, searching_message, text_message, too_many_open_message
+from bot.commands.ask import ASK
+from bot.commands.help import pending_message, text_message, too_many_open_message
 from bot.commands.status import STATUS
 from bot.listeners import messages, slash
 from tests.chaos.evidence import calls, copies, key_of, shows
@@ -19,6 +20,9 @@ ANSWER = {"text": "Example answer", "blocks": [{"type": "markdown", "text": "Exa
 RETRY = {"type": "actions", "elements": [{"type": "button", "action_id": "retry"}]}
 
 
+WAITING = pending_message(ASK, ASK.parse("why"), question_id="7")
+
+
 def shown(message: Any) -> dict[str, Any]:
     return {"text": message.text, "blocks": list(message.blocks)}
 
@@ -29,8 +33,8 @@ def shown(message: Any) -> dict[str, Any]:
         (ANSWER, Shows.ANSWER),
         ({"text": "plain words"}, Shows.ANSWER),
         ({"text": "Sorry", "blocks": [RETRY]}, Shows.FAILURE),
-        (shown(searching_message("ask", "why")), Shows.WAITING),
-        (shown(pending_message(STATUS, STATUS.parse(""), question="7")), Shows.WAITING),
+        (shown(WAITING), Shows.WAITING),
+        (shown(pending_message(STATUS, STATUS.parse(""), question_id="7")), Shows.WAITING),
         (shown(text_message(messages.DATABASE_DOWN)), Shows.OTHER),
     ],
 )
@@ -40,7 +44,7 @@ def test_what_a_message_shows(message: dict[str, Any], expected: Shows) -> None:
 
 def test_what_an_ack_says() -> None:
     refused = too_many_open_message([("ask", "why", 1.0)]).text
-    said = [searching_message("ask", "why").text, refused, slash.DATABASE_DOWN]
+    said = [WAITING.text, refused, slash.DATABASE_DOWN]
 
     assert [told_by(text) for text in said] == [Told.TAKEN, Told.REFUSED, Told.MAYBE]
 
@@ -65,7 +69,7 @@ def test_messages_belong_to_who_asked_by_url_by_thread_and_by_person() -> None:
 
 def test_an_update_in_place_is_one_copy_of_the_moment_of_the_update() -> None:
     slack = FakeSlack()
-    waiting = shown(searching_message("ask", "why")) | {"channel": "C1", "ts": "2.0", "thread_ts": "1.5"}
+    waiting = shown(WAITING) | {"channel": "C1", "ts": "2.0", "thread_ts": "1.5"}
     slack.posts.append(Post(way="chat.postMessage", payload=waiting, at=2.0))
     slack.posts.append(Post(way="chat.update", payload=ANSWER | {"channel": "C1", "ts": "2.0"}, at=5.0))
     slack.shown["C1", "2.0"] = waiting | ANSWER

@@ -18,7 +18,7 @@ from bot.blocks.messages import fallback_text, without_blocks
 from bot.blocks.sources import link_url, linked_title, results_messages
 from bot.commands import COMMANDS
 from bot.commands.base import Command
-from bot.commands.help import searching_message
+from bot.commands.help import pending_message
 from bot.commands.parsing import OptionParser, is_help_request, parse_options, tokenize
 from bot.commands.routing import BY_MENTION, route_message, route_slash_command, usage_reply
 from bot.commands.watch_syntax import parse_days, parse_digest_spec, schedule_start
@@ -70,9 +70,9 @@ READERS: dict[str, Callable[[str], object]] = {
     "help": is_help_request,
     "route": lambda text: route_slash_command("/pplx", text, COMMANDS),
     "route help": lambda text: route_slash_command("/pplx", f"help {text}", COMMANDS),
-    "routed": route_message,
+    "routed": lambda text: route_message(text, COMMANDS),
     "event": received,
-    "searching": lambda text: searching_message("ask", text),
+    "searching": lambda text: pending_message(BY_NAME["ask"], BY_NAME["ask"].parse(f"why {text}"), question_id="7"),
     "wish": lambda text: parse_digest_spec(f"tech {text} monday 9:00"),
     "wish behind": lambda text: parse_digest_spec(f"tech monday 9:00 {text}"),
     "wish in quotes": lambda text: parse_digest_spec(f'tech "{text}" monday 9:00', silence=[text]),
@@ -84,7 +84,9 @@ READERS: dict[str, Callable[[str], object]] = {
     **{f"parse {command.name}": command.parse for command in COMMANDS},
     "notice ask": lambda text: usage_reply(text, BY_NAME["ask"], BY_MENTION),
     "time zone": lambda text: zone_of({"zone": text[:MAX_TEXT]}, "zone"),
-    "routed command": lambda text: [route_message(f"{name} {text}") for name in ("ask", "search", "news", "deepdive")],
+    "routed command": lambda text: [
+        route_message(f"{name} {text}", COMMANDS) for name in ("ask", "search", "news", "deepdive")
+    ],
     "asked": lambda text: [command.parse_question_text(text) for command in COMMANDS],
     "notice deepdive": lambda text: usage_reply(text, BY_NAME["deepdive"], BY_MENTION),
 }

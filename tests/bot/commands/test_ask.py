@@ -127,7 +127,7 @@ async def test_it_asks_and_renders_the_answer() -> None:
     read = ASK.parse("why")
 
     reply = await ASK.answer(read, CommandContext(provider=provider, office=FakeOffice(), user_id="U1"))
-    (message,) = ASK.render(reply, read, Audience.ASKER)
+    (message,) = ASK.render(reply, read, Audience.ASKER).messages
 
     assert (reply, provider.questions) == (answer_by("One"), [read.question])
     assert "[[1]](https://example.com/1)" in json.dumps(message.blocks)

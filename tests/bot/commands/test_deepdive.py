@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from bot.commands import deepdive
+from bot.commands import COMMANDS, deepdive
 from bot.commands.base import CommandContext
 from bot.commands.deepdive import DEEPDIVE, DeepDiveRequest
 from bot.commands.routing import route_message
@@ -61,7 +61,7 @@ def test_what_cannot_be_asked_is_explained(text: str, problem: str) -> None:
     ],
 )
 def test_a_message_that_begins_with_its_name_asks_for_one(text: str, command: tuple[str, str]) -> None:
-    assert route_message(text) == command
+    assert route_message(text, COMMANDS) == command
 
 
 @dataclass

@@ -15,7 +15,6 @@ from bot.commands.help import (
     help_message,
     help_overview,
     pending_message,
-    searching_message,
     text_message,
     usage_message,
 )
@@ -94,7 +93,7 @@ def test_the_ack_names_the_question_without_its_options(command: str, text: str,
     request = found.parse(text)
 
     assert expected == said(
-        pending_message(found, request, question="7", public=found.audience(request) is Audience.CHANNEL)
+        pending_message(found, request, question_id="7", public=found.audience(request) is Audience.CHANNEL)
     )
 
 
@@ -102,7 +101,7 @@ def test_the_ack_names_the_question_without_its_options(command: str, text: str,
 def test_the_ack_of_a_deep_dive_can_be_stopped_and_says_nothing_that_will_not_be_true(
     text: str, for_everyone: bool
 ) -> None:
-    message = pending_message(DEEPDIVE, DEEPDIVE.parse(text), question="7", public=for_everyone)
+    message = pending_message(DEEPDIVE, DEEPDIVE.parse(text), question_id="7", public=for_everyone)
 
     assert said(message).startswith("*Deep dive*  “heat &amp; pumps”\nThe report has three parts")
     assert ("It is for everyone here." in said(message), "public" in said(message)) == (for_everyone, False)
@@ -111,7 +110,7 @@ def test_the_ack_of_a_deep_dive_can_be_stopped_and_says_nothing_that_will_not_be
 
 
 def test_the_ack_shortens_a_long_question() -> None:
-    assert len(said(searching_message("ask", "why " * 500))) < 200
+    assert len(said(pending_message(ASK, ASK.parse("why " * 500), question_id="7"))) < 200
 
 
 def test_a_notice_is_escaped() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bot.commands import COMMANDS
 from bot.commands.routing import route_message
 
 PHRASES = [
@@ -62,7 +63,7 @@ PHRASES = [
 def test_a_message_is_a_command_if_its_rest_is_one_and_otherwise_a_question(
     text: str, command: str | None, rest: str
 ) -> None:
-    assert route_message(text) == ((command, rest) if command else ("ask", text))
+    assert route_message(text, COMMANDS) == ((command, rest) if command else ("ask", text))
 
 
 def test_the_table_has_forty_phrases() -> None:

@@ -134,7 +134,7 @@ async def test_it_searches_and_renders_what_was_found() -> None:
     read = SEARCH.parse("--n 3 pages --public")
 
     reply = await SEARCH.answer(read, CommandContext(provider=provider, office=FakeOffice(), user_id="U1"))
-    (message,) = SEARCH.render(reply, read, Audience.CHANNEL)
+    (message,) = SEARCH.render(reply, read, Audience.CHANNEL).messages
 
     assert (reply, provider.queries) == (results_by("One"), [read.query])
     assert "<https://example.com/1|A page>" in json.dumps(message.blocks)

@@ -70,7 +70,7 @@ def work(office: FakeOffice) -> CommandContext:
 
 async def said(typed: str, office: FakeOffice) -> str:
     request = WATCH.parse(typed)
-    (message,) = WATCH.render(await WATCH.answer(request, work(office)), request, WATCH.audience(request))
+    (message,) = WATCH.render(await WATCH.answer(request, work(office)), request, WATCH.audience(request)).messages
     return message.text
 
 
