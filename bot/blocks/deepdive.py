@@ -1,4 +1,4 @@
-"""A deep dive as messages: a title, three sections with a chart in the second, one list of sources, how it was made."""
+"""Renders a deep dive: its progress, and its report with a chart, sources and a line for each stage."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from perplexity.types import Source
 def deepdive_messages(
     report: DeepDive, *, audience: Audience, file_id: str | None = None
 ) -> tuple[OutgoingMessage, ...]:
-    """Render a report as one message, or as several numbered ones; the last has what follows the text.
+    """Render a report as one message or several numbered ones; sources and footer are in the last.
 
     `file_id` is the id behind the button that sends it as a file; None for no button.
     """
@@ -42,7 +42,7 @@ def deepdive_messages(
 
 
 def _sentiment_chart(finding: StageResult) -> Iterator[Block]:
-    """Draw the posts by mood; the text has the same in words, for people who do not see the chart."""
+    """Yield a chart of the posts by sentiment; the text has the same numbers, for readers without charts."""
     if finding.sentiment is not None and finding.sentiment.total:
         counts = finding.sentiment.counts()
         names, values = [mood.capitalize() for mood in counts], [float(count) for count in counts.values()]
@@ -62,7 +62,7 @@ def _stage_line(finding: StageResult, report: DeepDive) -> str:
 
 
 def _cited(text: str, sources: tuple[Source, ...]) -> Cited:
-    """Return the text; its markers are numbers of the report's one list already and keep them."""
+    """Return the cited text; its markers keep their numbers, which are those of the report's list."""
     cited = cite(clean(text), sources)
     pieces = (replace(p, number=p.source.number) if isinstance(p, Marker) else p for p in cited.pieces)
     return replace(cited, pieces=tuple(pieces))
@@ -98,14 +98,14 @@ _TOPIC = 150
 
 
 def deepdive_started_message(topic: str, *, question_id: str, public: bool) -> OutgoingMessage:
-    """Render that a deep dive was asked for; every word of it stays true. `question_id` is the id behind the button."""
+    """Render the pending message of a deep dive, which stays true if it is not replaced."""
     return _stoppable([_title(topic), f"{CONTENTS} {FOR_EVERYONE}" if public else CONTENTS], question_id)
 
 
 def deepdive_progress_message(
     topic: str, stages: Mapping[Stage, StageUpdate], *, question_id: str, clock: float | None = None, now: datetime
 ) -> OutgoingMessage:
-    """Render the stages; one that is not in `stages` has not begun.
+    """Render the progress; a stage that is not in `stages` has not started.
 
     `question_id` is the id behind the button. `clock` is the dive's clock now, None if the message may not be changed
     soon: then it says as of when, `now`, it is true, and of no stage that it is under way.
@@ -116,7 +116,7 @@ def deepdive_progress_message(
 
 
 def question_stopped_message(text: str, *, question_id: str) -> OutgoingMessage:
-    """Render that the asker stopped a question; `question_id` is the id behind the button that asks it again."""
+    """Render that the asker stopped a question, with a button that asks it again."""
     what = f" “{escape(shorten(one_line(text), _TOPIC))}”" if text else ""
     said = f"*Stopped{what}.*  I’ve cancelled the research."
     blocks = (section(said), secondary_button("Start again", action_id="retry", value=question_id))
@@ -136,14 +136,14 @@ def _stoppable(lines: Sequence[str], question_id: str) -> OutgoingMessage:
 def _state(stage: Stage, stages: Mapping[Stage, StageUpdate], clock: float | None) -> str:
     update = stages.get(stage)
     if stage is Stage.ANALYSIS and update is None and not _inputs_ended(stages):
-        return "waits for the two above"
+        return "waits for the first two"
     if update is None or update.result is None:
         if clock is None:
             return "no result yet"
         return f"{ACTIVITIES[stage]} …{f' · {duration(max(0.0, clock - update.started))}' if update else ''}"
     finding = update.result
     figures = [duration(finding.seconds), dollars(finding.cost_usd)]
-    return " · ".join(filter(None, ["nothing came" if finding.failure else "done", *figures]))
+    return " · ".join(filter(None, ["no result" if finding.failure else "done", *figures]))
 
 
 def _inputs_ended(stages: Mapping[Stage, StageUpdate]) -> bool:

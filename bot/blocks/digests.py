@@ -1,4 +1,4 @@
-"""What a digest posts: its new stories, or that there are none; and what its owner is told when it cannot."""
+"""Renders digests: new stories, results of the `watch` command, and notices to owners."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from perplexity.news.summary import news_stand_in
 _TITLE = 200
 _STATES = {State.ACTIVE: "switched off here", State.PAUSED: "paused", State.STOPPED: "stopped itself"}
 NO_ZONE = (
-    "I could not find out your time zone, so it goes by UTC. To change that, set your time zone in Slack, "
-    "delete the digest and set it up again."
+    "I couldn’t find your time zone, so times are in UTC. To change that, set your time zone in Slack, "
+    "then delete the digest and set it up again."
 )
 DIRECT = "I can post in a direct message only if it is the one with me."
 INVITE = "In a channel, add me first with `/invite` if I’m not a member yet."
 
 
 def digest_result_message(reply: DigestResult, *, command: str, channel: str) -> OutgoingMessage:
-    """Render what came of a wish; `command` is how the command is called, `channel` where it was typed."""
+    """Render the result of a `watch` command; `command` is the text to type it, `channel` its channel."""
     said = _result_lines(reply, command=command, channel=channel)
     hint = _hint(reply, command=command)
     blocks = [section(text) for text in join_lines(said)] + ([context(hint)] if hint else [])
@@ -52,12 +52,12 @@ def digest_result_message(reply: DigestResult, *, command: str, channel: str) ->
 
 
 def digest_name(digest: Digest) -> str:
-    """Return how a text calls a digest: "Digest 2 (Technology: databases)"."""
+    """Return the name of a digest: "Digest 2 (Technology: databases)"."""
     return f"Digest {digest.number} ({digest_title(digest.title)})"
 
 
 def digest_title(text: str) -> str:
-    """Return what a digest is about, as mrkdwn."""
+    """Return the title of a digest as mrkdwn."""
     return escape(shorten(one_line(text), _TITLE))
 
 
@@ -67,7 +67,7 @@ def schedule_text(digest: Digest) -> str:
 
 
 def next_run_text(digest: Digest) -> str:
-    """Return when a digest is posted next, or why it is not."""
+    """Return the time of the next run, or the state of a digest without one."""
     if digest.next_at is None:
         return _STATES[digest.state]
     return f"next on {format_slot(digest.next_at, tz=digest.spec.schedule.tz)}"
@@ -92,9 +92,9 @@ def _error(reply: LimitReached | AlreadyRunning | DigestNotFound | NotOwner) -> 
         case LimitReached():
             return _limit_reached(reply)
         case AlreadyRunning(digest=digest):
-            return f"{digest_name(digest)} is being made just now."
+            return f"{digest_name(digest)} is already running."
         case DigestNotFound(number=None):
-            return "This digest is deleted."
+            return "This digest was deleted."
         case DigestNotFound(number=number, numbers=numbers):
             return f"You have no digest {number}. {_numbers(numbers)}"
         case NotOwner():
@@ -115,11 +115,11 @@ def _updated(verb: DigestAction, digest: Digest) -> str:
         case DigestAction.PAUSE:
             return f"{digest_name(digest)} is paused."
         case DigestAction.RESUME:
-            return f"{digest_name(digest)} goes on, {schedule_text(digest)}: {next_run_text(digest)}."
+            return f"{digest_name(digest)} is active again, {schedule_text(digest)}: {next_run_text(digest)}."
         case DigestAction.DELETE:
             return f"{digest_name(digest)} is deleted."
         case DigestAction.RUN:
-            return f"{digest_name(digest)} is being made now; I post it where it always is."
+            return f"{digest_name(digest)} is running now. I’ll post it in its usual place."
 
 
 def _limit_reached(reply: LimitReached) -> str:
@@ -128,12 +128,12 @@ def _limit_reached(reply: LimitReached) -> str:
         return "Digests are switched off here."
     if reply.share:
         return (
-            f"You have {count} in this channel already, the most that one person can have here. "
+            f"You have {count} in this channel already, the most one person can have here. "
             "Delete one of yours first, or set this one up in a direct message with me."
         )
     if reply.channel:
-        return f"This channel has {count} already, and may have no more. Somebody must delete one first."
-    return f"You have {count} already, and may have no more. Please delete one first."
+        return f"This channel has {count} already, the most it can have. Delete one first."
+    return f"You have {count} already, the most you can have. Delete one first."
 
 
 def _entry(digest: Digest, channel: str) -> str:
@@ -144,7 +144,7 @@ def _entry(digest: Digest, channel: str) -> str:
 
 
 def _cost(digest: Digest) -> Iterator[str]:
-    """Yield what the runs cost, and of how many nobody knows it."""
+    """Yield the cost of the runs, and the number of runs with unknown cost."""
     if digest.unpriced < digest.runs:
         yield dollars(digest.cost_usd)
         yield f"{digest.unpriced} of unknown cost" if digest.unpriced else ""
@@ -167,7 +167,7 @@ def _hint(reply: DigestResult, *, command: str) -> str:
         case LimitReached(channel=False) | LimitReached(share=True):
             return f"{code(f'{command} list')} shows your digests."
         case Updated(action=DigestAction.PAUSE, digest=digest):
-            return f"{code(f'{command} resume {digest.number}')} lets it go on."
+            return f"{code(f'{command} resume {digest.number}')} resumes it."
         case DigestList(digests=digests) if digests:
             return f"{code(f'{command} pause N')}, and so {code('resume')}, {code('delete')} and {code('run')}"
         case DigestList():
@@ -176,40 +176,40 @@ def _hint(reply: DigestResult, *, command: str) -> str:
 
 
 def owner_gone_message(subject: str, *, command: str) -> OutgoingMessage:
-    """Tell a channel that a digest is deleted, since its owner's account is closed; `subject` is what it is about."""
-    text = f"*The digest “{digest_title(subject)}” has ended.* The account of whoever set it up is closed."
+    """Render the notice that a digest was deleted because its owner's account is closed; `subject` is its title."""
+    text = f"*The digest “{digest_title(subject)}” has ended.* The account of the person who set it up is closed."
     on = context(f"{code(command)} sets up a new one.")
     return OutgoingMessage(text=text, blocks=(section(text), on))
 
 
 def redirected_message(digest: Digest, *, reason: str) -> OutgoingMessage:
-    """Tell the owner why a digest comes as a direct message this time; `reason` is a sentence."""
-    text = f"*{digest_name(digest)} could not be posted in its channel*, so you get it here. {escape(reason)}"
+    """Render why a digest comes as a direct message this time; `reason` is a sentence."""
+    text = f"*{digest_name(digest)} couldn’t be posted in its channel*, so here it is. {escape(reason)}"
     return OutgoingMessage(text=text, blocks=(section(text),))
 
 
 def skipped_message(digest: Digest, *, reason: str) -> OutgoingMessage:
-    """Tell the owner why a digest that they wanted now was not made; `reason` is a sentence."""
-    text = f"*{digest_name(digest)} was not made.* {escape(reason)}"
+    """Render why a manual run was skipped; `reason` is a sentence."""
+    text = f"*{digest_name(digest)} was skipped.* {escape(reason)}"
     return OutgoingMessage(text=text, blocks=(section(text),))
 
 
 def undeliverable_message(*, reason: str, reference: str) -> OutgoingMessage:
-    """Tell the owner that some digest cannot be posted, where it could not even be looked up which."""
-    text = f"One of your digests could not be posted in its channel. {escape(reason)}"
+    """Render that a digest cannot be posted, if the digest could not be read."""
+    text = f"One of your digests couldn’t be posted in its channel. {escape(reason)}"
     blocks = (section(text), context(f"Reference {code(reference)}"))
     return OutgoingMessage(text=f"{text} Reference {code(reference)}", blocks=blocks)
 
 
 ACTION_PREFIX = "digest_"
-"""The buttons' actions are this and a verb; their value is the digest's id."""
+"""A button's action id is this and the action's name; its value is the digest's id."""
 
 _LABELS = {DigestAction.RUN: "Run now", DigestAction.PAUSE: "Pause", DigestAction.DELETE: "Delete"}
-_SURE = "Its posts stay. It cannot be brought back; you can set up another one."
+_SURE = "Its posts stay. You can’t undo this, but you can set up a new digest."
 
 
 def digest_messages(report: DigestReport) -> tuple[OutgoingMessage, ...]:
-    """Render what a run found; nothing where it has nothing to say."""
+    """Render the report of a run; return no message if there is nothing to post."""
     if not report.should_post:
         return ()
     if not report.stories or report.summary is None:
@@ -229,21 +229,21 @@ def digest_messages(report: DigestReport) -> tuple[OutgoingMessage, ...]:
 
 
 def digest_failed_message(*, subject: str, digest_id: UUID, sentence: str, reference: str) -> OutgoingMessage:
-    """Tell the owner that a run failed; `subject` is what the digest is about, `sentence` says why, both as text."""
-    text = f"There is no digest “{digest_title(subject)}” this time. {escape(shorten(sentence, 1_000))}"
+    """Render that a run failed; `subject` is the digest's title and `sentence` the reason, both not escaped yet."""
+    text = f"The digest “{digest_title(subject)}” failed this time. {escape(shorten(sentence, 1_000))}"
     blocks = (section(text), _actions(_button(DigestAction.RUN, digest_id)), context(f"Reference {code(reference)}"))
     return OutgoingMessage(text=f"{text} Reference {code(reference)}", blocks=blocks)
 
 
 def digest_stopped_message(digest: Digest, *, reason: str, command: str) -> OutgoingMessage:
-    """Tell the owner that a digest stopped itself; `reason` is a sentence."""
+    """Render that a digest stopped itself; `reason` is a sentence."""
     text = f"*{digest_name(digest)} has stopped.* {escape(reason)}"
-    on = context(f"{code(f'{command} resume {digest.number}')} lets it go on.")
+    on = context(f"{code(f'{command} resume {digest.number}')} resumes it.")
     return OutgoingMessage(text=text, blocks=(section(text), on))
 
 
 def digest_buttons(digest_id: UUID) -> Block:
-    """Return the row of what the owner can do with the digest."""
+    """Return the row of buttons for the owner."""
     return _actions(*(_button(verb, digest_id) for verb in _LABELS))
 
 
@@ -274,7 +274,7 @@ def _late(report: DigestReport) -> Iterator[Block]:
 
 
 def _schedule_facts(report: DigestReport) -> Iterator[str]:
-    """Yield when the digest comes by whose clock, and where it still does, when next; not escaped yet."""
+    """Yield the schedule with its time zone, and the next run if there is one; not escaped yet."""
     schedule = report.digest.spec.schedule
     yield f"digest {report.digest.number}"
     yield schedule.text_with_zone
@@ -297,7 +297,7 @@ def _button(verb: DigestAction, digest_id: UUID) -> Block:
 
 
 def _deletion_dialog() -> Block:
-    """Return the question before a deletion.
+    """Return the confirmation dialog of the delete button.
 
     https://docs.slack.dev/reference/block-kit/composition-objects/confirmation-dialog-object
     """

@@ -1,7 +1,4 @@
-"""The few Block Kit blocks that the app uses, as plain JSON (https://docs.slack.dev/reference/block-kit/blocks).
-
-https://docs.slack.dev/reference/block-kit/blocks/data-visualization-block
-"""
+"""Builds the Block Kit blocks that the app uses, as plain JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +14,10 @@ MAX_LABEL = 20
 
 
 def bar_chart(title: str, *, categories: Sequence[str], series: Mapping[str, Sequence[float]], y_label: str) -> Block:
-    """Return bars in groups: for each category one bar of every series; numbers are rounded to three decimals."""
+    """Return a bar chart with one bar of every series for each category; numbers are rounded to three decimals.
+
+    https://docs.slack.dev/reference/block-kit/blocks/data-visualization-block
+    """
     labels = [shorten(category, MAX_LABEL) for category in categories[:MAX_CATEGORIES]]
     drawn = [
         {
@@ -32,12 +32,12 @@ def bar_chart(title: str, *, categories: Sequence[str], series: Mapping[str, Seq
 
 
 MAX_TEXT = 3000
-"""Characters that one text object takes."""
+"""The most characters of a text object."""
 MAX_HEADER = 150
 
 
 def mrkdwn(text: str) -> Block:
-    """Return a text object of text that is escaped already; `verbatim` keeps Slack from making links of addresses."""
+    """Return a text object of escaped text; `verbatim` keeps Slack from linking URLs by itself."""
     return {"type": "mrkdwn", "text": text, "verbatim": True}
 
 
@@ -47,7 +47,7 @@ def section(text: str) -> Block:
 
 
 def header(text: str) -> Block:
-    """Return a title of plain text, which is shown as it is."""
+    """Return a header of plain text."""
     return {"type": "header", "text": {"type": "plain_text", "text": shorten(text, MAX_HEADER), "emoji": False}}
 
 
@@ -62,7 +62,7 @@ def markdown(text: str) -> Block:
 
 
 def primary_button(label: str, *, action_id: str, value: str) -> Block:
-    """Return a row with one button, the thing to do next."""
+    """Return a row with one button that stands out, for the next step."""
     text = {"type": "plain_text", "text": label}
     return {
         "type": "actions",
@@ -71,18 +71,18 @@ def primary_button(label: str, *, action_id: str, value: str) -> Block:
 
 
 def secondary_button(label: str, *, action_id: str, value: str) -> Block:
-    """Return a row with one button that may be clicked, or not."""
+    """Return a row with one plain button, for an option."""
     text = {"type": "plain_text", "text": label}
     return {"type": "actions", "elements": [{"type": "button", "text": text, "action_id": action_id, "value": value}]}
 
 
 def link(address: str, label: str) -> str:
-    """Return a link in mrkdwn; the label is text from outside. Only the first pipe ends the address."""
+    """Return a link in mrkdwn; both parts are escaped. Slack ends the URL at the first pipe only."""
     return f"<{escape(address)}|{escape(label)}>"
 
 
 def join_lines(pieces: list[str]) -> list[str]:
-    """Join lines of mrkdwn to texts that one text object takes each."""
+    """Join lines of mrkdwn to texts that each fit in one text object."""
     texts: list[str] = []
     for piece in pieces:
         if texts and len(texts[-1]) + len(piece) < MAX_TEXT:
@@ -93,11 +93,11 @@ def join_lines(pieces: list[str]) -> list[str]:
 
 
 def note_lines(sentences: Iterable[str]) -> Iterator[str]:
-    """Yield sentences from outside as mrkdwn, one line each."""
+    """Yield untrusted sentences as mrkdwn, one line each."""
     shown = (shorten(one_line(sentence), 500) for sentence in sentences)
     yield from (escape(sentence) for sentence in shown if sentence)
 
 
 def warning_blocks(sentences: Iterable[str]) -> list[Block]:
-    """Return what changes how an answer is to be read, one quiet line each, to be shown above it."""
+    """Return the warnings to show above an answer, one line each."""
     return [context(f":warning: {sentence}") for sentence in note_lines(sentences)]

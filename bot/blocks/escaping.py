@@ -1,7 +1,4 @@
-"""Text from outside, made safe for a place in a message: by kind of text, nothing visible lost.
-
-The rules are Slack's: https://docs.slack.dev/messaging/formatting-message-text#escaping
-"""
+"""Makes untrusted text safe for its place in a Slack message, and reads the text that Slack escaped."""
 
 from __future__ import annotations
 
@@ -11,12 +8,12 @@ from typing import Any
 from bot.model.message import Block, OutgoingMessage
 
 WORD_JOINER = "\u2060"
-"""WORD JOINER: takes no room, cannot be seen, and keeps two characters from being read as one sign."""
+"""An invisible character of no width that keeps Slack from reading the two around it as one token."""
 
 _LINE_ENDS = re.compile(r"\r\n?|[\u2028\u2029\x85]")
 _SPACES = re.compile(r"[\x0b\x0c\x1c-\x1f]")
-# Noncharacters mean nothing between programs; this package marks places with some of them. What reorders the text that
-# follows it can make a name or an address read as another: https://trojansource.codes
+# Noncharacters are for internal use; this package uses some as placeholders. Characters that reorder text can make a
+# name or an address look like another: https://trojansource.codes
 _UNWANTED = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff]")
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
 _TOKEN = re.compile(r"(<|&lt;|&LT;|&#0{0,5}60;|&#[xX]0{0,5}3[cC];)(?=[@!#])")
@@ -24,7 +21,7 @@ _BROADCAST = re.compile(r"@(?=(?:here|channel|everyone|group)\b)", re.IGNORECASE
 
 
 def clean(text: str) -> str:
-    """Return the text with plain line ends and without characters that control or reorder it.
+    """Return the text with plain line ends and without control characters and ones that reorder text.
 
     Half a surrogate pair becomes U+FFFD.
     """
@@ -33,23 +30,26 @@ def clean(text: str) -> str:
 
 
 def break_mentions(text: str) -> str:
-    """Break what Slack would turn into a mention, such as `<!here>`, `<@U1>` or a bare `@channel`. Idempotent."""
+    """Break every mention, such as `<!here>`, `<@U1>` or a bare `@channel`; idempotent."""
     return _BROADCAST.sub(f"@{WORD_JOINER}", _TOKEN.sub(rf"\1{WORD_JOINER}", text))
 
 
 def escape(text: str) -> str:
-    """Return text as mrkdwn that shows exactly this text, as far as mrkdwn can."""
+    """Return text as mrkdwn that shows this text, as far as mrkdwn can.
+
+    https://docs.slack.dev/messaging/formatting-message-text#escaping
+    """
     text = break_mentions(clean(text))
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def one_line(text: str) -> str:
-    """Collapse all white space."""
+    """Return the text on one line, with single spaces."""
     return " ".join(clean(text).split())
 
 
 def shorten(text: str, limit: int) -> str:
-    """Cut a text that is not an answer to `limit` characters, at a word where one ends near there."""
+    """Shorten a text to `limit` characters, at the end of a word if one is near."""
     if len(text) <= limit:
         return text
     cut = text[: limit - 2]
@@ -58,18 +58,18 @@ def shorten(text: str, limit: int) -> str:
 
 
 def code(text: str) -> str:
-    """Return text as inline code of mrkdwn, which knows no way to write a backtick inside."""
+    """Return text as inline code in mrkdwn; a backtick is replaced, since mrkdwn cannot escape it."""
     return f"`{escape(one_line(text)).replace('`', 'ˋ')}`"
 
 
-# Our own moments; the form without a link, so that nobody else's can be more than a date.
+# Dates that we format: the form without a link, so that an imitation can only be a date.
 _DATE = re.compile(r"(<!date\^\d{1,12}\^[^<>|^]*\|[^<>|]*>)")
 _TYPES_WITH_MENTIONS = frozenset({"mrkdwn", "markdown"})
-"""Types whose text Slack reads for mentions; plain_text and rich_text are shown as they are."""
+"""The types in whose text Slack finds mentions; plain_text and rich_text are shown unchanged."""
 
 
 def sanitize_message(message: OutgoingMessage) -> OutgoingMessage:
-    """Return the message with every mention broken and no character that JSON or Slack refuses. Idempotent."""
+    """Return the message without mentions and without characters that JSON or Slack rejects; idempotent."""
     return OutgoingMessage(
         text=_break_mentions_outside_dates(message.text) or "…",
         blocks=tuple(_sanitize_block(block) for block in message.blocks),
@@ -108,14 +108,14 @@ _NO_BREAK = str.maketrans(dict.fromkeys("\u00a0\u2007\u202f", " "))
 
 
 def unescape_slack(text: str) -> str:
-    """Return the text as it was typed: links, mentions and entities unwrapped once, no-break spaces made plain."""
+    """Return the text as the user typed it: links, mentions and entities unwrapped once, no-break spaces plain."""
     text = _LINK.sub(lambda m: _link_text(m[1], m[2] or ""), text)
     text = _MENTION.sub(lambda m: _mention_text(m[1] or "@", m[2] or m[3], m[4] or ""), text)
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&").translate(_NO_BREAK)
 
 
 def _link_text(address: str, label: str) -> str:
-    """Return what a wrapped link stood for: clients make links of `a.com` and of `a@b.com` too."""
+    """Return the typed text of a link; clients also make links of `a.com` and `a@b.com`."""
     if not label or label == address:
         return address
     return label if address.rstrip("/").endswith(label.rstrip("/")) else f"{label} ({address})"

@@ -1,4 +1,4 @@
-"""A failure as the asker reads it: one sentence, a way on, a reference that is in the log."""
+"""Renders a failure: one sentence, a button for the next step, and the reference of its log entry."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def failure_message(
     private: bool = False,
     quote: str = "",
 ) -> OutgoingMessage:
-    """Render a failure. `sentence` is mrkdwn that is not escaped yet; `action` is the button, None for no button.
+    """Render a failure; `sentence` is not escaped yet, `action` is the button, None for no button.
 
     `quote` is the question as the footer of a private answer quotes it, empty if others see the failure too.
     """

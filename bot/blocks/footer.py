@@ -1,4 +1,4 @@
-"""The grey line: what was asked, who answered, how hard it thought, how long, for how much, who can see it."""
+"""Renders the footer of a message: question, provider, effort, duration, cost and audience."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def footer(
     audience: Audience,
     question: str = "",
 ) -> Block:
-    """Render the facts in one line; `extra` are further ones. Unknown facts are left out.
+    """Render the known facts in one line; `extra` are further ones.
 
     A line that only the asker sees begins with what they `question`: several answers may come at once.
     `cost_usd` is the sum of all charges, including those of providers that failed (`perplexity.attempts.charged`).

@@ -1,4 +1,4 @@
-"""The words of a message without its blocks, as mrkdwn: for screen readers, notifications, and where blocks fail."""
+"""Packs blocks into messages within Slack's limits, each with a text for notifications and screen readers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.markdown import Kind, regions
 
 _BACKTICKS = re.compile(r"\A[ \t>]*`{3,}[\w+#.-]*|`+")
-# Signs of code, which are none of Markdown: noncharacters hold their places until Markdown's own are gone.
+# Asterisks and hashes in code: noncharacters replace them until those of Markdown are removed.
 _HIDDEN = {ord("*"): "\ufde0", ord("#"): "\ufde1"}
 _MARKDOWN_CHARACTERS = re.compile("[*`#]+")
 _LINK = re.compile(r"\[\[(\d+)\]\]\(([^()\s]+)\)")
 
 
 def strip_markdown(text: str) -> str:
-    """Return words without the signs of Markdown; those that are code stay."""
+    """Return the text without Markdown's `*`, `#` and backticks; those inside code stay."""
     shown = _MARKDOWN_CHARACTERS.sub("", text)
     for sign, held in _HIDDEN.items():
         shown = shown.replace(held, chr(sign))
@@ -31,7 +31,7 @@ def strip_markdown(text: str) -> str:
 
 
 def block_text(block: Block, *, links: bool) -> str:
-    """Return what a block says; with `links` our links stay links, without they are their number or title."""
+    """Return the text of a block as mrkdwn; without `links`, each link is replaced by its number or title."""
     match block["type"]:
         case "markdown":
             return _markdown_text(block["text"], links=links)
@@ -91,16 +91,16 @@ def _link_text(address: str, label: str, *, links: bool) -> str:
 
 MAX_CHARACTERS = 3_900
 MAX_BYTES = 3_990
-"""`chat.update` counts bytes and takes 4,000; one number serves all ways."""
+"""`chat.update` counts bytes and takes 4,000; one limit serves all methods."""
 
 
 def fallback_text(blocks: Sequence[Block], *, beginning: str = "", ending: str = "") -> str:
-    """Return the words of blocks as mrkdwn without links, cut to Slack's limit. Never empty."""
+    """Return the text of blocks as mrkdwn without links, shortened to Slack's limit; never empty."""
     said = "\n".join(filter(None, (block_text(block, links=False) for block in blocks)))
     lines = html.unescape(said).replace(WORD_JOINER, "").split("\n")
     told = (strip_markdown(line).strip() for line in lines if line.strip(" -:|"))
     plain = "\n".join(filter(None, told))
-    # On a line of their own, words of ours and a text that runs from right to left do not turn each other around.
+    # On separate lines, our text and right-to-left text do not reorder each other.
     apart = runs_right_to_left(plain)
     first = f"{beginning.rstrip()}\n" if apart and beginning else beginning
     last = f"{chr(10) if apart else ' '}({ending})" if ending else ""
@@ -118,7 +118,7 @@ def _shorten_escaped(text: str, *, room: int) -> str:
 
 
 def pack(blocks: Sequence[Block], *, summary: str, quote: str = "") -> tuple[OutgoingMessage, ...]:
-    """Put blocks into messages in order; `summary` ends the first one's text, such as "3 sources".
+    """Put blocks into messages in order; `summary`, such as "3 sources", ends the last one's text.
 
     `quote` is the question as the blocks' footer quotes it; every part without that footer quotes it with its number.
     """
@@ -147,7 +147,7 @@ def _message(group: list[Block], part: int, parts: int, summary: str, quote: str
 
 
 class _MeasuredBlock:
-    """A block with what it takes of a message, found out once and only if it matters."""
+    """A block with its cached size."""
 
     def __init__(self, block: Block) -> None:
         self.block = block
@@ -159,7 +159,7 @@ class _MeasuredBlock:
 
     @cached_property
     def block_count(self) -> int:
-        """The blocks that Slack makes of it."""
+        """The number of blocks that Slack renders it as."""
         return rendered_blocks(self.block["text"]) if self.block["type"] == "markdown" else 1
 
 
@@ -179,7 +179,7 @@ def texts_in(block: object) -> list[str]:
 
 
 def without_blocks(message: OutgoingMessage) -> OutgoingMessage:
-    """Return the same words, and the same links, without blocks.
+    """Return the same text and links without blocks.
 
     Slack shows a long text as several messages, up to 40,000 characters
     (https://docs.slack.dev/reference/methods/chat.postMessage); a message's blocks hold far less.

@@ -1,4 +1,4 @@
-"""News as messages: one entry for each story, and when they were asked for."""
+"""Renders a news summary: one entry for each story, and the time of the request."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MAX_SITES = 5
 def news_messages(
     summary: NewsSummary, *, filters: Filters, audience: Audience, question: str = ""
 ) -> tuple[OutgoingMessage, ...]:
-    """Render the stories in their order, with the moment of the summary; `filters` are those that held for it.
+    """Render the stories in order, with the time and the filters of the summary.
 
     `question` is what was asked for, which private news quote.
     """
@@ -43,18 +43,18 @@ def news_messages(
 
 
 def story_block(number: int, story: Story) -> Block:
-    """Return one story: its linked headline, site, day, the other sites that tell it, and what happened."""
+    """Return the block of one story: linked headline, site, date, other sites with it, and one sentence."""
     headline = f"*{number}.  {linked_title(replace(story.source, title=story.headline))}*"
     place, sentence = _site_and_date(story), escape(shorten(one_line(story.sentence), _SENTENCE))
     linked, named = (_join(place, _other_sites(story, linked=linked)) for linked in (True, False))
-    # Addresses may be so long that not everything fits; what matters least goes first.
+    # If long URLs leave no space, drop the least important part first.
     ways = ([headline, linked, sentence], [headline, named, sentence], [headline, place, sentence], [headline, place])
     texts = ("\n".join(filter(None, way)) for way in ways)
     return section(next((text for text in texts if len(text) <= MAX_TEXT), headline))
 
 
 def format_moment(at: datetime) -> str:
-    """Return a moment as mrkdwn in the reader's own time zone, in UTC where that cannot be shown.
+    """Return a date and time as mrkdwn in the reader's time zone, with UTC as the fallback.
 
     https://docs.slack.dev/messaging/formatting-message-text#date-formatting
     """
@@ -65,7 +65,7 @@ def format_moment(at: datetime) -> str:
 
 
 def format_time_of_day(at: datetime) -> str:
-    """Return a moment's time of day as mrkdwn in the reader's own time zone, in UTC if that cannot be shown."""
+    """Return a time of day as mrkdwn in the reader's time zone, with UTC as the fallback."""
     at = at.astimezone(UTC)
     return f"<!date^{int(at.timestamp())}^{{time_secs}}|{at:%H:%M:%S} UTC>"
 
@@ -87,7 +87,7 @@ def _site_and_date(story: Story) -> str:
 
 
 def _other_sites(story: Story, *, linked: bool) -> str:
-    """Name the other sites that tell the story, each once."""
+    """Return the other sites with the story, without duplicates."""
     places = {site(source.url): source for source in reversed(story.others)}
     places.pop(site(story.source.url), None)
     places.pop("", None)

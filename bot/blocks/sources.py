@@ -1,4 +1,4 @@
-"""Sources as a reader sees them: number, linked title, site, date."""
+"""Renders sources and search results: number, linked title, site and date."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ESCAPED_ADDRESS = 2_200
 
 
 def source_blocks(cited: Sequence[Source], others: Sequence[Source]) -> list[Block]:
-    """List the cited sources, one line each, and count the others. Without a cited one, all are listed."""
+    """List the cited sources, one line each, and count the others; if none is cited, list all."""
     listed, more = (cited, len(others)) if cited else (others, 0)
     rows = [
         f"{number} {linked_title(source)}{_site_and_date_suffix(source)}" for number, source in enumerate(listed, 1)
@@ -43,13 +43,13 @@ def source_blocks(cited: Sequence[Source], others: Sequence[Source]) -> list[Blo
 
 
 def link_url(source: Source) -> str | None:
-    """Return the address to link, None for one that is not to be trusted or too long once escaped."""
+    """Return the URL to link, None if it is unsafe or too long once escaped."""
     address = linkable(source.url)
     return address if address and len(escape(address)) <= _ESCAPED_ADDRESS else None
 
 
 def linked_title(source: Source) -> str:
-    """Return the title as mrkdwn, linked where that may be; otherwise the address follows as text."""
+    """Return the title as mrkdwn, linked if the URL is safe; otherwise the URL follows as text."""
     title = shorten(one_line(source.title) or site(source.url) or one_line(source.url) or "untitled", _TITLE)
     address = link_url(source)
     if address:
@@ -58,7 +58,7 @@ def linked_title(source: Source) -> str:
 
 
 def site_and_date(source: Source) -> str:
-    """Return site and date as mrkdwn, as far as they are known."""
+    """Return the known ones of site and date as mrkdwn."""
     known = " · ".join(filter(None, (escape(site(source.url)), day(source.date))))
     return f"{LEFT_TO_RIGHT}{known}" if known and runs_right_to_left(source.title) else known
 
@@ -74,7 +74,7 @@ _FILTERS = 600
 
 
 def results_messages(results: SearchResults, *, query: Query, audience: Audience) -> tuple[OutgoingMessage, ...]:
-    """Render results in the provider's order, or say that there are none and what to try."""
+    """Render the results in the provider's order, or suggest another search if there are none."""
     found = len(results.results)
     entries = [_entry(number, source) for number, source in enumerate(results.results, 1)]
     body = [_header(found, query), *entries] if found else [_no_results(query)]

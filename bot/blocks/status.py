@@ -1,4 +1,4 @@
-"""How the providers did: native charts, and the same as a table for whoever does not see it."""
+"""Renders the providers' statistics as charts, and as a table for screen readers and older clients."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ ADMIN_ISSUES = {
     "AuthenticationError": "does not accept the configured key",
     "BillingError": "is out of credit",
 }
-NO_REQUESTS = "No search service was asked in the last 24 hours."
+NO_REQUESTS = "There were no requests to search services in the last 24 hours."
 
 
 def status_message(stats: Sequence[ProviderStats]) -> OutgoingMessage:
-    """Render the figures of the last day."""
+    """Render the statistics of the last day."""
     if not stats:
         return OutgoingMessage(text=NO_REQUESTS, blocks=(section(NO_REQUESTS),))
     blocks = [section("*Search services*  in the last 24 hours"), *_charts(stats), markdown(_table(stats))]
@@ -28,7 +28,7 @@ def status_message(stats: Sequence[ProviderStats]) -> OutgoingMessage:
 
 
 def _charts(stats: Sequence[ProviderStats]) -> list[Block]:
-    """Return the shares as bars, and the seconds where somebody answered."""
+    """Return charts of the answer rates, and of the durations if a provider answered."""
     rates = {"answered": [100 * one.answer_rate for one in stats]}
     charts = [bar_chart("Answered", categories=[one.provider for one in stats], series=rates, y_label="Percent")]
     drawn = [one for one in stats if one.p50 is not None and one.p95 is not None]

@@ -177,7 +177,7 @@ async def test_the_owner_s_clicks_pause_and_delete__anyone_else_s_do_not(world: 
     assert "is deleted" in said(world, "delete")
     assert await rows(database, "SELECT id FROM digests") == []
     await clicks(world, "run", token="run")
-    assert "This digest is deleted." in said(world, "run")
+    assert "This digest was deleted." in said(world, "run")
 
 
 async def test_a_click_makes_a_digest_now__and_a_second_click_not_one_more(world: AppHarness) -> None:
@@ -190,8 +190,8 @@ async def test_a_click_makes_a_digest_now__and_a_second_click_not_one_more(world
     world.perplexity.release()
     await world.settled(4)
 
-    assert "is being made now" in said(world, "one")
-    assert "is being made just now" in said(world, "two")
+    assert "is running now" in said(world, "one")
+    assert "is already running" in said(world, "two")
     assert [PLANT in post.words for post in in_channel(world)] == [False, True]
 
 
@@ -203,7 +203,7 @@ async def test_a_failure_is_told_to_the_owner_alone__and_the_next_run_tells_what
     await world.asks("/pplx watch run 1", trigger="t2")
     await world.settled(3)
     (post,) = directly(world)
-    assert "There is no digest “World: europe” this time." in post.words
+    assert "The digest “World: europe” failed this time." in post.words
     assert "digest_run" in post.words
     assert in_channel(world) == []
 

@@ -81,7 +81,7 @@ async def test_one_that_is_wanted_while_it_is_paused_says_why_it_is_not_posted(
     await run(world, PLANT, settled=6, trigger="t3")
 
     notice, news = told_directly(world)
-    assert "could not be posted in its channel*, so you get it here. Its channel is archived." in notice
+    assert "couldn’t be posted in its channel*, so here it is. Its channel is archived." in notice
     assert PLANT in news
     assert await rows(database, "SELECT state FROM digests") == [("paused",)]
 
@@ -109,7 +109,7 @@ async def test_a_digest_whose_owner_left_is_deleted_and_asks_nobody_and_the_chan
     assert world.perplexity.requests == []
     (post,) = in_channel(world)
     assert "The digest “World: europe” has ended." in post.words
-    assert "The account of whoever set it up is closed." in post.words
+    assert "The account of the person who set it up is closed." in post.words
     assert directly(world) == []
 
 
@@ -124,7 +124,7 @@ async def test_a_digest_whose_owner_left_the_channel_stops_and_asks_nobody_and_i
     assert world.perplexity.requests == []
     (notice,) = told_directly(world)
     assert "*Digest 1 (World: europe) has stopped.* You are not in its channel any more." in notice
-    assert "`/pplx watch resume 1` lets it go on." in notice
+    assert "`/pplx watch resume 1` resumes it." in notice
     assert in_channel(world) == []
 
 
@@ -149,7 +149,7 @@ async def test_one_that_is_wanted_while_it_is_paused_says_why_it_is_not_made(wor
     await run(world, BUDGET, settled=5, trigger="t3")
 
     (notice,) = told_directly(world)
-    assert "*Digest 1 (World: europe) was not made.* You are not in its channel any more." in notice
+    assert "*Digest 1 (World: europe) was skipped.* You are not in its channel any more." in notice
     assert await rows(database, "SELECT state FROM digests") == [("paused",)]
     assert world.perplexity.requests == []
 

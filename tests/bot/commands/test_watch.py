@@ -91,7 +91,7 @@ async def test_a_change_is_asked_for_in_the_asker_s_name() -> None:
     assert await said("pause 2", office) == "You have no digest 2. You have none."
     assert watching.asked == [(DigestAction.PAUSE, 2, OWNER, str(UUID(int=9)))]
     watching.outcome = AlreadyRunning(digest=Digest(id=UUID(int=1), number=3, owner=OWNER, channel_id="C1", spec=WISH))
-    assert await said("run 3", office) == "Digest 3 (Technology: open source databases) is being made just now."
+    assert await said("run 3", office) == "Digest 3 (Technology: open source databases) is already running."
 
 
 @pytest.mark.parametrize("typed", [TYPED, "list", "run 1"])

@@ -58,7 +58,7 @@ async def test_a_click_asks_for_what_its_button_says(verb: DigestAction) -> None
 async def test_a_button_that_names_no_digest_is_an_old_one(value: str) -> None:
     watching = FakeDigests()
 
-    assert await click("pause", watching, value=value) == "This digest is deleted."
+    assert await click("pause", watching, value=value) == "This digest was deleted."
     assert watching.asked == []
 
 
