@@ -53,10 +53,7 @@ SURFACES = (
     installation.register,
     slash.register,
     messages.register,
-    actions.register_retry,
-    actions.register_stop,
-    actions.register_digest_buttons,
-    actions.register_report_files,
+    actions.register,
 )
 """The listeners in order: the check of the installation first, then the surfaces on which people ask.
 

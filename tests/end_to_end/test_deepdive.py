@@ -208,7 +208,7 @@ async def test_stop_ends_the_dive_at_the_services_and_closes_the_question(world:
     (said,) = said_to_the_click(world)
     assert (said.payload["replace_original"], "*Stopped “heat pumps”.*" in said.words) == (True, True)
     assert await stop(world, question) == 200
-    assert "was stopped already" in said_to_the_click(world)[-1].words
+    assert "already stopped" in said_to_the_click(world)[-1].words
     assert [request.path for request in world.perplexity.requests].count("/v1/agent") == 1
     assert not any(is_report(post) for post in world.slack.posts)
 

@@ -191,7 +191,7 @@ async def click_for_file(world: AppHarness, value: str, **more: Any) -> str:
 
 
 NOT_THEIRS = "Only the person who asked"
-COMING = "comes to you as a file"
+COMING = "send you the report as a file"
 
 
 @pytest.mark.parametrize(

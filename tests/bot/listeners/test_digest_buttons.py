@@ -1,27 +1,24 @@
-"""Clicks on a digest's buttons: what they ask for, and what is said when that cannot be done."""
+"""Clicks on a digest's buttons: what they do, and the reply if that is not possible."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
-from typing import cast
 from uuid import UUID
 
 import pytest
 from psycopg import OperationalError
 
-from bot.listeners.actions import DATABASE_DOWN, apply_digest_button
-from bot.listeners.intake import Journal
+from bot.listeners.actions import DATABASE_DOWN
 from bot.model.digest import DigestAction, DigestResult, NotOwner
-from bot.storage.questions import Questions
+from tests.bot.listeners.clicks import RecordingListeners
 from tests.fakes.digest_service import FakeDigests
 
 DIGEST = UUID(int=5)
-BODY = {"user": {"id": "U1"}, "channel": {"id": "C1"}, "response_url": "https://hooks.slack.com/1"}
 
 
-class Away(FakeDigests):
-    """A database that is away, or hangs."""
+class Failing(FakeDigests):
+    """A database that fails, or hangs."""
 
     hangs = False
 
@@ -31,37 +28,37 @@ class Away(FakeDigests):
         """Fail."""
         if self.hangs:
             await asyncio.Event().wait()
-        raise OperationalError("away")
+        raise OperationalError("down")
 
 
-class Hanging(Away):
+class Hanging(Failing):
     hangs = True
 
 
-async def click(verb: str, watching: FakeDigests, *, value: str = str(DIGEST)) -> str:
-    """Click a button and return what is said."""
-    action = {"action_id": f"digest_{verb}", "value": value, "action_ts": "1.3"}
-    journal = Journal(questions=cast("Questions", None), seconds=0.2)
-    return (await apply_digest_button(BODY, action, journal=journal, watching=watching)).text
+async def click(verb: str, digests: FakeDigests, *, value: str = str(DIGEST)) -> str:
+    """Click a button and return the reply."""
+    listeners = RecordingListeners(digests=digests)
+    await listeners.click(f"digest_{verb}", value=value)
+    (reply,) = listeners.replies
+    return reply
 
 
 @pytest.mark.parametrize("verb", list(DigestAction))
-async def test_a_click_asks_for_what_its_button_says(verb: DigestAction) -> None:
-    watching = FakeDigests(outcome=NotOwner())
-    said = await click(verb, watching)
+async def test_a_click_does_what_its_button_says(verb: DigestAction) -> None:
+    digests = FakeDigests(outcome=NotOwner())
 
-    assert watching.asked == [(verb, DIGEST, "U1", "1.3")]
-    assert said == "Only the person who set up this digest can change it."
+    assert await click(verb, digests) == "Only the person who set up this digest can change it."
+    assert digests.asked == [(verb, DIGEST, "U1", "1.1")]
 
 
 @pytest.mark.parametrize("value", ["", "x", "<!channel>"])
-async def test_a_button_that_names_no_digest_is_an_old_one(value: str) -> None:
-    watching = FakeDigests()
+async def test_a_button_without_a_digest_s_id_is_an_old_one(value: str) -> None:
+    digests = FakeDigests()
 
-    assert await click("pause", watching, value=value) == "This digest was deleted."
-    assert watching.asked == []
+    assert await click("pause", digests, value=value) == "This digest was deleted."
+    assert digests.asked == []
 
 
-@pytest.mark.parametrize("watching", [Away(), Hanging()])
-async def test_a_database_that_is_away_is_said_in_time(watching: FakeDigests) -> None:
-    assert await asyncio.wait_for(click("run", watching), 2) == DATABASE_DOWN
+@pytest.mark.parametrize("digests", [Failing(), Hanging()])
+async def test_a_database_that_fails_is_reported_in_time(digests: FakeDigests) -> None:
+    assert await asyncio.wait_for(click("run", digests), 3) == DATABASE_DOWN

@@ -1,0 +1,78 @@
+"""Clicks sent to the listeners of a Bolt app, and the replies to them."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import cast
+from uuid import UUID
+
+from slack_bolt.async_app import AsyncBoltRequest
+from slack_bolt.response import BoltResponse
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.app import bolt_app
+from bot.commands import COMMANDS
+from bot.listeners.intake import Journal, Services
+from bot.model.message import OutgoingMessage
+from bot.slack.connection import SlackConnection
+from bot.storage.questions import Questions
+from bot.web.metrics import Metrics
+from perplexity.deepdive.types import DeepDive
+from tests.fakes.digest_service import FakeDigests
+
+
+@dataclass(kw_only=True)
+class RecordingListeners:
+    """The listeners of an app whose questions never load; `replies` are the texts of what was sent for clicks.
+
+    With `slack_hangs` a reply is never confirmed.
+    """
+
+    digests: FakeDigests = field(default_factory=FakeDigests)
+    slack_hangs: bool = False
+    replies: list[str] = field(default_factory=list)
+
+    async def click(self, action: str, *, value: str = "") -> BoltResponse:
+        """Click a button and return the acknowledgement."""
+        body = {
+            "type": "block_actions",
+            "user": {"id": "U1", "team_id": "T1"},
+            "team": {"id": "T1"},
+            "channel": {"id": "C1"},
+            "response_url": "https://hooks.slack.com/1",
+            "actions": [{"type": "button", "action_id": action, "block_id": "b", "value": value, "action_ts": "1.1"}],
+        }
+        app = bolt_app(
+            SlackConnection(bot_token="xoxb-1", signing_secret="s", api_url=""), AsyncWebClient(), self._services()
+        )
+        return await app.async_dispatch(AsyncBoltRequest(body=body, mode="socket_mode"))
+
+    async def get(self, question_id: UUID) -> None:
+        """Hang, as a database may."""
+        await asyncio.Event().wait()
+
+    async def _reply(self, url: str | None, message: OutgoingMessage) -> None:
+        self.replies.append(message.text)
+        if self.slack_hangs:
+            await asyncio.Event().wait()
+
+    async def _report_of(self, question_id: UUID) -> DeepDive | None:
+        raise AssertionError(question_id)
+
+    def _services(self) -> Services:
+        questions = cast("Questions", self)
+        return Services(
+            journal=Journal(questions=questions),
+            questions=questions,
+            commands=COMMANDS,
+            metrics=Metrics(),
+            tell=self._reply,
+            replace=self._reply,
+            end_runs=lambda _: None,
+            report_of=self._report_of,
+            send_file=lambda report, user_id, *, sorry, refused: None,
+            say=lambda *_: asyncio.sleep(0),
+            whisper=lambda *_: asyncio.sleep(0),
+            watching=self.digests,
+        )
