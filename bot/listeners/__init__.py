@@ -1,1 +1,1 @@
-"""Slack in: acknowledge and write down; no logic."""
+"""Slack's requests: each is saved and acknowledged within three seconds; workers do the rest."""

@@ -1,7 +1,4 @@
-"""Decides who is answered: full members of the workspace, and others only if the settings allow it.
-
-People who are refused are told so privately, and no service is asked for them.
-"""
+"""Who is answered: full members of the workspace, and others only if the settings allow it."""
 
 from __future__ import annotations
 
@@ -32,20 +29,20 @@ MEMBERS_ONLY = (
     "I only answer full members of this workspace, and Slack lists you as a guest or as someone from outside. "
     "Please ask a member to send me your question."
 )
-UNVERIFIED = "I couldn’t check with Slack whether you are a member of this workspace. Please ask again later."
+UNVERIFIED = "I couldn’t check with Slack whether you’re a member of this workspace. Please ask again later."
 
 MAX_WAIT_SECONDS = 600.0
-"""How long a worker waits for Slack to say who the asker is; then the question fails."""
+"""How long a worker waits for the asker's profile; then the question fails."""
 
 FILE_WAIT_SECONDS = 5.0
-"""The same for a file, for which a stopping process waits."""
+"""The same for a file, which a stopping process waits for."""
 
 MAX_PAUSE_SECONDS = 15.0
 
 PROFILE_FORBIDDEN_ERRORS = frozenset(
     {"missing_scope", "no_permission", "not_allowed_token_type", "method_not_supported"}
 )
-"""Slack's errors for a token that may not read profiles; waiting does not fix them."""
+"""Slack's errors for a token that may not read profiles; waiting does not help."""
 
 UNCHECKED_SURFACES = frozenset({"digest"})
 """Surfaces that are not checked: a digest's owner was checked when they set it up."""
@@ -53,7 +50,10 @@ UNCHECKED_SURFACES = frozenset({"digest"})
 
 @dataclass(kw_only=True)
 class Admission:
-    """Decides whom the app answers. With `external` it answers everyone; `clock` and `sleep` are for pauses."""
+    """Decides whom the app answers. With `external` it answers everyone; `clock` and `sleep` are for pauses.
+
+    Others get a private message, and no provider is used for them.
+    """
 
     client: AsyncWebClient
     installation: Installation
@@ -66,25 +66,25 @@ class Admission:
     _logged: set[str] = field(default_factory=set)
 
     def is_known_outsider(self, body: dict[str, Any], user_id: str) -> bool:
-        """Return whether a person is known to be an outsider, from the request or a profile of the last ten minutes."""
+        """Return whether a user is known to be an outsider, from the request or a profile of the last ten minutes."""
         ours = self.installation.identity
         if self.external or ours is None:
             return False
         profile = self.profiles.cached(user_id)
         user_team = user_team_of(body)
         if profile is None and ours.enterprise_id is not None:
-            return False  # the workspaces of an organization are not all known, but a profile names the organization
+            return False  # its workspaces are not all known, but a profile names the organization
         return affiliation_of(profile, user_team=user_team, ours=ours) is Affiliation.EXTERNAL
 
     async def record_sender(self, body: dict[str, Any], user_id: str) -> None:
-        """Save for the workers that an event names another workspace as its sender's. Raises database errors."""
+        """Save the other workspace that an event names as its sender's, for the workers. Raises database errors."""
         ours = self.installation.identity or Identity(team_id=str(body.get("team_id") or ""))
         user_team = user_team_of(body)
         if not self.external and ours.ids and is_other_workspace(user_team, ours=ours):
             await self.workspaces.save_user_team(user_id, user_team)
 
     async def closed(self, row: QuestionRow) -> bool:
-        """Return whether the app was uninstalled or its token revoked, so that no question may be worked on."""
+        """Return whether the app was uninstalled or its token revoked, so that no question may be answered."""
         closed = await self.patience(self.installation.is_closed)
         if closed:
             log.warning("question.closed", extra=row.ids)
@@ -93,7 +93,7 @@ class Admission:
     async def refused(self, row: QuestionRow) -> Outcome | None:
         """Return the outcome of a question whose asker is refused; None if the asker is answered.
 
-        While Slack cannot be reached, this waits and asks again.
+        While Slack cannot be reached, this waits and tries again.
         """
         if self.external or row.surface in UNCHECKED_SURFACES:
             return None
@@ -111,7 +111,7 @@ class Admission:
         return Outcome(messages=(text_message(MEMBERS_ONLY),), state="failed", error="OutsideAsker")
 
     async def admits(self, user_id: str) -> bool | None:
-        """Return whether a person may get a file; None if Slack or the database did not answer in time."""
+        """Return whether a user may get a file; None if Slack or the database did not answer in time."""
         if self.external:
             return True
         try:
@@ -123,9 +123,9 @@ class Admission:
     async def affiliation_of(
         self, user_id: str, *, team_id: str, seconds: float = MAX_WAIT_SECONDS
     ) -> Affiliation | None:
-        """Return whether a person is a full member; None if Slack did not say so within `seconds`.
+        """Return a user's standing; None if Slack did not answer within `seconds`.
 
-        `team_id` is the workspace that they asked in; it is used until auth.test has answered.
+        `team_id` is the workspace of the question; it is used until auth.test has answered.
         """
         end, pause = self.clock() + seconds, 0.5
         while True:
@@ -152,7 +152,7 @@ class Admission:
         return affiliation_of(profile, user_team=user_team, ours=ours)
 
     async def _reply_in_thread(self, row: QuestionRow) -> None:
-        """Tell only the asker; if Slack refuses the message, give up.
+        """Send a message that only the asker sees, if Slack accepts it.
 
         chat.postEphemeral shows nothing in a thread without replies:
         https://docs.slack.dev/reference/methods/chat.postEphemeral

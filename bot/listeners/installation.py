@@ -1,12 +1,4 @@
-"""Handles the events that end an installation: the app was uninstalled, or its token revoked.
-
-Slack may send both, in any order, and twice.
-
-auth.test names the workspace, the first verified request names the app, and Slack's events say when it ends.
-https://docs.slack.dev/reference/methods/auth.test
-https://docs.slack.dev/reference/events/app_uninstalled
-https://docs.slack.dev/reference/events/tokens_revoked
-"""
+"""The installation of the app in a workspace: which one it is, and when it ends."""
 
 from __future__ import annotations
 
@@ -37,7 +29,11 @@ NO_RETRY: dict[str, str | Sequence[str]] = {"x-slack-no-retry": "1"}
 
 
 def register(app: AsyncApp, services: Services) -> None:
-    """Listen to the two events, and refuse requests of others before any listener."""
+    """Listen to the events that end the installation, and refuse requests of other workspaces or apps.
+
+    https://docs.slack.dev/reference/events/app_uninstalled
+    https://docs.slack.dev/reference/events/tokens_revoked
+    """
 
     @app.middleware
     async def refuse(
@@ -59,7 +55,7 @@ def register(app: AsyncApp, services: Services) -> None:
 
 
 async def record_end(body: dict[str, Any], services: Services) -> BoltResponse | None:
-    """Record the end before the event is acknowledged; if that fails, answer 503 so that Slack sends it again."""
+    """Record the end before the event is acknowledged; if that fails, answer 503, so that Slack sends it again."""
     state = closed_state(body)
     if state is None:
         return None
@@ -72,13 +68,13 @@ async def record_end(body: dict[str, Any], services: Services) -> BoltResponse |
 
 
 START_SECONDS = 3.0
-"""How long the start waits for auth.test; if Slack does not answer, the app starts anyway."""
+"""How long the start waits for auth.test; without a reply, the app starts anyway."""
 
 REFRESH_SECONDS = 2.0
-"""How often a process checks the database for an end, or a new start, that another process heard of."""
+"""How often a process checks the database for an end, or a new start, that another process has recorded."""
 
 AUTH_SECONDS = 60.0
-"""How often auth.test is asked while the workspace is unknown or closed."""
+"""How often auth.test is called while the workspace is unknown or closed."""
 
 FOREIGN = "another workspace or app"
 CLOSED = "the app is no longer installed"
@@ -91,9 +87,12 @@ def token_hash(token: str) -> str:
 
 @dataclass(kw_only=True)
 class Installation:
-    """The installation of one bot token. `cancel_runs` ends runs at the services; `clock` counts seconds.
+    """The installation of one bot token. `cancel_runs` cancels background runs; `clock` is monotonic.
 
-    `row` is what was read last, None until auth.test has answered once, in any process with this token.
+    auth.test names the workspace, the first verified request names the app, and events tell when the installation ends;
+    Slack may send several of these, in any order and more than once. `row` is the last state that was read, None until
+    auth.test has answered once, in any process with this token.
+    https://docs.slack.dev/reference/methods/auth.test
     """
 
     client: AsyncWebClient
@@ -132,7 +131,7 @@ class Installation:
         return CLOSED if self.closed and not _is_lifecycle(body) else None
 
     async def start(self) -> None:
-        """Try for a moment to learn where the app is installed; if that fails, `run` keeps trying."""
+        """Try for a moment to read the workspace; if that fails, `run` keeps trying."""
         try:
             async with asyncio.timeout(START_SECONDS):
                 await self._refresh()
@@ -140,17 +139,17 @@ class Installation:
             log.warning("workspace.unknown", extra={"error": "TimeoutError"})
 
     async def run(self) -> None:
-        """Keep up with what other processes hear, until cancelled; finish what an event began."""
+        """Follow the changes of other processes until cancelled, and clean up after an end."""
         while True:
             self._changed.clear()
             await self._refresh()
-            sleeping = asyncio.ensure_future(self.sleep(REFRESH_SECONDS))
-            hearing = asyncio.ensure_future(self._changed.wait())
+            pause = asyncio.ensure_future(self.sleep(REFRESH_SECONDS))
+            change = asyncio.ensure_future(self._changed.wait())
             try:
-                await asyncio.wait({sleeping, hearing}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait({pause, change}, return_when=asyncio.FIRST_COMPLETED)
             finally:
-                sleeping.cancel()
-                hearing.cancel()
+                pause.cancel()
+                change.cancel()
 
     async def end(self, state: str, body: Mapping[str, Any]) -> None:
         """Record that the app was uninstalled or its token revoked, before Slack's event is acknowledged.
@@ -189,7 +188,7 @@ class Installation:
 
     async def _read(self) -> WorkspaceRow | None:
         if self.row is None:
-            # What a token that worked before belongs to does not change.
+            # The workspace of a token does not change.
             known = await self.workspaces.get_by_token(self.token_hash)
         else:
             known = await self.workspaces.get(self.row.identity.id)
@@ -198,7 +197,7 @@ class Installation:
         return known or self.row
 
     async def _call_auth_test(self) -> None:
-        """Ask auth.test, not more than once in `AUTH_SECONDS`; a token other than the one that closed opens again."""
+        """Call auth.test, at most once in `AUTH_SECONDS`. A new token opens a closed workspace again."""
         if self._asked_at is not None and self.clock() - self._asked_at < AUTH_SECONDS:
             return
         self._asked_at = self.clock()
@@ -214,7 +213,7 @@ class Installation:
         self._finished = None
 
     async def _clean_up(self, row: WorkspaceRow) -> None:
-        """Stop work and delete texts after an end; repeat once a minute meanwhile, for questions that came late."""
+        """Stop work and delete texts after an end; repeat this each minute, for questions that arrived late."""
         runs = await self.workspaces.stop_work(row.identity) if row.state != OPEN else ()
         if runs:
             self.cancel_runs(runs)
@@ -225,9 +224,9 @@ class Installation:
 
 
 def closed_state(body: Mapping[str, Any]) -> str | None:
-    """Return the state that one of Slack's events puts the workspace in; None for one that changes nothing.
+    """Return the state of the workspace after one of Slack's events; None if the event changes nothing.
 
-    Of revoked tokens only the bot's counts: the app has none of people.
+    Of revoked tokens only the bot's counts: the app has no users' tokens.
     """
     event = body.get("event")
     kind = event.get("type") if isinstance(event, Mapping) else None

@@ -1,4 +1,4 @@
-"""Messages in: a mention in a channel and a direct message ask as `/ask` does, and are answered in their thread."""
+"""Mentions and direct messages: read from events and submitted like a command, to be answered in their thread."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ log = logging.getLogger(__name__)
 REPLY_SECONDS = 0.5
 RECORD_SECONDS = 0.5
 DATABASE_DOWN = (
-    "I can’t reach my database just now. I keep trying for about five minutes; "
-    "if no answer comes by then, please ask again."
+    "I can’t reach my database just now. I’ll keep trying for about five minutes. "
+    "If you have no answer by then, please ask again."
 )
-THREAD_FULL = "I’ve answered here as often as I may in one minute. Please ask again in a minute."
+THREAD_FULL = "I’ve reached the limit of answers per minute in this thread. Please ask again in a minute."
 
 _USER_SUBTYPES = frozenset({None, "file_share", "thread_broadcast"})
-"""The subtypes of messages that somebody wrote, as opposed to edits, joins and the like.
+"""The subtypes of messages that people write, as opposed to edits, joins and others.
 
 https://docs.slack.dev/reference/events/message#subtypes
 """
@@ -42,7 +42,7 @@ _SLACKBOT = "USLACK"
 
 @dataclass(frozen=True, kw_only=True)
 class MessageEvent:
-    """A message that asks the app something: where it stands, who wrote it, and what is left without the mention."""
+    """A message to the app: its place, its author, and its text without the mention."""
 
     surface: Literal["mention", "im"]
     team: str
@@ -54,12 +54,12 @@ class MessageEvent:
 
     @property
     def delivery_key(self) -> str:
-        """What both events of one mention have in common, and every delivery of each."""
+        """The key that all deliveries of both events of one mention have in common."""
         return f"{self.team}:{self.channel}:{self.ts}"
 
 
 def register(app: AsyncApp, services: Services) -> None:
-    """Listen to mentions and messages; a channel's messages come only where somebody subscribed to them."""
+    """Listen to mentions and messages; Slack sends a channel's messages only if the manifest subscribes to them."""
 
     @app.event("app_mention")
     async def mentioned(body: dict[str, Any], request: AsyncBoltRequest) -> BoltResponse | None:
@@ -71,15 +71,15 @@ def register(app: AsyncApp, services: Services) -> None:
 
 
 async def receive(body: dict[str, Any], services: Services, *, redelivered: bool) -> BoltResponse | None:
-    """Write the question down, if the event is one; `redelivered` says that Slack delivers it once more.
+    """Submit the question of an event, if it has one; `redelivered` is whether Slack delivers the event again.
 
-    An event that could not be written down is refused, so that Slack delivers it again: at once, after a minute and
-    after five (https://docs.slack.dev/apis/events-api/#errors).
+    If the question cannot be saved, answer 503, so that Slack delivers the event again: at once, after a minute and
+    after five minutes (https://docs.slack.dev/apis/events-api/#errors).
     """
-    asked = parse_event(body)
-    if asked is None:
+    event = parse_event(body)
+    if event is None:
         return None
-    question = await _build_question(asked, services)
+    question = await _build_question(event, services)
     match await _submit(question, body, services):
         case Written.NEW:
             services.metrics.received(command=question.command, surface=question.surface)
@@ -87,19 +87,19 @@ async def receive(body: dict[str, Any], services: Services, *, redelivered: bool
             log.info("question.received", extra=extra | {"surface": question.surface})
         case Written.NOT:
             if not redelivered:
-                await _reply_to_asker(asked, text_message(DATABASE_DOWN), services)
+                await _reply_to_asker(event, text_message(DATABASE_DOWN), services)
             return BoltResponse(status=503)
         case Written.TOO_MANY_OPEN:
-            await _reply_to_asker(asked, await too_many_open(question, services), services)
+            await _reply_to_asker(event, await too_many_open(question, services), services)
         case Written.THREAD_FULL_EXPLAIN:
-            await _reply_to_asker(asked, text_message(THREAD_FULL), services)
+            await _reply_to_asker(event, text_message(THREAD_FULL), services)
         case Written.THREAD_FULL | Written.KNOWN:
             pass
     return None
 
 
 async def _submit(question: NewQuestion, body: dict[str, Any], services: Services) -> Written:
-    """Write the question, after the sender's other workspace if the event names one: a worker needs it first."""
+    """Submit the question after saving the sender's other workspace, if the event names one: a worker needs it."""
     try:
         await services.journal.in_time(services.note_sender(body, question.user_id), seconds=RECORD_SECONDS)
     except DATABASE_AWAY:
@@ -108,15 +108,15 @@ async def _submit(question: NewQuestion, body: dict[str, Any], services: Service
 
 
 def parse_event(body: dict[str, Any]) -> MessageEvent | None:
-    """Read an event's envelope; None for what is no question: edits, joins, the app's own words and other bots'."""
+    """Parse an event's envelope; return None for edits, joins, and messages of this app or of other bots."""
     event = body.get("event")
     if not isinstance(event, dict) or not _is_by_a_person(event):
         return None
     team, channel, user, ts = RequestOrigin.from_body(body).team_id, *_texts(event, "channel", "user", "ts")
-    own = _own_ids(body)
-    if not (channel and user and ts) or user in own:
+    own_ids = _own_ids(body)
+    if not (channel and user and ts) or user in own_ids:
         return None
-    text, addressed = _without_mentions(str(event.get("text") or ""), own)
+    text, addressed = _without_mentions(str(event.get("text") or ""), own_ids)
     direct = event.get("channel_type") == "im"
     if not direct and not addressed and event.get("type") != "app_mention":
         return None
@@ -132,12 +132,14 @@ def parse_event(body: dict[str, Any]) -> MessageEvent | None:
 
 
 def _is_by_a_person(event: dict[str, Any]) -> bool:
-    strange = event.get("bot_id") or event.get("edited") or event.get("hidden")
-    return event.get("subtype") in _USER_SUBTYPES and not strange and not _texts(event, "user")[0].startswith(_SLACKBOT)
+    automatic = event.get("bot_id") or event.get("edited") or event.get("hidden")
+    return (
+        event.get("subtype") in _USER_SUBTYPES and not automatic and not _texts(event, "user")[0].startswith(_SLACKBOT)
+    )
 
 
 def _own_ids(body: dict[str, Any]) -> frozenset[str]:
-    """Return the ids by which the app is mentioned; the envelope names them."""
+    """Return the user ids of the app, from the envelope."""
     authorizations = body.get("authorizations")
     return frozenset(
         str(one["user_id"])
@@ -147,41 +149,41 @@ def _own_ids(body: dict[str, Any]) -> frozenset[str]:
 
 
 def _without_mentions(text: str, own: frozenset[str]) -> tuple[str, bool]:
-    """Return a text without mentions of the app, and whether there were any; without own ids, take the first one."""
+    """Return a text without mentions of the app, and whether it has any; without ids, the first mention counts."""
     ids = "|".join(map(re.escape, own)) or r"(?<=\A<@)[UW][A-Z0-9]+"
     *before, last = re.split(rf"<@(?:{ids})(?:\|[^<>]*)?>", text.strip())
     left = "".join([*(piece.rstrip(" \t") for piece in before), last])
     return (re.sub(r"^[,:](?=\s)", "", left) if before else left).strip(), bool(before)
 
 
-async def _build_question(asked: MessageEvent, services: Services) -> NewQuestion:
-    command, text = await computed(route_message, asked.text, services.commands)
+async def _build_question(event: MessageEvent, services: Services) -> NewQuestion:
+    command, text = await computed(route_message, event.text, services.commands)
     return NewQuestion(
         id=services.new_id(),
-        delivery_key=asked.delivery_key,
-        surface=asked.surface,
+        delivery_key=event.delivery_key,
+        surface=event.surface,
         command=command,
         text=text,
-        team_id=asked.team,
-        channel_id=asked.channel,
-        user_id=asked.user,
-        thread_ts=asked.thread_ts,
+        team_id=event.team,
+        channel_id=event.channel,
+        user_id=event.user,
+        thread_ts=event.thread_ts,
     )
 
 
-async def _reply_to_asker(asked: MessageEvent, message: OutgoingMessage, services: Services) -> None:
-    """Tell only the asker, within the three seconds that the event has, or not at all.
+async def _reply_to_asker(event: MessageEvent, message: OutgoingMessage, services: Services) -> None:
+    """Send a message that only the asker sees, within the three seconds that the event has, or not at all.
 
     It may name their other questions, and no other bot should read and answer it. Slack shows such a message in a
-    thread only if that has replies, so it is shown in the channel otherwise.
+    thread only if the thread has replies; otherwise it is shown in the channel.
     """
     with suppress(TimeoutError):
         async with asyncio.timeout(REPLY_SECONDS):
-            if asked.surface == "im":
-                await services.say(asked.channel, asked.thread_ts, message)
+            if event.surface == "im":
+                await services.say(event.channel, event.thread_ts, message)
             else:
-                thread_ts = None if asked.ts == asked.thread_ts else asked.thread_ts
-                await services.whisper(asked.channel, asked.user, thread_ts, message)
+                thread_ts = None if event.ts == event.thread_ts else event.thread_ts
+                await services.whisper(event.channel, event.user, thread_ts, message)
 
 
 def _is_redelivery(request: AsyncBoltRequest) -> bool:

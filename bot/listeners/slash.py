@@ -1,4 +1,4 @@
-"""Slash commands in: understand, write down, acknowledge. The name may carry any prefix."""
+"""Slash commands: parsed, submitted and acknowledged; a name may have any prefix."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ log = logging.getLogger(__name__)
 ANY_COMMAND = re.compile(r"^/\S+$")
 DATABASE_DOWN = (
     "I can’t reach my database just now, so your question may not have been saved. "
-    "If no answer comes within a minute, please ask again."
+    "If you have no answer within a minute, please ask again."
 )
 
 
 def register(app: AsyncApp, services: Services) -> None:
-    """Listen to every slash command that Slack sends; which one it is, is read from its name."""
+    """Listen to every slash command; its name determines the command."""
 
     @app.command(ANY_COMMAND)
     async def slash(ack: AsyncAck, command: dict[str, Any]) -> None:
@@ -50,7 +50,7 @@ def register(app: AsyncApp, services: Services) -> None:
 
 
 async def respond(payload: dict[str, Any], services: Services) -> OutgoingMessage:
-    """Return what the ack says to the asker: that the search is on, help, or what was wrong."""
+    """Return the acknowledgement: a placeholder for the answer, help, or why the text cannot be used."""
     if services.knows_outsider(payload, str(payload.get("user_id", ""))):
         return text_message(MEMBERS_ONLY)
     routed = route_slash_command(str(payload.get("command", "")), str(payload.get("text", "")), services.commands)
