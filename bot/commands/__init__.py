@@ -1,4 +1,4 @@
-"""The commands. A new one is a file beside this and a word in `COMMANDS`."""
+"""The list of commands; a new command is a file in this package and an entry in `COMMANDS`."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ COMMANDS: tuple[Command[Any, Any], ...] = (SEARCH, ASK, NEWS, DEEPDIVE, STATUS, 
 
 
 def available_commands(*, agent: bool) -> tuple[Command[Any, Any], ...]:
-    """Return the commands as their help shows them, with what needs an agent only if one is set up."""
+    """Return the commands; without an agent, the help of `/ask` does not list `--agent`."""
     return COMMANDS if agent else tuple(ASK_WITHOUT_AGENT if command is ASK else command for command in COMMANDS)

@@ -1,4 +1,4 @@
-"""`/ask`: an answer from the web, with its sources."""
+"""`/ask`: answers a question from the web, with sources."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ PARSER = OptionParser(
 
 @dataclass(frozen=True, kw_only=True)
 class AskRequest:
-    """What to answer, whether the agent does it, and whether everyone in the channel sees it."""
+    """A question; `agent` sends it to the agent, `public` shows the answer to everyone in the channel."""
 
     question: Question
     public: bool
@@ -58,7 +58,7 @@ class AskRequest:
 
 
 def parse(text: str) -> AskRequest:
-    """Read what follows `/ask`. Raises UsageError."""
+    """Parse the text after `/ask`. Raise UsageError."""
     arguments = parse_options(text, PARSER)
     if not arguments.text:
         raise UsageError("Add a question after the options.")
@@ -80,7 +80,7 @@ def parse(text: str) -> AskRequest:
 
 
 def _model(arguments: Arguments) -> tuple[str | None, Option]:
-    """Return the model or the effort that was named, and the option that named it. Raises UsageError."""
+    """Return the given model or effort, and the option that gave it. Raise UsageError."""
     model, effort = arguments.one(MODEL.name), arguments.one(EFFORT.name)
     if effort is None:
         return model, MODEL
@@ -100,7 +100,7 @@ def _contradiction(one: Option, other: Option, why: str) -> str:
 
 
 async def answer(request: AskRequest, context: CommandContext) -> Answer:
-    """Ask; a background run that was paid for already is resumed. Raises PerplexityError."""
+    """Answer the question, or resume its background run. Raise PerplexityError."""
     if request.agent:
         reply = await context.agent.answer(request.question)
     else:
@@ -111,12 +111,12 @@ async def answer(request: AskRequest, context: CommandContext) -> Answer:
 
 
 def nothing_found_text(request: AskRequest) -> str:
-    """Return what to say when nothing was found."""
+    """Return the sentence for an empty result."""
     return nothing_found(request.question.text, request.question.filters)
 
 
 def audience_of(request: AskRequest) -> Audience:
-    """Return who will see the answer."""
+    """Return who sees the answer."""
     return audience_for(public=request.public)
 
 
@@ -155,4 +155,4 @@ ASK = Command(
     question_text=question_text,
 )
 ASK_WITHOUT_AGENT = ASK.without(AGENT)
-"""The command where no agent is set up: it takes `--agent` and says what is missing, and its help does not list it."""
+"""The command without an agent: `--agent` still parses, and fails with the missing setting."""

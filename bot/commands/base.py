@@ -1,4 +1,4 @@
-"""What a command is: text in, request, reply, messages out."""
+"""Defines a command: how text becomes a request, an answer and messages."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ class Agent(Protocol):
     """A model that searches step by step before it answers."""
 
     async def answer(self, question: Question) -> Answer:
-        """Return one sourced answer. Raises a PerplexityError, and nothing else, when it fails."""
+        """Return one answer with sources. Raise PerplexityError and nothing else."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class DisabledAgent:
-    """In place of an agent that is not set up; `missing` is the setting's name."""
+    """Replaces an agent that is not set up; `missing` is the name of the setting."""
 
     missing: str = "AGENT_MODEL"
 
     async def answer(self, question: Question) -> Answer:
-        """Tell the log what is missing; raise AgentNotSetUp."""
+        """Log the missing setting and raise AgentNotSetUp."""
         log.warning("agent.not_set_up", extra={"setting": self.missing})
         raise AgentNotSetUp(f"{self.missing} is not set")
 
@@ -45,30 +45,30 @@ DISABLED_AGENT = DisabledAgent()
 
 
 class Progress(Protocol):
-    """The one message that says how far a question has come, until its answer takes its place.
+    """The message that shows the progress of a question until the answer replaces it.
 
-    A `editable` message can be changed every few seconds; any other only at milestones, which are few.
+    An `editable` message can be changed every few seconds, another only at milestones.
     """
 
     @property
     def editable(self) -> bool:
-        """Whether the message can be changed often."""
+        """Whether the message can be changed every few seconds."""
         ...
 
     @property
     def milestones_shown(self) -> int:
-        """How many milestones were shown before: by the announcement, or before a restart."""
+        """How many milestones were shown before: by the pending message, or before a restart."""
         ...
 
     @property
     def response_url_uses(self) -> int:
-        """How many uses of the response_url it has taken so far."""
+        """How many uses of the response_url it has taken."""
         ...
 
     async def update(self, message: OutgoingMessage, *, milestone: bool) -> bool:
-        """Show how far it has come, and tell whether that arrived: a milestone that did not can be shown once more.
+        """Show a message; return whether it arrived. A milestone that did not can be shown again.
 
-        Raises Withdrawn when the question is not wanted any more, or another worker's.
+        Raise Withdrawn if the question is stopped or taken over.
         """
         ...
 
@@ -96,7 +96,7 @@ NO_QUESTION = UUID(int=0)
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """One option as the asker may write it: `--recency`, its value's form (empty for a flag) and what it does."""
+    """One option: `name` such as `--recency`, `value` the form of its value, empty for a flag."""
 
     name: str
     value: str = ""
@@ -105,24 +105,24 @@ class Option:
 
 
 class Office(Protocol):
-    """What the app knows of its own work, and of who may see it."""
+    """Administration: admins, provider statistics and digests."""
 
     async def is_admin(self, user_id: str) -> bool:
-        """Tell whether a person is an admin."""
+        """Return whether a user is an admin."""
         ...
 
     async def figures(self) -> Sequence[ProviderStats]:
-        """Return how the providers did in the last day."""
+        """Return the providers' statistics of the last day."""
         ...
 
     @property
     def watching(self) -> DigestService:
-        """Where digests are kept."""
+        """The digest service."""
         ...
 
 
 async def no_uploads() -> bool:
-    """Tell that it is not so."""
+    """Return False: files cannot be sent."""
     return False
 
 
@@ -209,7 +209,7 @@ class Command(Generic[Request, Result]):
     past_week: Callable[[str], str | None] | None = None
 
     def parse_question_text(self, text: str) -> str:
-        """Return what a text asks, without its options; empty if it cannot be parsed or the command quotes nothing."""
+        """Return the question in a text without options; empty if it cannot be parsed or the command quotes none."""
         if self.question_text is None:
             return ""
         try:
@@ -218,7 +218,7 @@ class Command(Generic[Request, Result]):
             return ""
 
     def without(self, option: Option) -> Command[Request, Result]:
-        """Return the command as its help shows it to people who cannot, or need not, use an option."""
+        """Return the command with a help that does not list an option."""
         return replace(
             self,
             usage=" ".join(self.usage.replace(f"[{option.name}]", "").split()),

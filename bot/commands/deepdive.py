@@ -1,4 +1,4 @@
-"""`/deepdive`: the facts of a topic, what people say about it, and an analysis of both."""
+"""`/deepdive`: reports the facts of a topic, what people say about it, and an analysis of both."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ PARSER = OptionParser(
 )
 
 PACE_SECONDS = 3.0
-"""How often the progress is shown at most: https://docs.slack.dev/ai/developing-ai-apps"""
+"""The shortest time between two updates: https://docs.slack.dev/ai/developing-ai-apps"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeepDiveRequest:
-    """What to look into, and whether everyone in the channel sees it."""
+    """A topic; `public` shows the report to everyone in the channel."""
 
     topic: str
     public: bool
@@ -43,21 +43,21 @@ class DeepDiveRequest:
 
 @dataclass(kw_only=True)
 class ProgressBoard:
-    """The latest update of each stage; `changed` is set whenever there is a new one, and when the dive is over."""
+    """The latest update of each stage; `changed` is set after each update and at the end."""
 
     stages: dict[Stage, StageUpdate] = field(default_factory=dict)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def update(self, update: StageUpdate) -> None:
-        """Record an update of the dive."""
+        """Record an update of a stage."""
         self.stages[update.stage] = update
         self.changed.set()
 
     @property
     def milestones(self) -> int:
-        """How many messages were worth one of a response_url's few uses so far: the start, and each stage that ended.
+        """How many milestones were reached: the start, and the end of each stage but the last.
 
-        The end of the analysis is not one: the report shows it.
+        The report itself shows the end of the last stage.
         """
         ended = (update.result is not None for stage, update in self.stages.items() if stage is not Stage.ANALYSIS)
         return 1 + sum(ended)
@@ -65,14 +65,14 @@ class ProgressBoard:
 
 @dataclass(frozen=True, kw_only=True)
 class DeepDiveResult:
-    """The report, and the id by which it can be had as a file; None where it cannot."""
+    """The report, and the id to download it as a file, None if files cannot be sent."""
 
     report: DeepDive
     file: str | None
 
 
 def parse(text: str) -> DeepDiveRequest:
-    """Read what follows `/deepdive`. Raises UsageError."""
+    """Parse the text after `/deepdive`. Raise UsageError."""
     arguments = parse_options(text, PARSER)
     if not arguments.text:
         raise UsageError("Add a topic after the options.")
@@ -82,7 +82,7 @@ def parse(text: str) -> DeepDiveRequest:
 
 
 async def answer(request: DeepDiveRequest, context: CommandContext) -> DeepDiveResult:
-    """Dive, and show how far it has come. Raises PerplexityError; Withdrawn when it is not wanted any more."""
+    """Make the report and show its progress. Raise PerplexityError; Withdrawn if it is stopped."""
     diver = context.diver or DeepDiveRunner(facts=context.provider, synthesis=context.provider)
     board = ProgressBoard()
     diving = asyncio.create_task(diver.run(request.topic, store=context.stages, on_stage=board.update))
@@ -98,7 +98,7 @@ async def answer(request: DeepDiveRequest, context: CommandContext) -> DeepDiveR
 async def _show_progress(
     run: asyncio.Task[DeepDive], board: ProgressBoard, request: DeepDiveRequest, context: CommandContext
 ) -> None:
-    """Show every change at once, and the seconds at `PACE_SECONDS`, until the dive is over. Raises Withdrawn."""
+    """Show each update at once, and the elapsed time every few seconds, until the end. Raise Withdrawn."""
     shown = context.progress.milestones_shown
     await asyncio.sleep(0)
     while not run.done():
@@ -120,12 +120,12 @@ async def _show_progress(
 
 
 def nothing_found_text(request: DeepDiveRequest) -> str:
-    """Return what to say when nothing was found."""
+    """Return the sentence for an empty result."""
     return nothing_found(request.topic)
 
 
 def audience_of(request: DeepDiveRequest) -> Audience:
-    """Return who will see the report."""
+    """Return who sees the report."""
     return audience_for(public=request.public)
 
 
@@ -135,7 +135,7 @@ def question_text(request: DeepDiveRequest) -> str:
 
 
 def render_pending(request: DeepDiveRequest, question: str, public: bool) -> OutgoingMessage:
-    """Render what is shown before the dive begins."""
+    """Render the pending message."""
     return deepdive_started_message(request.topic, question_id=question, public=public)
 
 

@@ -1,4 +1,4 @@
-"""The options that narrow a search, the same for every command, and how their values are read."""
+"""Defines the search filters as options shared by the commands, and parses their values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LISTED = f"Choose from: {', '.join(_FIRST)} and {_LAST}."
 
 
 def read_category(word: str) -> str:
-    """Return the category that a word means. Raises UsageError, also for no word at all."""
+    """Return the news category that a word names. Raise UsageError, also for an empty word."""
     if not word:
         raise UsageError(f"Which category? {_LISTED}")
     try:
@@ -41,10 +41,10 @@ def read_category(word: str) -> str:
 
 RECENCY = Option(name="--recency", value="hour|day|week|month|year", help="Only pages as new as this")
 DOMAIN = Option(
-    name="--domain", value="a.com,-b.com", help="Only these sites or, with a `-` each, all but these; at most 20"
+    name="--domain", value="a.com,-b.com", help="Only these sites or, each with a `-`, all but these; at most 20"
 )
 LANG = Option(name="--lang", value="en,de", help="Pages in these languages, two letters each")
-COUNTRY = Option(name="--country", value="DE", help="Pages that matter in this country, two letters")
+COUNTRY = Option(name="--country", value="DE", help="Pages relevant in this country, two letters")
 AFTER = Option(name="--after", value="YYYY-MM-DD", help="Only pages from after this day; not with `--recency`")
 BEFORE = Option(name="--before", value="YYYY-MM-DD", help="Only pages from before this day; not with `--recency`")
 MODE = Option(name="--mode", value="web|academic|sec", help="The web, scholarly papers, or filings with the SEC")
@@ -54,7 +54,7 @@ FILTERS = (RECENCY, DOMAIN, LANG, COUNTRY, AFTER, BEFORE)
 
 
 def parse_filters(arguments: Arguments) -> Filters:
-    """Read the filters that were typed. Raises InvalidRequest for a value or a combination that is not allowed."""
+    """Parse the filters. Raise InvalidRequest for a value or a combination that is not allowed."""
     recency, country = arguments.one(RECENCY.name), arguments.one(COUNTRY.name)
     after, before, mode = arguments.one(AFTER.name), arguments.one(BEFORE.name), arguments.one(MODE.name)
     return validate(
@@ -71,13 +71,13 @@ def parse_filters(arguments: Arguments) -> Filters:
 
 
 def audience_for(*, public: bool) -> Audience:
-    """Return who will see the answer."""
+    """Return who sees the answer."""
     return Audience.CHANNEL if public else Audience.ASKER
 
 
 @contextmanager
 def usage_errors(text: str) -> Iterator[None]:
-    """Turn InvalidRequest, whose fields are named as the options are, into a UsageError for the asker.
+    """Convert an InvalidRequest, whose fields have the options' names, to a UsageError.
 
     `text` says what the text after the options is, such as "a question".
     """

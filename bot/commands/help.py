@@ -1,4 +1,4 @@
-"""What the commands say about themselves: that they search, what was wrong, how they are used."""
+"""Renders pending messages, usage errors, help and short notices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_QUESTION = 150
 
 
 MAX_LISTED = 10
-"""As many open questions are listed to a person who has too many."""
+"""The most open questions that are listed to a user who has too many."""
 
 TOO_MANY_QUESTIONS = "You have too many unanswered questions. Ask again when one of them is answered."
 
@@ -37,12 +37,12 @@ def pending_message(
 
 
 def text_message(text: str) -> OutgoingMessage:
-    """Say one thing. `text` is not escaped yet."""
+    """Render one text, which is not escaped yet."""
     return _sections_message([escape(shorten(text, 1_500)) or "…"])
 
 
 def too_many_open_message(questions: Sequence[tuple[str, str, float]]) -> OutgoingMessage:
-    """Say that a person has too many open questions, and list them: commands, texts and ages in seconds."""
+    """Render that a user has too many open questions; each is a command, a text and an age in seconds."""
     count = f"{len(questions)} unanswered questions" if len(questions) > 1 else "an unanswered question"
     if len(questions) >= MAX_LISTED:
         count = f"{len(questions)} or more unanswered questions, of which these are the oldest"
@@ -56,7 +56,7 @@ def too_many_open_message(questions: Sequence[tuple[str, str, float]]) -> Outgoi
 
 
 def usage_message(command: Command[Any, Any], error: UsageError, *, slash: str) -> OutgoingMessage:
-    """Say what was wrong with a command, how it is used and where to read more; `slash` is how it was called."""
+    """Render a usage error with the command's usage; `slash` is the name that the user typed."""
     problem = f"{escape(shorten(error.problem, 1_000))}\n{_usage(command, slash)}"
     message = _sections_message([problem])
     hint = context(f"{_command_line(slash, 'help')} shows everything with examples")
@@ -64,7 +64,7 @@ def usage_message(command: Command[Any, Any], error: UsageError, *, slash: str) 
 
 
 def help_message(command: Command[Any, Any], *, slash: str) -> OutgoingMessage:
-    """Show all of a command: what it does, every option, examples."""
+    """Render the help of a command: summary, options and examples."""
     options = ["*Options*", *(_option(option) for option in command.options)] if command.options else []
     examples = [f"{_command_line(slash, arguments)}  {escape(what)}" for arguments, what in command.examples]
     shown = ["*Examples*", *examples] if examples else []
@@ -76,7 +76,7 @@ def help_message(command: Command[Any, Any], *, slash: str) -> OutgoingMessage:
 def help_overview(
     commands: Sequence[Command[Any, Any]], *, slash: str, unknown: str | None = None, closest: str | None = None
 ) -> OutgoingMessage:
-    """List the commands; `unknown` is a word that named none of them, `closest` the one that it may have meant."""
+    """Render the list of commands; `unknown` is a word that names none, `closest` a command that it resembles."""
     rows = [
         f"{_command_line(f'{slash} {command.name}', command.usage)}\n{escape(command.summary)}" for command in commands
     ]
@@ -97,7 +97,7 @@ def _usage(command: Command[Any, Any], slash: str) -> str:
 
 
 def _command_line(slash: str, rest: str) -> str:
-    """Return a line to type; in a direct message nothing stands before it."""
+    """Return a line to type; in a direct message it has no prefix."""
     return code(f"{slash} {rest}".strip())
 
 

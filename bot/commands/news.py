@@ -1,4 +1,4 @@
-"""`/news`: the day's news of a category, a story once, whoever tells it."""
+"""`/news`: lists the day's news of a category without duplicates."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ from perplexity.news.summary import NewsSummary, default_to_past_day, news_summa
 from perplexity.notes import no_news_found
 from perplexity.validation import parse_query
 
-_DAYS = "`{}` is not for news: `--recency` says how new the stories must be."
+_DAYS = "`{}` doesn’t work for news: use `--recency` to set how new the stories must be."
 PARSER = OptionParser(
     options=(RECENCY, DOMAIN, LANG, COUNTRY, PUBLIC),
     unsupported={
         "--after": _DAYS.format("--after"),
         "--before": _DAYS.format("--before"),
         "--mode": "`--mode` works for searches only: news always comes from the open web.",
-        "--n": "`--n` works for searches only: news is five to eight stories, where there are so many.",
+        "--n": "`--n` works for searches only: news lists five to eight stories if there are that many.",
     },
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class NewsRequest:
-    """The category, what the news shall be about (empty: anything), and whether everyone in the channel sees it.
+    """A category and a topic, empty for any; `public` shows the news to everyone in the channel.
 
-    `text` is both as they were typed.
+    `text` is both as typed.
     """
 
     category: str
@@ -55,7 +55,7 @@ class NewsRequest:
 
 
 def parse(text: str) -> NewsRequest:
-    """Read what follows `/news`. Raises UsageError."""
+    """Parse the text after `/news`. Raise UsageError."""
     arguments = parse_options(text, PARSER)
     first, *rest = arguments.text.split(maxsplit=1) or [""]
     named = read_category(first)
@@ -68,7 +68,7 @@ def parse(text: str) -> NewsRequest:
 
 
 async def answer(request: NewsRequest, context: CommandContext) -> NewsSummary:
-    """Find the news. Raises PerplexityError."""
+    """Find the news. Raise PerplexityError."""
     now = datetime.fromtimestamp(context.now(), UTC)
     return await news_summary(
         context.provider, category=request.category, topic=request.topic, filters=request.filters, now=now
@@ -76,14 +76,14 @@ async def answer(request: NewsRequest, context: CommandContext) -> NewsSummary:
 
 
 def nothing_found_text(request: NewsRequest) -> str:
-    """Return what to say when no story was found."""
+    """Return the sentence for an empty result."""
     return no_news_found(request.category, request.topic, request.filters)
 
 
 def past_week(text: str) -> str | None:
     """Return the text that asks the same for the past week; None if it asks for a week or more already.
 
-    Raises UsageError for a text that is no request.
+    Raise UsageError if the text cannot be parsed.
     """
     request = parse(text)
     if request.filters.recency not in {"hour", "day"}:
@@ -91,7 +91,7 @@ def past_week(text: str) -> str | None:
     wider = replace(request, filters=replace(request.filters, recency="week"))
     typed = " ".join(filter(None, (request.category, parse_options(text, PARSER).text.partition(" ")[2].strip())))
     options = " ".join(_options(wider))
-    # A topic that looks like an option stays text behind two dashes.
+    # After two dashes, a topic that looks like an option is text.
     lines = (escape(f"{options} {dashes}{typed}") for dashes in ("", "-- "))
     return next((line for line in lines if _parses_to(line, wider)), None)
 
@@ -117,12 +117,12 @@ def _parses_to(text: str, request: NewsRequest) -> bool:
 
 
 def audience_of(request: NewsRequest) -> Audience:
-    """Return who will see the news."""
+    """Return who sees the news."""
     return audience_for(public=request.public)
 
 
 def question_text(request: NewsRequest) -> str:
-    """Return the category and the topic as they were typed."""
+    """Return the category and the topic as typed."""
     return request.text
 
 

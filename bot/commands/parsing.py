@@ -1,9 +1,7 @@
-"""How a wrong word is shown to the asker, and what it probably meant.
+"""Parses a command's text into options and the remaining text.
 
 Slack escapes `& < >` and wraps links and mentions; clients turn `--` into a dash and straight quotes into curly ones.
-
-What does not look like an option is text and stays as it was typed. Text that does look like one is kept by quotes,
-backticks, or a `--` of its own before it.
+Text that looks like an option is text inside quotes or backticks, or after ` -- `.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from perplexity.validation import LONGEST_QUERY
 
 
 def inline_code(value: str) -> str:
-    """Return a value as code in mrkdwn: on one line, at most 40 characters, no backtick of its own."""
+    """Return a value as inline code in mrkdwn, on one line of at most 40 characters."""
     return f"`{abbreviate(value)}`"
 
 
@@ -31,7 +29,7 @@ def abbreviate(value: str) -> str:
 
 
 def closest_match(word: str, choices: Iterable[str]) -> str | None:
-    """Return the choice that a misspelt word probably means: one that it begins, or the most similar."""
+    """Return the choice that a misspelt word probably means: one that begins with it, or the most similar."""
     bare = {choice.removeprefix("--"): choice for choice in choices}
     typed = word.removeprefix("--")
     begun = [choice for choice in bare if len(typed) > 1 and choice.startswith(typed)]
@@ -53,7 +51,7 @@ _ORDINARY = re.compile(rf"[^\s`={DOUBLE_QUOTES}{SINGLE_QUOTES}]*")
 
 @dataclass(frozen=True, kw_only=True)
 class Token:
-    """A run of characters without a space outside quotes, and where it stands in the text."""
+    """Characters without a space outside quotes, and their position in the text."""
 
     text: str
     start: int
@@ -61,9 +59,9 @@ class Token:
 
 
 def tokenize(text: str) -> list[Token]:
-    """Cut a text into words; a phrase in double quotes or backticks, and a value in quotes, is in one word.
+    """Split a text at spaces outside double quotes and backticks, and outside quotes around a value.
 
-    Only the first `=` of an option opens a value. The time it takes grows with the length of the text and no faster.
+    Only the first `=` of an option starts a value. Runs in linear time.
     """
     phrases = _QuoteIndex.of(text)
     words: list[Token] = []
@@ -75,23 +73,23 @@ def tokenize(text: str) -> list[Token]:
 
 
 def is_long_option(word: str) -> bool:
-    """Return whether a word is written as an option is, such as `--n` or `—n=5`, whatever its name."""
+    """Return whether a word looks like a long option, such as `--n` or `—n=5`."""
     return _OPTION.match(word) is not None
 
 
 @dataclass(frozen=True, kw_only=True)
 class _QuoteIndex:
-    """A text, and the last places at which a phrase can end, so that each search for an end finds one."""
+    """The last positions at which a quoted phrase can end, so that each search for an end finds one."""
 
     text: str
     ticks: dict[int, int]
-    """The longest run of backticks from each run on, by the place of the run."""
+    """The longest later run of backticks, by the position after each run."""
     double: int
     single: int
 
     @classmethod
     def of(cls, text: str) -> _QuoteIndex:
-        """Look through a text once."""
+        """Build the index in one pass."""
         ticks: dict[int, int] = {}
         longest = 0
         for run in reversed([match.span() for match in _BACKTICKS.finditer(text)]):
@@ -100,7 +98,7 @@ class _QuoteIndex:
         return cls(text=text, ticks=ticks, double=_last_match(_PHRASE_END, text), single=_last_match(_VALUE_END, text))
 
     def end(self, start: int, *, single: bool) -> int | None:
-        """Return the end of the phrase that opens at `start`; None if none opens there or it is never closed."""
+        """Return the end of the phrase that opens at `start`; None if there is none or it is not closed."""
         text, sign = self.text, self.text[start]
         if sign == "`":
             after = _skip(_BACKTICKS, text, start)
@@ -137,7 +135,7 @@ def _end_of_token(phrases: _QuoteIndex, start: int, *, value: bool) -> int:
         if (end := phrases.end(place, single=single)) is None:
             single = unopened and text[place] == "="
             unopened = unopened and not single
-            # What is no sign and no space is passed over at once.
+            # Skip ordinary characters at once.
             end = place + 1 if single else _skip(_ORDINARY, text, place + 1)
         else:
             single = False
@@ -151,17 +149,17 @@ _END = re.compile(rf"[{DASHES}]{{2}}|[{LONG_DASHES}]")
 _HELP = frozenset({"help", "?", "-h", "--h", "--help"})
 
 MAX_OPTIONS_LENGTH = 4_000
-"""Characters of options that a command takes in addition to its text."""
+"""The most characters of options, in addition to those of the text."""
 
 _MAX_HELP_LENGTH = 100
-"""Characters; a longer text does not ask for help, so it is not split to find out."""
+"""The most characters of a request for help; a longer text is not tokenized to check."""
 _MAX_DASHES = 20
-"""How many words that begin with a long dash are compared with the names of options."""
+"""How many words that begin with a long dash are compared with option names."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OptionParser:
-    """The options of one command; `unsupported` maps options of other commands to why this one does not take them.
+    """The options of one command; `unsupported` maps options of other commands to an error message.
 
     `max_length` is how many characters the text without the options may have.
     """
@@ -171,37 +169,37 @@ class OptionParser:
     max_length: int = LONGEST_QUERY
 
     def find_short(self, name: str) -> Option | None:
-        """Return the option whose short form this is, such as `-r`."""
+        """Return the option with a short form such as `-r`."""
         return next((option for option in self.options if option.short == name), None)
 
     def find_long(self, name: str) -> Option | None:
-        """Return the option of this name, such as `--n`; the dashes of a short form may be two."""
+        """Return the option with a name such as `--n`; a short form may have two dashes."""
         return next((o for o in self.options if o.name == name), None) or self.find_short(name[1:])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """What was typed: the text, and for each option its values in order (an empty one for a flag)."""
+    """The text, and the values of each option in order; a flag has an empty value."""
 
     text: str
     options: Mapping[str, tuple[str, ...]]
 
     def one(self, name: str) -> str | None:
-        """Return an option's value, None where it was not given. Raises UsageError when it was given two."""
+        """Return an option's value, None without one. Raise UsageError if it has several."""
         values = dict.fromkeys(self.options.get(name, ()))
         if len(values) > 1:
             raise UsageError(f"`{name}` is given twice.")
         return next(iter(values), None)
 
     def many(self, name: str) -> tuple[str, ...]:
-        """Return the items of an option that takes a list, commas and repetitions alike."""
+        """Return the items of a list option, which may use commas, repetition or both."""
         items = ",".join(self.options.get(name, ())).split(",")
         return tuple(item.strip() for item in items if item.strip())
 
 
 @dataclass(frozen=True, kw_only=True)
 class _OptionToken:
-    """One word that is an option: which, the value behind its `=`, and whether it was the short form."""
+    """A token that is an option; `value` is the text after its `=`."""
 
     option: Option
     value: str | None
@@ -210,7 +208,7 @@ class _OptionToken:
 
 @dataclass(frozen=True, kw_only=True)
 class _ParsedOption:
-    """One option with its value and the places of the words that it takes up."""
+    """An option with its value and the indexes of its tokens."""
 
     token: _OptionToken
     value: str
@@ -218,11 +216,10 @@ class _ParsedOption:
 
 
 def parse_options(text: str, parser: OptionParser) -> Arguments:
-    """Read a command's text.
+    """Parse a command's text.
 
-    Raises UsageError for an unknown option, a missing value or a flag with a value, and, before it is read, for a text
-    that is too long. An option whose value's form holds a comma takes a list: it may be repeated, and goes on after a
-    comma and a space.
+    Raise UsageError for an unknown option, a missing value, a flag with a value, or a text that is too long. An option
+    whose `value` contains a comma takes a list: it may be repeated, and continues after a comma and a space.
     """
     check_length(text, parser.max_length)
     text = unescape_slack(text)
@@ -249,7 +246,7 @@ def check_length(text: str, max_length: int) -> None:
 
 
 def is_help_request(text: str) -> bool:
-    """Return whether a command was typed alone or only with a word for help."""
+    """Return whether a text is empty or only asks for help."""
     text = text.strip()
     if len(text) > _MAX_HELP_LENGTH:
         return False
@@ -260,7 +257,7 @@ def is_help_request(text: str) -> bool:
 def _parse_tokens(
     words: Sequence[Token], parser: OptionParser, *, literal: Collection[int]
 ) -> tuple[list[_ParsedOption], set[int]]:
-    """Return the options and the places of the words that are no text; words at `literal` are text."""
+    """Return the options and the indexes of tokens that are not text; tokens at `literal` are text."""
     given: list[_ParsedOption] = []
     taken: set[int] = set()
     place, text_seen, dashes = 0, False, 0
@@ -280,7 +277,7 @@ def _parse_tokens(
 
 
 def _option_token(word: str, parser: OptionParser, *, text_seen: bool) -> _OptionToken | None:
-    """Return the option that a word is, None for text; raise UsageError for an option that does not exist."""
+    """Return the option of a token, None for text. Raise UsageError for an unknown option."""
     if short := _SHORT.fullmatch(word):
         known = parser.find_short(f"-{short[1].lower()}")
         return _OptionToken(option=known, value=short[2], short=True) if known else None
@@ -290,7 +287,7 @@ def _option_token(word: str, parser: OptionParser, *, text_seen: bool) -> _Optio
     if known := parser.find_long(name):
         return _OptionToken(option=known, value=long[3], short=False)
     meant = closest_match(name, [option.name for option in parser.options])
-    # A dash of typography inside a sentence is more often a dash than an option nobody has heard of.
+    # In a sentence, a typographic dash before an unknown word is rarely an option.
     if long[1] and text_seen and not meant and name not in parser.unsupported:
         return None
     raise UsageError(parser.unsupported.get(name) or _unknown_option(name, meant))
@@ -335,14 +332,14 @@ def _unquoted(value: str) -> str:
 
 
 def _short_options_inside_text(given: Sequence[_ParsedOption], taken: Collection[int], count: int) -> frozenset[int]:
-    """Return the places of short options between words of text, where `-r` is a part of what is asked about."""
+    """Return the indexes of short options between words of text, which are part of the text."""
     text = [place for place in range(count) if place not in taken]
     inside = range(text[0], text[-1]) if text else range(0)
     return frozenset(one.places.start for one in given if one.token.short and one.places.start in inside)
 
 
 def _remaining_text(text: str, words: Sequence[Token], taken: Collection[int]) -> str:
-    """Return the text between the options, spaced as it was typed."""
+    """Return the text between the options, with its original spaces."""
     runs: list[tuple[int, int]] = []
     for place, word in enumerate(words):
         if place in taken:

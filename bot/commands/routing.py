@@ -1,4 +1,4 @@
-"""Which command a slash command means: by its name, whatever prefix it carries, or as a word after the umbrella's."""
+"""Decides which command a slash command or a message means."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOT_COMMAND = "pplx"
 
 @dataclass(frozen=True, kw_only=True)
 class SlashCommand:
-    """A slash command as Slack lists it: its name with the slash, what follows it, what it does."""
+    """A slash command as Slack lists it; `name` has the slash."""
 
     name: str
     usage_hint: str
@@ -29,11 +29,11 @@ class SlashCommand:
 
 @dataclass(frozen=True, kw_only=True)
 class RoutedCommand:
-    """What a slash command asks for.
+    """The command and text of a slash command.
 
-    `command` is None for the overview of all commands; `unknown` is then the word that names none, `closest` the name
-    that it may have meant. `help` asks for the command's help. `rest` is the text that the command parses; `slash` is
-    how the asker calls the command, such as `/x-ask` or `/pplx ask`.
+    `command` is None for the list of commands; `unknown` is then a word that names none, and `closest` a name that it
+    resembles. `help` asks for the command's help. `rest` is the text for the command; `slash` is the command as the
+    user typed it, such as `/x-ask` or `/pplx ask`.
     """
 
     command: Command[Any, Any] | None
@@ -45,7 +45,7 @@ class RoutedCommand:
 
 
 def route_slash_command(name: str, text: str, commands: Sequence[Command[Any, Any]]) -> RoutedCommand:
-    """Find the command that `/name text` means; a name may carry any prefix, such as `/x-ask`. Pure; never raises."""
+    """Return the command that `/name text` means; the name may have any prefix, such as `/x-ask`."""
     bare = name.strip().casefold()
     if command := _match_suffix(bare, commands):
         return RoutedCommand(command=command, help=is_help_request(text), rest=text, slash=name.strip())
@@ -53,7 +53,7 @@ def route_slash_command(name: str, text: str, commands: Sequence[Command[Any, An
 
 
 def slash_commands(commands: Sequence[Command[Any, Any]], *, prefix: str = "") -> tuple[SlashCommand, ...]:
-    """List the commands as the manifest does, the umbrella last, each name with the prefix."""
+    """Return the slash commands of the manifest, `/pplx` last, each name with the prefix."""
     names = [*(command.name for command in commands), "help"]
     umbrella = SlashCommand(
         name=f"/{prefix}{ROOT_COMMAND}", usage_hint=f"{' | '.join(names)} …", description="Every command under one name"
@@ -67,7 +67,7 @@ def slash_commands(commands: Sequence[Command[Any, Any]], *, prefix: str = "") -
 
 
 def _match_suffix(name: str, commands: Sequence[Command[Any, Any]]) -> Command[Any, Any] | None:
-    """Return the command whose name ends this one; the longest, since one name may end another."""
+    """Return the command with the longest name that ends this one."""
     fitting = [command for command in commands if command.has_slash_command and name.endswith(command.name)]
     return max(fitting, key=lambda command: len(command.name), default=None)
 
@@ -95,15 +95,15 @@ def _first_word(text: str) -> tuple[str, str]:
 
 
 APP_NAME = "Web Answers"
-"""The name that the manifest gives the app, by which people mention it."""
+"""The app's name in the manifest, which people mention."""
 
 
 def route_message(text: str, commands: Sequence[Command[Any, Any]]) -> tuple[str, str]:
-    """Return the command that a message asks, and the text for it.
+    """Return the name of the command that a message means, and the text for it.
 
-    A message that begins with the name of a command is that command if the rest can be parsed as its options and text,
-    or asks for its help. Otherwise the whole message is a question. If it is none either, because of its options, it is
-    the named command, which says what is wrong with them.
+    A message that begins with the name of a slash command is that command if the rest can be parsed as its options and
+    text, or asks for help. Otherwise the whole message is a question for `/ask`. If `/ask` cannot parse it either, it
+    is the named command, which reports what is wrong.
     """
     name, *more = text.split(maxsplit=1) or [""]
     rest = "".join(more)
@@ -125,12 +125,12 @@ def _parses(command: Command[Any, Any], text: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Invocation:
-    """How people call the app where they ask: by a mention in a channel, by nothing in a direct message."""
+    """What precedes a command in a message: a mention in a channel, nothing in a direct message."""
 
     prefix: str
 
     def command_line(self, rest: str) -> str:
-        """Return what to type."""
+        """Return the line to type."""
         return f"{self.prefix} {rest}".strip()
 
 
@@ -139,8 +139,8 @@ IN_DIRECT_MESSAGE = Invocation(prefix="")
 
 
 def usage_reply(text: str, command: Command[Any, Any], invocation: Invocation) -> OutgoingMessage | None:
-    """Return what to say instead of asking: help, or what is wrong with the options; None when it can be asked."""
-    # Everyone in the conversation sees the answer anyway.
+    """Return help or a usage error as the reply to a message; None if the message is a question."""
+    # Everyone in the conversation sees the answer, so `--public` is not needed.
     shown = command.without(PUBLIC)
     slash = invocation.prefix if command.name == ASK.name else invocation.command_line(command.name)
     if not unescape_slack(text).strip():

@@ -1,4 +1,4 @@
-"""`/search`: the best pages for a query."""
+"""`/search`: lists the best pages for a query."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ PARSER = OptionParser(
 
 @dataclass(frozen=True, kw_only=True)
 class SearchRequest:
-    """What to search for, and whether everyone in the channel sees it."""
+    """A query; `public` shows the results to everyone in the channel."""
 
     query: Query
     public: bool
 
 
 def parse(text: str) -> SearchRequest:
-    """Read what follows `/search`. Raises UsageError."""
+    """Parse the text after `/search`. Raise UsageError."""
     arguments = parse_options(text, PARSER)
     if not arguments.text:
         raise UsageError("Add what to search for after the options.")
@@ -56,17 +56,17 @@ def _parse_count(number: str) -> int:
 
 
 async def answer(request: SearchRequest, context: CommandContext) -> SearchResults:
-    """Search. Raises PerplexityError."""
+    """Search. Raise PerplexityError."""
     return await context.provider.search(request.query)
 
 
 def nothing_found_text(request: SearchRequest) -> str:
-    """Return what to say when nothing was found."""
+    """Return the sentence for an empty result."""
     return nothing_found(request.query.text, request.query.filters)
 
 
 def audience_of(request: SearchRequest) -> Audience:
-    """Return who will see the results."""
+    """Return who sees the results."""
     return audience_for(public=request.public)
 
 

@@ -1,4 +1,4 @@
-"""`/pplx status`: how the search services did in the last day; for admins."""
+"""`/pplx status`: shows admins the providers' statistics of the last day."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ FOR_ADMINS = "Only admins of this workspace can see how the search services are 
 
 @dataclass(frozen=True, kw_only=True)
 class StatusRequest:
-    """There is nothing to choose."""
+    """A request without options."""
 
 
 def parse(text: str) -> StatusRequest:
-    """Read what follows `status`. Raises UsageError."""
+    """Parse the text after `status`. Raise UsageError."""
     if text.strip():
-        raise UsageError("`status` takes nothing behind it.")
+        raise UsageError("Type `status` without any text after it.")
     return StatusRequest()
 
 
 async def answer(_: StatusRequest, context: CommandContext) -> Sequence[ProviderStats] | None:
-    """Return the figures, None for somebody who is no admin."""
+    """Return the statistics, None if the user is not an admin."""
     return await context.office.figures() if await context.office.is_admin(context.user_id) else None
 
 
 def audience_of(_: StatusRequest) -> Audience:
-    """Return who will see it."""
+    """Return who sees the statistics."""
     return Audience.ASKER
 
 
 def render(stats: Sequence[ProviderStats] | None, _: StatusRequest, audience: Audience) -> Reply:
-    """Render the figures."""
+    """Render the statistics."""
     return Reply(messages=(text_message(FOR_ADMINS) if stats is None else status_message(stats),))
 
 

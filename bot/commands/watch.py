@@ -1,4 +1,4 @@
-"""`/pplx watch`: news on a schedule, of which only what is new is posted."""
+"""`/pplx watch`: creates, lists and changes digests, which post new stories on a schedule."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from bot.model.message import Audience
 ALWAYS = Option(
     name="--always",
     value="daily|weekdays|mon,thu",
-    help="On these days post in any case, and say so when nothing is new",
+    help="Post on these days even when nothing is new",
 )
 PARSER = OptionParser(
     options=(ALWAYS,),
     unsupported={
-        "--recency": "`--recency` is not for digests: each tells what is new since the one before.",
+        "--recency": "`--recency` is not for digests: each lists what is new since the last one.",
         "--public": "`--public` is not for digests: they are posted where you set them up.",
     },
 )
@@ -29,7 +29,7 @@ LIST = "list"
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeDigest:
-    """Do something with the digest of this number."""
+    """Apply an action to the digest with this number."""
 
     verb: DigestAction
     number: int
@@ -37,7 +37,7 @@ class ChangeDigest:
 
 @dataclass(frozen=True, kw_only=True)
 class ListDigests:
-    """Show what the asker has."""
+    """List the user's digests."""
 
 
 WatchRequest = DigestSpec | ChangeDigest | ListDigests
@@ -45,7 +45,7 @@ WatchRequest = DigestSpec | ChangeDigest | ListDigests
 
 @dataclass(frozen=True, kw_only=True)
 class WatchResult:
-    """What came of it, and what a text about it needs: how the command is called, the channel it was typed in."""
+    """The result, and what its message needs: the command's label and the channel of the request."""
 
     reply: DigestResult
     call: str
@@ -53,7 +53,7 @@ class WatchResult:
 
 
 def parse(text: str) -> WatchRequest:
-    """Read what follows `watch`. Raises UsageError."""
+    """Parse the text after `watch`. Raise UsageError."""
     arguments = parse_options(text, PARSER)
     first, *rest = arguments.text.split() or [""]
     if first.casefold() == LIST:
@@ -64,7 +64,7 @@ def parse(text: str) -> WatchRequest:
 
 
 async def answer(request: WatchRequest, context: CommandContext) -> WatchResult:
-    """Do it. Raises like the database."""
+    """Apply the request. Raise the database's errors."""
     watching, owner = context.office.watching, Owner(team_id=context.team_id, user_id=context.user_id)
     reply: DigestResult
     match request:
@@ -78,7 +78,7 @@ async def answer(request: WatchRequest, context: CommandContext) -> WatchResult:
 
 
 def audience_of(_: WatchRequest) -> Audience:
-    """Return who will see it: what somebody watches is nobody else's business until it is posted."""
+    """Return who sees the result: only the user, until the digest is posted."""
     return Audience.ASKER
 
 
@@ -89,14 +89,14 @@ def render(result: WatchResult, _: WatchRequest, audience: Audience) -> Reply:
 
 def _parse_list(rest: list[str]) -> ListDigests:
     if rest:
-        raise UsageError(f"`{LIST}` takes nothing behind it.")
+        raise UsageError(f"Type `{LIST}` without any text after it.")
     return ListDigests()
 
 
 def _parse_number(verb: str, rest: list[str]) -> int:
     typed = " ".join(rest).removeprefix("#")
     if not (typed.isascii() and typed.isdecimal() and 1 <= len(typed) < 6):
-        problem = f"{inline_code(typed)} is no number of a digest." if typed else "Which digest?"
+        problem = f"{inline_code(typed)} isn’t a digest number." if typed else "Which digest?"
         raise UsageError(f"{problem} `{verb}` takes a number, such as `{verb} 2`; `{LIST}` shows them.")
     return int(typed)
 
@@ -109,9 +109,9 @@ WATCH = Command(
     examples=(
         (EXAMPLE, "posted here, Monday to Friday, by your clock"),
         ("science mon,thu 5:30pm", "a whole category, on two days"),
-        ("business daily 8:00 --always fri", "on Fridays there is a post even when nothing is new"),
+        ("business daily 8:00 --always fri", "posts on Fridays even when nothing is new"),
         ("list", "your digests, with their numbers"),
-        ("pause 2", "and `resume 2`, `delete 2`, `run 2`: pause it, go on, end it, make one now"),
+        ("pause 2", "and `resume 2`, `delete 2`, `run 2`: pause, resume, delete or run it now"),
     ),
     has_slash_command=False,
     parse=parse,

@@ -1,11 +1,8 @@
-"""A time of day as people type it: "9:00", "5:30 pm", "noon". Pure.
+"""Parses a digest's category, topic, days and time from text.
 
-They are read whole or not at all: one word that is not understood, a day that is named twice, or a second time could
-change what the rest means, so it is an error and never left out.
-
-Days and time stand at the end. A topic in quotes ends where the quotes do. One without ends before the first word that
-could belong to days or a time; from there on every word must, or the whole is refused: a digest that came on other days
-than somebody typed would be noticed late.
+Text is understood completely or rejected: after one unknown word, repeated day or second time, the digest could run on
+other days than the user meant, which would be noticed late. Days and time come last. A topic in quotes ends with the
+quotes; one without quotes ends before the first word that could belong to days or a time.
 """
 
 from __future__ import annotations
@@ -17,25 +14,24 @@ from datetime import time
 from difflib import get_close_matches
 from itertools import pairwise
 
-from bot.commands.filters import read_category
+from bot.commands.filters import read_category, usage_errors
 from bot.commands.parsing import DASHES, DOUBLE_QUOTES, inline_code
 from bot.errors import UsageError
 from bot.model.digest import DAILY, DAYS, EXAMPLE, WEEKDAYS, WEEKENDS, DigestSpec, Schedule, format_days
-from perplexity.errors import InvalidRequest
 from perplexity.validation import parse_query
 
 TIME_EXAMPLES = "such as `9:00`, `17:30` or `9am`"
 
 _HALF = r"[ap]\.?m\.?"
 TIME = rf"\d{{1,2}}(?:[:.]\d{{2}}(?: ?{_HALF})?| ?{_HALF})|(?:12 )?(?:noon|midnight)"
-"""What looks like a time of day, for a pattern of ASCII that ignores case."""
+"""A pattern for a time of day, to be used with the flags for ASCII and ignored case."""
 
 _CLOCK = re.compile(rf"(?ai:(?P<hour>\d{{1,2}})(?:[:.](?P<minute>\d{{2}}))? ?(?P<half>{_HALF})?)")
 _NAMED = {"noon": time(12), "midnight": time(0)}
 
 
 def parse_time(text: str) -> time:
-    """Read what `TIME` matches. Raises UsageError where there is no such time."""
+    """Parse a text that `TIME` matches. Raise UsageError if it is not a time of day."""
     if named := _NAMED.get(text.casefold().removeprefix("12 ")):
         return named
     match = _CLOCK.fullmatch(text)
@@ -50,7 +46,7 @@ def parse_time(text: str) -> time:
 
 
 def _not_a_time(text: str) -> UsageError:
-    return UsageError(f"{inline_code(text)} is no time of day. It takes one from `0:00` to `23:59`, {TIME_EXAMPLES}.")
+    return UsageError(f"{inline_code(text)} isn’t a time of day. Use one from `0:00` to `23:59`, {TIME_EXAMPLES}.")
 
 
 DAY_FORMS = "`daily`, `weekdays`, `weekends`, or days such as `monday`, `tue,thu` or `mon-fri`"
@@ -65,13 +61,13 @@ _FULL_NAMES = {f"{day.casefold()}{plural}": place for place, day in enumerate(DA
 _SHORT_NAMES = {day[:3].casefold(): place for place, day in enumerate(DAYS)}
 _NAMES = _FULL_NAMES | _SHORT_NAMES | {"tues": 1, "weds": 2, "thur": 3, "thurs": 3}
 DAY_SPELLINGS = (*_FULL_NAMES, *(name for name in _SETS if len(name) > 4))
-"""The names of days that are long enough to be known when they are misspelt."""
+"""The names of days that are long enough to be recognized if misspelt."""
 
 _SET = "|".join(sorted(_SETS, key=len, reverse=True))
 _DAY = "|".join(sorted(_NAMES, key=len, reverse=True))
 _TO = rf" ?[{DASHES}] ?| (?:to|through|thru|until|till|til) "
 
-# Letters are compared as ASCII: the dotless i is no i, and would be in none of the tables above.
+# The flag `a` compares letters as ASCII: the dotless i is not an i, and the tables above do not have it.
 _WORD = re.compile(
     rf"(?P<gap>[ ,/&]*)(?ai:(?P<set>{_SET})|(?:from )?(?P<first>{_DAY})\.?(?:{_TO})(?P<last>{_DAY})\.?"
     rf"|(?P<day>{_DAY})\.?|(?P<time>{TIME})|(?P<join>and)|on|at|every|each|(?P<unknown>[^ ,/&]+))(?=$|[ ,/&])"
@@ -85,12 +81,12 @@ _BEFORE = re.compile(
     r"|minutes|mornings?|afternoons?|evenings?|today|tonight|tomorrow|now|then|also|mo|tu|we|th|fr|sa|su|[mtwfs]|\W+",
     re.IGNORECASE,
 )
-"""Words that can belong to days or a time where they stand directly before one, whether they are understood or not."""
+"""Words that can belong to days or a time directly after them, even if they are not understood."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:
-    """At what time, and on which days of the week: None where none are named."""
+    """A time, and days of the week, None if none are given."""
 
     days: frozenset[int] | None
     at: time
@@ -98,7 +94,7 @@ class Timing:
 
 @dataclass(frozen=True, kw_only=True)
 class _Days:
-    """One name of days, such as "weekdays"; `joined` by a comma, a slash or "and" to the one before."""
+    """One name of days, such as "weekdays"; `joined` means after a comma, a slash or "and"."""
 
     days: frozenset[int]
     single: bool
@@ -106,7 +102,7 @@ class _Days:
 
 
 def schedule_start(text: str) -> int:
-    """Return where days and time begin: with the first word that belongs to them, or directly before it could."""
+    """Return the index of the first word that belongs, or could belong, to days and time."""
     match = _ANYWHERE.search(text)
     if match is None:
         return len(text)
@@ -120,13 +116,13 @@ def schedule_start(text: str) -> int:
 
 
 def parse_timing(text: str) -> Timing:
-    """Read days and one time, in any order. Raises UsageError."""
+    """Parse days and one time, in any order. Raise UsageError."""
     named, times, unknown = _read_words(text)
     if not times:
         raise UsageError(f"At what time of day? Put it at the end, {TIME_EXAMPLES}.")
     if len(times) > 1:
         raise UsageError(
-            f"There are several times: {', '.join(map(inline_code, times))}. A digest has one; make one for each. "
+            f"There are several times: {', '.join(map(inline_code, times))}. Create one digest for each. "
             "If one of them belongs to the topic, put the topic in quotes."
         )
     if unknown or not _contiguous(named):
@@ -135,15 +131,15 @@ def parse_timing(text: str) -> Timing:
 
 
 def parse_days(words: str) -> frozenset[int]:
-    """Read names of days, such as "weekdays", "mon" or "tue-thu". Raises UsageError."""
+    """Parse names of days, such as "weekdays", "mon" or "tue-thu". Raise UsageError."""
     named, times, unknown = _read_words(words)
     if not named or times or unknown or not _contiguous(named):
-        raise UsageError(f"{inline_code(words)} is no day of the week. It takes {DAY_FORMS}.")
+        raise UsageError(f"{inline_code(words)} isn’t a day of the week. Use {DAY_FORMS}.")
     return frozenset().union(*(one.days for one in named))
 
 
 def ambiguous(words: str) -> UsageError:
-    """Return the error that says which words could be days or a topic, and how to write either."""
+    """Return the error for words that could be days or part of a topic."""
     return UsageError(
         f"I’m not sure what {inline_code(words)} means. Days are {DAY_FORMS}; the time comes after them, "
         f"{TIME_EXAMPLES}. A topic goes in quotes, before them: `{EXAMPLE}`."
@@ -151,12 +147,12 @@ def ambiguous(words: str) -> UsageError:
 
 
 def _read_words(text: str) -> tuple[list[_Days], list[str], str]:
-    """Return the names of days, the times, and the first word that is neither (empty where there is none)."""
+    """Return the names of days, the times, and the first unknown word, empty if there is none."""
     named: list[_Days] = []
     times: list[str] = []
     unknown = ""
     joined = False
-    # Without signs at the end, every run of them has a word behind it and is looked at once.
+    # Without separators at the end, each run of them is followed by a word and scanned once.
     for match in _WORD.finditer(text.rstrip(" ,/&")):
         joined = joined or bool(match["gap"].strip() or match["join"])
         unknown = unknown or match["unknown"] or ""
@@ -169,7 +165,7 @@ def _read_words(text: str) -> tuple[list[_Days], list[str], str]:
 
 
 def _contiguous(named: Sequence[_Days]) -> bool:
-    """Tell whether each day is named once, and whether only single days follow one another with nothing between."""
+    """Return whether each day is named once, and only single days are listed without a separator."""
     once = sum(len(one.days) for one in named) == len(frozenset().union(*(one.days for one in named)))
     return once and all(two.joined or (one.single and two.single) for one, two in pairwise(named))
 
@@ -190,17 +186,17 @@ def _days_of(match: re.Match[str]) -> frozenset[int]:
 
 _PHRASE = re.compile(rf"(?<!\w)[{DOUBLE_QUOTES}][^{DOUBLE_QUOTES}]*[{DOUBLE_QUOTES}]")
 _DOTTED = re.compile(r"\d+\.\d+(?=$|[ ,])")
-"""A time such as 17.05, or else a number such as the version 3.14."""
+"""A time such as 17.05, or a number such as version 3.14."""
 
 _CHECKED_WORDS = 3
-"""Words at the end of a topic that may be misspelt days."""
+"""How many words at the end of a topic are compared with names of days."""
 _SIMILARITY = 0.82
 
 
 def parse_digest_spec(text: str, *, silence: Iterable[str] = ()) -> DigestSpec:
-    """Read `technology "open source databases" weekdays 9:00`; `silence` are words for days.
+    """Parse a digest such as `technology "open source databases" weekdays 9:00`; `silence` are words for days.
 
-    The schedule has no zone yet. Raises UsageError.
+    The schedule has no time zone yet. Raise UsageError.
     """
     text = " ".join(text.split()).rstrip(" ,.")
     place = schedule_start(_PHRASE.sub(lambda phrase: "x" * len(phrase[0]), text))
@@ -219,11 +215,11 @@ def parse_digest_spec(text: str, *, silence: Iterable[str] = ()) -> DigestSpec:
 
 
 def _check_topic_end(topic: str, timing: Timing, *, schedule: str) -> None:
-    """Raise UsageError where a topic without quotes may go on in `schedule`, or where days may be misspelt in it."""
+    """Raise UsageError if an unquoted topic may continue in `schedule`, or may contain misspelt days."""
     words = topic.split()[-_CHECKED_WORDS:]
     if timing.days is None:
         raise UsageError(
-            f"On which days? It takes {DAY_FORMS}. Every day is meant without them only where "
+            f"On which days? Use {DAY_FORMS}. Without days it runs daily, but only if "
             f"the topic is in quotes, as in `{EXAMPLE}`."
         )
     if dotted := _DOTTED.match(schedule):
@@ -234,10 +230,10 @@ def _check_topic_end(topic: str, timing: Timing, *, schedule: str) -> None:
 
 
 def _quiet_days(words: str, days: frozenset[int]) -> frozenset[int]:
-    """Return the days of the digest on which silence is told."""
+    """Return the days on which an empty digest is posted."""
     told = parse_days(words) & days
     if not told:
-        raise UsageError(f"On {inline_code(words)} this digest never runs: its days are {format_days(days)}.")
+        raise UsageError(f"This digest doesn’t run on {inline_code(words)}. Its days are {format_days(days)}.")
     return told
 
 
@@ -246,13 +242,5 @@ def _parse_topic(text: str) -> str:
         text = text[1:-1]
     if not text.strip():
         return ""
-    try:
+    with usage_errors("a topic"):
         return parse_query(text)
-    except InvalidRequest as error:
-        raise UsageError(
-            f"That topic cannot be used: {error.value or 'it is empty'}. {_sentence(error.allowed)}"
-        ) from None
-
-
-def _sentence(allowed: str | None) -> str:
-    return re.sub(r"(?:^|(?<=\? ))\w", lambda match: match[0].upper(), allowed or "") + "."

@@ -93,4 +93,4 @@ async def test_a_dead_key_does_not_hide_behind_a_fallback(world: AppHarness) -> 
 async def test_status_with_words_behind_it_is_explained(world: AppHarness) -> None:
     ack = await world.asks("/pplx status please")
 
-    assert "takes nothing behind it" in ack["text"]
+    assert "without any text after it" in ack["text"]

@@ -41,7 +41,7 @@ def test_a_category_a_topic_and_filters_are_read(text: str, category: str, topic
         ("--public", "Which category? Choose from: world, business, technology, science"),
         ("technologie", "“technologie” isn’t a category. Did you mean technology? Choose from: world, business"),
         ("open source", "“open” isn’t a category. Choose from: world, business"),
-        ("tech --after 2026-01-01", "`--after` is not for news"),
+        ("tech --after 2026-01-01", "`--after` doesn’t work for news"),
         ("tech --n 3", "`--n` works for searches only"),
         ("tech --recency weak", "`--recency` cannot be `weak`. Did you mean week?"),
     ],

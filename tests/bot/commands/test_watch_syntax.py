@@ -17,7 +17,7 @@ from bot.model.digest import DAILY, DAYS, WEEKDAYS, WEEKENDS
 CATEGORIES = "world, business, technology, science, health, sports, entertainment and politics"
 
 SEVERAL = (
-    "There are several times: {}. A digest has one; make one for each. "
+    "There are several times: {}. Create one digest for each. "
     "If one of them belongs to the topic, put the topic in quotes."
 )
 
@@ -79,11 +79,11 @@ def test_a_digest_is_read_as(typed: str, category: str, topic: str, days: set[in
         ("tech every 2 hours", "At what time of day? Put it at the end, such as `9:00`, `17:30` or `9am`."),
         (
             "tech 24:00",
-            "`24:00` is no time of day. It takes one from `0:00` to `23:59`, such as `9:00`, `17:30` or `9am`.",
+            "`24:00` isn’t a time of day. Use one from `0:00` to `23:59`, such as `9:00`, `17:30` or `9am`.",
         ),
         (
             "tech 13pm",
-            "`13pm` is no time of day. It takes one from `0:00` to `23:59`, such as `9:00`, `17:30` or `9am`.",
+            "`13pm` isn’t a time of day. Use one from `0:00` to `23:59`, such as `9:00`, `17:30` or `9am`.",
         ),
         ("tech 9:00 17:00", SEVERAL.format("`9:00`, `17:00`")),
         ("technology python 3.14 weekdays 9:00", SEVERAL.format("`3.14`, `9:00`")),
@@ -99,8 +99,8 @@ def test_a_digest_is_read_as(typed: str, category: str, topic: str, days: set[in
             "weekdays 9:00",
             f"Which category? Choose from: {CATEGORIES}.",
         ),
-        (f"tech {'x' * 5000} daily 9:00", "That topic cannot be used: 5000 characters. It takes at most 4,000."),
-        ('tech "\u200b" 9:00', "That topic cannot be used: it is empty. It must hold some text."),
+        (f"tech {'x' * 5000} daily 9:00", "That’s 5,000 characters; a topic takes up to 4,000."),
+        ('tech "\u200b" 9:00', "That text is empty. Add a topic."),
     ],
 )
 def test_what_cannot_be_read_is_said_with_what_is_allowed(typed: str, problem: str) -> None:
@@ -113,13 +113,13 @@ def test_what_cannot_be_read_is_said_with_what_is_allowed(typed: str, problem: s
 def test_the_days_on_which_silence_is_told_are_read_too() -> None:
     assert parse_digest_spec("tech 9:00", silence=("mon-wed", "Sunday")).report_empty_on == {0, 1, 2, 6}
     assert parse_digest_spec("tech weekdays 9:00", silence=("daily",)).report_empty_on == WEEKDAYS
-    with pytest.raises(UsageError, match=r"`someday` is no day of the week\. It takes `daily`, `weekdays`"):
+    with pytest.raises(UsageError, match=r"`someday` isn’t a day of the week\. Use `daily`, `weekdays`"):
         parse_days("someday")
 
 
 @pytest.mark.parametrize("always", [("fri",), ("mon", "fri"), ("weekends",)])
 def test_silence_is_not_told_on_days_without_a_run(always: tuple[str, ...]) -> None:
-    with pytest.raises(UsageError, match=r"^On `(fri|weekends)` this digest never runs: its days are Monday\.$"):
+    with pytest.raises(UsageError, match=r"^This digest doesn’t run on `(fri|weekends)`\. Its days are Monday\.$"):
         parse_digest_spec("science mon 9:00", silence=always)
 
 

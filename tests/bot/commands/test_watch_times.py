@@ -18,7 +18,7 @@ UNSURE = (
     '`9am`. A topic goes in quotes, before them: `technology "open source databases" weekdays 9:00`.'
 )
 WHICH = (
-    f"On which days? It takes {DAY_WORDS}. Every day is meant without them only where the topic is in quotes, as in "
+    f"On which days? Use {DAY_WORDS}. Without days it runs daily, but only if the topic is in quotes, as in "
     '`technology "open source databases" weekdays 9:00`.'
 )
 
