@@ -27,7 +27,7 @@ from bot.listeners.intake import ACK_SECONDS, Journal, Services
 from bot.playground.examples import Pause, with_examples
 from bot.playground.server import Playground
 from bot.process import Application
-from bot.services import WorkspaceOffice, open_search_services, slack_connection
+from bot.services import open_search_services, slack_connection
 from bot.settings import Settings
 from bot.slack.connection import SlackConnection, SocketMode, open_session, web_client
 from bot.slack.messages import Chat
@@ -185,11 +185,9 @@ async def compose(
         working = Working(
             questions=questions,
             provider=asked.chain,
-            office=WorkspaceOffice(
-                admins=Admins(client, named=settings.admins, profiles=profiles),
-                attempts=attempts,
-                watching=digests.service,
-            ),
+            admins=Admins(client, named=settings.admins, profiles=profiles),
+            provider_stats=attempts.stats,
+            digests=digests.service,
             commands={command.name: command for command in commands} | digests.commands,
             patience=DatabaseRetry(seconds=RUN_SECONDS),
             agent=asked.agent,

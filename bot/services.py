@@ -16,14 +16,10 @@ from pydantic import SecretStr
 from bot.commands import COMMANDS
 from bot.commands.base import Agent, DisabledAgent
 from bot.commands.routing import slash_commands
-from bot.model.digest import DigestService
-from bot.model.provider_stats import ProviderStats
 from bot.playground.examples import EXAMPLES, command_line
 from bot.playground.server import Playground, Prompt
 from bot.settings import Settings, is_loopback
 from bot.slack.connection import SlackConnection
-from bot.slack.users import Admins
-from bot.storage.attempts import AttemptStore
 from perplexity.attempts import Attempt
 from perplexity.deepdive.pipeline import DeepDiveRunner, text_generators
 from perplexity.deepdive.types import Persona
@@ -72,23 +68,6 @@ async def open_agent(
     limits = AgentLimits(retries=settings.retry_attempts - 1)
     async with WebAgent(model, provider_tools(provider), limits=limits, on_attempt=on_attempt) as agent:
         yield agent
-
-
-@dataclass(frozen=True, kw_only=True)
-class WorkspaceOffice:
-    """The office of one workspace."""
-
-    admins: Admins
-    attempts: AttemptStore
-    watching: DigestService
-
-    async def is_admin(self, user_id: str) -> bool:
-        """Tell whether a person is an admin."""
-        return await self.admins.is_admin(user_id)
-
-    async def figures(self) -> Sequence[ProviderStats]:
-        """Return how the providers did in the last day. Raises like the database."""
-        return await self.attempts.stats(hours=24)
 
 
 def retry_policy(settings: Settings) -> RetryPolicy:

@@ -104,20 +104,11 @@ class Option:
     short: str = ""
 
 
-class Office(Protocol):
-    """Administration: admins, provider statistics and digests."""
+class Admins(Protocol):
+    """The admins of the workspace."""
 
     async def is_admin(self, user_id: str) -> bool:
         """Return whether a user is an admin."""
-        ...
-
-    async def figures(self) -> Sequence[ProviderStats]:
-        """Return the providers' statistics of the last day."""
-        ...
-
-    @property
-    def watching(self) -> DigestService:
-        """The digest service."""
         ...
 
 
@@ -131,13 +122,16 @@ class CommandContext:
     """What a command may use to answer a request.
 
     `user_id` is the asker's, `question_id` the id of the question, `team_id` and `channel_id` those of its place.
-    `run_id` is the background run to resume and `on_run` records a new one. `check_cancelled` raises once the answer
-    is no longer wanted. `now` returns seconds since 1970. Without a `diver`, `provider` makes deep dives. `stages`
-    saves the parts of a long answer, `progress` shows them. `can_upload` returns whether files can be sent.
+    `provider_stats` returns the statistics of the last day; it raises database errors. `run_id` is the background run
+    to resume and `on_run` records a new one. `check_cancelled` raises once the answer is no longer wanted. `now`
+    returns seconds since 1970. Without a `diver`, `provider` makes deep dives. `stages` saves the parts of a long
+    answer, `progress` shows them. `can_upload` returns whether files can be sent.
     """
 
     provider: Provider
-    office: Office
+    admins: Admins
+    provider_stats: Callable[[], Awaitable[Sequence[ProviderStats]]]
+    digests: DigestService
     user_id: str
     agent: Agent = DISABLED_AGENT
     run_id: str | None = None

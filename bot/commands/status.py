@@ -29,7 +29,7 @@ def parse(text: str) -> StatusRequest:
 
 async def answer(_: StatusRequest, context: CommandContext) -> Sequence[ProviderStats] | None:
     """Return the statistics, None if the user is not an admin."""
-    return await context.office.figures() if await context.office.is_admin(context.user_id) else None
+    return await context.provider_stats() if await context.admins.is_admin(context.user_id) else None
 
 
 def audience_of(_: StatusRequest) -> Audience:

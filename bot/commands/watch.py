@@ -64,17 +64,17 @@ def parse(text: str) -> WatchRequest:
 
 
 async def answer(request: WatchRequest, context: CommandContext) -> WatchResult:
-    """Apply the request. Raise the database's errors."""
-    watching, owner = context.office.watching, Owner(team_id=context.team_id, user_id=context.user_id)
+    """Apply the request. Raises database errors."""
+    digests, owner = context.digests, Owner(team_id=context.team_id, user_id=context.user_id)
     reply: DigestResult
     match request:
         case DigestSpec():
-            reply = await watching.create(request, id=context.question_id, owner=owner, channel_id=context.channel_id)
+            reply = await digests.create(request, id=context.question_id, owner=owner, channel_id=context.channel_id)
         case ChangeDigest(verb=verb, number=number):
-            reply = await watching.apply(verb, number, owner=owner, by=str(context.question_id))
+            reply = await digests.apply(verb, number, owner=owner, by=str(context.question_id))
         case ListDigests():
-            reply = await watching.list_digests(owner)
-    return WatchResult(reply=reply, call=watching.command_label, channel=context.channel_id)
+            reply = await digests.list_digests(owner)
+    return WatchResult(reply=reply, call=digests.command_label, channel=context.channel_id)
 
 
 def audience_of(_: WatchRequest) -> Audience:

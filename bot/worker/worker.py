@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any, Protocol
@@ -15,10 +15,10 @@ from bot.blocks.footer import quote_question
 from bot.commands.base import (
     DISABLED_AGENT,
     NULL_PROGRESS,
+    Admins,
     Agent,
     Command,
     CommandContext,
-    Office,
     Progress,
     no_uploads,
 )
@@ -28,7 +28,9 @@ from bot.delivery.delivery import ClaimLost, Delivery
 from bot.delivery.routes import leaves_placeholder
 from bot.delivery.status_message import StatusMessages
 from bot.errors import AgentNotSetUp, NoKey, UnknownCommand
+from bot.model.digest import DigestService
 from bot.model.message import Audience, OutgoingMessage
+from bot.model.provider_stats import ProviderStats
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import OPEN, Outcome, QuestionRow, Questions
 from bot.web.metrics import Metrics
@@ -115,7 +117,9 @@ class Working:
 
     questions: Questions
     provider: Provider
-    office: Office
+    admins: Admins
+    provider_stats: Callable[[], Awaitable[Sequence[ProviderStats]]]
+    digests: DigestService
     commands: Mapping[str, Command[Any, Any]]
     patience: DatabaseRetry
     agent: Agent = DISABLED_AGENT
@@ -219,7 +223,9 @@ class Working:
 
         work = CommandContext(
             provider=self.provider,
-            office=self.office,
+            admins=self.admins,
+            provider_stats=self.provider_stats,
+            digests=self.digests,
             user_id=row.user_id,
             agent=self.agent,
             run_id=row.run_id,

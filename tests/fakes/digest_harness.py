@@ -18,8 +18,8 @@ from bot.storage.digests import DigestStore
 from bot.storage.questions import Pool
 from perplexity.news.stories import unseen
 from perplexity.types import Answer, Question, Source, Usage
+from tests.fakes.commands import command_context
 from tests.fakes.digests import WallClock, no_job
-from tests.fakes.office import FakeOffice
 from tests.fakes.provider import FakeProvider
 
 
@@ -95,13 +95,7 @@ class DigestHarness:
 
     def work(self, question_id: UUID) -> CommandContext:
         """Return what a worker has for a question."""
-        return CommandContext(
-            provider=self.newsroom,
-            office=FakeOffice(),
-            user_id="U1",
-            now=self.clock.now.timestamp,
-            question_id=question_id,
-        )
+        return command_context(self.newsroom, now=self.clock.now.timestamp, question_id=question_id)
 
     async def told(self, *headlines: str, why: Trigger = Trigger.SCHEDULED) -> list[str]:
         """Make the digest once more and return the headlines of what is new."""

@@ -8,13 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.commands.ask import ASK, AskRequest, parse
-from bot.commands.base import CommandContext
 from bot.errors import AgentNotSetUp, UsageError
 from bot.model.message import Audience
 from bot.worker.worker import sentence_for
 from perplexity.filters import Filters
 from perplexity.types import Message, Question
-from tests.fakes.office import FakeOffice
+from tests.fakes.commands import command_context
 from tests.fakes.provider import FakeProvider, answer_by
 
 
@@ -126,7 +125,7 @@ async def test_it_asks_and_renders_the_answer() -> None:
     provider = FakeProvider("One")
     read = ASK.parse("why")
 
-    reply = await ASK.answer(read, CommandContext(provider=provider, office=FakeOffice(), user_id="U1"))
+    reply = await ASK.answer(read, command_context(provider))
     (message,) = ASK.render(reply, read, Audience.ASKER).messages
 
     assert (reply, provider.questions) == (answer_by("One"), [read.question])
@@ -142,7 +141,7 @@ async def test_a_run_that_was_begun_is_handed_on_to_be_resumed() -> None:
 
     await ASK.answer(
         ASK.parse("why"),
-        CommandContext(provider=provider, office=FakeOffice(), user_id="U1", run_id="r1", on_run=on_run),
+        command_context(provider, run_id="r1", on_run=on_run),
     )
 
     assert [(question.run_id, question.on_run) for question in provider.questions] == [("r1", on_run)]
@@ -152,7 +151,7 @@ async def test_an_agent_that_is_asked_for_answers_in_the_provider_s_place() -> N
     provider, agent = FakeProvider("One"), FakeProvider("Agent")
     read = ASK.parse("--agent --domain a.com why")
 
-    reply = await ASK.answer(read, CommandContext(provider=provider, office=FakeOffice(), user_id="U1", agent=agent))
+    reply = await ASK.answer(read, command_context(provider, agent=agent))
 
     assert (reply.provider, provider.questions, agent.questions) == ("Agent", [], [read.question])
 
@@ -160,7 +159,7 @@ async def test_an_agent_that_is_asked_for_answers_in_the_provider_s_place() -> N
 async def test_without_an_agent_the_asker_is_told_and_the_log_knows_the_setting(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    work = CommandContext(provider=FakeProvider("One"), office=FakeOffice(), user_id="U1")
+    work = command_context(FakeProvider("One"))
 
     with pytest.raises(AgentNotSetUp) as caught:
         await ASK.answer(ASK.parse("--agent why"), work)

@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 import pytest
 
 from bot.commands import COMMANDS, deepdive
-from bot.commands.base import CommandContext
 from bot.commands.deepdive import DEEPDIVE, DeepDiveRequest
 from bot.commands.routing import route_message
 from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
 from perplexity.errors import Withdrawn
-from tests.fakes.office import FakeOffice
+from tests.fakes.commands import command_context
 from tests.fakes.provider import FakeProvider
 
 
@@ -84,9 +83,7 @@ class Hiccups:
 async def test_a_milestone_that_did_not_arrive_is_shown_again_until_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deepdive, "PACE_SECONDS", 0.01)
     progress = Hiccups([False, False, True, False])
-    work = CommandContext(
-        provider=FakeProvider("Slow", hangs=True), office=FakeOffice(), user_id="U1", progress=progress
-    )
+    work = command_context(FakeProvider("Slow", hangs=True), progress=progress)
 
     with pytest.raises(Withdrawn):
         await DEEPDIVE.answer(DEEPDIVE.parse("heat pumps"), work)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from bot.commands.base import CommandContext
 from bot.commands.help import help_message
 from bot.commands.news import NEWS, NewsRequest, parse
 from bot.errors import UsageError
 from bot.model.message import Audience
 from perplexity.errors import NothingFound
 from perplexity.filters import Filters
-from tests.fakes.office import FakeOffice
+from tests.fakes.commands import command_context
 from tests.fakes.provider import FakeProvider
 from tests.fakes.slack_limits import check_message
 
@@ -61,9 +60,7 @@ def test_only_public_news_is_for_everyone(text: str, seen_by: Audience) -> None:
 async def test_the_chain_is_asked_for_news_and_the_stories_are_rendered() -> None:
     provider, request = FakeProvider("Perplexity"), parse("tech chips --recency week")
 
-    reply = await NEWS.answer(
-        request, CommandContext(provider=provider, office=FakeOffice(), user_id="U1", now=lambda: 0.0)
-    )
+    reply = await NEWS.answer(request, command_context(provider, now=lambda: 0.0))
 
     (message,) = NEWS.render(reply, request, Audience.ASKER).messages
     (question,) = provider.questions
@@ -75,7 +72,7 @@ async def test_no_story_is_nothing_found() -> None:
     provider = FakeProvider("Perplexity", error=NothingFound("none"))
 
     with pytest.raises(NothingFound):
-        await NEWS.answer(parse("tech"), CommandContext(provider=provider, office=FakeOffice(), user_id="U1"))
+        await NEWS.answer(parse("tech"), command_context(provider))
 
 
 def test_its_help_is_taken_by_slack() -> None:

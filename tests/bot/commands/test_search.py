@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.commands.base import CommandContext
 from bot.commands.search import SEARCH, SearchRequest, parse
 from bot.errors import UsageError
 from bot.model.message import Audience
 from perplexity.filters import Filters
 from perplexity.types import Query
-from tests.fakes.office import FakeOffice
+from tests.fakes.commands import command_context
 from tests.fakes.provider import FakeProvider, results_by
 
 NO_FILTERS = Filters()
@@ -133,7 +132,7 @@ async def test_it_searches_and_renders_what_was_found() -> None:
     provider = FakeProvider("One")
     read = SEARCH.parse("--n 3 pages --public")
 
-    reply = await SEARCH.answer(read, CommandContext(provider=provider, office=FakeOffice(), user_id="U1"))
+    reply = await SEARCH.answer(read, command_context(provider))
     (message,) = SEARCH.render(reply, read, Audience.CHANNEL).messages
 
     assert (reply, provider.queries) == (results_by("One"), [read.query])

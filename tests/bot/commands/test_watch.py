@@ -7,13 +7,12 @@ from uuid import UUID
 
 import pytest
 
-from bot.commands.base import CommandContext
 from bot.commands.watch import WATCH, ChangeDigest, ListDigests, WatchRequest, parse
 from bot.errors import UsageError
 from bot.model.digest import WEEKDAYS, AlreadyRunning, Digest, DigestAction, DigestNotFound, DigestSpec, Owner, Schedule
 from bot.model.message import Audience
+from tests.fakes.commands import command_context
 from tests.fakes.digest_service import FakeDigests
-from tests.fakes.office import FakeOffice
 from tests.fakes.provider import FakeProvider
 
 OWNER = Owner(team_id="T1", user_id="U1")
@@ -62,36 +61,32 @@ def test_what_is_wrong_is_said_with_what_is_allowed(typed: str, problem: str) ->
     assert caught.value.problem == problem
 
 
-def work(office: FakeOffice) -> CommandContext:
-    return CommandContext(
-        provider=FakeProvider("P"), office=office, user_id="U1", question_id=UUID(int=9), team_id="T1", channel_id="C1"
+async def reply_text(typed: str, digests: FakeDigests) -> str:
+    """Run the command and return the text of its message."""
+    context = command_context(
+        FakeProvider("P"), digests=digests, question_id=UUID(int=9), team_id="T1", channel_id="C1"
     )
-
-
-async def said(typed: str, office: FakeOffice) -> str:
     request = WATCH.parse(typed)
-    (message,) = WATCH.render(await WATCH.answer(request, work(office)), request, WATCH.audience(request)).messages
+    (message,) = WATCH.render(await WATCH.answer(request, context), request, WATCH.audience(request)).messages
     return message.text
 
 
-async def test_a_wish_becomes_a_digest_of_the_asker_where_it_was_typed() -> None:
-    office, watching = FakeOffice(), FakeDigests()
-    office.watching = watching
-    text = await said(TYPED, office)
+async def test_a_digest_is_created_for_the_asker_in_the_channel() -> None:
+    digests = FakeDigests()
+    text = await reply_text(TYPED, digests)
 
     assert "Digest 1 (Technology: open source databases) is set up." in text
-    assert watching.digests == [Digest(id=UUID(int=9), number=1, owner=OWNER, channel_id="C1", spec=WISH)]
-    assert "open source databases" in await said("list", office)
+    assert digests.digests == [Digest(id=UUID(int=9), number=1, owner=OWNER, channel_id="C1", spec=WISH)]
+    assert "open source databases" in await reply_text("list", digests)
 
 
-async def test_a_change_is_asked_for_in_the_asker_s_name() -> None:
-    office, watching = FakeOffice(), FakeDigests(outcome=DigestNotFound(number=2))
-    office.watching = watching
+async def test_a_change_is_applied_for_the_asker() -> None:
+    digests = FakeDigests(outcome=DigestNotFound(number=2))
 
-    assert await said("pause 2", office) == "You have no digest 2. You have none."
-    assert watching.asked == [(DigestAction.PAUSE, 2, OWNER, str(UUID(int=9)))]
-    watching.outcome = AlreadyRunning(digest=Digest(id=UUID(int=1), number=3, owner=OWNER, channel_id="C1", spec=WISH))
-    assert await said("run 3", office) == "Digest 3 (Technology: open source databases) is already running."
+    assert await reply_text("pause 2", digests) == "You have no digest 2. You have none."
+    assert digests.asked == [(DigestAction.PAUSE, 2, OWNER, str(UUID(int=9)))]
+    digests.outcome = AlreadyRunning(digest=Digest(id=UUID(int=1), number=3, owner=OWNER, channel_id="C1", spec=WISH))
+    assert await reply_text("run 3", digests) == "Digest 3 (Technology: open source databases) is already running."
 
 
 @pytest.mark.parametrize("typed", [TYPED, "list", "run 1"])

@@ -24,7 +24,8 @@ from bot.worker.worker import MAX_RETURNS, MAX_RETURNS_IN_DELIVERY, Answering, W
 from perplexity.errors import NothingFound, PerplexityError, RunFailed, TimedOut
 from perplexity.fallback import Fallback
 from perplexity.types import Answer, Question
-from tests.fakes.office import FakeOffice
+from tests.fakes.commands import NoAdmins, no_stats
+from tests.fakes.digest_service import FakeDigests
 from tests.fakes.provider import FakeProvider
 from tests.fakes.rows import claim
 
@@ -84,7 +85,9 @@ class WorkerHarness:
         working = Working(
             questions=self.questions,
             provider=self.provider,
-            office=FakeOffice(),
+            admins=NoAdmins(),
+            provider_stats=no_stats,
+            digests=FakeDigests(),
             commands={command.name: command for command in COMMANDS},
             patience=self.patience,
             end_runs=self.ended.append,
