@@ -1,1 +1,1 @@
-"""Digests: news on a schedule, of which only what is new is posted. What decides is here; tables and posts are not."""
+"""Digests: news on a schedule, posted only if something is new."""

@@ -1,4 +1,4 @@
-"""One run of a digest as a question's text, which is all that a job leads to; and when it is due again. Pure."""
+"""The two jobs of digests, a run and a stop notice, as questions that a worker answers."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ log = logging.getLogger(__name__)
 
 
 COMMAND = "digest"
-"""What a question of a digest asks; nobody can type it."""
+"""The command of a run's question; it cannot be typed."""
 
 SURFACE = "digest"
 
 LATE_AFTER = timedelta(minutes=15)
-"""A run that begins so long after its slot says that it is late."""
+"""A run that starts this long after its slot is marked as late."""
 
 _TEXT = re.compile(r"(?P<id>\S+) (?P<why>\S+) (?P<first>\S+) (?P<slot>\S+) (?P<title>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DigestRun:
-    """One run: which digest's, why, for which moment. `title` is what the digest is about.
+    """One run of a digest for the moment `slot`. `title` is what the digest is about.
 
-    `earliest_slot` is the earliest slot that it stands for: before `slot` where that and others were missed.
+    `earliest_slot` is the first slot that the run covers: it is before `slot` if slots were missed.
     """
 
     digest_id: UUID
@@ -53,20 +53,20 @@ class DigestRun:
     title: str
 
     def trigger_at(self, now: datetime) -> Trigger:
-        """Return why it runs, when it does so only now: what was due may be late by then."""
+        """Return the trigger if the run starts now: a scheduled run may be late by then."""
         return Trigger.LATE if self.trigger is Trigger.SCHEDULED and now - self.slot > LATE_AFTER else self.trigger
 
     @property
     def text(self) -> str:
-        """Return it as a question's text, which `read` reads."""
+        """Return the run as a question's text, which `parse_run` reads."""
         return f"{self.digest_id} {self.trigger} {self.earliest_slot.isoformat()} {self.slot.isoformat()} {self.title}"
 
 
 def parse_run(text: str) -> DigestRun:
-    """Read what `DigestRun.text` gave. Raises ValueError for anything else."""
+    """Parse the text of a run. Raises ValueError."""
     match = _TEXT.fullmatch(text)
     if match is None:
-        raise ValueError("this is no run of a digest")
+        raise ValueError("not a run of a digest")
     return DigestRun(
         digest_id=UUID(match["id"]),
         trigger=Trigger(match["why"]),
@@ -77,7 +77,7 @@ def parse_run(text: str) -> DigestRun:
 
 
 def plan_run(digest: Digest, *, now: datetime, new_id: Callable[[], UUID]) -> PlannedRun:
-    """Return the run of a digest that is due: the last slot that has come, whatever was missed before it."""
+    """Return the run of a digest that is due: one run for the latest slot, even if earlier ones were missed."""
     schedule = digest.spec.schedule
     first = digest.next_at or now
     slot = latest_slot(schedule, first=first, now=now)
@@ -87,7 +87,7 @@ def plan_run(digest: Digest, *, now: datetime, new_id: Callable[[], UUID]) -> Pl
 
 
 def run_question(run: DigestRun, digest: Digest, *, id: UUID, key: str) -> NewQuestion:
-    """Return the question that makes a run; `key` tells apart what may run twice."""
+    """Return the question of a run; runs with the same `key` are one run."""
     return NewQuestion(
         id=id,
         delivery_key=f"{SURFACE}:{digest.id}:{key}",
@@ -101,7 +101,7 @@ def run_question(run: DigestRun, digest: Digest, *, id: UUID, key: str) -> NewQu
 
 
 NOTICE_COMMAND = "digest_notice"
-"""What such a question asks; nobody can type it."""
+"""The command of a stop notice's question; it cannot be typed."""
 
 OWNER_LEFT = "owner_left"
 OWNER_LEFT_CHANNEL = "owner_left_channel"
@@ -122,7 +122,7 @@ REASONS = {
     "restricted_action_thread_only_channel": NOT_ALLOWED,
     "restricted_action_non_threadable_channel": NOT_ALLOWED,
 }
-"""Why a digest can be posted no more, for the owner: the app's own word, and Slack's.
+"""Why a digest cannot be posted, by the app's or Slack's reason code, in words for the owner.
 
 https://docs.slack.dev/reference/methods/chat.postMessage#errors
 """
@@ -130,9 +130,9 @@ https://docs.slack.dev/reference/methods/chat.postMessage#errors
 
 @dataclass(frozen=True, kw_only=True)
 class StopNotice:
-    """Which digest it is about, and Slack's word for why it cannot be posted, or what its owner has left.
+    """Says why a digest cannot be posted: `reason_code` is Slack's error, or says what its owner has left.
 
-    `title` is what the digest is about, where it may be deleted by then.
+    `title` is what the digest is about; it is only set if the digest is deleted.
     """
 
     digest_id: UUID
@@ -141,11 +141,11 @@ class StopNotice:
 
     @property
     def text(self) -> str:
-        """Return it as a question's text, which `read` reads."""
+        """Return the notice as a question's text, which `parse_notice` reads."""
         return " ".join(filter(None, (str(self.digest_id), self.reason_code, self.title)))
 
     def reason(self, channel_id: str = "") -> str:
-        """Return why it cannot be posted in its channel, as a sentence."""
+        """Return the reason as a sentence for the owner."""
         if self.reason_code == "channel_not_found" and channel_id.startswith("D"):
             return FOREIGN_DIRECT_MESSAGE
         return (
@@ -155,13 +155,13 @@ class StopNotice:
 
 
 def parse_notice(text: str) -> StopNotice:
-    """Read what `StopNotice.text` gave. Raises ValueError for anything else."""
+    """Parse the text of a notice. Raises ValueError."""
     digest_id, word, *title = text.split(" ", maxsplit=2)
     return StopNotice(digest_id=UUID(digest_id), reason_code=word, title="".join(title))
 
 
 def notice_question(notice: StopNotice, *, id: UUID, by: UUID, owner: Owner, channel_id: str) -> NewQuestion:
-    """Return the question that says it; the run `by` which it came to this has one, however many parts it posts."""
+    """Return the question of a notice. The run `by` which the digest was stopped has one, however often it stops it."""
     return NewQuestion(
         id=id,
         delivery_key=f"{SURFACE}:{notice.digest_id}:notice:{by}",
@@ -183,7 +183,7 @@ class StopNoticeCommand:
     command_label: str
 
     def command(self) -> Command[StopNotice, Digest | None]:
-        """Return it in the form in which a worker works on questions."""
+        """Return the command that a worker runs."""
         return Command(
             name=NOTICE_COMMAND,
             summary="Say that a digest cannot be posted",
@@ -199,7 +199,7 @@ class StopNoticeCommand:
         )
 
     async def load_digest(self, notice: StopNotice, _: CommandContext) -> Digest | None:
-        """Return the digest as it is now; None where it is deleted. Raises like the database."""
+        """Return the digest as it is now, None if it is deleted. Raises database errors."""
         return await self.database_retry(lambda: self.digests.get(notice.digest_id, now=utc_now()))
 
     def _render(self, digest: Digest | None, notice: StopNotice) -> tuple[OutgoingMessage, ...]:
@@ -207,26 +207,26 @@ class StopNoticeCommand:
             return (owner_gone_message(notice.title, command=self.command_label),)
         if digest is None:
             return ()
-        because = notice.reason(digest.channel_id)
+        reason = notice.reason(digest.channel_id)
         if digest.state is State.STOPPED:
-            return (digest_stopped_message(digest, reason=because, command=self.command_label),)
+            return (digest_stopped_message(digest, reason=reason, command=self.command_label),)
         if notice.reason_code == OWNER_LEFT_CHANNEL:
-            return (skipped_message(digest, reason=because),)
-        return (redirected_message(digest, reason=because),)
+            return (skipped_message(digest, reason=reason),)
+        return (redirected_message(digest, reason=reason),)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DigestStopper:
-    """Ends what nobody can read. `new_id` makes the ids of questions."""
+    """Stops digests that cannot be posted. `new_id` makes the ids of questions."""
 
     digests: DigestStore
     database_retry: DatabaseRetry
     new_id: Callable[[], UUID] = uuid4
 
     async def on_channel_closed(self, row: QuestionRow, error: str) -> None:
-        """Take note that Slack did not let a digest into its channel, and why.
+        """Stop a digest that Slack does not let into its channel.
 
-        An app that Slack does not let in at all stops nothing: its next run asks nobody until it is let in again.
+        If Slack refuses the app itself, nothing is stopped: no provider is asked until the app is let in again.
         """
         if row.command != COMMAND or error in AUTH_ERRORS:
             return

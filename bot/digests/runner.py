@@ -1,4 +1,4 @@
-"""Chooses which stories of a run are posted: compared with all that were, in no transaction, one run at a time."""
+"""Run a digest: ask for the news since the last run and select the stories that were not posted yet."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ log = logging.getLogger(__name__)
 
 
 _BATCH = 8
-"""Fingerprints that are compared in one step, of some milliseconds."""
+"""Fingerprints compared in one step, which takes some milliseconds."""
 _PAUSE_SECONDS = 0.01
-"""Seconds after a step in which nothing is computed, so that the listeners get on."""
+"""Pause after each step, so that listeners can run."""
 
 
 class Compare(Protocol):
     """Finds what is new."""
 
     def __call__(self, stories: Iterable[Story], seen: Iterable[str], *, among: Iterable[Story]) -> Sequence[Story]:
-        """Return the stories, of all `among` which they are, that are none of those whose fingerprints are `seen`."""
+        """Return the stories that match none of the fingerprints in `seen`; `among` are all stories of the answer."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class StorySelector:
-    """Has `compare` find what is new, and notes it.
+    """Selects new stories with `compare` and records them as posted.
 
-    A comparison is much to compute, so a thread does it, one for all runs, in small steps with pauses: a thread that
-    computes keeps the interpreter from the listeners, who have three seconds, again and again until it ends.
+    Comparing is CPU-bound, so it runs in a thread, for one run at a time, in small steps with pauses: a busy thread
+    holds the interpreter lock, while listeners have to acknowledge within three seconds.
     """
 
     posted: PostedStories
@@ -55,28 +55,29 @@ class StorySelector:
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def select_new(self, report: DigestReport, *, question_id: UUID) -> DigestReport:
-        """Return the report with at most eight new stories; those behind them stay new for the next run.
+        """Return the report with at most eight new stories; the rest stays new for the next run.
 
-        It is held where the digest was deleted, paused or stopped meanwhile, unless somebody waits for this run.
+        The report is suppressed if the digest was deleted, paused or stopped meanwhile, unless the run is manual.
         """
         stories = report.summary.stories if report.summary else ()
-        new, since, place = stories, None, 0
+        new, since, cursor = stories, None, 0
         while True:
-            seen = await self._read_history(report, question_id=question_id, cursor=place)
-            new, since, place = await self._unseen(new, seen, among=stories), _latest(since, seen.at), seen.cursor
-            chosen = new[:MAX_STORIES]
-            noted = await self._record(report, chosen, question_id=question_id, cursor=place)
-            if noted is not Recorded.CONFLICT:
+            history = await self._read_history(report, question_id=question_id, cursor=cursor)
+            new = await self._unseen(new, history, among=stories)
+            since, cursor = _latest(since, history.at), history.cursor
+            selected = new[:MAX_STORIES]
+            result = await self._record(report, selected, question_id=question_id, cursor=cursor)
+            if result is not Recorded.CONFLICT:
                 return (
-                    report.with_stories(chosen, since=since)
-                    if noted is Recorded.OK
+                    report.with_stories(selected, since=since)
+                    if result is Recorded.OK
                     else replace(report, suppressed=True)
                 )
 
     async def _unseen(
         self, stories: tuple[Story, ...], seen: PostedHistory, *, among: tuple[Story, ...]
     ) -> tuple[Story, ...]:
-        """Return those of the stories that were not seen; what an answer's stories share, all of them tell."""
+        """Return the stories that were not posted before; `among` are all stories of the answer."""
         for start in range(0, len(seen.fingerprints), _BATCH):
             if not stories:
                 break
@@ -91,13 +92,13 @@ class StorySelector:
         return await self.database_retry(read)
 
     async def _record(
-        self, report: DigestReport, chosen: tuple[Story, ...], *, question_id: UUID, cursor: int
+        self, report: DigestReport, selected: tuple[Story, ...], *, question_id: UUID, cursor: int
     ) -> Recorded:
         stories = report.summary.stories if report.summary else ()
         note = partial(
             self.posted.record,
             report.digest.id,
-            [fingerprint(story, among=stories) for story in chosen],
+            [fingerprint(story, among=stories) for story in selected],
             question_id=question_id,
             now=report.now,
             cursor=cursor,
@@ -111,12 +112,12 @@ def _latest(one: datetime | None, other: datetime | None) -> datetime | None:
 
 
 STOP_REASONS = {Membership.DEACTIVATED: OWNER_LEFT, Membership.NOT_IN_CHANNEL: OWNER_LEFT_CHANNEL}
-"""What a digest stops at, and the notices' word for it."""
+"""The memberships of an owner that stop a digest, and their reason codes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DigestRunner:
-    """Makes digests. `presence` tells whether somebody, by id, is still there and in a channel."""
+    """Makes digests. `presence` returns whether a person is still in the workspace and in a channel, by their ids."""
 
     digests: DigestStore
     presence: Callable[[str, str], Awaitable[Membership]]
@@ -125,7 +126,7 @@ class DigestRunner:
     database_retry: DatabaseRetry
 
     def command(self) -> Command[DigestRun, DigestReport | None]:
-        """Return it in the form in which a worker works on questions."""
+        """Return the command that a worker runs."""
         return Command(
             name=COMMAND,
             summary="Make a digest",
@@ -139,9 +140,9 @@ class DigestRunner:
         )
 
     async def run(self, run: DigestRun, work: CommandContext) -> DigestReport | None:
-        """Find what is new; None for a digest that is no more. Raises PerplexityError.
+        """Return a report with what is new, None if the digest is deleted. Raises PerplexityError.
 
-        Nobody is asked, or paid, while the app may not post at all: what was missed is told once it may again.
+        While the app may not post, no provider is asked: the next run after that covers what was missed.
         """
         now = datetime.fromtimestamp(work.now(), UTC)
         digest = await self.database_retry(lambda: self.digests.get(run.digest_id, now=now))
@@ -164,16 +165,16 @@ class DigestRunner:
         return presence is Membership.MEMBER
 
     async def _with_summary(self, report: DigestReport, work: CommandContext) -> DigestReport:
-        """Ask for everything since the run before this one; there may be no news at all, which costs as well."""
+        """Ask for all news since the previous run. An answer without any news has a cost, too."""
         digest, now = report.digest, report.now
         last_look = await self.database_retry(
             lambda: self.digests.posted.last_run_at(digest.id, question_id=work.question_id, now=now)
         )
         since = search_window_start(last_look, now=now)
-        wish = digest.spec
+        spec = digest.spec
         try:
             summary = await news_summary(
-                work.provider, category=wish.category, topic=wish.topic, since=since, now=now, max_stories=None
+                work.provider, category=spec.category, topic=spec.topic, since=since, now=now, max_stories=None
             )
         except PerplexityError as error:
             if not found_nothing(error):

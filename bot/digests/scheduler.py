@@ -1,4 +1,4 @@
-"""Looks every minute for digests that are due and begins their runs, beside any number of other processes."""
+"""Start the runs of due digests once a minute; any number of processes may do so at the same time."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ MINUTE = 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class DigestScheduler:
-    """Ticks at the beginning of each minute. `now`, `sleep`, `new_id`: the clock, the pause, the ids of questions.
+    """Checks for due digests at the start of each minute. `new_id` makes the ids of questions.
 
-    A database that is away is asked again at the next tick: what came due meanwhile is still due then. Where digests
-    are switched `disabled`, nothing begins.
+    If the database is unavailable, the next minute tries again: what was due is still due then. If `disabled`, no
+    run starts.
     """
 
     digests: DigestStore
@@ -36,7 +36,7 @@ class DigestScheduler:
     new_id: Callable[[], UUID] = uuid4
 
     async def run(self) -> None:
-        """Tick until cancelled."""
+        """Check every minute until cancelled."""
         while True:
             try:
                 await self.run_once()
@@ -45,7 +45,7 @@ class DigestScheduler:
             await self.sleep(seconds_to_next_minute(self.now()))
 
     async def run_once(self) -> int:
-        """Begin every run that is due, and return of how many digests this process did so."""
+        """Start every run that is due; return how many runs this process started."""
         if self.disabled:
             return 0
         now = self.now()
@@ -61,10 +61,10 @@ class DigestScheduler:
 
 
 def next_run_at(digest: Digest, *, now: datetime) -> datetime:
-    """Return when a digest is due next."""
+    """Return when a digest is due next, after `now`."""
     return next_slot(digest.spec.schedule, now)
 
 
 def seconds_to_next_minute(now: datetime) -> float:
-    """Return how long it is until the clock shows the next minute."""
+    """Return the seconds until the next full minute."""
     return MINUTE - now.second - now.microsecond / 1e6

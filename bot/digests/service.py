@@ -1,4 +1,4 @@
-"""Does what owners want of their digests, whether they typed it or clicked."""
+"""Create, change and start digests for their owners, and wire up the package."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from bot.storage.digests import DigestLimits, DigestStore
 
 @dataclass(frozen=True, kw_only=True)
 class StoredDigestService:
-    """The one place where digests are changed. `zone` tells somebody's time zone, None where nobody knows it.
+    """Keeps digests in the database. `zone` returns a person's time zone, None if it is unknown.
 
     `call` is how people call the command. `now` is the clock, `new_id` makes the ids of questions.
     """
@@ -57,14 +57,14 @@ class StoredDigestService:
     now: Callable[[], datetime] = utc_now
     new_id: Callable[[], UUID] = uuid4
 
-    async def create(self, wish: DigestSpec, *, id: UUID, owner: Owner, channel_id: str) -> Created | LimitReached:
-        """Keep a new digest that posts to a channel, by the owner's clock; the same `id` again is the same digest."""
+    async def create(self, spec: DigestSpec, *, id: UUID, owner: Owner, channel_id: str) -> Created | LimitReached:
+        """Create a digest that posts to a channel, in the owner's time zone. The same `id` again is the same digest."""
         named = await self.zone(owner.user_id)
         zone = zone_of(named or "").key
-        wish = replace(wish, schedule=replace(wish.schedule, zone=zone))
-        next_at = next_slot(wish.schedule, self.now())
+        spec = replace(spec, schedule=replace(spec.schedule, zone=zone))
+        next_at = next_slot(spec.schedule, self.now())
         full = await self.digests.create(
-            wish, id=id, owner=owner, channel_id=channel_id, next_at=next_at, limits=self.limits
+            spec, id=id, owner=owner, channel_id=channel_id, next_at=next_at, limits=self.limits
         )
         digest = await self.digests.get(id, now=self.now())
         if full is not None or digest is None:
@@ -72,12 +72,12 @@ class StoredDigestService:
         return Created(digest=digest, zone_known=zone == named)
 
     async def list_digests(self, owner: Owner) -> DigestList:
-        """Return what somebody has."""
+        """Return the digests of an owner."""
         digests = await self.digests.of_owner(owner, now=self.now())
         return DigestList(digests=[replace(one, next_at=None) for one in digests] if self.limits.disabled else digests)
 
     async def apply(self, verb: DigestAction, number: int, *, owner: Owner, by: str) -> DigestResult:
-        """Do something with the owner's digest of this number; `by` identifies what asked for it."""
+        """Apply an action to the owner's digest with this number; `by` identifies the request."""
         digests = await self.digests.of_owner(owner, now=self.now())
         digest = next((one for one in digests if one.number == number), None)
         if digest is None:
@@ -87,7 +87,7 @@ class StoredDigestService:
     async def apply_button(
         self, verb: DigestAction, id: UUID, *, user_id: str, teams: Collection[str], by: str
     ) -> DigestResult:
-        """Act on the digest of a button; only its owner may, in the owner's workspace."""
+        """Apply the action of a button to its digest. Only the owner may do so, in the owner's workspace."""
         digest = await self.digests.get(id, now=self.now())
         if digest is None:
             return DigestNotFound()
@@ -123,9 +123,9 @@ class StoredDigestService:
 
 @dataclass(frozen=True, kw_only=True)
 class DigestComponents:
-    """Where digests are changed, how one gets to its channel, and what sees that one is due.
+    """The parts that the app needs: the service, the route to a channel and the scheduler.
 
-    `commands` are what workers do for digests, by name: make one, and say that one cannot be posted.
+    `commands` are what workers run for digests, by name: make a digest, and say that one cannot be posted.
     """
 
     service: StoredDigestService
@@ -144,7 +144,7 @@ class DigestComponents:
         database_retry: DatabaseRetry,
         profiles: Profiles,
     ) -> Self:
-        """Put it together."""
+        """Build the parts from the settings."""
         people = SlackUsers(client, profiles=profiles)
         limits = DigestLimits(per_user=settings.digests_per_user, per_channel=settings.digests_per_channel)
         desk = StoredDigestService(

@@ -1,4 +1,4 @@
-"""Looks at everything the app needs, and says what is wrong and how to fix it. A new check is a line in `CHECKS`."""
+"""Checks of everything the app needs, each with a fix. A new check is a line in `CHECKS`."""
 
 from __future__ import annotations
 
@@ -88,10 +88,10 @@ CHECKS = (
     ),
     Check(title=local.PORT, needs=frozenset({"port"}), run=local.check_port, seconds=3, timeout_hint="Check HOST."),
 )
-"""In the order of the report; they run side by side."""
+"""In the order of the report; they run concurrently."""
 
 
 async def diagnose(settings: Settings, errors: Mapping[str, str], *, now: Callable[[], float]) -> tuple[Finding, ...]:
-    """Return every finding: first `errors`, which reading the settings brought up. Raises nothing."""
+    """Return every finding, beginning with the `errors` in the settings. Raises nothing."""
     found = await run_checks(Context(settings=settings, invalid=errors.keys(), now=now), CHECKS)
     return (*settings_findings(settings, errors), *found)

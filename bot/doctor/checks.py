@@ -1,4 +1,4 @@
-"""Ends without waiting for name servers: a look-up that is given up goes on in a thread, for half a minute or more."""
+"""Run checks with timeouts and render their findings as a report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class _DaemonExecutor(ThreadPoolExecutor):
-    """Gives each call a thread that does not keep the process alive. It need not be shut down."""
+    """Gives each call a daemon thread, so that a pending name lookup does not keep the process alive."""
 
     def submit(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         future: Future[T] = Future()
@@ -27,7 +27,7 @@ class _DaemonExecutor(ThreadPoolExecutor):
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Return what the work returns, as `asyncio.run` does, and leave behind what it did not wait for."""
+    """Return what the work returns, as `asyncio.run` does, without waiting for threads that still run."""
     loop = asyncio.new_event_loop()
     try:
         loop.set_default_executor(_DaemonExecutor())
@@ -50,17 +50,17 @@ _TITLE_WIDTH = 12
 
 
 class Severity(Enum):
-    """How well something is: as a sign for a terminal and as a word for everything else."""
+    """The severity of a finding: its symbol for a terminal, and its word for other outputs."""
 
     OK = ("✓", "ok")
     SKIPPED = ("–", "skipped")
     WARNING = ("!", "warning")
-    ERROR = ("✗", "FAULT")
+    ERROR = ("✗", "ERROR")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One thing that was looked at. `text` and `fix` are plain sentences and never hold a secret."""
+    """One result of a check. `text` and `fix` are sentences that contain no secret."""
 
     severity: Severity
     title: str
@@ -69,32 +69,32 @@ class Finding:
 
 
 def ok(title: str, text: str) -> Finding:
-    """Say that something is as it should be."""
+    """Return a finding without a problem."""
     return Finding(severity=Severity.OK, title=title, text=text)
 
 
 def skipped(title: str, text: str) -> Finding:
-    """Say why something was not looked at."""
+    """Return a finding that says why a check was skipped."""
     return Finding(severity=Severity.SKIPPED, title=title, text=text)
 
 
 def warning(title: str, text: str, *, fix: str) -> Finding:
-    """Say that the app runs, and could do better."""
+    """Return a finding about a problem with which the app can run."""
     return Finding(severity=Severity.WARNING, title=title, text=text, fix=fix)
 
 
 def failure(title: str, text: str, *, fix: str) -> Finding:
-    """Say what keeps the app from working."""
+    """Return a finding about a problem with which the app cannot work."""
     return Finding(severity=Severity.ERROR, title=title, text=text, fix=fix)
 
 
 def exit_code(findings: Sequence[Finding]) -> int:
-    """Return 1 where there is a fault; warnings are allowed."""
+    """Return 1 if there is an error, otherwise 0; warnings are allowed."""
     return 1 if any(finding.severity is Severity.ERROR for finding in findings) else 0
 
 
 def render(findings: Sequence[Finding], *, symbols: bool) -> str:
-    """Write the report, the summary last; `symbols` is for a terminal, plain words are for a file."""
+    """Render the report with the summary last; `symbols` is for a terminal, words are for a file."""
     lines = [line for finding in findings for line in _lines(finding, symbols=symbols)]
     return "\n".join([*lines, "", _summary(findings)]) + "\n"
 
@@ -120,14 +120,13 @@ def _wrapped(text: str, *, first: str, rest: str) -> list[str]:
 
 
 def _summary(findings: Sequence[Finding]) -> str:
-    faults = sum(finding.severity is Severity.ERROR for finding in findings)
+    errors = sum(finding.severity is Severity.ERROR for finding in findings)
     warnings = sum(finding.severity is Severity.WARNING for finding in findings)
-    if faults:
-        beside = f" and {_count(warnings, 'warning')}" if warnings else ""
-        return f"{_count(faults, 'fault')}{beside}. Fix the items above, then run `python -m bot doctor` again."
-    if warnings:
-        return f"No fault, {_count(warnings, 'warning')}: the app can run. `python -m bot run` starts it."
-    return "All is well. `python -m bot run` starts the app."
+    if errors:
+        counted = _count(errors, "error") + (f" and {_count(warnings, 'warning')}" if warnings else "")
+        return f"{counted}. Fix the items above, then run `python -m bot doctor` again."
+    found = f"No errors, {_count(warnings, 'warning')}." if warnings else "No problems found."
+    return f"{found} Start the app with `python -m bot run`."
 
 
 def _count(count: int, what: str) -> str:
@@ -136,22 +135,24 @@ def _count(count: int, what: str) -> str:
 
 SETTINGS = "Settings"
 
-FIX = "Correct it in the environment or in .env; docs/settings.md says what each setting takes."
+FIX = "Correct it in the environment or in .env. docs/settings.md says what each setting takes."
 
 
 def settings_findings(settings: Settings, errors: Mapping[str, str]) -> tuple[Finding, ...]:
-    """Name each fault, or the settings that are set; never a value that is secret. Pure."""
+    """Return a finding for each error, or one with the names of the settings that are set. Pure."""
     if errors:
         return tuple(failure(SETTINGS, f"{text}.", fix=FIX) for text in errors.values())
     names = ", ".join(sorted(name.upper() for name in settings.model_fields_set))
-    return (ok(SETTINGS, f"Well formed: {names}." if names else "None is set, and none is needed to try the app."),)
+    return (
+        ok(SETTINGS, f"Set and valid: {names}." if names else "Nothing is set, and nothing is needed to try the app."),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """What is examined: the settings, as far as they could be read, and the names of those that could not.
+    """What checks work on: the settings, and the names of those that are invalid.
 
-    `now` gives seconds since 1970.
+    `now` returns seconds since 1970.
     """
 
     settings: Settings
@@ -161,9 +162,9 @@ class Context:
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """One group of things to look at. It is skipped where one of the settings that it `needs` is wrong.
+    """One check. It is skipped if one of the settings that it `needs` is invalid.
 
-    `timeout_hint` is the fix for one that does not end within `seconds`.
+    `timeout_hint` is the fix if it does not end within `seconds`.
     """
 
     title: str
@@ -181,12 +182,12 @@ async def run_checks(context: Context, checks: Sequence[Check]) -> tuple[Finding
 
 async def _run_check(check: Check, context: Context) -> Sequence[Finding]:
     if wrong := sorted(check.needs & context.invalid):
-        return [skipped(check.title, f"Not looked at, since {' and '.join(wrong).upper()} has to be right first.")]
+        return [skipped(check.title, f"Skipped: correct {' and '.join(wrong).upper()} first.")]
     try:
         async with asyncio.timeout(check.seconds):
             return await check.run(context)
     except TimeoutError:
-        return [failure(check.title, f"There was no answer within {check.seconds:g} seconds.", fix=check.timeout_hint)]
+        return [failure(check.title, f"No answer within {check.seconds:g} seconds.", fix=check.timeout_hint)]
     except Exception as error:  # noqa: BLE001 - the boundary: whatever is wrong, the other checks are reported
         name = type(error).__name__
-        return [failure(check.title, f"This check failed by itself ({name}).", fix="Please report this name as a bug.")]
+        return [failure(check.title, f"This check crashed ({name}).", fix="Please report this as a bug.")]

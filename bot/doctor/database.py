@@ -1,4 +1,4 @@
-"""The database: is it there, is it new enough, is it up to date, can it be written to."""
+"""Checks of the database: connection, version, migrations, permissions, and recent errors that it recorded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EMBEDDED = "Database"
 
 
 def embedded_findings(settings: Settings) -> Sequence[Finding]:
-    """Look at the server's package and its folder."""
+    """Check the embedded server's package and its folder."""
     try:
         require_embedded(dyno=settings.dyno)
     except NoEmbeddedServer as error:
@@ -30,11 +30,11 @@ def embedded_findings(settings: Settings) -> Sequence[Finding]:
     if not _is_writable_folder(folder):
         text = f"DATA_DIR is {settings.data_dir}, which cannot be written to."
         return [failure(EMBEDDED, text, fix="Set DATA_DIR to a folder that can, or DATABASE_URL to a Postgres server.")]
-    return [ok(EMBEDDED, f"An embedded Postgres in {settings.data_dir}; it starts with the app.")]
+    return [ok(EMBEDDED, f"An embedded Postgres in {settings.data_dir}, which starts with the app.")]
 
 
 def _is_writable_folder(folder: Path) -> bool:
-    """Tell whether the folder, or the nearest one above it that is there, is one and takes files."""
+    """Return whether the folder, or the nearest existing one above it, is a writable folder."""
     while not folder.exists():
         folder = folder.parent
     return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
@@ -44,37 +44,43 @@ DATABASE = "Database"
 OLDEST = 13
 """The oldest Postgres that the job engine supports: https://procrastinate.readthedocs.io"""
 
-_COPY = "Copy DATABASE_URL once more; in the password write signs such as @ : / # % as %40 %3A %2F %23 %25."
-_FULL = ("The server has no connection left.", "Run fewer processes, each takes five, or take a larger plan.")
-_PLAIN = ("The server wants an encrypted connection.", "Put ?sslmode=require at the end of DATABASE_URL.")
-_NO_HOST = ("There is no host of that name.", "Correct the host in DATABASE_URL, or look after the network.")
-_BUSY = ("The server is starting or stopping.", "Wait a minute.")
+_COPY = "Copy DATABASE_URL again. In the password, write signs such as @ : / # % as %40 %3A %2F %23 %25."
+_FULL = (
+    "The server has no free connection.",
+    "Run fewer processes, each takes five, or choose a larger plan.",
+)
+_PLAIN = ("The server requires an encrypted connection.", "Add ?sslmode=require to the end of DATABASE_URL.")
+_NO_HOST = ("No host has that name.", "Correct the host in DATABASE_URL, or check the network.")
+_BUSY = ("The server is starting or stopping.", "Wait a minute, then try again.")
 
 _REASONS = (
     ("password authentication failed", ("The server refuses the user name or the password.", _COPY)),
-    ("no password supplied", ("The server wants a password.", _COPY)),
-    ("does not support ssl", ("The server knows no encrypted connections.", "Take sslmode out of DATABASE_URL.")),
+    ("no password supplied", ("The server requires a password.", _COPY)),
+    (
+        "does not support ssl",
+        ("The server does not offer encryption.", "Remove sslmode from DATABASE_URL."),
+    ),
     ("pg_hba.conf", _PLAIN),
     ("ssl", _PLAIN),
     ("remaining connection slots", _FULL),
     ("too many", _FULL),
     ("starting up", _BUSY),
     ("shutting down", _BUSY),
-    ('role "', ("The server does not know the user.", _COPY)),
+    ('role "', ("The server has no user of that name.", _COPY)),
     ('database "', ("The server has no database of that name.", "Create it, or correct the end of DATABASE_URL.")),
-    ("refused", ("No server listens there.", "Start Postgres, or correct host and port in DATABASE_URL.")),
+    ("refused", ("No server is listening there.", "Start Postgres, or correct host and port in DATABASE_URL.")),
     ("resolve", _NO_HOST),
     ("name or service", _NO_HOST),
     ("nodename", _NO_HOST),
 )
-"""A part of libpq's message in small letters, and what it means and what to do; the first that fits counts.
+"""Part of libpq's message in lower case, its meaning and the fix; the first match counts.
 
 The message itself is not shown: libpq quotes what it cannot read.
 """
 
 
 async def check_database(context: Context) -> Sequence[Finding]:
-    """Connect, and look without changing anything."""
+    """Connect and check without changing anything."""
     url = context.settings.database_url
     if url is None:
         return embedded_findings(context.settings)
@@ -87,12 +93,12 @@ async def check_database(context: Context) -> Sequence[Finding]:
 
 
 def explain(error: OperationalError) -> Finding:
-    """Say why there is no connection, without the words of the library. Pure."""
-    said = str(error).lower()
+    """Return a finding that says why there is no connection, without the library's message. Pure."""
+    message = str(error).lower()
     for sign, (text, fix) in _REASONS:
-        if sign in said:
+        if sign in message:
             return failure(DATABASE, text, fix=fix)
-    text = f"It cannot be reached ({type(error).__name__})."
+    text = f"The database cannot be reached ({type(error).__name__})."
     return failure(
         DATABASE, text, fix="Check DATABASE_URL, and whether this machine may connect to that host and port."
     )
@@ -102,7 +108,7 @@ def _version(connection: AsyncConnection) -> Finding:
     version = connection.info.server_version // 10_000
     if version < OLDEST:
         return failure(DATABASE, f"This is Postgres {version}.", fix=f"Use Postgres {OLDEST} or newer.")
-    return ok(DATABASE, f"Postgres {version} at DATABASE_URL answers.")
+    return ok(DATABASE, f"Connected to Postgres {version} at DATABASE_URL.")
 
 
 async def _pooler(connection: AsyncConnection) -> list[Finding]:
@@ -110,7 +116,7 @@ async def _pooler(connection: AsyncConnection) -> list[Finding]:
         return []
     text = (
         "A pooler such as PgBouncer is between the app and the server. The app polls for new questions every half "
-        "second instead of listening. You need to do nothing."
+        "second instead of listening. There is nothing to do."
     )
     return [ok(DATABASE, text)]
 
@@ -121,33 +127,33 @@ async def _schema(connection: AsyncConnection) -> list[Finding]:
     missing, unknown = [name for name in ours if name not in there], there - set(ours)
     findings = []
     if unknown:
-        text = "A newer version of the app has been at work in this database."
+        text = "A newer version of the app has migrated this database."
         if (await newer(connection))[1]:
-            text += " This one can run with it; commands that it does not know stay in the queue for a newer version."
+            text += " This version can run with it; commands that it does not know stay in the queue for a newer one."
             findings.append(warning(DATABASE, text, fix="Run that version, or a newer one."))
         else:
-            text += " This one cannot run with it."
+            text += " This version cannot run with it."
             findings.append(failure(DATABASE, text, fix="Run that version, or a newer one."))
     elif missing:
         text = "1 migration is missing." if len(missing) == 1 else f"{len(missing)} migrations are missing."
-        fix = "`python -m bot migrate` applies them; so does `python -m bot run`."
+        fix = "Run `python -m bot migrate`; `python -m bot run` applies them, too."
         findings.append(warning(DATABASE, text, fix=fix))
     return [*findings, await _check_writable(connection)]
 
 
 async def _check_writable(connection: AsyncConnection) -> Finding:
-    """Make a table and take it back: a replica and a reader's role refuse it."""
+    """Create a table and roll back: a replica and a read-only role refuse it."""
     try:
         await connection.execute("CREATE TABLE doctor_was_here (nothing int)")
         await connection.rollback()
     except Error as error:
         reason = type(error).__name__
-        text = f"It cannot be written to ({reason})."
+        text = f"The database cannot be written to ({reason})."
         return failure(DATABASE, text, fix="Use the primary server, and a user who may create tables in this database.")
-    return ok(DATABASE, "It can be written to.")
+    return ok(DATABASE, "The database can be written to.")
 
 
-RECENT_ERRORS = "Lately"
+RECENT_ERRORS = "Recently"
 
 _ERRORS = {
     "AuthenticationError": ("it refused the key", "Set a new key"),
@@ -156,7 +162,7 @@ _ERRORS = {
 
 
 async def check_recent_errors(context: Context) -> Sequence[Finding]:
-    """Read what the app wrote down in the last day; nothing where it cannot be read, which the database check tells."""
+    """Return the providers' failures of the last day; none if they cannot be read, which the database check reports."""
     if context.settings.database_url is None or "database_url" in context.invalid:
         return []
     conninfo = context.settings.database_url.get_secret_value()
@@ -169,9 +175,9 @@ async def check_recent_errors(context: Context) -> Sequence[Finding]:
 
 
 def _recent_error(provider: str, error: str) -> Finding:
-    said, fix = _ERRORS.get(error, (error, "Look after it"))
+    reason, fix = _ERRORS.get(error, (error, "Check the account"))
     return warning(
         RECENT_ERRORS,
-        f"{provider}'s last request failed: {said}.",
-        fix=f"{fix} for {provider}, unless you did so since.",
+        f"{provider}'s last request failed: {reason}.",
+        fix=f"{fix} for {provider}, unless you have done so since.",
     )

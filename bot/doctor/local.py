@@ -1,4 +1,4 @@
-"""The commands' names: what Slack refuses, and what it may own.
+"""Checks of this machine's part: the commands' names, and the port.
 
 https://docs.slack.dev/interactivity/implementing-slash-commands
 """
@@ -21,36 +21,38 @@ RESERVED = frozenset({
     "away", "close", "collapse", "dnd", "expand", "feed", "invite", "join", "leave", "me", "msg", "mute", "open", "pro",
     "remind", "shortcuts", "shrug", "status", "topic", "who",
 })  # fmt: skip
-"""Slack's own names. One of them in a manifest has the whole manifest refused with `invalid_name`."""
+"""Slack's own names. Slack rejects a manifest that contains one, with `invalid_name`."""
 
 UNCERTAIN = frozenset({"search", "help"})
-"""Names that Slack refuses to some apps and lets others have."""
+"""Names that Slack rejects for some apps and accepts for others."""
 
-PREFIX = "Set COMMAND_PREFIX, such as COMMAND_PREFIX=x-, and paste what `python -m bot manifest` then prints."
+PREFIX = "Set COMMAND_PREFIX, such as COMMAND_PREFIX=x-, then paste the output of `python -m bot manifest`."
 
 
 async def check_command_names(context: Context) -> Sequence[Finding]:
-    """Look at the names that the configuration makes."""
+    """Check the names that COMMAND_PREFIX gives."""
     return name_findings([command.name for command in slash_commands(COMMANDS, prefix=context.settings.command_prefix)])
 
 
 def name_findings(names: Sequence[str]) -> list[Finding]:
-    """Say which names Slack refuses. Each has its slash. Pure."""
+    """Return a finding for the names that Slack rejects. Each name has its slash. Pure."""
     long = [name for name in names if len(name) > MAX_LENGTH]
     reserved = [name for name in names if name[1:] in RESERVED]
     findings = []
     if long:
-        text = f"{_join(long)} has more than the {MAX_LENGTH} characters that Slack takes."
+        text = f"{_join(long)} is longer than the {MAX_LENGTH} characters that Slack takes."
         findings.append(failure(COMMAND_NAMES, text, fix="Set a shorter COMMAND_PREFIX."))
     if reserved:
-        text = f"{_join(reserved)} belongs to Slack, which refuses a manifest that holds it (invalid_name)."
+        text = f"{_join(reserved)} is reserved by Slack, which rejects a manifest that contains it (invalid_name)."
         findings.append(failure(COMMAND_NAMES, text, fix=PREFIX))
     return findings or [ok(COMMAND_NAMES, f"{_join(names)}.{_hint(names)}")]
 
 
 def _hint(names: Sequence[str]) -> str:
     uncertain = [name for name in names if name[1:] in UNCERTAIN]
-    return f" Slack may own {_join(uncertain)}: if it answers invalid_name, set COMMAND_PREFIX." if uncertain else ""
+    return (
+        f" Slack may reserve {_join(uncertain)}: if it answers invalid_name, set COMMAND_PREFIX." if uncertain else ""
+    )
 
 
 def _join(names: Sequence[str]) -> str:
@@ -61,7 +63,7 @@ PORT = "Port"
 
 
 async def check_port(context: Context) -> Sequence[Finding]:
-    """Listen for a moment."""
+    """Check that the port is free by listening on it for a moment."""
     host, port = context.settings.bind_host, context.settings.port
     try:
         server = await asyncio.start_server(_close_connection, host, port)
@@ -79,15 +81,15 @@ async def _close_connection(reader: asyncio.StreamReader, writer: asyncio.Stream
 async def _explain(error: OSError, host: str, port: int) -> Finding:
     if error.errno == errno.EADDRINUSE:
         if await _is_the_app(host, port):
-            return ok(PORT, f"The app listens on {host}:{port} already.")
-        return failure(PORT, f"Another program listens on {host}:{port}.", fix="Stop it, or set another PORT.")
+            return ok(PORT, f"The app is already listening on {host}:{port}.")
+        return failure(PORT, f"Another program is listening on {host}:{port}.", fix="Stop it, or set another PORT.")
     if error.errno in {errno.EACCES, errno.EPERM}:
         return failure(PORT, f"This user may not listen on port {port}.", fix="Set PORT to 1024 or higher.")
-    return failure(PORT, f"{host} is no address of this machine.", fix="Correct HOST, or unset it.")
+    return failure(PORT, f"{host} is not an address of this machine.", fix="Correct HOST, or unset it.")
 
 
 async def _is_the_app(host: str, port: int) -> bool:
-    """Ask for /healthz; whatever else listens there answers otherwise, or not at all."""
+    """Return whether the app answers /healthz there."""
     try:
         async with asyncio.timeout(1):
             reader, writer = await asyncio.open_connection("127.0.0.1" if host == "0.0.0.0" else host, port)  # noqa: S104 - every address

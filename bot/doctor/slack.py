@@ -1,9 +1,8 @@
-"""Slack: the bot token, its scopes, the signing secret, and by the way the clock.
+"""Checks of Slack: the tokens, their scopes, the signing secret, the installation and the clock.
+
+No Slack method says which events an app is subscribed to.
 
 https://docs.slack.dev/authentication/verifying-requests-from-slack
-
-No Slack method tells a bot token which events the app is subscribed to; the database has those that came.
-
 https://docs.slack.dev/reference/methods/auth.test
 
 https://docs.slack.dev/reference/methods/apps.connections.open
@@ -38,21 +37,21 @@ FAULT_SKEW = 240
 
 
 def clock_findings(headers: Mapping[str, str], *, now: float) -> Iterator[Finding]:
-    """Compare `now`, in seconds since 1970, with the `Date` of an answer that just came. Pure."""
+    """Compare `now`, in seconds since 1970, with the `Date` header of a response. Pure."""
     try:
         skew = now - parsedate_to_datetime(headers.get("Date", "")).timestamp()
     except ValueError:
         return
     # The header counts whole seconds.
-    where = "ahead of" if skew > 0 else "behind"
-    text = f"This machine's clock is about {round(abs(skew), -1):.0f} seconds {where} Slack's."
+    direction = "fast" if skew > 0 else "slow"
+    text = f"This machine's clock is about {round(abs(skew), -1):.0f} seconds {direction}, compared with Slack's."
     if abs(skew) > FAULT_SKEW:
-        fix = "Set the clock (NTP): at 300 seconds every request of Slack's is refused as too old."
+        fix = "Set the clock (NTP): from 300 seconds on, every request from Slack is refused as too old."
         yield failure(CLOCK, text, fix=fix)
     elif abs(skew) > WARN_SKEW:
         yield warning(CLOCK, text, fix="Set the clock (NTP) before it drifts further.")
     else:
-        yield ok(CLOCK, "It agrees with Slack's.")
+        yield ok(CLOCK, "This machine's clock agrees with Slack's.")
 
 
 INSTALLATION = "Workspace"
@@ -64,7 +63,7 @@ _CLOSED = {
 
 
 async def check_installation(context: Context) -> Sequence[Finding]:
-    """Read the app's record; return nothing if it cannot be read, which the database check reports."""
+    """Return a finding if the app was uninstalled; none if that cannot be read, which the database check reports."""
     url, token = context.settings.database_url, context.settings.slack_bot_token
     if url is None or token is None or {"database_url", "slack_bot_token"} & context.invalid:
         return []
@@ -85,12 +84,12 @@ CONNECTION_ERRORS = (*FAILURES, ConnectionFailed)
 """Errors of a missing connection, or of a proxy that cannot be used."""
 
 INVALID_ANSWERS = (SlackClientError, AttributeError)
-"""Errors of the SDK if an answer is not Slack's; the rest of `AWAY` means that there is no connection."""
+"""Errors of the SDK if an answer is not Slack's; the rest of `CONNECTION_ERRORS` means that there is no connection."""
 
-_REINSTALL = "Copy the token once more from OAuth & Permissions; if that does not help, reinstall the app there."
+_REINSTALL = "Copy the token again from OAuth & Permissions. If that does not help, reinstall the app there."
 _MEANINGS = {
     "invalid_auth": "Slack does not know SLACK_BOT_TOKEN (invalid_auth).",
-    "not_authed": "Slack saw no token (not_authed).",
+    "not_authed": "Slack received no token (not_authed).",
     "account_inactive": "The app was removed from the workspace (account_inactive).",
     "token_revoked": "SLACK_BOT_TOKEN was revoked (token_revoked).",
     "token_expired": "SLACK_BOT_TOKEN has expired (token_expired).",
@@ -98,7 +97,7 @@ _MEANINGS = {
 
 
 async def check_slack(context: Context) -> Sequence[Finding]:
-    """Ask Slack who the token is."""
+    """Check the bot token, its scopes, the signing secret and the clock."""
     token = context.settings.slack_bot_token
     if token is None:
         return [ok(SLACK, "No bot token is set: the app serves its local page instead of a workspace.")]
@@ -112,7 +111,7 @@ async def check_slack(context: Context) -> Sequence[Finding]:
         return [not_from_slack(SLACK), *secret]
     except CONNECTION_ERRORS as error:
         return [unreachable(SLACK, error), *secret]
-    who = ok(SLACK, f"The token is @{response.get('user')}'s in the workspace {response.get('team')}.")
+    who = ok(SLACK, f"The token belongs to @{response.get('user')} in the workspace {response.get('team')}.")
     return [who, *_scopes(response.headers), *secret, *clock_findings(response.headers, now=context.now())]
 
 
@@ -122,15 +121,15 @@ def client(context: Context, token: SecretStr) -> AsyncWebClient:
 
 
 def unreachable(title: str, error: Exception) -> Finding:
-    """Say that there was no connection."""
+    """Return a finding that there is no connection."""
     text = f"Slack cannot be reached ({type(error).__name__})."
     return failure(title, text, fix="Check the network, a proxy (HTTPS_PROXY) and SLACK_API_URL.")
 
 
 def not_from_slack(title: str) -> Finding:
-    """Say that something else than Slack answered."""
-    text = "Something answered in Slack's place, and not as Slack does."
-    return failure(title, text, fix="Check SLACK_API_URL, and whether a proxy wants a log-in.")
+    """Return a finding that something other than Slack answered."""
+    text = "Something other than Slack answered."
+    return failure(title, text, fix="Check SLACK_API_URL, and whether a proxy requires a login.")
 
 
 def api_error_name(error: SlackApiError) -> str:
@@ -146,19 +145,19 @@ def _refused_token(error: SlackApiError) -> Finding:
     if name.startswith("status"):
         return not_from_slack(SLACK)
     if name == "ratelimited":
-        return warning(SLACK, "Slack wants fewer calls just now (ratelimited).", fix="Try again in a minute.")
+        return warning(SLACK, "Slack is limiting the rate of calls (ratelimited).", fix="Try again in a minute.")
     return failure(SLACK, _MEANINGS.get(name, f"Slack refuses SLACK_BOT_TOKEN ({name})."), fix=_REINSTALL)
 
 
 def _scopes(headers: Mapping[str, str]) -> Iterator[Finding]:
     """Compare the token's scopes with the manifest's."""
-    told = next((value for name, value in headers.items() if name.lower() == "x-oauth-scopes"), None)
-    if told is None:
+    granted = next((value for name, value in headers.items() if name.lower() == "x-oauth-scopes"), None)
+    if granted is None:
         yield warning(
-            SLACK, "Slack did not tell the token's scopes.", fix="Compare OAuth & Permissions with manifest.yml."
+            SLACK, "Slack did not say which scopes the token has.", fix="Compare OAuth & Permissions with manifest.yml."
         )
         return
-    has = {scope.strip() for scope in told.split(",")} - {""}
+    has = {scope.strip() for scope in granted.split(",")} - {""}
     absent = [scope for scope in SCOPES if scope.name not in has]
     missing = [scope for scope in absent if not scope.optional]
     if missing:
@@ -175,7 +174,7 @@ def _scopes(headers: Mapping[str, str]) -> Iterator[Finding]:
     if not missing:
         yield ok(SLACK, "The token has every scope that the app needs.")
     if declined := [scope for scope in absent if scope.optional]:
-        yield ok(SLACK, f"Not given, as these are optional: {_missing_features(declined)}")
+        yield ok(SLACK, f"Not granted, but optional: {_missing_features(declined)}")
 
 
 def _missing_features(scopes: Sequence[Scope]) -> str:
@@ -183,10 +182,10 @@ def _missing_features(scopes: Sequence[Scope]) -> str:
 
 
 def _signing_secret(secret: SecretStr | None) -> Iterator[Finding]:
-    """Look at the secret's shape; whether it is the right one shows with the first request."""
+    """Check the secret's form; only the first request shows whether it is the right one."""
     if secret is not None and not re.fullmatch(r"[0-9a-f]{32}", secret.get_secret_value()):
-        text = "SLACK_SIGNING_SECRET does not look like one: Slack's have 32 digits from 0-9 and a-f."
-        yield warning(SLACK, text, fix="Copy it once more from Basic Information, App Credentials.")
+        text = "SLACK_SIGNING_SECRET has the wrong form: Slack's have 32 digits from 0-9 and a-f."
+        yield warning(SLACK, text, fix="Copy it again from Basic Information, App Credentials.")
 
 
 SOCKET_MODE = "Socket Mode"
@@ -198,7 +197,7 @@ FIX = (
 
 
 async def check_socket_mode(context: Context) -> Sequence[Finding]:
-    """Ask for an address to connect to, and do not connect."""
+    """Ask for an address to connect to, without connecting."""
     token = context.settings.slack_app_token
     if token is None:
         return []
@@ -210,5 +209,5 @@ async def check_socket_mode(context: Context) -> Sequence[Finding]:
         return [not_from_slack(SOCKET_MODE)]
     except CONNECTION_ERRORS as error:
         return [unreachable(SOCKET_MODE, error)]
-    text = "Slack opens connections for SLACK_APP_TOKEN. It is for development, not for production."
+    text = "Slack accepts SLACK_APP_TOKEN. Socket Mode is for development, not for production."
     return [ok(SOCKET_MODE, text)]

@@ -1,7 +1,7 @@
-"""When a digest runs: on which days of the week, at what time, by whose clock.
+"""Digests as values: their schedules, their slots, and the results of actions and runs.
 
-A local time that a change of the clocks skips is made up for at the first moment after it; one that occurs twice counts
-the first time (https://peps.python.org/pep-0495/ says how Python tells the two apart).
+A local time that a clock change skips is replaced by the first moment after the gap; of one that occurs twice, the
+first counts (https://peps.python.org/pep-0495/).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
 
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-"""A day of the week is its place in this list, as `date.weekday()` counts."""
+"""The days of the week in the order of `date.weekday()`."""
 
 DAILY = frozenset(range(7))
 WEEKDAYS = frozenset(range(5))
@@ -38,22 +38,22 @@ class Schedule:
 
     @property
     def tz(self) -> ZoneInfo:
-        """The zone's rules; UTC where this computer does not know the zone."""
+        """The time zone; UTC if this computer does not know it."""
         return zone_of(self.zone)
 
     @property
     def text(self) -> str:
-        """Return it as people say it: "weekdays at 9:00"."""
+        """Return the schedule in words: "weekdays at 9:00"."""
         return f"{format_days(self.days)} at {format_time(self.at)}"
 
     @property
     def text_with_zone(self) -> str:
-        """Return it with whose clock that is by: "weekdays at 9:00 (Europe/Berlin)"."""
+        """Return the schedule in words with its zone: "weekdays at 9:00 (Europe/Berlin)"."""
         return f"{self.text} ({self.tz.key})"
 
 
 def zone_of(name: str) -> ZoneInfo:
-    """Return the rules of a zone; those of UTC, which say their name, for one that this computer does not know."""
+    """Return the time zone with this name; UTC if this computer does not know it."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -87,11 +87,11 @@ def _day_ranges(days: list[int]) -> Iterator[str]:
 
 
 EXAMPLE = 'technology "open source databases" weekdays 9:00'
-"""How a digest is asked for."""
+"""An example of the arguments of `watch`."""
 
 
 class DigestAction(StrEnum):
-    """What its owner can do with a digest that there is; the value is the word to type."""
+    """What an owner can do with an existing digest; the value is the word to type."""
 
     PAUSE = "pause"
     RESUME = "resume"
@@ -100,7 +100,7 @@ class DigestAction(StrEnum):
 
 
 class Trigger(StrEnum):
-    """Why a digest runs: it is time, it was time while nothing ran, or its owner wants it now."""
+    """Why a digest runs: it is due, it was due while the app did not run, or its owner asked for it."""
 
     SCHEDULED = "due"
     LATE = "late"
@@ -108,7 +108,7 @@ class Trigger(StrEnum):
 
 
 class State(StrEnum):
-    """Whether a digest runs: `STOPPED` is what it did itself, `PAUSED` what its owner wanted."""
+    """Whether a digest runs: the owner paused it, or the app stopped it."""
 
     ACTIVE = "active"
     PAUSED = "paused"
@@ -117,7 +117,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Owner:
-    """Somebody in a workspace."""
+    """A person in a workspace."""
 
     team_id: str
     user_id: str
@@ -125,7 +125,7 @@ class Owner:
 
 @dataclass(frozen=True, kw_only=True)
 class DigestSpec:
-    """A digest as somebody asks for it.
+    """A digest as its owner asks for it.
 
     `topic` may be empty; `report_empty_on` are the days of the week on which it says that nothing is new. The
     schedule's zone is the owner's; it is empty as long as the command was only parsed.
@@ -139,10 +139,9 @@ class DigestSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class Digest:
-    """A digest as it is kept: `number` is how its owner calls it, `next_at` None unless it runs.
+    """A stored digest: `number` identifies it for its owner, `next_at` is None unless it is active.
 
-    `runs` and `cost_usd` count what it did in the last 30 days; `unpriced` of the runs came to an end, and nobody knows
-    what they cost.
+    `runs` and `cost_usd` count the last 30 days; `unpriced` is how many finished runs have no known cost.
     """
 
     id: UUID
@@ -164,7 +163,7 @@ class Digest:
 
 @dataclass(frozen=True, kw_only=True)
 class Created:
-    """There is a new digest. It goes by UTC where `zone_known` is false: nobody could tell its owner's zone."""
+    """A digest was created. If `zone_known` is false, its owner's time zone is unknown and UTC is used."""
 
     digest: Digest
     zone_known: bool = True
@@ -188,7 +187,7 @@ class DigestList:
 
 @dataclass(frozen=True, kw_only=True)
 class Updated:
-    """What was wanted is done; the digest is as it is now, or as it was before it was deleted."""
+    """The action was applied. `digest` is as it is now, or as it was before it was deleted."""
 
     action: DigestAction
     digest: Digest
@@ -196,14 +195,14 @@ class Updated:
 
 @dataclass(frozen=True, kw_only=True)
 class AlreadyRunning:
-    """It is being made just now, so it is not made once more."""
+    """The digest is running already, so no other run was started."""
 
     digest: Digest
 
 
 @dataclass(frozen=True, kw_only=True)
 class DigestNotFound:
-    """The owner has none of this number; `numbers` are those that there are. A button names no number."""
+    """The owner has no digest with this number; `numbers` are the existing ones. A button has no number."""
 
     number: int | None = None
     numbers: Sequence[int] = ()
@@ -211,36 +210,36 @@ class DigestNotFound:
 
 @dataclass(frozen=True, kw_only=True)
 class NotOwner:
-    """The digest behind a button belongs to somebody else."""
+    """The digest of a button belongs to another person."""
 
 
 DigestResult = Created | LimitReached | DigestList | Updated | AlreadyRunning | DigestNotFound | NotOwner
 
 
 class DigestService(Protocol):
-    """Where digests are kept. Everything raises like the database."""
+    """Creates and changes digests. Every method raises database errors."""
 
     @property
     def command_label(self) -> str:
-        """How people call the command: "/pplx watch"."""
+        """What people type for the command: "/pplx watch"."""
         ...
 
-    async def create(self, wish: DigestSpec, *, id: UUID, owner: Owner, channel_id: str) -> Created | LimitReached:
-        """Keep a new digest that posts to a channel; the same `id` once more is the same digest."""
+    async def create(self, spec: DigestSpec, *, id: UUID, owner: Owner, channel_id: str) -> Created | LimitReached:
+        """Create a digest that posts to a channel; the same `id` again is the same digest."""
         ...
 
     async def list_digests(self, owner: Owner) -> DigestList:
-        """Return what somebody has."""
+        """Return the digests of an owner."""
         ...
 
     async def apply(self, verb: DigestAction, number: int, *, owner: Owner, by: str) -> DigestResult:
-        """Do something with the owner's digest of this number; `by` identifies what asked for it."""
+        """Apply an action to the owner's digest with this number; `by` identifies the request."""
         ...
 
     async def apply_button(
         self, verb: DigestAction, id: UUID, *, user_id: str, teams: Collection[str], by: str
     ) -> DigestResult:
-        """Act on the digest of a button; only its owner may.
+        """Apply the action of a button to its digest; only its owner may.
 
         `teams` are the ids by which Slack names the workspace of the click.
         """
@@ -248,7 +247,7 @@ class DigestService(Protocol):
 
 
 _DAYS_AHEAD = range(8)
-"""A week, and the day that `after` lies on: its slot may be over."""
+"""A week and the day of `after` itself, whose slot may be over."""
 
 
 def next_slot(schedule: Schedule, after: datetime) -> datetime:
@@ -311,11 +310,11 @@ _MONTH = timedelta(days=30)
 
 @dataclass(frozen=True, kw_only=True)
 class DigestReport:
-    """The outcome of a run: `stories` are those of the `summary` that are new, and `since` is the last post's moment.
+    """The result of a run: `stories` are the new ones of the `summary`, `since` is when the last ones were posted.
 
-    `summary` is None where no story at all was found; `cost_usd` is what the search cost in either case, None where
-    nobody says. `slot` is when it was due, `earliest_slot` when the earliest of the slots was that it stands for.
-    One that is `suppressed` is not posted, whatever it found: its digest is deleted, paused, or cannot be posted.
+    `summary` is None if no story was found. `cost_usd` is what the search cost, None if that is unknown. `slot` is when
+    the run was due, `earliest_slot` the first slot that it covers. A report that is `suppressed` is not posted: its
+    digest is deleted or paused, or cannot be posted.
     """
 
     digest: Digest
@@ -331,14 +330,14 @@ class DigestReport:
 
     @property
     def should_post(self) -> bool:
-        """Whether it is posted: with news always, without when somebody waits for it or a day is set to say so."""
+        """Whether to post the report: it has news, its run is manual, or it covers a day of `report_empty_on`."""
         return not self.suppressed and (
             bool(self.stories) or self.trigger is Trigger.MANUAL or self._covers_reporting_day
         )
 
     @property
     def _covers_reporting_day(self) -> bool:
-        """Whether a slot it stands for, up to those that came due while it waited, is of a day set to tell silence."""
+        """Whether a slot that the run covers, up to now, is on a day of `report_empty_on`."""
         schedule, slot = self.digest.spec.schedule, self.earliest_slot
         days = set(scheduled_days(schedule, slot))
         while (slot := next_slot(schedule, slot)) <= self.now:
@@ -346,7 +345,7 @@ class DigestReport:
         return bool(days & self.digest.spec.report_empty_on)
 
     def with_stories(self, stories: Sequence[Story], *, since: datetime | None) -> DigestReport:
-        """Return it with the stories that are new since a moment."""
+        """Return the report with the stories that are new since a moment."""
         return replace(self, stories=tuple(stories), since=since)
 
 
@@ -362,8 +361,8 @@ def format_since(moment: datetime, *, now: datetime, tz: ZoneInfo) -> str:
 
 
 def search_window_start(last_run_at: datetime | None, *, now: datetime) -> datetime:
-    """Return since when to look, so that nothing between two runs is missed: for a day at least, and at most a month.
+    """Return the start of the search: the last run, but at least a day and at most a month ago.
 
-    A day also where the run before was an hour ago: of what that one found, only so much was posted as fits.
+    A day even if the last run was an hour ago, because a run posts only its first stories.
     """
     return min(max(last_run_at or now, now - _MONTH), now - _DAY)

@@ -1,4 +1,4 @@
-"""Decides which requests and people belong to the workspace that the app is installed in. Pure.
+"""Which requests and people belong to the workspace that the app is installed in.
 
 https://docs.slack.dev/reference/methods/auth.test
 https://docs.slack.dev/reference/objects/user-object

@@ -1,4 +1,4 @@
-"""What leaves the app: a message of Block Kit blocks with a text that stands on its own."""
+"""A Slack message to post: Block Kit blocks and the text that replaces them in notifications."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 Block = dict[str, Any]
-"""One Block Kit block as plain JSON; the SDK's models drop block types that they do not know."""
+"""A Block Kit block as plain JSON: the SDK's models drop block types that they do not know."""
 
 
 class Audience(StrEnum):
@@ -21,7 +21,7 @@ class Audience(StrEnum):
 class OutgoingMessage:
     """One Slack message. `text` is what screen readers and notifications read, so it is never empty.
 
-    A `private` one is for the asker only, even if the question was asked where others read it.
+    A `private` message is only for the asker, even if the question was asked in public.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""What is known of the providers' work: figures, no texts."""
+"""Statistics of a provider's requests."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class ProviderStats:
-    """One provider over a span of time: how often it was asked and answered, how fast, for how much.
+    """One provider over a period: how often it was asked and answered, how fast, at what cost.
 
-    `p50`, `p95` are seconds of the answers that came, None without any; `cost_usd` is what is known of the cost.
-    `admin_issue` is the class of the last failure that only an admin can mend, such as a refused key, None when the
+    `p50` and `p95` are the seconds that answers took, None without any; `cost_usd` is the known part of the cost.
+    `admin_issue` is the class of the last failure that only an admin can fix, such as a refused key, None if the
     provider has answered since.
     """
 

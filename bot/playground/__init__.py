@@ -1,1 +1,1 @@
-"""A local stand-in for Slack: a page that looks like a channel, and behind it the few Slack methods the app calls."""
+"""A local stand-in for Slack: a page that looks like a channel, and the Slack methods that the app calls."""

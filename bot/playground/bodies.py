@@ -1,4 +1,4 @@
-"""Reads what is posted to the playground: only plain, small JSON is accepted, from any sender."""
+"""Parse and limit the bodies of requests to the playground."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class BadInput(ValueError):
 
 
 async def read_body(request: web.Request) -> bytes:
-    """Return the body as it was sent. Raises BadInput, or 413 for one that is too large."""
+    """Return the body as it was sent. Raises BadInput, or status 413 if it is too large."""
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise BadInput("Content-Encoding: compressed bodies are not accepted")
     if (request.content_length or 0) > MAX_BYTES:
@@ -49,7 +49,7 @@ async def read_body(request: web.Request) -> bytes:
 
 
 def json_object(body: bytes) -> dict[str, Any]:
-    """Read a JSON object. Raises BadInput."""
+    """Parse a JSON object. Raises BadInput."""
     try:
         value = json_value(body.decode())
     except UnicodeDecodeError:
@@ -60,7 +60,7 @@ def json_object(body: bytes) -> dict[str, Any]:
 
 
 def json_value(text: str) -> Any:
-    """Read JSON without infinite or giant numbers, half characters and deep nesting. Raises BadInput."""
+    """Parse JSON without infinite or huge numbers, lone surrogates and deep nesting. Raises BadInput."""
     try:
         value = json.loads(text, parse_constant=_reject_constant, parse_int=_parse_int, parse_float=_parse_float)
         for part, depth in _walk(value):
@@ -94,7 +94,7 @@ def ts_of(fields: Mapping[str, Any], name: str) -> str | None:
 
 
 def zone_of(fields: Mapping[str, Any], name: str) -> str | None:
-    """Return the name of a time zone, such as "Europe/Berlin"; None if it is missing or this computer knows none."""
+    """Return the name of a time zone, such as "Europe/Berlin"; None if it is missing or unknown."""
     value = text_of(fields, name)
     if not _ZONE.fullmatch(value):
         return None

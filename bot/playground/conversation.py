@@ -1,4 +1,4 @@
-"""What a person's line or click sets off, and what the app's answers to it change: Slack's side of a conversation."""
+"""Slack's side of a conversation: a person's lines and clicks to the app, the app's responses to the timeline."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ MENTION = f"`@{APP_NAME}`"
 _MENTIONED = re.compile(rf"(?<!\w)@{re.escape(APP_NAME)}(?!\w)", re.IGNORECASE)
 
 MAX_LINES = 200
-"""How many command lines are kept for the moment in which an answer makes them public."""
+"""How many command lines are kept in case an answer makes them public."""
 
 
 class Conversation:
-    """Carries lines and clicks to the app, and the app's messages to the timeline."""
+    """Sends lines and clicks to the app, and puts the app's messages into the timeline."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Conversation:
         self._lines: dict[str, str] = {}
 
     async def post(self, line: str, *, channel: Channel, thread_ts: str | None = None) -> None:
-        """Take a line from the composer: commands, mentions and direct messages go to the app, the rest to nobody."""
+        """Post a line from the composer: commands, mentions and direct messages also go to the app."""
         name, _, text = line.strip().partition(" ")
         if not name.startswith("/"):
             await self._message(line.strip(), channel=channel, thread_ts=thread_ts)
@@ -121,13 +121,13 @@ class Conversation:
             self._post_ephemeral(channel, f"{name} failed with the error “invalid_payload”")
 
     def _show_ack(self, ticket: ResponseUrlToken, answer: Mapping[str, Any]) -> None:
-        """Show what the ack says, unless a fast answer stands in its place already."""
+        """Show the message of the acknowledgement, unless a fast answer has replaced it already."""
         says_something = bool(answer.get("text") or answer.get("blocks"))
         if says_something and self._timeline.find(ticket.channel, ticket.original) is None:
             self._show(ticket, {**answer, "replace_original": True})
 
     def _show(self, ticket: ResponseUrlToken, payload: Mapping[str, Any]) -> None:
-        """Show the app's answer; one that everybody sees never takes the place of a private message."""
+        """Show the app's answer; a public one never replaces a private message."""
         private = payload.get("response_type") != "in_channel" and (ticket.private or _is_new(payload))
         replaces = bool(payload.get("replace_original")) and private == ticket.private
         line = self._lines.pop(ticket.trigger, None) if not private else None
@@ -162,7 +162,7 @@ def read_message(payload: Mapping[str, Any]) -> tuple[str, tuple[Block, ...], st
 
 
 def _is_new(payload: Mapping[str, Any]) -> bool:
-    """Return whether an answer is a message of its own, which is private unless it says otherwise."""
+    """Return whether an answer is a new message, which is private unless it says otherwise."""
     return not payload.get("replace_original")
 
 
@@ -180,5 +180,5 @@ def _escape(text: str) -> str:
 
 
 def _inline_code(text: str) -> str:
-    """Keep a stranger's word from ending the code span it is shown in."""
+    """Escape text so that it cannot end the code span that contains it."""
     return _escape(text).replace("`", "'")

@@ -1,4 +1,4 @@
-"""The bodies of what Slack sends: a slash command, an event and a click, field by field as the app knows them.
+"""What Slack sends: the signed requests for a slash command, an event and a click.
 
 https://docs.slack.dev/interactivity/implementing-slash-commands
 https://docs.slack.dev/apis/events-api#callback-field
@@ -26,12 +26,12 @@ from bot.playground import workspace
 from bot.playground.timeline import Message
 from bot.playground.workspace import Channel
 
-VERIFICATION_TOKEN = "deprecated"  # noqa: S105 - Slack still sends this field; nobody may rely on it
+VERIFICATION_TOKEN = "deprecated"  # noqa: S105 - Slack still sends this deprecated field
 
 
 @dataclass(frozen=True, kw_only=True)
 class Click:
-    """A press of a button in a message; `action_ts` is when."""
+    """A click on a button of a message, at `action_ts`."""
 
     message: Message
     block_id: str
@@ -59,9 +59,9 @@ def command_form(*, command: str, text: str, channel: Channel, trigger_id: str, 
 
 
 def message_event(message: Message, *, text: str, direct: bool) -> dict[str, Any]:
-    """Return the envelope that reports a person's message: a mention, or what was written to the app directly.
+    """Return the envelope of a person's message: a mention or a direct message.
 
-    `text` is the message's as Slack reports it, with ids for names.
+    `text` is the text as Slack sends it, with ids for names.
     """
     event: dict[str, Any] = {
         "type": "message" if direct else "app_mention",
@@ -99,7 +99,7 @@ def message_event(message: Message, *, text: str, direct: bool) -> dict[str, Any
 
 
 def click_form(click: Click, *, channel: Channel, trigger_id: str, response_url: str) -> dict[str, str]:
-    """Return the form of a click: one field, `payload`, that holds JSON."""
+    """Return the form of a click: one field, `payload`, with JSON."""
     message = click.message
     payload: dict[str, Any] = {
         "type": "block_actions",
@@ -158,7 +158,7 @@ def form_body(fields: Mapping[str, str]) -> bytes:
 
 
 def signed_headers(body: bytes, *, secret: str, now: float, content_type: str = FORM) -> dict[str, str]:
-    """Return the headers of a signed body, a form unless it is said otherwise; `now` is seconds since 1970."""
+    """Return the headers of a signed body, by default a form; `now` is seconds since 1970."""
     timestamp = str(int(now))
     digest = hmac.new(secret.encode(), f"v0:{timestamp}:".encode() + body, hashlib.sha256).hexdigest()
     return {
@@ -173,13 +173,13 @@ ACK_SECONDS = 3.0
 
 
 class AckError(Exception):
-    """The app did not say in time that it has the request; the message is Slack's word for it."""
+    """The app did not acknowledge the request in time; the message is Slack's error name."""
 
 
 class Sender:
     """Posts forms and events to one address over one session.
 
-    `clock` gives seconds since 1970, `ack_seconds` is the patience.
+    `clock` returns seconds since 1970; `ack_seconds` is the timeout.
     """
 
     def __init__(
@@ -197,11 +197,11 @@ class Sender:
         self._session: ClientSession | None = None
 
     async def send_form(self, fields: Mapping[str, str]) -> dict[str, Any]:
-        """Post one form; returns the ack's message, empty for a bare 200. Raises `AckError`."""
+        """Post a form and return the acknowledgement's message, empty if it has none. Raises `AckError`."""
         return await self._post(form_body(fields), content_type=FORM)
 
     async def send_event(self, envelope: Mapping[str, Any]) -> None:
-        """Post one event. Raises `AckError`."""
+        """Post an event. Raises `AckError`."""
         await self._post(json.dumps(envelope).encode(), content_type=JSON)
 
     async def _post(self, body: bytes, *, content_type: str) -> dict[str, Any]:
@@ -233,7 +233,7 @@ class Sender:
 
 
 def _message(text: str) -> dict[str, Any]:
-    """Read the body of an ack: JSON is a message, anything else is its text."""
+    """Parse the body of an acknowledgement: JSON is a message, anything else is its text."""
     if not text.strip():
         return {}
     try:

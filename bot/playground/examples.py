@@ -1,8 +1,7 @@
-"""Recorded examples, for a playground without any key: four prompts whose answers are replayed, and marked as such.
+"""Recorded examples for a playground without a key: four prompts whose answers are replayed and labelled as recorded.
 
-The recordings are the service's own events, each with the second in which it came. They go the way of any answer, from
-the journal to the message. They are never a provider of the chain, so they cannot answer any other question, and they
-are not there with a key or with a real Slack.
+The recordings are the service's own events with their times, processed like those of any answer. They are not a
+provider of the chain, so they cannot answer any other question, and they are not offered with a key or in a real Slack.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ RECORDED_LABEL = "Recorded example, not a live answer"
 RECORDINGS = Path(__file__).parent / "recordings"
 
 Pause = Callable[[float], Awaitable[None]]
-"""Waits for some seconds."""
+"""A function that waits for some seconds."""
 
 _UNREACHABLE = frozenset({ConnectionFailed.__name__, TimedOut.__name__, CIRCUIT_OPEN})
 """How services fail without a network."""
@@ -46,10 +45,10 @@ _UNREACHABLE = frozenset({ConnectionFailed.__name__, TimedOut.__name__, CIRCUIT_
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    """One prompt: the words of its button, the command and the text that it sends.
+    """One prompt: the label of its button, the command and the text that it sends.
 
-    `recording` is the file of an answer; a deep dive has one for each stage. `effort` is how hard the model thought.
-    `at` is the moment of the recording.
+    `recording` is the file of an answer; a deep dive has one for each stage. `effort` is the model's effort, `at` the
+    time of the recording.
     """
 
     label: str
@@ -93,14 +92,14 @@ EXAMPLES = (
 
 
 def command_line(example: Example, *, prefix: str = "") -> str:
-    """Return what a person types for an example."""
+    """Return the command line of an example."""
     return f"/{prefix}{example.command} {example.text}"
 
 
 def with_examples(
     commands: Sequence[Command[Any, Any]], *, prefix: str = "", pause: Pause = asyncio.sleep
 ) -> tuple[Command[Any, Any], ...]:
-    """Return the commands so that they replay the examples, and say what is missing if nothing can be searched."""
+    """Return the commands so that they replay the examples, and ask for a key if no service can be reached."""
     sentence = _no_key_sentence(prefix)
     return tuple(_with_examples(command, pause=pause, sentence=sentence) for command in commands)
 
@@ -130,17 +129,17 @@ def _with_examples(command: Command[Any, Any], *, pause: Pause, sentence: str) -
 
 
 def _no_key_sentence(prefix: str) -> str:
-    """Return the one sentence for whoever has no key and no network."""
+    """Return the sentence for a playground without a key and a network."""
     *first, last = (f"`{command_line(example, prefix=prefix)}`" for example in EXAMPLES)
     return (
-        "I can’t answer this yet, because no search service can be reached and no key is set: put "
-        "`PERPLEXITY_API_KEY` into the file `.env` and start me again, or look at a recorded example with "
+        "I can’t answer this yet: I can’t reach a search service, and no key is set. Put `PERPLEXITY_API_KEY` into the "
+        "file `.env` and restart me, or look at a recorded example: "
         f"{', '.join(first)} or {last}."
     )
 
 
 def _replay_context(example: Example, work: CommandContext, *, pause: Pause) -> CommandContext:
-    """Return the work with the recording in the place of the services, at the time of the recording."""
+    """Return the context with the recording instead of the services, at the time of the recording."""
     recorded = partial(RecordedProvider, effort=example.effort, pause=pause)
     return replace(
         work,
@@ -154,13 +153,13 @@ def _replay_context(example: Example, work: CommandContext, *, pause: Pause) -> 
         ),
         now=example.at.timestamp,
         progress=_LabelledProgress(work.progress),
-        # A file would not carry the mark.
+        # A file would not have the label.
         can_upload=no_uploads,
     )
 
 
 def _label(message: OutgoingMessage) -> OutgoingMessage:
-    """Return a message that begins with the mark, and does so in a notification, too."""
+    """Return the message with the label at the start of its blocks and its text."""
     return replace(
         message, text=f"{RECORDED_LABEL}: {message.text}", blocks=(context(f"*{RECORDED_LABEL}*"), *message.blocks)
     )
@@ -168,7 +167,7 @@ def _label(message: OutgoingMessage) -> OutgoingMessage:
 
 @dataclass(frozen=True)
 class _LabelledProgress:
-    """Shows marked messages by `inner`."""
+    """Shows labelled messages through `inner`."""
 
     inner: Progress
 
@@ -188,13 +187,13 @@ class _LabelledProgress:
         return self.inner.response_url_uses
 
     async def update(self, message: OutgoingMessage, *, milestone: bool) -> bool:
-        """Show it with the mark. Raises Withdrawn."""
+        """Show the message with the label. Raises Withdrawn."""
         return await self.inner.update(_label(message), milestone=milestone)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedProvider:
-    """A provider that answers anything with one recording, in the time that the recording took."""
+    """A provider that answers every question with one recording, at the recorded pace."""
 
     recording: str
     effort: Effort
@@ -224,7 +223,7 @@ class RecordedProvider:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedPostSource:
-    """A source of posts that answers with one recording."""
+    """A source of posts that replays one recording."""
 
     recording: str
     pause: Pause = asyncio.sleep
@@ -239,7 +238,7 @@ class RecordedPostSource:
 
 
 async def _replay(recording: str, *, pause: Pause) -> AsyncGenerator[tuple[float, Mapping[str, JSON]], None]:
-    """Yield what the service sent and the second in which it came, each in its time."""
+    """Yield the recorded events and their seconds, at the recorded pace."""
     passed = 0.0
     for one in await computed(_lines, recording):
         came = json.loads(one)

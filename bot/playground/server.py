@@ -1,4 +1,4 @@
-"""The playground's routes: the page and its stream, the Web API and the response_urls, behind one door.
+"""The playground's routes: the page and its event stream, the Web API and the response_urls, with their access rules.
 
 https://owasp.org/www-community/attacks/CSRF and https://en.wikipedia.org/wiki/DNS_rebinding
 """
@@ -42,7 +42,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a Host header names this machine by loopback; a rebound name never does."""
+    """Return whether a Host header is a loopback name; a rebound DNS name is not."""
     try:
         name = urlsplit(f"//{host}").hostname or ""
         return name == "localhost" or name.endswith(".localhost") or ip_address(name).is_loopback
@@ -51,7 +51,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_same_origin(headers: CIMultiDictProxy[str], *, scheme: str) -> bool:
-    """Return whether a request comes from the page itself, according to headers that no script can change.
+    """Return whether a request comes from the page itself, by headers that no script can change.
 
     Whole origins are compared: scheme, host and port. `scheme` is that of the request.
     https://html.spec.whatwg.org/multipage/browsers.html#same-origin
@@ -64,17 +64,17 @@ def is_same_origin(headers: CIMultiDictProxy[str], *, scheme: str) -> bool:
 
 
 def is_from_browser(headers: Mapping[str, str]) -> bool:
-    """Return whether a browser sent a request for a page; a program such as the app sends none of these headers."""
+    """Return whether a browser sent the request; programs such as the app do not send these headers."""
     return "Origin" in headers or any(name.lower().startswith("sec-fetch-") for name in headers)
 
 
 def may_stream(headers: CIMultiDictProxy[str]) -> bool:
-    """Return whether the stream may be read: by the page itself, or by a program that is not a browser."""
+    """Return whether the sender may read the stream: the page itself, or a program that is not a browser."""
     return headers.getall("Sec-Fetch-Site", ["none"]) in (["none"], ["same-origin"])
 
 
 def _origin(text: str) -> tuple[str, str, int] | None:
-    """Read an origin; None for `null` and for an address with more than scheme, host and port."""
+    """Parse an origin; return None for `null`, and for a URL with more than scheme, host and port."""
     try:
         parts = urlsplit(text)
         port = parts.port or _PORTS.get(parts.scheme)
@@ -89,16 +89,16 @@ STATIC = Path(__file__).parent / "static"
 PREFIX = "/playground"
 
 MAX_STREAMS = 50
-"""How many pages are kept up to date at once."""
+"""How many pages may be open at once."""
 
-ONLY_THE_PAGE = "Only the playground's own page may do this."
+ONLY_THE_PAGE = "Only the playground's own page can do this."
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prompt:
-    """A line that the page sends at the press of a button, and the button's label."""
+    """A button of the page: its label, and the line that it sends."""
 
     label: str
     line: str
@@ -107,11 +107,10 @@ class Prompt:
 class Playground:
     """A small Slack for one person on this machine.
 
-    `origin` is where the app and these routes are reached, such as `http://127.0.0.1:3000`; the app's Slack API base is
-    `<origin>/playground/api/`. `clock` gives seconds since 1970.
-    `prompts` are the recorded
-    examples that the page offers. Unless `allow_any_host`, only loopback names are served. The `signing_secret` also
-    signs the response_urls: if it is the same after a restart, earlier ones stay valid.
+    `origin` is the address of the app and these routes, such as `http://127.0.0.1:3000`; the base of the Slack API is
+    `<origin>/playground/api/`. `clock` returns seconds since 1970, `prompts` are the recorded examples that the page
+    offers. Unless `allow_any_host`, only loopback names are served. The `signing_secret` also signs the response_urls:
+    if it is the same after a restart, earlier ones stay valid.
     """
 
     def __init__(
@@ -160,7 +159,7 @@ class Playground:
         ]
 
     async def close(self) -> None:
-        """End the open streams and the session."""
+        """Close the open streams and the session."""
         self._closing.set()
         await self._sender.close()
 
@@ -173,7 +172,7 @@ class Playground:
         return guarded
 
     def _page_only(self, handler: Callable[[dict[str, Any], Channel], Awaitable[web.Response]]) -> Handler:
-        """Wrap a handler for the page itself only; it gets the JSON body and the channel that the body names."""
+        """Wrap a handler that only the page may call; it gets the JSON body and the channel that the body names."""
 
         async def from_page(request: web.Request) -> web.StreamResponse:
             if not self._is_same_origin(request):
@@ -182,7 +181,7 @@ class Playground:
                 body = bodies.json_object(await bodies.read_body(request))
                 channel = workspace.CHANNELS.get(bodies.text_of(body, "channel"))
                 if channel is None:
-                    return web.Response(status=400, text="There is no such channel.")
+                    return web.Response(status=400, text="This channel does not exist.")
                 return await handler(body, channel)
             except bodies.BadInput as bad:
                 return web.Response(status=400, text=f"This was not sent. {bad}.")
@@ -190,7 +189,7 @@ class Playground:
         return from_page
 
     def _programs_only(self, handler: Handler) -> Handler:
-        """Wrap a handler for programs, which send no Origin; refuse pages from other sites."""
+        """Wrap a handler for programs, which send no Origin; refuse pages of other sites."""
 
         async def from_app(request: web.Request) -> web.StreamResponse:
             if is_from_browser(request.headers) and not self._is_same_origin(request):
@@ -296,7 +295,7 @@ class Playground:
 
 
 async def _arguments(request: web.Request) -> dict[str, Any]:
-    """Read the arguments of a Web API call, which may come as JSON or as a form."""
+    """Parse the arguments of a Web API call, which may be JSON or a form."""
     body = await bodies.read_body(request)
     if request.content_type == JSON:
         return bodies.json_object(body) if body else {}
@@ -309,7 +308,7 @@ async def _arguments(request: web.Request) -> dict[str, Any]:
 
 
 def _message_from_page(body: dict[str, Any], channel: Channel) -> Message:
-    """Rebuild a message that only the page remembers, because the process was restarted since."""
+    """Return a message as the page sent it: after a restart of the process, only the page has it."""
     return Message(
         channel=channel.id,
         ts=bodies.ts_of(body, "ts") or "0.0",

@@ -1,4 +1,4 @@
-"""What the channels show: messages that appear, change and go, and a way to wait for the next change.
+"""The messages of all channels in memory, and the stream of their changes.
 
 https://html.spec.whatwg.org/multipage/server-sent-events.html
 """
@@ -17,13 +17,13 @@ from bot.model.message import Block
 from bot.playground import workspace
 
 MAX_MESSAGES = 1000
-"""How many messages are remembered; the oldest are forgotten first."""
+"""How many messages are kept; the oldest are dropped first."""
 
 MAX_MEMORY = 16 * 1024 * 1024
-"""About how much memory they take together."""
+"""About how many bytes of memory they may take."""
 
 _BYTES_PER_VALUE = 64
-"""About what Python needs for one value beside its characters."""
+"""About how many bytes Python needs for a value in addition to its characters."""
 
 
 class Author(StrEnum):
@@ -36,7 +36,7 @@ class Author(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Message:
-    """One message. `private` is Slack's ephemeral: only the asker sees it, and no history holds it."""
+    """One message. `private` means ephemeral: only the asker sees it, and it is in no history."""
 
     channel: str
     ts: str
@@ -69,7 +69,7 @@ class Message:
 
 @dataclass(frozen=True, kw_only=True)
 class TimelineEvent:
-    """A message as it is after a change; None when it was removed. `revision` counts changes from 1."""
+    """A message after a change, None if it was deleted. `revision` counts changes from 1."""
 
     revision: int
     channel: str
@@ -78,7 +78,7 @@ class TimelineEvent:
 
 
 class Timeline:
-    """The messages of all channels in memory. `clock` gives seconds since 1970; `boot` names this life of it."""
+    """The messages of all channels. `clock` returns seconds since 1970; `boot` identifies this process."""
 
     def __init__(self, *, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -91,37 +91,37 @@ class Timeline:
         self.boot = secrets.token_hex(4)
 
     def next_ts(self) -> str:
-        """Return a `ts` that no message has: seconds with six decimals, each later than the one before."""
+        """Return a new `ts`: seconds with six decimals, each later than the last."""
         self._last_microseconds = max(int(self._clock() * 1e6), self._last_microseconds + 1)
         return f"{self._last_microseconds // 1_000_000}.{self._last_microseconds % 1_000_000:06d}"
 
     def put(self, message: Message) -> Message:
-        """Show a message, in the place of the one with the same channel and `ts` if there is one."""
+        """Add a message, or replace the one with the same channel and `ts`."""
         message = replace(message, blocks=tuple(_with_block_ids(message.blocks)))
         self._record(message.channel, message.ts, message)
         return message
 
     def remove(self, channel: str, ts: str) -> None:
-        """Take a message away, also one that only a page from an earlier life still shows."""
+        """Delete a message, also one that only a page from before a restart still shows."""
         self._record(channel, ts, None)
 
     def find(self, channel: str, ts: str) -> Message | None:
-        """Return the message that is shown there."""
+        """Return a message, None if it is not there."""
         change = self._changes.get((channel, ts))
         return None if change is None else change.message
 
     def history(self, channel: str) -> list[Message]:
-        """Return what everybody in a channel can read, newest first."""
+        """Return the public messages of a channel, newest first."""
         shown = [c.message for c in self._changes.values() if c.channel == channel and c.message is not None]
         return sorted((m for m in shown if not m.private), key=lambda message: message.ts, reverse=True)
 
     def since(self, revision: int) -> list[TimelineEvent]:
-        """Return every message that changed after a revision, in order, as it is now."""
+        """Return the latest change of every message that changed after a revision, in order."""
         later = (change for change in self._changes.values() if change.revision > revision)
         return sorted(later, key=lambda change: change.revision)
 
     async def changed(self, *, since: int) -> None:
-        """Wait until there is a change after a revision; one that is there already counts."""
+        """Wait until there is a change after a revision."""
         while self.revision <= since:
             await self._changed.wait()
 
@@ -150,7 +150,7 @@ def _size(message: Message | None) -> int:
 
 
 def _with_block_ids(blocks: tuple[Block, ...]) -> Iterator[Block]:
-    """Give every block an id of its own, as Slack does; a click names it."""
+    """Yield the blocks, each with an id, as Slack does; a click contains it."""
     for block in blocks:
         yield block if block.get("block_id") else {**block, "block_id": secrets.token_hex(3)}
 
@@ -158,7 +158,7 @@ def _with_block_ids(blocks: tuple[Block, ...]) -> Iterator[Block]:
 HEARTBEAT_SECONDS = 15.0
 
 _MAX_DIGITS = 15
-"""Digits; what is longer was never sent."""
+"""The most digits of a revision that can have been sent."""
 
 
 async def event_stream(
@@ -171,7 +171,7 @@ async def event_stream(
 ) -> AsyncGenerator[bytes, None]:
     """Yield frames until `closing` is set: a `hello`, what was missed since the last event, then every change.
 
-    An id is `<boot>-<revision>`; one from an earlier life of the process counts as none.
+    An event id is `<boot>-<revision>`; one from before a restart is ignored.
     """
     boot, _, number = last_event_id.partition("-")
     known = boot == timeline.boot and number.isascii() and number.isdecimal() and len(number) <= _MAX_DIGITS
@@ -186,7 +186,7 @@ async def event_stream(
 
 
 async def _wait_for_any(*events: Coroutine[Any, Any, object], seconds: float) -> bool:
-    """Wait for whichever event comes first; False when none came in time."""
+    """Wait for the first of the events; return False if none came in time."""
     tasks = [asyncio.ensure_future(event) for event in events]
     done, pending = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
     for task in pending:

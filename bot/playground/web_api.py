@@ -1,6 +1,4 @@
-"""The few Web API methods that the app calls, answered as Slack answers them.
-
-The address is signed, so that the playground accepts only addresses that it issued.
+"""Slack's Web API methods that the app calls, and the signed tokens of response_urls.
 
 A new method is one function and one line in `METHODS`. https://docs.slack.dev/reference/methods
 """
@@ -24,18 +22,18 @@ LIFETIME_SECONDS = 30 * 60
 MAX_USES = 5
 
 MAX_TRACKED = 1000
-"""The most addresses whose uses are counted; the oldest are forgotten first."""
+"""The most addresses whose uses are counted; the oldest are dropped first."""
 
 _SIGNATURE_BYTES = hashlib.sha256().digest_size
 
 
 class ClosedError(Exception):
-    """A response_url that takes nothing any more; the message is Slack's own word for why."""
+    """The response_url is closed; the message is Slack's error name."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResponseUrlToken:
-    """Where answers go: the channel, and the `ts` of the message that `replace_original` means.
+    """Where the answers to a response_url go: the channel, and the `ts` of the message that they may replace.
 
     `trigger` is the `trigger_id` of the request, `issued` seconds since 1970, `private` whether the original is.
     """
@@ -48,13 +46,13 @@ class ResponseUrlToken:
 
 
 def encode(ticket: ResponseUrlToken, *, secret: str) -> str:
-    """Write a ticket, signed with a secret, as one segment of a path."""
+    """Return a token as a signed segment of a path."""
     packed = json.dumps(asdict(ticket), separators=(",", ":")).encode()
     return base64.urlsafe_b64encode(_signature(packed, secret) + packed).decode().rstrip("=")
 
 
 def decode(token: str, *, secret: str) -> ResponseUrlToken:
-    """Read a ticket; raises `ClosedError` for anything that `encode` did not write with the same secret."""
+    """Return the token of a path segment. Raises `ClosedError` if `encode` did not sign it with the same secret."""
     try:
         signed = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
     except ValueError:
@@ -69,21 +67,21 @@ def decode(token: str, *, secret: str) -> ResponseUrlToken:
 
 
 def _signature(packed: bytes, secret: str) -> bytes:
-    """Return the signature of a ticket; no signature of a request, which begins with a version, is ever one."""
+    """Return the signature of a token; its prefix keeps it apart from signatures of requests."""
     return hmac.new(secret.encode(), b"response_url:" + packed, hashlib.sha256).digest()
 
 
 class UseCounter:
-    """Counts how often each response_url was used. `clock` gives seconds since 1970."""
+    """Counts the uses of each response_url. `clock` returns seconds since 1970."""
 
     def __init__(self, *, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._used: dict[str, tuple[int, float]] = {}
 
     def spend(self, ticket: ResponseUrlToken) -> None:
-        """Spend one use; raises `ClosedError` with Slack's word when the address is too old or used up."""
+        """Count one use. Raises `ClosedError` if the address is too old or used up."""
         now = self._clock()
-        if not abs(now - ticket.issued) <= LIFETIME_SECONDS:  # also for what is no number
+        if not abs(now - ticket.issued) <= LIFETIME_SECONDS:  # also for NaN
             raise ClosedError("expired_url")
         self._used = {key: use for key, use in self._used.items() if now - use[1] <= LIFETIME_SECONDS}
         count = self._used.get(ticket.trigger, (0, ticket.issued))[0]
@@ -99,12 +97,12 @@ Arguments = Mapping[str, Any]
 
 
 class SlackError(Exception):
-    """A refusal; the message is Slack's `error`."""
+    """A call was refused; the message is Slack's `error`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WebApi:
-    """Answers method calls out of the timeline; `user` returns the person, as `users.info` does."""
+    """Answers method calls from the timeline; `user` returns the person, as `users.info` does."""
 
     timeline: Timeline
     bot_token: str = field(repr=False)
@@ -112,7 +110,7 @@ class WebApi:
     user: Callable[[], dict[str, Any]] = workspace.user
 
     def call(self, method: str, arguments: Arguments, *, token: str) -> dict[str, Any]:
-        """Answer one call; a refusal is an answer too, with `ok` false, as in Slack's HTTP 200."""
+        """Return the answer to a call; a refusal is an answer with `ok` false, as in Slack."""
         try:
             if method not in METHODS:
                 raise SlackError("unknown_method")
@@ -201,7 +199,7 @@ def _channel(arguments: Arguments) -> str:
 
 
 def _compose(api: WebApi, arguments: Arguments) -> Message:
-    """Make a message of the arguments that the posting methods share."""
+    """Return a message from the arguments that the posting methods share."""
     channel = _channel(arguments)
     text, blocks = text_of(arguments, "text"), blocks_of(_decode_argument(arguments, "blocks", list))
     if not text and not blocks:
@@ -218,7 +216,7 @@ def _compose(api: WebApi, arguments: Arguments) -> Message:
 
 
 def _own_message(api: WebApi, arguments: Arguments, *, otherwise: str) -> Message:
-    """Find the app's own message that everybody sees; `otherwise` is the refusal for somebody else's."""
+    """Return a public message of the app; `otherwise` is the error if another author wrote it."""
     message = api.timeline.find(_channel(arguments), str(arguments.get("ts", "")))
     if message is None or message.private:
         raise SlackError("message_not_found")
@@ -237,7 +235,7 @@ def _page(messages: list[Message], arguments: Arguments) -> dict[str, Any]:
 
 
 def _decode_argument(arguments: Arguments, name: str, kind: type) -> Any:
-    """Return a structured argument, which a form carries as JSON in a string."""
+    """Return a structured argument, which is JSON in a string if the call is a form."""
     value = arguments.get(name)
     try:
         value = json_value(value) if isinstance(value, str) else value

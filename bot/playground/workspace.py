@@ -1,4 +1,4 @@
-"""The pretend workspace: one team, one person, one app, a channel and a direct message, shaped as Slack shows them."""
+"""The playground's workspace: one team, one person, one app, a channel and a direct message."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UTC = "Etc/UTC"
 
 @dataclass(frozen=True, kw_only=True)
 class Channel:
-    """A conversation of the workspace; `name` is what Slack's payloads call it, `label` what the page shows."""
+    """A conversation of the workspace; `name` is for Slack's payloads, `label` for the page."""
 
     id: str
     name: str
@@ -36,7 +36,7 @@ CHANNELS = {channel.id: channel for channel in (GENERAL, DIRECT)}
 
 
 def resolve(channel_or_user: str) -> Channel | None:
-    """Find the conversation that a posting method names; a person's id means the direct message with that person."""
+    """Return the conversation for a channel's id, or the direct message for a person's id."""
     return DIRECT if channel_or_user == USER_ID else CHANNELS.get(channel_or_user)
 
 
@@ -48,7 +48,7 @@ def direct_message() -> dict[str, Any]:
 def user(*, zone: str = UTC, now: float = 0.0) -> dict[str, Any]:
     """Return the person as `users.info` does: an owner, since it is this person's own machine.
 
-    `zone` is the name of the page's time zone, `now` gives seconds since 1970.
+    `zone` is the name of the page's time zone, `now` is in seconds since 1970.
     """
     offset = datetime.fromtimestamp(now, ZoneInfo(zone)).utcoffset() or timedelta()
     return {

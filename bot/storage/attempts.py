@@ -1,4 +1,4 @@
-"""The attempts table: what each provider did, written in batches, read as figures."""
+"""The attempts table: every request to a provider, written in batches and read as statistics."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ log = logging.getLogger(__name__)
 KEPT_DAYS = 30
 
 NEEDS_ADMIN = (AuthenticationError.__name__, BillingError.__name__)
-"""Failures that stay until an admin does something: another key, more credit. The index `attempts_last` names them."""
+"""Failures that only an admin can end, with a new key or more credit. The index `attempts_last` names them."""
 
 NOT_COUNTED = (CIRCUIT_OPEN, InvalidRequest.__name__, Withdrawn.__name__)
-"""Attempts that were not made, or say nothing of the provider: the request was wrong, or nobody wanted it any more."""
+"""Attempts that were skipped, or whose failure was not the provider's: an invalid or a withdrawn request."""
 
 _WRITE = """
     INSERT INTO attempts (at, provider, kind, seconds, error_class, cost_usd)
@@ -90,37 +90,37 @@ class AttemptStore:
         self._pool = pool
 
     async def write(self, attempts: Sequence[TimedAttempt]) -> None:
-        """Write attempts down, all or none."""
+        """Write attempts, all or none."""
         rows = [{"at": one.at, **vars(one.attempt)} for one in attempts]
         async with self._pool.connection() as connection, connection.cursor() as cursor:
             await cursor.executemany(_WRITE, rows)
 
     async def delete_old(self, *, days: int = KEPT_DAYS) -> None:
-        """Delete what is older."""
+        """Delete attempts that are older."""
         async with self._pool.connection() as connection:
             await connection.execute(_DELETE_OLD, {"days": days})
 
     async def stats(self, *, hours: float = 24) -> tuple[ProviderStats, ...]:
-        """Return the figures of every provider that was asked in the last hours, the most asked first."""
+        """Return the statistics of every provider that was asked in the last hours, the most asked first."""
         troubles = await self.admin_issues(hours=hours)
         async with self._pool.connection() as connection:
             rows = await (await connection.execute(_STATS, {"hours": hours, "apart": list(NOT_COUNTED)})).fetchall()
         return tuple(ProviderStats(**row, admin_issue=troubles.get(row["provider"])) for row in rows)
 
     async def admin_issues(self, *, hours: float = 24) -> dict[str, str]:
-        """Return the providers whose last word in these hours was that an admin must do something, and what it was."""
+        """Return the providers whose last attempt in these hours needs an admin, and its error class."""
         async with self._pool.connection() as connection:
             return await read_admin_issues(connection, hours=hours)
 
 
 async def read_admin_issues(connection: AsyncConnection[DictRow], *, hours: float = 24) -> dict[str, str]:
-    """Read what `AttemptStore.admin_issues` returns on a connection."""
+    """Return what `AttemptStore.admin_issues` returns, on a connection."""
     rows = await (await connection.execute(ADMIN_ISSUES, {"hours": hours})).fetchall()
     return {row["provider"]: row["error_class"] for row in rows}
 
 
 MAX_PENDING = 1_000
-"""While the database is away for long the oldest are dropped."""
+"""If the database is unavailable for long, the oldest are dropped."""
 
 CLEANUP_SECONDS = 3_600.0
 
@@ -132,7 +132,7 @@ _RETRY_SECONDS = 0.2
 
 @dataclass(frozen=True, kw_only=True)
 class AttemptLog:
-    """Takes attempts at once and writes them every `seconds`; at the end it tries for at most `final_seconds`.
+    """Queues attempts and writes them every `seconds`; at the end it tries for at most `final_seconds`.
 
     `now` and `sleep` are the clock and the pause.
     """
@@ -146,7 +146,7 @@ class AttemptLog:
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def record(self, attempt: Attempt) -> None:
-        """Take one attempt. Returns at once."""
+        """Queue one attempt. Returns at once."""
         self.pending.append(TimedAttempt(at=self.now(), attempt=attempt))
 
     async def run(self) -> None:
@@ -166,7 +166,7 @@ class AttemptLog:
                     await asyncio.wait({last})
 
     async def flush(self) -> bool:
-        """Write the waiting attempts; return False if the database is unavailable and they still wait.
+        """Write the waiting attempts; return False if the database is unavailable and they are still queued.
 
         A write that has begun goes on if the caller is cancelled: otherwise its result would be unknown.
         """
@@ -198,7 +198,7 @@ class AttemptLog:
         return written
 
     async def _try(self, work: Awaitable[None]) -> bool:
-        """Tell whether it was done, or can never be: figures are not worth more than a warning."""
+        """Return False if the database is unavailable. Any other error is logged and the attempts are dropped."""
         try:
             await work
         except DATABASE_UNAVAILABLE as error:

@@ -1,7 +1,7 @@
-"""Waits out a database that is away for a moment: a paid answer is not lost for one failed write.
+"""The database itself: retries while it is unavailable, and migrations.
 
-In its transaction mode each transaction may meet another connection of the server: what a connection keeps, such as
-prepared statements and LISTEN, gets lost or turns up elsewhere. https://www.pgbouncer.org/features.html
+A pooler in transaction mode may give each transaction another connection of the server, so that prepared statements and
+LISTEN do not work. https://www.pgbouncer.org/features.html
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 DRIVER_UNAVAILABLE = (OperationalError, ReadOnlySqlTransaction, IdleInTransactionSessionTimeout, TransactionTimeout)
-"""How the driver reports an absent, restarting, overloaded or read-only database, and a transaction that was given up.
+"""How the driver reports an absent, restarting, overloaded or read-only database, and an abandoned transaction.
 
-A pool's time-out is an `OperationalError` too; the others are none, although they pass as well.
+A pool's timeout is an `OperationalError` too. The other errors are not, although they are as temporary.
 """
 
 DATABASE_UNAVAILABLE = (*DRIVER_UNAVAILABLE, ConnectorException, OSError)
@@ -49,9 +49,10 @@ MAX_PAUSE_SECONDS = 1.0
 
 @dataclass(frozen=True, kw_only=True)
 class DatabaseRetry:
-    """Repeats an operation while the database is away, for at most `seconds`, first after `first_pause` seconds.
+    """Repeats an operation while the database is unavailable, for at most `seconds`.
 
-    The pause doubles up to one second. The last error is raised when the time is over.
+    The first pause takes `first_pause` seconds; each next one is twice as long, up to one second. When the time is
+    over, the last error is raised.
     """
 
     seconds: float
@@ -80,16 +81,16 @@ LOCK = 7_421_906_533
 """The advisory lock's number: any, but ours, so that two starting processes do not migrate at once."""
 
 BREAKING_HEADER = "-- Older versions cannot run with this."
-"""The first line of a file of ours that does more than add; the database then tells older versions to stop."""
+"""The first line of a migration that does more than add; older versions then refuse to run."""
 
 LOCK_MILLISECONDS = 400
-"""How long a lock is waited for before everything is tried again: below the second after which Postgres looks for a
-deadlock, and would end a question's transaction for it; and below what an acknowledgement can wait."""
+"""How long to wait for a lock before starting again: less than the second after which Postgres looks for a deadlock and
+would abort a question's transaction, and less than an acknowledgement can wait."""
 
 LOCK_WAIT_SECONDS = 60.0
 
 LOCK_ORDER = ("digests", "digest_runs", "digest_seen", "stages", "questions", "procrastinate_jobs")
-"""The order in which the app's own transactions come to their tables: a question is written before its job."""
+"""The order in which the app's transactions lock the tables: a question is written before its job."""
 
 
 class DatabaseNewer(Exception):
@@ -109,7 +110,7 @@ class Migration:
 
     @property
     def additive(self) -> bool:
-        """Whether a version that does not know it can go on: the job engine says so in the name, we in the first line.
+        """Whether an older version can run with it: the job engine says so in the file's name, we in the first line.
 
         https://procrastinate.readthedocs.io/en/stable/howto/production/migrations.html
         """
@@ -117,13 +118,13 @@ class Migration:
 
 
 def own_migrations() -> Iterator[Migration]:
-    """Yield the files of `bot/storage/migrations` in order; a new one is added as the next number."""
+    """Yield the files of `bot/storage/migrations` in order; a new file gets the next number."""
     for path in sorted(MIGRATIONS.glob("*.sql")):
         yield Migration(name=path.name, sql=path.read_text(encoding="utf-8"))
 
 
 def procrastinate_migrations() -> Iterator[Migration]:
-    """Yield the job engine's own migrations, which its upgrades bring along."""
+    """Yield the migrations that come with the job engine."""
     for path in sorted(Path(SchemaManager.get_migrations_path()).glob("*.sql")):
         yield Migration(name=f"procrastinate/{path.name}", sql=path.read_text(encoding="utf-8"))
 
@@ -134,7 +135,7 @@ def all_migrations() -> tuple[Migration, ...]:
 
 
 async def applied_migrations(connection: AsyncConnection) -> frozenset[str]:
-    """Return the names of the migrations that a database has seen; a fresh one has seen none."""
+    """Return the names of the migrations that were applied; none for a new database."""
     return frozenset(await _read_applied(connection))
 
 
@@ -152,7 +153,7 @@ async def database_is_newer(conninfo: str) -> bool:
 
 
 async def _read_applied(connection: AsyncConnection) -> dict[str, bool]:
-    """Return what was applied, and whether each only adds; what was applied before that was noted does."""
+    """Return the applied migrations, and whether each only adds; true for those applied before that was recorded."""
     table = await connection.execute("SELECT to_regclass('schema_migrations')")
     if await table.fetchone() == (None,):
         return {}
@@ -171,7 +172,7 @@ async def migrate(
 ) -> int:
     """Apply what is missing in one transaction and return how many files that were.
 
-    It gives way to incoming questions, and tries again for `wait_seconds` seconds. A newer database whose
+    It gives way to incoming questions, and tries again for `wait_seconds`. A newer database whose
     migrations only add is left as it is, with a warning in the log. Raises `DatabaseNewer`, `MigrationRefused`, and
     `LockNotAvailable` when a table was in use all the time.
     """

@@ -1,4 +1,4 @@
-"""The tables of the digests: rows in, frozen values out, each change one short transaction."""
+"""The tables of digests: their schedules, their runs and the stories they posted."""
 
 from __future__ import annotations
 
@@ -46,25 +46,25 @@ CREATE = """
     WHERE NOT EXISTS (
         SELECT 1 FROM digests WHERE team_id = %(team_id)s AND user_id = %(user_id)s AND number = n)
 """
-"""Keep a new digest under the owner's lowest free number."""
+"""Insert a digest with the owner's lowest free number."""
 
 GET = f"{_WITH_STATS} WHERE d.id = %(id)s"
 """Read one digest."""
 
 OF_OWNER = f"{_WITH_STATS} WHERE d.team_id = %(team_id)s AND d.user_id = %(user_id)s ORDER BY d.number"
-"""Read what somebody has."""
+"""Read the digests of an owner."""
 
 LOCK = "SELECT id, state FROM digests WHERE id = %(id)s FOR UPDATE"
-"""Hold a digest until the end of the transaction."""
+"""Lock a digest until the end of the transaction."""
 
 SET_STATE = "UPDATE digests SET state = %(state)s, next_at = %(next_at)s WHERE id = %(id)s RETURNING id"
 """Pause, resume or stop a digest."""
 
 STOP = "UPDATE digests SET state = 'stopped', next_at = NULL WHERE id = %(id)s AND state = 'active' RETURNING id"
-"""Stop a digest; no row comes back when it does not run anyway."""
+"""Stop a digest; returns no row if it is not active."""
 
 DELETE = "DELETE FROM digests WHERE id = %(id)s RETURNING id"
-"""Forget a digest; the questions of its runs stay, with what they cost."""
+"""Delete a digest; the questions of its runs stay, with their cost."""
 
 DUE = """
     SELECT *, 0 AS runs, NULL AS cost_usd, 0 AS unpriced FROM digests
@@ -73,7 +73,7 @@ DUE = """
     LIMIT 1
     FOR UPDATE SKIP LOCKED
 """
-"""Hold a digest that is due and that no other process holds."""
+"""Lock a digest that is due and that no other process has locked."""
 
 MISSCHEDULED = f"""
     {_WITH_STATS}
@@ -82,27 +82,27 @@ MISSCHEDULED = f"""
     LIMIT 1
     FOR UPDATE OF d SKIP LOCKED
 """
-"""Hold a digest that is due later than its days of the week allow, with a day to spare for changes of the clocks."""
+"""Lock a digest that is due later than its days of the week allow, with a day to spare for clock changes."""
 
 SET_NEXT_RUN = "UPDATE digests SET next_at = %(next_at)s WHERE id = %(id)s"
-"""Say when a digest is due again."""
+"""Set when a digest is due next."""
 
 CREATE_RUN = """
     INSERT INTO digest_runs (digest_id, slot, question_id) VALUES (%(id)s, %(slot)s, %(question_id)s)
     ON CONFLICT (digest_id, slot) DO NOTHING
     RETURNING question_id
 """
-"""Note a run; no row comes back when the slot had its run."""
+"""Insert a run; returns no row if the slot has one already."""
 
 RUNNING = """
     SELECT 1 FROM digest_runs r JOIN questions q ON q.id = r.question_id
     WHERE r.digest_id = %(id)s AND q.state IN ('received', 'working', 'delivering')
     LIMIT 1
 """
-"""Whether a digest is being made."""
+"""Whether a run of a digest is unfinished."""
 
 QUESTION_EXISTS = "SELECT 1 FROM questions WHERE delivery_key = %(delivery_key)s"
-"""Whether a run was asked for already, by whoever was interrupted before that could be said."""
+"""Whether this manual run exists already: the request may be repeated after an interruption."""
 
 WAITING = """
     SELECT 1 FROM digest_runs r JOIN questions q ON q.id = r.question_id
@@ -120,42 +120,42 @@ POSTED_STORIES = """
     ORDER BY s.at DESC
     LIMIT %(most)s
 """
-"""What other runs posted since the table was read up to a place, the latest first."""
+"""The stories that other runs posted after a cursor, the latest first."""
 
 MARK_SEARCHED = "UPDATE digest_runs SET looked = true WHERE digest_id = %(id)s AND question_id = %(question_id)s"
-"""Note that a run has looked for news, and that what it found was told or is known."""
+"""Record that a run has searched, and that what it found is posted or known."""
 
 LAST_RUN_AT = """
     SELECT max(r.slot) AS slot FROM digest_runs r JOIN questions q ON q.id = r.question_id
     WHERE r.digest_id = %(id)s AND r.question_id <> %(question_id)s AND r.looked AND r.slot <= %(now)s
       AND q.state = 'answered'
 """
-"""For which moment a digest last looked; one that is still to come is a mistake of some computer's clock."""
+"""The slot of the last run that searched; one in the future is due to a wrong clock."""
 
 FORGET_STORIES = """
     DELETE FROM digest_seen
     WHERE digest_id = %(id)s
       AND (question_id = %(question_id)s OR at <= %(now)s - %(days)s * interval '1 day')
 """
-"""Forget what this run noted before it was interrupted, and what is too old."""
+"""Delete what this run recorded before it was interrupted, and what is too old."""
 
 RECORD_STORIES = """
     INSERT INTO digest_seen (digest_id, question_id, fingerprint, at)
     SELECT %(id)s, %(question_id)s, unnest(%(fingerprints)s::text[]), %(now)s
 """
-"""Note what this run posts."""
+"""Record the stories that this run posts."""
 
 
 HISTORY_DAYS = 30
 MAX_HISTORY = 500
-"""Of so many stories it is remembered that they were posted."""
+"""How many posted stories are compared at most."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PostedHistory:
-    """What other runs of a digest have posted, the latest first; `at` is when they last did, None where nothing is.
+    """What other runs of a digest have posted, the latest first; `at` is when they last did, None if they did not.
 
-    `cursor` is how far the table was read.
+    `cursor` is the place up to which the table was read.
     """
 
     fingerprints: Sequence[str] = ()
@@ -164,23 +164,23 @@ class PostedHistory:
 
 
 class Recorded(Enum):
-    """What became of the wish to note what a run posts."""
+    """The result of recording what a run posts."""
 
     OK = "done"
     CONFLICT = "outdated"
-    """Another run has posted something meanwhile, which the stories are to be compared with first."""
+    """Another run has posted meanwhile: the stories have to be compared with its stories first."""
     INACTIVE = "unwanted"
     """The digest is deleted, paused or stopped."""
 
 
 class PostedStories:
-    """The table's operations, each one short transaction that may be done again after a failure."""
+    """The table's operations, each a short transaction that may be repeated after a failure."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def read(self, id: UUID, *, question_id: UUID, now: datetime, cursor: int = 0) -> PostedHistory:
-        """Read what other runs of a digest than this question's have posted since the table was read up to a place."""
+        """Return the stories that other runs of a digest have posted after a cursor."""
         values = {"id": id, "question_id": question_id, "now": now, "days": HISTORY_DAYS, "place": cursor}
         async with self._pool.connection() as connection:
             rows = await (await connection.execute(POSTED_STORIES, values | {"most": MAX_HISTORY})).fetchall()
@@ -193,10 +193,10 @@ class PostedStories:
     async def record(
         self, id: UUID, fingerprints: Sequence[str], *, question_id: UUID, now: datetime, cursor: int, manual: bool
     ) -> Recorded:
-        """Note which stories a run posts, and that it has looked; `cursor` is how far the table was read for that.
+        """Record which stories a run posts, and that it has searched; `cursor` is how far the table was read for that.
 
-        Two runs of one digest do so one after the other. A run that is interrupted may do it again. Nothing is noted
-        for a digest that is deleted meanwhile, or that is paused or stopped, unless the run was `manual` for.
+        Runs of one digest do so one after the other; an interrupted run may do it again. Nothing is recorded if the
+        digest is deleted, or if it is paused or stopped, unless the run is `manual`.
         """
         values = {"id": id, "question_id": question_id, "now": now, "days": HISTORY_DAYS, "place": cursor, "most": 1}
         async with self._pool.connection() as connection:
@@ -211,7 +211,7 @@ class PostedStories:
         return Recorded.OK
 
     async def last_run_at(self, id: UUID, *, question_id: UUID, now: datetime) -> datetime | None:
-        """Return for which moment up to now another run than this question's last looked for news; None: none did."""
+        """Return the slot, up to now, of the last other run that searched for news; None if there is none."""
         values = {"id": id, "question_id": question_id, "now": now}
         async with self._pool.connection() as connection:
             row = await (await connection.execute(LAST_RUN_AT, values)).fetchone()
@@ -220,21 +220,21 @@ class PostedStories:
 
 @dataclass(frozen=True, kw_only=True)
 class DigestLimits:
-    """How many digests one person, and one channel, may have; with none of either, digests are switched `disabled`."""
+    """How many digests a person and a channel may have; if either is 0, digests are `disabled`."""
 
     per_user: int
     per_channel: int
 
     @property
     def disabled(self) -> bool:
-        """Whether there may be no digest at all: those that there are do not run."""
+        """Whether digests are disabled; existing ones do not run."""
         return not (self.per_user and self.per_channel)
 
     def reached(self, *, of_owner: int, in_channel: int, of_owner_in_channel: int, direct: bool) -> LimitReached | None:
         """Return the limit that these numbers of digests have reached, if any.
 
-        In a channel one person has at most half of the places, rounded up, so that the others keep some; a `direct`
-        message is that person's alone.
+        One person may have at most half of a channel's digests, rounded up, to leave some for others; this does not
+        apply to a `direct` message.
         """
         share = (self.per_channel + 1) // 2
         if of_owner >= self.per_user:
@@ -248,7 +248,7 @@ class DigestLimits:
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedRun:
-    """A run that is to begin: its slot, its question, and when the digest is due again."""
+    """A run to start: its slot, its question, and when the digest is due next."""
 
     slot: datetime
     question: NewQuestion
@@ -256,10 +256,7 @@ class PlannedRun:
 
 
 class DigestStore:
-    """The tables' operations. `defer` puts a question's job into the transaction that begins a run.
-
-    `posted` are the stories that were posted.
-    """
+    """The tables' operations. `defer` adds a question's job within the transaction that starts a run."""
 
     def __init__(self, pool: Pool, defer: Defer) -> None:
         self.posted = PostedStories(pool)
@@ -267,9 +264,9 @@ class DigestStore:
         self._defer = defer
 
     async def create(
-        self, wish: DigestSpec, *, id: UUID, owner: Owner, channel_id: str, next_at: datetime, limits: DigestLimits
+        self, spec: DigestSpec, *, id: UUID, owner: Owner, channel_id: str, next_at: datetime, limits: DigestLimits
     ) -> LimitReached | None:
-        """Keep a new digest, unless a limit is reached; the same `id` once more changes nothing."""
+        """Insert a digest, unless a limit is reached; the same `id` again changes nothing."""
         values = vars(owner) | {"id": id, "channel_id": channel_id, "next_at": next_at, "most": limits.per_user}
         async with self._pool.connection() as connection:
             await connection.execute(LOCK_WORKSPACE, values)
@@ -278,38 +275,38 @@ class DigestStore:
             counts = await _fetch_one(connection, COUNTS, values) or {}
             if full := limits.reached(**counts, direct=channel_id.startswith("D")):
                 return full
-            await connection.execute(CREATE, values | _columns(wish))
+            await connection.execute(CREATE, values | _columns(spec))
         return None
 
     async def get(self, id: UUID, *, now: datetime) -> Digest | None:
-        """Read a digest; None when there is none any more."""
+        """Return a digest, None if it is deleted."""
         async with self._pool.connection() as connection:
             row = await _fetch_one(connection, GET, {"id": id, "now": now})
         return _digest(row) if row else None
 
     async def of_owner(self, owner: Owner, *, now: datetime) -> tuple[Digest, ...]:
-        """Read what somebody has, by number."""
+        """Return the digests of an owner, by number."""
         async with self._pool.connection() as connection:
             rows = await (await connection.execute(OF_OWNER, vars(owner) | {"now": now})).fetchall()
         return tuple(map(_digest, rows))
 
     async def set_state(self, id: UUID, state: State, *, next_at: datetime | None) -> None:
-        """Pause a digest, or let it run from `next_at` on."""
+        """Pause a digest, or resume it from `next_at` on."""
         await self._execute(SET_STATE, {"id": id, "state": state, "next_at": next_at})
 
     async def stop_with_notice(self, id: UUID, notice: NewQuestion) -> bool:
-        """Stop a digest, and ask the question that says why, in one transaction; False when it does not run anyway."""
+        """Stop a digest and insert the question of its notice, in one transaction; return False if it is not active."""
         async with self._pool.connection() as connection:
             stopped = await _fetch_one(connection, STOP, {"id": id}) is not None
             await self._ask(connection, notice)
         return stopped
 
     async def delete(self, id: UUID) -> None:
-        """Forget a digest."""
+        """Delete a digest."""
         await self._execute(DELETE, {"id": id})
 
     async def delete_with_notice(self, id: UUID, notice: NewQuestion) -> bool:
-        """Forget a digest, and ask the question that says why, in one transaction; False when there is none."""
+        """Delete a digest and insert the question of its notice, in one transaction; return False if there is none."""
         async with self._pool.connection() as connection:
             ended = await _fetch_one(connection, DELETE, {"id": id}) is not None
             if ended:
@@ -317,10 +314,10 @@ class DigestStore:
         return ended
 
     async def start_due(self, plan: Callable[[Digest], PlannedRun], *, now: datetime) -> UUID | None:
-        """Begin one run that is due, in one transaction with its question; None when nothing is.
+        """Start one run that is due, in one transaction with its question; return the digest's id, None if none is due.
 
-        However many processes ask at once, a slot has one run; and where a run still waits for a worker, it stands for
-        all that came due since. Returns the digest's id.
+        A slot has one run, however many processes do this at once. If a run still waits for a worker, it covers the
+        slots that have come since.
         """
         async with self._pool.connection() as connection:
             row = await _fetch_one(connection, DUE, {"now": now})
@@ -333,9 +330,9 @@ class DigestStore:
         return UUID(str(row["id"]))
 
     async def reschedule_stray(self, next_at: Callable[[Digest], datetime], *, now: datetime) -> UUID | None:
-        """Say anew when one digest is due that was put off too far, as by a process whose clock is ahead.
+        """Set again when a digest is due that was scheduled too late, for example by a process whose clock is fast.
 
-        Returns the digest's id, None when there is none.
+        Return the digest's id, None if there is no such digest.
         """
         async with self._pool.connection() as connection:
             row = await _fetch_one(connection, MISSCHEDULED, {"now": now})
@@ -345,7 +342,7 @@ class DigestStore:
         return UUID(str(row["id"]))
 
     async def start_manual(self, id: UUID, question: NewQuestion, *, now: datetime) -> bool:
-        """Begin a run that its owner asked for, or has so already; False while another one goes on."""
+        """Start a manual run, unless this request did so before; return False while another run is unfinished."""
         async with self._pool.connection() as connection:
             there = await _fetch_one(connection, LOCK, {"id": id}) is not None
             if there and await _fetch_one(connection, QUESTION_EXISTS, vars(question)):
@@ -377,15 +374,15 @@ async def _fetch_one(
     return await (await connection.execute(query, values)).fetchone()
 
 
-def _columns(wish: DigestSpec) -> dict[str, Any]:
-    schedule = wish.schedule
+def _columns(spec: DigestSpec) -> dict[str, Any]:
+    schedule = spec.schedule
     return {
-        "category": wish.category,
-        "topic": storable(wish.topic),
+        "category": spec.category,
+        "topic": storable(spec.topic),
         "days": sorted(schedule.days),
         "at": schedule.at,
         "zone": schedule.zone,
-        "silence": sorted(wish.report_empty_on),
+        "silence": sorted(spec.report_empty_on),
     }
 
 

@@ -1,7 +1,7 @@
 """The embedded Postgres of `make run` and `make test`: a server from a wheel, under the data folder, unix socket only.
 
-Any number of processes share one server: the first starts it, each watches it and starts it again when it died, the
-last one stops it.
+Any number of processes share one server: the first starts it, each watches it and restarts it if it dies, the last one
+stops it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class NoEmbeddedServer(Exception):
 
 
 def require_embedded(*, dyno: str | None) -> None:
-    """Raise `NoEmbeddedServer` where the embedded server cannot or must not be used."""
+    """Raise `NoEmbeddedServer` if the embedded server cannot or must not be used."""
     if dyno is not None:
         raise NoEmbeddedServer(
             "DATABASE_URL is not set, and this host wipes its disk at every restart: the embedded Postgres would lose"
@@ -97,7 +97,7 @@ def _unusable_message(data_dir: Path, error: OSError) -> str:
 
 @dataclass(kw_only=True)
 class _SharedServer:
-    """One process's share of a folder's server. `users` is the file with the ids of all processes that use it."""
+    """One process's use of a folder's server. `users` is the file with the ids of all processes that use it."""
 
     data_dir: Path
     postmaster: Postmaster
@@ -167,7 +167,7 @@ class _SharedServer:
 
     @contextmanager
     def _lock(self, stopping: Callable[[], bool]) -> Iterator[None]:
-        """Hold the folder's lock, so that no two processes start or stop its server at once.
+        """Lock the folder, so that no two processes start or stop its server at once.
 
         The system releases it when the process ends, however it ends. A stopping process does not wait for it.
         """

@@ -100,7 +100,7 @@ _CANCEL_FILE_REQUEST = "DELETE FROM file_requests WHERE question_id = %(question
 
 @dataclass(frozen=True, kw_only=True)
 class WorkspaceRow:
-    """One installation as the database holds it. `state` is `OPEN`, `REVOKED` or `UNINSTALLED`."""
+    """One installation. `state` is `OPEN`, `REVOKED` or `UNINSTALLED`."""
 
     identity: Identity
     app_id: str | None
@@ -196,7 +196,7 @@ class WorkspaceStore:
         return str(row["user_team"]) if row else ""
 
     async def begins_thread(self, question_id: UUID) -> bool:
-        """Return whether a mention is no reply: a thread has nothing in it yet."""
+        """Return whether a mention starts a thread, rather than being a reply in one."""
         row = await self._row(_BEGINS_THREAD, {"id": question_id})
         return bool(row and row["begins"])
 

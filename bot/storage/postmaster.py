@@ -1,7 +1,7 @@
-"""A Postgres server from the wheel as a process: makes its data folder, starts it in there, stops it.
+"""The Postgres server of the wheel as a process: create its data folder, start it, stop it.
 
-The wheel's own launcher is not used: it is cut off by a signal in the middle, it opens every folder above the data when
-it runs as root, and it does not get over a broken file. Nothing here changes a folder that is not the server's own.
+The wheel's own launcher is not used: signals interrupt it, as root it opens every folder above the data, and it fails
+on a broken file. Nothing here changes a folder that is not the server's own.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from typing import Any
 import psutil
 
 SYSTEM_USER = "pgserver"
-"""Postgres refuses to run as root: this user runs it instead, unless another user owns the data."""
+"""The user that runs Postgres for root, unless another user owns the data."""
 
 SHARED_PROGRAMS = Path("/var/lib/web-answers")
-"""Where the wheel's programs are copied to if that user cannot read the wheel."""
+"""The copy of the wheel's programs, if that user cannot read the wheel."""
 
 WORKING_DIRECTORY = "/proc/self/cwd"
-"""The folder in which a process was started: it leads there although the folders above are closed to its user."""
+"""The working directory of a process, which its user can open even if the folders above are closed."""
 
 PORT = 5432
 START_SECONDS = 60.0
@@ -43,7 +43,7 @@ ENVIRONMENT = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_
 
 
 class ServerFailed(Exception):
-    """The server cannot be made or started; the message says why, in words for the operator."""
+    """The server cannot be created or started; the message is for the operator."""
 
 
 @dataclass(kw_only=True)
@@ -64,7 +64,7 @@ class Postmaster:
         return f"postgresql://postgres:@/postgres?host={_client_folder(self.pgdata)}&port={PORT}"
 
     def pid(self) -> int | None:
-        """Return the server's process id, or None when it does not run."""
+        """Return the server's process id, None if it does not run."""
         if self.child is not None:
             if self.child.poll() is None:
                 return self.child.pid
@@ -73,7 +73,7 @@ class Postmaster:
         return pid if pid is not None and _is_server_of(pid, self.pgdata) else None
 
     def start(self) -> None:
-        """Start it, unless it runs. Raises `ServerFailed`, `OSError`; returns early when the process is to end."""
+        """Start the server, unless it runs; return early if the process must end. Raises `ServerFailed`, `OSError`."""
         _create_short_link(self.pgdata)
         if self.pid() is not None:
             return
@@ -94,7 +94,7 @@ class Postmaster:
             time.sleep(0.3)
 
     def stop(self) -> None:
-        """Stop it and wait until it is gone."""
+        """Stop the server and wait until it has ended."""
         for number, seconds in zip((signal.SIGINT, signal.SIGQUIT, signal.SIGKILL), STOP_SECONDS, strict=True):
             pid = self.pid()
             if pid is None:
@@ -107,14 +107,14 @@ class Postmaster:
                 time.sleep(0.02)
 
     def abandon(self) -> None:
-        """Tell it to stop without waiting, for a process that ends at once."""
+        """Stop the server without waiting, for a process that ends at once."""
         if self.initdb is not None:
             _kill_group(self.initdb)
         if (pid := self.pid()) is not None:
             os.kill(pid, signal.SIGINT)
 
     def detach(self) -> None:
-        """Leave a server that runs to the others who use it."""
+        """Leave the running server to the other processes."""
         if self.child is not None and self.child.poll() is None:
             self.child.returncode = 0  # this process does not wait for it, and it is no error that it still runs
         self.child = None
@@ -137,7 +137,7 @@ class Postmaster:
             )
 
     def _wait_until_ready(self, end: float) -> bool:
-        """Wait until it takes connections; False when it ended instead, or the process is to end."""
+        """Wait until the server takes connections; return False if it ended, or the process has to end."""
         while time.monotonic() < end and not self.stopping():
             if self.child is None or self.child.poll() is not None:
                 return False
@@ -148,7 +148,7 @@ class Postmaster:
         return False
 
     def _create_data_folder(self, programs: Path, identity: _ServerUser) -> None:
-        """Make a data folder under a temporary name and rename it when it is complete."""
+        """Create a data folder under a temporary name and rename it when it is complete."""
         self._remove_leftovers()
         for left in self.pgdata.parent.glob("postgres-new-*"):
             shutil.rmtree(left, ignore_errors=True)
@@ -202,7 +202,7 @@ class Postmaster:
             raise ServerFailed(f"DATA_DIR holds a folder {self.pgdata} that is not a Postgres data folder") from None
 
     def _remove_stale_server(self) -> None:
-        """Remove the pid file of a server that does not run, and end one that runs without a file that names it.
+        """Remove the pid file of a server that has ended, and kill one that runs without a valid pid file.
 
         The number in it may belong to another program, after a reboot or in a container; and a full disk cuts files.
         """
@@ -230,7 +230,7 @@ class _ServerUser:
         return str(folder) if self.uid is None else WORKING_DIRECTORY
 
     def chown(self, folder: Path) -> None:
-        """Make a folder and what is in it theirs."""
+        """Change the owner of a folder and its contents."""
         if self.uid is not None and self.gid is not None:
             for path in (folder, *folder.rglob("*")):
                 os.chown(path, self.uid, self.gid, follow_symlinks=False)

@@ -1,4 +1,4 @@
-"""The stages table: what a question that is answered in stages has come to so far."""
+"""The stages table: the finished stages and background runs of a question that is answered in stages."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _RUNS = "SELECT run_id FROM stages WHERE question_id = %(id)s AND run_id IS NOT 
 
 
 class StageStore:
-    """The table's operations. A worker whose attempt is no longer the question's writes nothing."""
+    """The table's operations. A worker that lost its claim on the question writes nothing."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -55,15 +55,15 @@ class StageStore:
             return await (await connection.execute(_GET, {"id": question_id, "stage": stage})).fetchone()
 
     async def put(self, row: QuestionRow, stage: str, result: Mapping[str, JSON], **figures: float | None) -> bool:
-        """Keep what a stage came to, its `seconds` and its `cost_usd`; False for a zombie."""
+        """Save the result of a stage, its `seconds` and its `cost_usd`; return False if the claim is lost."""
         return await self._changed(_PUT, row, stage=stage, result=Jsonb(dict(result)), **figures)
 
     async def put_run(self, row: QuestionRow, stage: str, run: BackgroundRun) -> bool:
-        """Keep a stage's run; False for a zombie."""
+        """Save the background run of a stage; return False if the claim is lost."""
         return await self._changed(_PUT_RUN, row, stage=stage, run_id=run.id, age=run.age)
 
     async def runs(self, question_id: UUID) -> list[str]:
-        """Return the ids of the runs that were begun and, as far as is known, have not finished."""
+        """Return the ids of the runs that were started and, as far as is known, have not finished."""
         async with self._pool.connection() as connection:
             rows = await (await connection.execute(_RUNS, {"id": question_id})).fetchall()
         return [str(row["run_id"]) for row in rows]
@@ -76,7 +76,7 @@ class StageStore:
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionStages:
-    """The stages of one question, in the hands of the worker that claimed it (`perplexity.news` has the protocol)."""
+    """The stages of one question for the worker that claimed it (`perplexity.deepdive` has the protocol)."""
 
     stages: StageStore
     row: QuestionRow
@@ -88,19 +88,19 @@ class QuestionStages:
         return kept["result"] if kept else None
 
     async def put(self, stage: str, result: Mapping[str, JSON], *, seconds: float, cost_usd: float | None) -> None:
-        """Keep the result of a stage. Raises Withdrawn when the question is no longer this worker's."""
+        """Save the result of a stage. Raises Withdrawn if this worker has lost its claim on the question."""
         if not await self.database_retry(
             lambda: self.stages.put(self.row, stage, result, seconds=seconds, cost_usd=cost_usd)
         ):
-            raise Withdrawn("another worker holds the question, or nobody wants it any more")
+            raise Withdrawn("another worker has claimed the question, or it was stopped")
 
     async def get_run(self, stage: str) -> BackgroundRun | None:
-        """Return a stage's run in the background, where one was begun."""
+        """Return the background run of a stage, None if there is none."""
         kept = await self.database_retry(lambda: self.stages.get(self.row.id, stage))
         return BackgroundRun(id=kept["run_id"], age=kept["age"]) if kept and kept["run_id"] else None
 
     async def put_run(self, stage: str, run: BackgroundRun) -> None:
-        """Keep a run. With the database away the run goes on but cannot be resumed. Raises Withdrawn as `put`."""
+        """Save a run. If the database is unavailable, it goes on but cannot be resumed. Raises Withdrawn as `put`."""
         patience = replace(self.database_retry, seconds=RUN_SECONDS)
         try:
             ours = await patience(lambda: self.stages.put_run(self.row, stage, run))
@@ -108,4 +108,4 @@ class QuestionStages:
             log.warning("run.not_recorded", extra={"question": str(self.row.id), "error": type(error).__name__})
             return
         if not ours:
-            raise Withdrawn("another worker holds the question, or nobody wants it any more")
+            raise Withdrawn("another worker has claimed the question, or it was stopped")

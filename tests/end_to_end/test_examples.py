@@ -115,8 +115,8 @@ async def test_without_a_network_anything_else_is_answered_in_one_sentence(datab
     (sentence,) = sentences
 
     assert len(messages) == 4
-    assert sentence.startswith("I can’t answer this yet, because no search service can be reached and no key is set")
-    assert "put `PERPLEXITY_API_KEY` into the file `.env`" in sentence
+    assert sentence.startswith("I can’t answer this yet: I can’t reach a search service, and no key is set.")
+    assert "Put `PERPLEXITY_API_KEY` into the file `.env`" in sentence
     assert all(f"`{one}`" in sentence for one in (*LINES, NEWS))
     assert RECORDED_LABEL not in str(messages)
 

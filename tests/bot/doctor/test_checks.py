@@ -36,7 +36,7 @@ def case() -> Context:
 
 
 def check(about: str, run: Callable[[Context], Awaitable[Sequence[Finding]]]) -> Check:
-    return Check(title=about, needs=frozenset(), run=run, seconds=0.05, timeout_hint="Look after the network.")
+    return Check(title=about, needs=frozenset(), run=run, seconds=0.05, timeout_hint="Check the network.")
 
 
 async def test_a_check_that_hangs_or_breaks_hides_no_other() -> None:
@@ -53,8 +53,8 @@ async def test_a_check_that_hangs_or_breaks_hides_no_other() -> None:
     found = await run_checks(case(), [check("A", hangs), check("B", breaks), check("C", ends)])
 
     assert [finding.text for finding in found] == [
-        "There was no answer within 0.05 seconds.",
-        "This check failed by itself (ZeroDivisionError).",
+        "No answer within 0.05 seconds.",
+        "This check crashed (ZeroDivisionError).",
         "Fine.",
     ]
 
@@ -128,11 +128,11 @@ def test_what_hangs_in_a_thread_is_left_behind() -> None:
     ("name", "mark", "told"),
     [
         ("/ask", Severity.OK, "/ask."),
-        ("/search", Severity.OK, "Slack may own /search: if it answers invalid_name, set COMMAND_PREFIX."),
+        ("/search", Severity.OK, "Slack may reserve /search: if it answers invalid_name, set COMMAND_PREFIX."),
         ("/x-search", Severity.OK, "/x-search."),
-        ("/status", Severity.ERROR, "/status belongs to Slack"),
+        ("/status", Severity.ERROR, "/status is reserved by Slack"),
         ("/" + "x" * 31, Severity.OK, "/" + "x" * 31),
-        ("/" + "x" * 32, Severity.ERROR, "more than the 32 characters"),
+        ("/" + "x" * 32, Severity.ERROR, "longer than the 32 characters"),
     ],
 )
 def test_names_that_slack_refuses_are_told(name: str, mark: Severity, told: str) -> None:
@@ -146,17 +146,17 @@ def test_names_that_slack_refuses_are_told(name: str, mark: Severity, told: str)
     ("said", "told"),
     [
         ('connection failed: FATAL:  password authentication failed for user "u"', "refuses the user name or the pass"),
-        ("connection failed: fe_sendauth: no password supplied", "wants a password"),
+        ("connection failed: fe_sendauth: no password supplied", "requires a password"),
         ('FATAL:  no pg_hba.conf entry for host "1.2.3.4", user "u", database "d", no encryption', "encrypted"),
-        ("connection failed: server does not support SSL, but SSL was required", "knows no encrypted connections"),
-        ("FATAL:  remaining connection slots are reserved for roles", "no connection left"),
-        ('FATAL:  too many connections for role "u"', "no connection left"),
-        ('FATAL:  role "u" does not exist', "does not know the user"),
+        ("connection failed: server does not support SSL, but SSL was required", "does not offer encryption"),
+        ("FATAL:  remaining connection slots are reserved for roles", "no free connection"),
+        ('FATAL:  too many connections for role "u"', "no free connection"),
+        ('FATAL:  role "u" does not exist', "no user of that name"),
         ('FATAL:  database "d" does not exist', "no database of that name"),
         ("FATAL:  the database system is starting up", "starting or stopping"),
-        ("connection to server failed: Connection refused", "No server listens there"),
-        ("failed to resolve host 'h': [Errno -2] Name or service not known", "no host of that name"),
-        (f"something new {CANARY}", "It cannot be reached (OperationalError)."),
+        ("connection to server failed: Connection refused", "No server is listening there"),
+        ("failed to resolve host 'h': [Errno -2] Name or service not known", "No host has that name"),
+        (f"something new {CANARY}", "The database cannot be reached (OperationalError)."),
     ],
 )
 def test_what_the_database_says_is_explained_and_not_repeated(said: str, told: str) -> None:
@@ -185,10 +185,10 @@ def test_a_terminal_is_shown_signs_and_a_long_line_is_folded() -> None:
 @pytest.mark.parametrize(
     ("findings", "code", "summary"),
     [
-        ([ok("A", "a")], 0, "All is well."),
-        ([warning("A", "a", fix="f")], 0, "No fault, 1 warning: the app can run."),
-        ([failure("A", "a", fix="f")], 1, "1 fault. Fix the items above"),
-        ([failure("A", "a", fix="f")] * 2 + [warning("A", "a", fix="f")] * 2, 1, "2 faults and 2 warnings."),
+        ([ok("A", "a")], 0, "No problems found."),
+        ([warning("A", "a", fix="f")], 0, "No errors, 1 warning."),
+        ([failure("A", "a", fix="f")], 1, "1 error. Fix the items above"),
+        ([failure("A", "a", fix="f")] * 2 + [warning("A", "a", fix="f")] * 2, 1, "2 errors and 2 warnings."),
     ],
 )
 def test_the_summary_counts_and_the_exit_code_tells(findings: Sequence[Finding], code: int, summary: str) -> None:

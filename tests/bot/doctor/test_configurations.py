@@ -38,7 +38,7 @@ async def test_each_fault_is_told_with_its_fix(doctor: Doctor, breaking: Breakin
     code, printed = await doctor()
 
     assert printed == (GOLDEN / f"{breaking.__name__}.txt").read_text(encoding="utf-8")
-    assert code == (1 if "FAULT" in printed else 0)
+    assert code == (1 if "ERROR" in printed else 0)
     assert [secret for secret in (CANARY, BOT_TOKEN, SIGNING_SECRET, KEY, grok.KEY) if secret in printed] == []
 
 
@@ -48,7 +48,7 @@ async def test_each_fault_is_told_with_its_fix(doctor: Doctor, breaking: Breakin
         ("DELETE FROM schema_migrations WHERE name = '0001_questions.sql'", "1 migration is missing."),
         ("DROP TABLE schema_migrations", "migrations are missing."),
         ("INSERT INTO schema_migrations VALUES ('9999_later.sql')", "A newer version of the app"),
-        (READ_ONLY, "It cannot be written to (ReadOnlySqlTransaction)."),
+        (READ_ONLY, "The database cannot be written to (ReadOnlySqlTransaction)."),
     ],
 )
 async def test_a_database_that_is_not_as_it_should_be(doctor: Doctor, statement: str, told: str) -> None:
@@ -73,7 +73,7 @@ async def test_a_port_that_another_program_has_is_a_fault(doctor: Doctor) -> Non
     await server.stop()
 
     assert code == 1
-    assert "Another program listens on 127.0.0.1:PORT." in printed
+    assert "Another program is listening on 127.0.0.1:PORT." in printed
 
 
 async def test_a_port_that_the_app_has_is_well(doctor: Doctor) -> None:
@@ -90,13 +90,13 @@ async def test_a_port_that_the_app_has_is_well(doctor: Doctor) -> None:
     await server.stop()
 
     assert code == 0
-    assert "The app listens on 127.0.0.1:PORT already." in printed
+    assert "The app is already listening on 127.0.0.1:PORT." in printed
 
 
 async def test_a_host_that_is_not_this_machine_is_a_fault(doctor: Doctor) -> None:
     doctor.here.env["HOST"] = "192.0.2.1"
 
-    assert "192.0.2.1 is no address of this machine." in (await doctor())[1]
+    assert "192.0.2.1 is not an address of this machine." in (await doctor())[1]
 
 
 async def test_an_app_token_that_opens_connections_is_well_and_no_connection_is_made(doctor: Doctor) -> None:
@@ -106,7 +106,7 @@ async def test_an_app_token_that_opens_connections_is_well_and_no_connection_is_
         code, printed = await doctor()
 
     assert (code, socket.connections) == (0, [])
-    assert "Slack opens connections for SLACK_APP_TOKEN." in printed
+    assert "Slack accepts SLACK_APP_TOKEN." in printed
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ async def test_that_the_app_was_told_to_go_is_a_fault_until_it_has_another_token
     code, printed = await doctor()
 
     assert code == 1
-    assert f"FAULT   Workspace   {told}" in printed
+    assert f"ERROR   Workspace   {told}" in printed
     assert "set SLACK_BOT_TOKEN to the new token" in " ".join(printed.split())
 
 
