@@ -17,7 +17,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from perplexity.errors import InvalidRequest
 from perplexity.providers import validate_order
 from perplexity.transport import OPEN_SECONDS
-from perplexity.urls import site
+from perplexity.urls import hostname
 
 PREFIXES = {"SLACK_BOT_TOKEN": "xoxb-", "SLACK_APP_TOKEN": "xapp-", "PERPLEXITY_API_KEY": "pplx-"}
 """The prefix of a variable's values: https://docs.slack.dev/authentication/tokens"""
@@ -241,7 +241,7 @@ class Settings(BaseSettings):
     @property
     def agent_key(self) -> str | None:
         """The key for the agent's model: its own, or at OpenRouter the one for answers."""
-        shared = self.openrouter_api_key if site(self.agent_base_url) == site(OPENROUTER) else None
+        shared = self.openrouter_api_key if hostname(self.agent_base_url) == hostname(OPENROUTER) else None
         key = self.agent_api_key or shared
         return key.get_secret_value() if key is not None else None
 
@@ -250,7 +250,7 @@ class Settings(BaseSettings):
         """The setting that the agent still needs, or None; an endpoint other than OpenRouter may need no key."""
         if not self.agent_model:
             return "AGENT_MODEL"
-        wants_key = site(self.agent_base_url) == site(OPENROUTER)
+        wants_key = hostname(self.agent_base_url) == hostname(OPENROUTER)
         return "AGENT_API_KEY" if wants_key and self.agent_key is None else None
 
     @property

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 """Always true for type checkers, which know the name."""
 
 if TYPE_CHECKING:
-    from perplexity.attempts import Attempt, Kind
+    from perplexity.attempts import Attempt, RequestKind
     from perplexity.circuit_breaker import BreakerPolicy
     from perplexity.client import Options, PerplexityClient, Prompt
     from perplexity.errors import (
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
         NothingFound,
         PerplexityError,
         RateLimitError,
+        RequestCancelled,
         RunFailed,
         ServerError,
         StreamTruncated,
         TimedOut,
-        Withdrawn,
     )
     from perplexity.fallback import Fallback
     from perplexity.filters import Filters, Mode, Recency
@@ -85,7 +85,6 @@ __all__ = [
     "FallbackTimeouts",
     "Filters",
     "InvalidRequest",
-    "Kind",
     "MalformedResponse",
     "Message",
     "MissingExtra",
@@ -104,6 +103,8 @@ __all__ = [
     "Question",
     "RateLimitError",
     "Recency",
+    "RequestCancelled",
+    "RequestKind",
     "RetryPolicy",
     "RunFailed",
     "RunStarted",
@@ -117,17 +118,16 @@ __all__ = [
     "TimedOut",
     "Timeouts",
     "Usage",
-    "Withdrawn",
     "__version__",
 ]
 
 _NAMES = {
-    "perplexity.attempts": "Attempt Kind",
+    "perplexity.attempts": "Attempt RequestKind",
     "perplexity.circuit_breaker": "BreakerPolicy",
     "perplexity.errors": (
         "AllProvidersFailed APIError AuthenticationError BillingError ConnectionFailed EndpointRetired "
         "InvalidRequest MalformedResponse MissingExtra MissingKey NothingFound PerplexityError RateLimitError "
-        "RunFailed ServerError StreamTruncated TimedOut Withdrawn"
+        "RequestCancelled RunFailed ServerError StreamTruncated TimedOut"
     ),
     "perplexity.fallback": "Fallback",
     "perplexity.filters": "Filters Mode Recency",

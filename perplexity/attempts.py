@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from math import fsum
 from typing import Literal
 
-Kind = Literal["search", "answer"]
+RequestKind = Literal["search", "answer"]
 """What can be asked for: ranked pages, or an answer."""
 
 
@@ -25,7 +25,7 @@ class Attempt:
 
     provider: str
     seconds: float
-    kind: Kind = "answer"
+    kind: RequestKind = "answer"
     error_class: str | None = None
     summary: str | None = None
     cost_usd: float | None = None
@@ -36,17 +36,17 @@ _DECIMALS = 12
 """Of a sum: services count in ten, and what a float adds behind them is on no invoice."""
 
 
-def total(costs: Iterable[float | None]) -> float | None:
+def total_cost(costs: Iterable[float | None]) -> float | None:
     """Return the sum of those that are known, None if none is."""
     known = [cost for cost in costs if cost is not None]
     return (known[0] if len(known) == 1 else round(fsum(known), _DECIMALS)) if known else None
 
 
-def charged(own: float | None, failed: Iterable[Attempt]) -> float | None:
+def cost_with_failures(own: float | None, failed: Iterable[Attempt]) -> float | None:
     """Return the sum of all charges for a reply: its provider's `own`, and those of attempts that `failed` before."""
-    return total([own, *(attempt.cost_usd for attempt in failed)])
+    return total_cost([own, *(attempt.cost_usd for attempt in failed)])
 
 
-def unpriced(failed: Iterable[Attempt]) -> tuple[Attempt, ...]:
+def without_costs(failed: Iterable[Attempt]) -> tuple[Attempt, ...]:
     """Return the attempts without their prices, to stand beside a sum that holds them already."""
     return tuple(replace(attempt, cost_usd=None) for attempt in failed)

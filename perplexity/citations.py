@@ -9,9 +9,9 @@ from html import unescape
 
 from perplexity.markdown import Kind, regions
 from perplexity.markers import CLOSE, DASHES, NUMBERS, OPEN, is_plain, ranges, written
-from perplexity.sanitize import quoted, quoted_address, told
+from perplexity.sanitize import answer_text, encode_url, one_line
 from perplexity.types import Answer, Source
-from perplexity.urls import linkable
+from perplexity.urls import safe_url
 
 _ADDRESS = (
     r"\([ \t]{{0,8}}<?(?P<{name}>[^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*)>?"
@@ -61,7 +61,7 @@ class Reference:
 
 def known_of(sources: Sequence[Source]) -> Known:
     """Return the sources by number, their aliases too, and by address."""
-    addresses = {address: source for source in reversed(sources) if (address := linkable(source.url))}
+    addresses = {address: source for source in reversed(sources) if (address := safe_url(source.url))}
     aliases = {alias: source for source in reversed(sources) for alias in source.aliases}
     return Known(numbers=aliases | {source.number: source for source in reversed(sources)}, addresses=addresses)
 
@@ -92,7 +92,7 @@ def strangers(text: str, known: Known) -> Iterator[Reference]:
     for place in _places(text):
         if place.inside:
             yield place.with_markers_behind()
-        elif place.numbers is None and known.addresses.get(linkable(place.address) or "") is None and place.elsewhere:
+        elif place.numbers is None and known.addresses.get(safe_url(place.address) or "") is None and place.elsewhere:
             yield place.without_address()
 
 
@@ -112,7 +112,7 @@ def foreign(
             if leads_away:
                 yield place.without_address()
             continue
-        if linked := known.addresses.get(linkable(place.address) or ""):
+        if linked := known.addresses.get(safe_url(place.address) or ""):
             if linked in dropped:
                 yield replace(place.without_address(), orphans=1, stranger=False)
             continue
@@ -211,7 +211,7 @@ def _place(match: re.Match[str]) -> _Place:
 def _reference(place: _Place, known: Known) -> Reference | None:
     if place.inside:
         return place.with_markers_behind()
-    source = known.addresses.get(linkable(place.address) or "")
+    source = known.addresses.get(safe_url(place.address) or "")
     if place.numbers is not None:
         return _of_numbers(place, place.numbers, source, known)
     if source is None:
@@ -367,9 +367,9 @@ def format_result(answer: Answer) -> str:
     Markers keep the service's numbers; those of no source are left out, so that no model goes looking for it. What
     pages say is `quoted`.
     """
-    text, _ = without_orphans(told(answer), answer.sources)
+    text, _ = without_orphans(answer_text(answer), answer.sources)
     listed = [
-        f"- [{s.number}] {quoted(s.title)} ({quoted(s.date or 'N/A')}) [{quoted_address(s.url)}]"
+        f"- [{s.number}] {one_line(s.title)} ({one_line(s.date or 'N/A')}) [{encode_url(s.url)}]"
         for s in answer.sources
     ]
     return "\n".join(["<result>", text, "</result>", "", "<references>", *listed, "</references>"])

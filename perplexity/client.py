@@ -15,7 +15,7 @@ from typing import Any, Self, TypedDict, Unpack, get_args
 
 from perplexity.api import Calls
 from perplexity.completions import Answers, Way
-from perplexity.domains import keep_results
+from perplexity.domains import filter_results
 from perplexity.errors import EndpointRetired, InvalidRequest, MissingKey, PerplexityError
 from perplexity.filters import Filters, validate
 from perplexity.models import Effort, Target, Timeouts, check_schema, resolve
@@ -23,7 +23,7 @@ from perplexity.retry import Deadline, Retrier, RetryPolicy, is_retryable_unpaid
 from perplexity.runs import Runs
 from perplexity.transport import OPEN_SECONDS, ProxyFor, Session, Transport, checked_open_timeout, proxy_for
 from perplexity.types import API, JSON, Answer, Done, Event, Message, Query, Question, SearchResults
-from perplexity.validation import checked_messages, checked_query
+from perplexity.validation import validate_messages, validate_query
 from perplexity.wire import search
 from perplexity.wire.agent import Agent
 from perplexity.wire.base import Wire
@@ -81,7 +81,7 @@ def api_of(environ: Mapping[str, str]) -> API:
     for api in get_args(API):
         if api == named:
             return api  # type: ignore[no-any-return]
-    raise InvalidRequest.of(API_VARIABLE, named, "it takes agent or sonar")
+    raise InvalidRequest.for_field(API_VARIABLE, named, "it takes agent or sonar")
 
 
 def open_timeout_of(environ: Mapping[str, str]) -> float:
@@ -92,7 +92,9 @@ def open_timeout_of(environ: Mapping[str, str]) -> float:
     try:
         return checked_open_timeout(float(named))
     except (ValueError, InvalidRequest):
-        raise InvalidRequest.of(OPEN_TIMEOUT, named, "it takes a number of seconds above 0, at most 3600") from None
+        raise InvalidRequest.for_field(
+            OPEN_TIMEOUT, named, "it takes a number of seconds above 0, at most 3600"
+        ) from None
 
 
 def first(environ: Mapping[str, str], *names: str) -> str:
@@ -275,7 +277,7 @@ class PerplexityClient:
         wanted = query if isinstance(query, Query) else Query(text=query)
         started = self._clock()
         with _named(search.PROVIDER):
-            wanted = checked_query(wanted if filters is None else replace(wanted, filters=filters))
+            wanted = validate_query(wanted if filters is None else replace(wanted, filters=filters))
             deadline = self._deadline(wanted.seconds, self._limits.search)
             body = await self._calls.json(
                 "POST",
@@ -285,7 +287,7 @@ class PerplexityClient:
                 again=is_retryable_unpaid,
                 persist=wanted.persist,
             )
-            found = keep_results(search.parse_results(body, fast=wanted.fast), wanted.filters.domains)
+            found = filter_results(search.parse_results(body, fast=wanted.fast), wanted.filters.domains)
             return replace(found, results=found.results[: wanted.max_results], seconds=self._clock() - started)
 
     async def answer(self, prompt: Prompt, **options: Unpack[Options]) -> Answer:
@@ -337,7 +339,7 @@ class PerplexityClient:
         target = resolve(question.model, reasoning=question.reasoning, reasoning_effort=self._reasoning_effort)
         if question.schema is not None:
             check_schema(target)
-        checked = replace(question, messages=checked_messages(question.messages), filters=validate(question.filters))
+        checked = replace(question, messages=validate_messages(question.messages), filters=validate(question.filters))
         return checked, target
 
     def _last(self, done: Done, *, started: float) -> Done:
@@ -351,7 +353,7 @@ class PerplexityClient:
 def _wires(api: str) -> list[Wire]:
     """Return the wires in the order of their succession. Raises InvalidRequest."""
     if api not in get_args(API):
-        raise InvalidRequest.of("api", api, "it takes agent or sonar")
+        raise InvalidRequest.for_field("api", api, "it takes agent or sonar")
     return [Agent()] if api == "agent" else [Sonar(), Agent()]
 
 

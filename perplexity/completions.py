@@ -12,13 +12,13 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 
 from perplexity.api import Calls
-from perplexity.attempts import total
-from perplexity.domains import KeptText, keep_answer
+from perplexity.attempts import total_cost
+from perplexity.domains import TextFilter, filter_answer
 from perplexity.errors import MalformedResponse, PerplexityError, RunFailed, StreamTruncated
 from perplexity.models import Target
 from perplexity.retry import Clock, Deadline, is_retryable, is_safe_to_repeat
 from perplexity.runs import Runs
-from perplexity.threads import computed
+from perplexity.threads import run_in_thread
 from perplexity.types import (
     JSON,
     Answer,
@@ -193,7 +193,7 @@ class _Readers:
     @property
     def cost_usd(self) -> float | None:
         """What the service charges for all of them together, as far as it said so."""
-        return total(reader.cost_usd for reader in self.made)
+        return total_cost(reader.cost_usd for reader in self.made)
 
     def priced(self, answer: Answer) -> Answer:
         """Return the answer of the last one at the price of all."""
@@ -356,32 +356,32 @@ class _Shown:
 
     def __init__(self, question: Question) -> None:
         domains = question.filters.domains
-        self._kept = KeptText(domains, as_json=question.schema is not None) if domains else None
+        self._kept = TextFilter(domains, as_json=question.schema is not None) if domains else None
 
     def sources(self, event: Sources) -> Sources:
         """Return the sources that may be shown."""
-        return event if self._kept is None else Sources(sources=self._kept.keep(event.sources))
+        return event if self._kept is None else Sources(sources=self._kept.filter_sources(event.sources))
 
     async def text(self, piece: str) -> str:
         """Return the text that can be shown now."""
         if self._kept is None:
             return piece
-        return await computed(self._kept.cut) if self._kept.feed(piece) else ""
+        return await run_in_thread(self._kept.take) if self._kept.feed(piece) else ""
 
     async def rest(self, piece: str, answer: Answer) -> str:
         """Return the rest of the text, by the sources of the whole answer."""
         if self._kept is None:
             return piece
         self._kept.feed(piece)
-        self._kept.keep(answer.sources)
-        return await computed(self._kept.rest)
+        self._kept.filter_sources(answer.sources)
+        return await run_in_thread(self._kept.flush)
 
 
 async def _within_domains(answer: Answer, question: Question) -> Answer:
     """Return the answer without what is outside the domains that the question names."""
     if not question.filters.domains:
         return answer
-    return await computed(keep_answer, answer, question.filters.domains, as_json=question.schema is not None)
+    return await run_in_thread(filter_answer, answer, question.filters.domains, as_json=question.schema is not None)
 
 
 def _deltas(text: str) -> Iterator[TextDelta]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
 from perplexity.citations import renumbered, without_foreign
-from perplexity.filters import LONGEST_HOST
+from perplexity.filters import MAX_HOST_LENGTH
 from perplexity.types import JSON, Answer, SearchResults, Source
 
 _MOST_NAMED = 3
@@ -28,7 +28,7 @@ _PAIRS = (("[", "]"), ("(", ")"), ("【", "】"), ("［", "］"), ("<", ">"))
 _MAY_GO_ON = re.compile(r"[`$\\]")
 
 
-def host(url: str) -> str | None:
+def requested_host(url: str) -> str | None:
     """Return the host that a browser would ask for a web address, None if there is no usable one.
 
     It is lower case and in punycode, without a user name, a port and a point at its end.
@@ -38,7 +38,7 @@ def host(url: str) -> str | None:
         return None
     name = unquote(_PORT.sub("", match[1].rpartition("@")[2])).strip()
     # Encoding takes time in proportion to the square of the length.
-    if len(name) > LONGEST_HOST + 1:
+    if len(name) > MAX_HOST_LENGTH + 1:
         return None
     try:
         name = name.encode("idna").decode("ascii").lower().rstrip(".")
@@ -64,16 +64,16 @@ class DomainPolicy:
         object.__setattr__(self, "_denied", denied)
         object.__setattr__(self, "_allowed", frozenset(d for d in self.domains if not d.startswith("-")))
 
-    def is_foreign(self, url: str) -> bool:
+    def excludes(self, url: str) -> bool:
         """Return whether an address may not be shown; one without a usable host is foreign to named domains only."""
-        name = host(url)
+        name = requested_host(url)
         if name is None:
             return bool(self._allowed)
-        return _belongs(name, self._denied) or (bool(self._allowed) and not _belongs(name, self._allowed))
+        return _matches(name, self._denied) or (bool(self._allowed) and not _matches(name, self._allowed))
 
     def split(self, sources: Sequence[Source]) -> tuple[tuple[Source, ...], tuple[Source, ...]]:
         """Return the sources that may be shown, and those that may not."""
-        foreign = {source for source in sources if self.is_foreign(source.url)}
+        foreign = {source for source in sources if self.excludes(source.url)}
         return tuple(s for s in sources if s not in foreign), tuple(s for s in sources if s in foreign)
 
     @property
@@ -87,7 +87,7 @@ class DomainPolicy:
         return f"{'outside' if self._allowed else 'on'} {joined}"
 
 
-def keep_results(results: SearchResults, domains: Sequence[str]) -> SearchResults:
+def filter_results(results: SearchResults, domains: Sequence[str]) -> SearchResults:
     """Return the results without foreign pages, numbered from 1, with a note that counts what was left out."""
     policy = DomainPolicy(domains)
     kept, dropped = policy.split(results.results) if domains else (results.results, ())
@@ -99,7 +99,7 @@ def keep_results(results: SearchResults, domains: Sequence[str]) -> SearchResult
     return replace(results, results=numbered, notes=(note, *results.notes))
 
 
-def keep_answer(answer: Answer, domains: Sequence[str], *, as_json: bool = False) -> Answer:
+def filter_answer(answer: Answer, domains: Sequence[str], *, as_json: bool = False) -> Answer:
     """Return a model's answer without foreign sources, their markers and foreign links, with notes that count them.
 
     Sources keep the service's numbers. Of an answer `as_json` only the strings are read, and the sources are numbered
@@ -112,7 +112,7 @@ def keep_answer(answer: Answer, domains: Sequence[str], *, as_json: bool = False
     cleaner = _Cleaner(policy=policy, sources=answer.sources, dropped=frozenset(dropped))
     if as_json:
         numbers = {source.number: number for number, source in enumerate(kept, start=1)} if dropped else {}
-        text = _in_strings(answer.text, lambda text: renumbered(cleaner.clean(text), numbers))
+        text = _map_strings(answer.text, lambda text: renumbered(cleaner.clean(text), numbers))
         kept = tuple(replace(source, number=numbers.get(source.number, source.number)) for source in kept)
     else:
         text = cleaner.clean(answer.text)
@@ -120,7 +120,7 @@ def keep_answer(answer: Answer, domains: Sequence[str], *, as_json: bool = False
     return replace(answer, text=text, sources=kept, notes=(*notes, *answer.notes)) if notes else answer
 
 
-def about_domains(notes: Sequence[str], domains: Sequence[str]) -> tuple[str, ...]:
+def domain_notes(notes: Sequence[str], domains: Sequence[str]) -> tuple[str, ...]:
     """Return the notes that count what was left out for these domains."""
     if not domains:
         return ()
@@ -128,11 +128,11 @@ def about_domains(notes: Sequence[str], domains: Sequence[str]) -> tuple[str, ..
     return tuple(note for note in notes if place in note)
 
 
-class KeptText:
+class TextFilter:
     """A streamed text without what is foreign, given as soon as no later piece can change it.
 
     Nothing is given of a link or of code that may go on, and nothing at all before the end of an answer `as_json`.
-    Sources may become known while it comes. The work of `cut` and `rest` takes time in proportion to all that came, so
+    Sources may become known meanwhile. The work of `take` and `flush` takes time in proportion to all that came, so
     `feed` asks for it ever more seldom.
     """
 
@@ -145,7 +145,7 @@ class KeptText:
         self._length = self._looked_at = self._given = 0
         self._shown: int | None = 0
 
-    def keep(self, sources: Sequence[Source]) -> tuple[Source, ...]:
+    def filter_sources(self, sources: Sequence[Source]) -> tuple[Source, ...]:
         """Take all sources that are known so far, and return those that may be shown."""
         kept, dropped = self.policy.split(sources)
         if tuple(sources) != self._sources:
@@ -163,11 +163,11 @@ class KeptText:
             self._looked_at = self._length
         return enough and not self._as_json
 
-    def cut(self) -> str:
+    def take(self) -> str:
         """Return what can be given now, after what was given before."""
-        return self._until(_settled)
+        return self._until(_settled_length)
 
-    def rest(self) -> str:
+    def flush(self) -> str:
         """Return all that was not given yet."""
         return self._until(len)
 
@@ -183,7 +183,7 @@ class KeptText:
 
     def _clean(self, text: str) -> str:
         cleaner = _Cleaner(policy=self.policy, sources=self._sources, dropped=self._dropped)
-        return _in_strings(text, cleaner.clean) if self._as_json else cleaner.clean(text)
+        return _map_strings(text, cleaner.clean) if self._as_json else cleaner.clean(text)
 
 
 @dataclass(kw_only=True)
@@ -198,13 +198,13 @@ class _Cleaner:
 
     def clean(self, text: str) -> str:
         """Return the text without it."""
-        text, markers, links = without_foreign(text, self.sources, self.dropped, self.policy.is_foreign)
+        text, markers, links = without_foreign(text, self.sources, self.dropped, self.policy.excludes)
         self.markers += markers
         self.links += links
         return text
 
 
-def _settled(text: str) -> int:
+def _settled_length(text: str) -> int:
     """Return where a text may be cut so that what is before it reads the same whatever follows.
 
     That is before a blank line, or between two words after which no bracket, code or formula is open.
@@ -220,22 +220,22 @@ def _settled(text: str) -> int:
     return space.start() if begun and closed and not _MAY_GO_ON.search(begun) else end
 
 
-def _in_strings(text: str, change: Callable[[str], str]) -> str:
+def _map_strings(text: str, change: Callable[[str], str]) -> str:
     """Return JSON with its strings changed; as it came where none is, and changed as a text where it is no JSON."""
     try:
         value = json.loads(text)
-        changed = _changed(value, change)
+        changed = _map_value(value, change)
     except (ValueError, RecursionError):
         return change(text)
     return text if changed == value else json.dumps(changed, ensure_ascii=False)
 
 
-def _changed(value: JSON, change: Callable[[str], str]) -> JSON:
+def _map_value(value: JSON, change: Callable[[str], str]) -> JSON:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list):
-        return [_changed(one, change) for one in value]
-    return {key: _changed(one, change) for key, one in value.items()} if isinstance(value, dict) else value
+        return [_map_value(one, change) for one in value]
+    return {key: _map_value(one, change) for key, one in value.items()} if isinstance(value, dict) else value
 
 
 def _notes(policy: DomainPolicy, *, left: int, dropped: int, markers: int, links: int) -> Iterator[str]:
@@ -247,7 +247,7 @@ def _notes(policy: DomainPolicy, *, left: int, dropped: int, markers: int, links
         yield f"{_counted(links, 'link')} {policy.place} removed."
 
 
-def _belongs(name: str, domains: Collection[str]) -> bool:
+def _matches(name: str, domains: Collection[str]) -> bool:
     labels = name.split(".")
     return f"www.{name}" in domains or any(".".join(labels[place:]) in domains for place in range(len(labels)))
 

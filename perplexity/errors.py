@@ -9,7 +9,7 @@ PerplexityError
 │   └── StreamTruncated    a stream that ended without its terminal event
 ├── RunFailed              an HTTP 200 whose body says failed, cancelled or incomplete without text
 ├── MissingExtra           a package that an extra of this distribution installs is missing; an ImportError too
-├── Withdrawn              the caller does not want the answer any more: nobody else is asked
+├── RequestCancelled       the caller no longer wants the answer: no other provider is asked
 ├── NothingFound           a best-effort service gave no results: there are none, or it refuses to search
 ├── APIError               the service answered with an error status
 │   ├── AuthenticationError
@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Self
 
-from perplexity.attempts import charged
+from perplexity.attempts import cost_with_failures
 from perplexity.version import DISTRIBUTION
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class InvalidRequest(PerplexityError):
         self.allowed = allowed
 
     @classmethod
-    def of(cls, field: str, value: object, allowed: str) -> InvalidRequest:
+    def for_field(cls, field: str, value: object, allowed: str) -> InvalidRequest:
         """Build the message from its three parts: the field, the value that was given and what is allowed."""
         shown = str(value)
         shown = shown if len(shown) <= 80 else shown[:79] + "…"
@@ -144,7 +144,7 @@ class MissingExtra(PerplexityError, ImportError):
     command: str = ""
 
     @classmethod
-    def of(cls, extra: str) -> MissingExtra:
+    def for_extra(cls, extra: str) -> MissingExtra:
         """Build the message from the extra's name."""
         command = f"pip install '{DISTRIBUTION}[{extra}]'"
         error = cls(f"this needs the extra {extra!r}, which is not installed: {command}")
@@ -152,7 +152,7 @@ class MissingExtra(PerplexityError, ImportError):
         return error
 
 
-class Withdrawn(PerplexityError):
+class RequestCancelled(PerplexityError):
     """The caller took the question back while it was being answered, by raising this from `Question.on_run`."""
 
     summary = "was told that the answer is not wanted any more"
@@ -163,7 +163,7 @@ class NothingFound(PerplexityError):
 
     summary = "gave no results"
 
-    def because(self, notes: Iterable[str]) -> Self:
+    def with_notes(self, notes: Iterable[str]) -> Self:
         """Return the error with a provider's notes in its `summary`, such as how many pages were left out."""
         self.summary = ": ".join(filter(None, (NothingFound.summary, "; ".join(note.rstrip(".") for note in notes))))
         return self
@@ -212,5 +212,5 @@ class AllProvidersFailed(PerplexityError):
 
     def __init__(self, attempts: Sequence[Attempt]) -> None:
         tried = "; ".join(f"{a.provider}: {a.error_class}" for a in attempts) or "no provider is configured"
-        super().__init__(tried, cost_usd=charged(None, attempts))
+        super().__init__(tried, cost_usd=cost_with_failures(None, attempts))
         self.attempts: tuple[Attempt, ...] = tuple(attempts)

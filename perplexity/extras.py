@@ -32,7 +32,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
 def require(extra: str) -> None:
     """Raise MissingExtra unless every module of the extra can be imported; none is imported for that."""
     if not all(_installed(module) for module in EXTRAS[extra]):
-        raise MissingExtra.of(extra)
+        raise MissingExtra.for_extra(extra)
 
 
 def _installed(module: str) -> bool:

@@ -10,7 +10,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from perplexity.attempts import Attempt, Kind, charged
+from perplexity.attempts import Attempt, RequestKind, cost_with_failures
 from perplexity.circuit_breaker import Breaker, BreakerPolicy, Permit
 from perplexity.errors import (
     AllProvidersFailed,
@@ -18,10 +18,10 @@ from perplexity.errors import (
     MissingExtra,
     NothingFound,
     PerplexityError,
+    RequestCancelled,
     RunFailed,
     StreamTruncated,
     TimedOut,
-    Withdrawn,
 )
 from perplexity.models import Effort, FallbackTimeouts, resolve
 from perplexity.providers.base import Provider, generates_text, log_attempt, resumes_runs
@@ -61,7 +61,7 @@ class FallbackRun:
     since another provider would be paid anew. `short_deadline` says that the caller gave less time than is usual.
     """
 
-    kind: Kind
+    kind: RequestKind
     providers: Sequence[Provider]
     breakers: Mapping[str, Breaker]
     timeouts: FallbackTimeouts
@@ -133,7 +133,7 @@ class FallbackRun:
         self.on_attempt(attempt)
         if not tier.last and is_transient(told) and not told.retry_after:
             self.recoverable.append(tier.provider)
-        if isinstance(told, Withdrawn):
+        if isinstance(told, RequestCancelled):
             tier.permit.release()
             raise self.with_total_cost(told)
         if isinstance(told, InvalidRequest):
@@ -149,7 +149,7 @@ class FallbackRun:
 
     def with_total_cost(self, error: PerplexityError) -> PerplexityError:
         """Return the error that ends the round, with the sum of the costs of all failures in it."""
-        error.cost_usd = charged(None, self.failed)
+        error.cost_usd = cost_with_failures(None, self.failed)
         return error
 
     def _failed_before(self, tier: Candidate) -> list[Attempt]:
@@ -264,7 +264,7 @@ class Fallback:
         return ", ".join(provider.name for provider in self._providers)
 
     @property
-    def capabilities(self) -> frozenset[Kind]:
+    def capabilities(self) -> frozenset[RequestKind]:
         """What any of the providers offers."""
         return frozenset().union(*(provider.capabilities for provider in self._providers))
 
@@ -314,7 +314,7 @@ class Fallback:
     def _run_for(self, question: Question) -> FallbackRun:
         return self._new_run("answer", question.seconds, self._budget(question), resumes=question.run_id is not None)
 
-    def _new_run(self, kind: Kind, asked: float | None, usual: float, *, resumes: bool = False) -> FallbackRun:
+    def _new_run(self, kind: RequestKind, asked: float | None, usual: float, *, resumes: bool = False) -> FallbackRun:
         return FallbackRun(
             kind=kind,
             providers=self._providers,
@@ -358,12 +358,12 @@ async def _first_reply(
 
 
 async def _ensure_wanted(this: FallbackRun, tier: Candidate, wanted: Callable[[], Awaitable[None]] | None) -> None:
-    """Do nothing before the first provider, else make sure that the answer is wanted still. Raises Withdrawn."""
+    """Do nothing before the first provider, else make sure that the answer is wanted still. Raises RequestCancelled."""
     if wanted is None or not this.failed:
         return
     try:
         await wanted()
-    except Withdrawn as error:
+    except RequestCancelled as error:
         tier.permit.release()
         raise this.with_total_cost(error) from None
     except BaseException:

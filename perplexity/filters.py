@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import Literal, TypeVar, get_args
 
 from perplexity.errors import InvalidRequest
-from perplexity.formatting import day_in_words
+from perplexity.formatting import format_date
 
 _LANGUAGES = (
     "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee "
@@ -41,9 +41,9 @@ Mode = Literal["web", "academic", "sec"]
 
 RECENCIES: tuple[Recency, ...] = get_args(Recency)
 MODES: tuple[Mode, ...] = get_args(Mode)
-MOST_DOMAINS = 20
-MOST_LANGUAGES = 10
-LONGEST_HOST = 253
+MAX_DOMAINS = 20
+MAX_LANGUAGES = 10
+MAX_HOST_LENGTH = 253
 """Characters of a host name, without a point at its end: https://www.rfc-editor.org/rfc/rfc1035#section-2.3.4"""
 
 _MODES: Mapping[Mode, str] = {"academic": "academic papers", "sec": "SEC filings"}
@@ -51,7 +51,7 @@ _Word = TypeVar("_Word", bound=str)
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _DOMAINS = (
-    f"it takes at most {MOST_DOMAINS} host names such as a.com, all to search or all with a leading - to leave out"
+    f"it takes at most {MAX_DOMAINS} host names such as a.com, all to search or all with a leading - to leave out"
 )
 _DOMAIN = "it takes a host name such as example.com, without https://, path or port; a leading - leaves it out"
 
@@ -98,9 +98,9 @@ def _in_words(filters: Filters) -> Iterator[str]:
     if filters.recency:
         yield f"past {filters.recency}"
     if filters.after:
-        yield f"after {day_in_words(filters.after)}"
+        yield f"after {format_date(filters.after)}"
     if filters.before:
-        yield f"before {day_in_words(filters.before)}"
+        yield f"before {format_date(filters.before)}"
     if only := [domain for domain in filters.domains if not domain.startswith("-")]:
         yield f"only {', '.join(only)}"
     if denied := [domain[1:] for domain in filters.domains if domain.startswith("-")]:
@@ -130,10 +130,10 @@ def parse_domains(values: Iterable[str]) -> tuple[str, ...]:
     for left, value in zip(range(len(typed) - 1, -1, -1), typed, strict=True):
         domains[parse_domain(value)] = None
         # The rest is counted and not read: each of thousands takes a while.
-        if len(domains) > MOST_DOMAINS:
-            raise InvalidRequest.of("domain", f"{len(domains) + left} domains", _DOMAINS)
+        if len(domains) > MAX_DOMAINS:
+            raise InvalidRequest.for_field("domain", f"{len(domains) + left} domains", _DOMAINS)
     if len({domain.startswith("-") for domain in domains}) > 1:
-        raise InvalidRequest.of("domain", ", ".join(domains), _DOMAINS)
+        raise InvalidRequest.for_field("domain", ", ".join(domains), _DOMAINS)
     return tuple(domains)
 
 
@@ -141,24 +141,24 @@ def parse_domain(value: str) -> str:
     """Return one host name, `-` kept in front, names of other scripts as punycode. Raises InvalidRequest."""
     typed = value.strip()
     denied, host = typed.startswith("-"), typed.removeprefix("-").lower().rstrip(".")
-    if len(host) > LONGEST_HOST:
-        raise InvalidRequest.of("domain", value, _DOMAIN)
+    if len(host) > MAX_HOST_LENGTH:
+        raise InvalidRequest.for_field("domain", value, _DOMAIN)
     try:
         # The codec knows IDNA 2003, which is what the standard library has; it refuses labels over 63 characters.
         host = host if host.isascii() else host.encode("idna").decode("ascii")
     except UnicodeError:
-        raise InvalidRequest.of("domain", value, _DOMAIN) from None
+        raise InvalidRequest.for_field("domain", value, _DOMAIN) from None
     labels = host.split(".")
-    if len(labels) < 2 or len(host) + denied > LONGEST_HOST or not all(map(_LABEL.fullmatch, labels)):
-        raise InvalidRequest.of("domain", value, _DOMAIN)
+    if len(labels) < 2 or len(host) + denied > MAX_HOST_LENGTH or not all(map(_LABEL.fullmatch, labels)):
+        raise InvalidRequest.for_field("domain", value, _DOMAIN)
     return f"-{host}" if denied else host
 
 
 def parse_languages(values: Iterable[str]) -> tuple[str, ...]:
     """Return language codes, each once. Raises InvalidRequest for an unknown one or more than ten."""
     languages = tuple(dict.fromkeys(parse_language(value) for value in values))
-    if len(languages) > MOST_LANGUAGES:
-        raise InvalidRequest.of("lang", f"{len(languages)} languages", f"it takes at most {MOST_LANGUAGES}")
+    if len(languages) > MAX_LANGUAGES:
+        raise InvalidRequest.for_field("lang", f"{len(languages)} languages", f"it takes at most {MAX_LANGUAGES}")
     return languages
 
 
@@ -166,7 +166,9 @@ def parse_language(value: str) -> str:
     """Return an ISO 639-1 code in lower case. Raises InvalidRequest."""
     code = value.strip().lower()
     if code not in LANGUAGES:
-        raise InvalidRequest.of("lang", value, "it takes a two-letter language code (ISO 639-1), such as en, de or ja")
+        raise InvalidRequest.for_field(
+            "lang", value, "it takes a two-letter language code (ISO 639-1), such as en, de or ja"
+        )
     return code
 
 
@@ -176,7 +178,7 @@ def parse_country(value: str) -> str:
     if code not in COUNTRIES:
         hint = "did you mean GB? " if code == "UK" else ""
         allowed = f"{hint}it takes a two-letter country code (ISO 3166-1), such as US, DE or JP"
-        raise InvalidRequest.of("country", value, allowed)
+        raise InvalidRequest.for_field("country", value, allowed)
     return code
 
 
@@ -187,14 +189,14 @@ def parse_day(field: Literal["after", "before"], value: str) -> date:
             return date.fromisoformat(value.strip())
     except ValueError:  # a 30th of February
         pass
-    raise InvalidRequest.of(field, value, "it takes a day as YYYY-MM-DD, such as 2026-11-21")
+    raise InvalidRequest.for_field(field, value, "it takes a day as YYYY-MM-DD, such as 2026-11-21")
 
 
 def _check_days(filters: Filters) -> None:
     if filters.recency and (filters.after or filters.before):
-        raise InvalidRequest.of("recency", filters.recency, "it cannot be combined with after or before")
+        raise InvalidRequest.for_field("recency", filters.recency, "it cannot be combined with after or before")
     if filters.after and filters.before and filters.before < filters.after:
-        raise InvalidRequest.of("before", filters.before, f"it must not lie before after, {filters.after}")
+        raise InvalidRequest.for_field("before", filters.before, f"it must not lie before after, {filters.after}")
 
 
 def _one_of(field: str, value: str, words: tuple[_Word, ...]) -> _Word:
@@ -204,4 +206,4 @@ def _one_of(field: str, value: str, words: tuple[_Word, ...]) -> _Word:
             return word
     near = get_close_matches(typed, words, n=1)
     hint = f"did you mean {near[0]}? " if near else ""
-    raise InvalidRequest.of(field, value, f"{hint}it takes {', '.join(words[:-1])} or {words[-1]}")
+    raise InvalidRequest.for_field(field, value, f"{hint}it takes {', '.join(words[:-1])} or {words[-1]}")

@@ -8,7 +8,7 @@ from datetime import date
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
-def day_in_words(day: date) -> str:
+def format_date(day: date) -> str:
     """Return a day as "7 Oct 2025"."""
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
@@ -16,7 +16,7 @@ def day_in_words(day: date) -> str:
 _DATE = re.compile(r"(?P<year>\d{4})(?:-(?P<month>\d\d)(?:-(?P<day>\d\d))?)?(?!\d)", re.ASCII)
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return seconds as "3.4 s", from 100 on as "2 min 5 s"."""
     if seconds < 100:
         return f"{seconds:.1f} s"
@@ -24,7 +24,7 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s"
 
 
-def dollars(cost: float | None) -> str:
+def format_dollars(cost: float | None) -> str:
     """Return a cost as "$0.0014", "free" for nothing, an empty text for an unknown one."""
     if cost is None:
         return ""
@@ -37,7 +37,7 @@ def dollars(cost: float | None) -> str:
     return f"${whole}.{part.rstrip('0').ljust(2, '0')}"
 
 
-def day(value: str | None) -> str:
+def format_iso_date(value: str | None) -> str:
     """Return an ISO date as "7 Oct 2025", a part of one as "Oct 2025" or "2025"; an empty text for anything else."""
     match = _DATE.match((value or "").strip())
     if match is None:
@@ -47,10 +47,10 @@ def day(value: str | None) -> str:
     except ValueError:
         return ""
     if match["day"]:
-        return day_in_words(parsed)
+        return format_date(parsed)
     return f"{MONTHS[parsed.month - 1]} {parsed.year}" if match["month"] else match["year"]
 
 
-def counted(number: int, noun: str) -> str:
+def pluralize(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless it is one."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

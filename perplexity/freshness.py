@@ -15,7 +15,7 @@ from datetime import UTC, date, datetime, timedelta
 
 from perplexity.citations import cite
 from perplexity.filters import Recency
-from perplexity.formatting import MONTHS, day_in_words
+from perplexity.formatting import MONTHS, format_date
 from perplexity.types import Answer, AnswerKind, Question, Source
 
 DAYS: dict[Recency, int] = {"hour": 1, "day": 1, "week": 7, "month": 31, "year": 366}
@@ -92,7 +92,7 @@ _CURRENT_IS_A_NOUN = re.compile(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dated:
+class PublicationDate:
     """A source's date as far as it is known: the `first` and the `last` day that it may mean, and how it is shown."""
 
     first: date
@@ -100,30 +100,30 @@ class Dated:
     shown: str
 
 
-def wanted_days(question: str, recency: Recency | None = None) -> int | None:
+def max_age_days(question: str, recency: Recency | None = None) -> int | None:
     """Return how old, in days, the sources may be that a question asks for; None if it asks for nothing new."""
     if recency is not None:
         return DAYS[recency]
-    text = _readable(question)
+    text = _searchable(question)
     periods = [*_periods(text)]
     if periods:
         return min(periods)
     return _LATEST_DAYS if _asks_for_latest(text) else None
 
 
-def as_of(question: str, sources: Sequence[Source], *, today: date, recency: Recency | None = None) -> str:
+def newest_source_line(question: str, sources: Sequence[Source], *, today: date, recency: Recency | None = None) -> str:
     """Return "Newest source: 3 May 2026." if the newest source is older than what was asked for; or an empty string.
 
     `sources` are those that the answer cites. They count by their own date, which is shown with them, not by when a
     service says that it last saw a change. Without a date on any of them the line says so; without a source there
     is none.
     """
-    days = wanted_days(question, recency)
+    days = max_age_days(question, recency)
     if days is None or not sources:
         return ""
     tomorrow = today + timedelta(days=ZONE_DAYS)
     # A date in the future is a mistake and says nothing.
-    known = [dated for source in sources if (dated := _read(source.date)) is not None and dated.first <= tomorrow]
+    known = [dated for source in sources if (dated := _parse_date(source.date)) is not None and dated.first <= tomorrow]
     if not known:
         return UNDATED
     newest = max(known, key=lambda dated: dated.last)
@@ -131,16 +131,16 @@ def as_of(question: str, sources: Sequence[Source], *, today: date, recency: Rec
     return "" if newest.last >= oldest else f"Newest source: {newest.shown}."
 
 
-def with_as_of(answer: Answer, question: Question, *, now: float) -> Answer:
+def add_newest_source_line(answer: Answer, question: Question, *, now: float) -> Answer:
     """Return the answer with its line, if one is due. `now` is in seconds since 1970.
 
     It is measured by the sources that the answer cites: all that it lists if it cites none.
     """
     recency = question.filters.recency
-    if question.schema is not None or wanted_days(question.text, recency) is None:
+    if question.schema is not None or max_age_days(question.text, recency) is None:
         return answer
     today = datetime.fromtimestamp(now, UTC).date()
-    return replace(answer, as_of=as_of(question.text, cited_sources(answer), today=today, recency=recency))
+    return replace(answer, as_of=newest_source_line(question.text, cited_sources(answer), today=today, recency=recency))
 
 
 def cited_sources(answer: Answer) -> tuple[Source, ...]:
@@ -151,7 +151,7 @@ def cited_sources(answer: Answer) -> tuple[Source, ...]:
     return cite(answer.text, answer.sources).sources or answer.sources
 
 
-def _read(told: str | None) -> Dated | None:
+def _parse_date(told: str | None) -> PublicationDate | None:
     """Read a year, a month or a day: "2024", "2024-03", "2024-03-05", "5 March 2024" or "Mar 5, 2024"."""
     told = (told or "").strip()[:40]
     try:
@@ -162,23 +162,23 @@ def _read(told: str | None) -> Dated | None:
             day = int(written["before"] or written["after"] or 0) or None
         else:
             return None
-        return _dated(year or 0, month, day)
+        return _publication_date(year or 0, month, day)
     except ValueError:
         return None
 
 
-def _dated(year: int, month: int | None, day: int | None) -> Dated:
+def _publication_date(year: int, month: int | None, day: int | None) -> PublicationDate:
     """Return the span of days. Raises ValueError for a date that does not exist."""
     if month is None:
-        return Dated(first=date(year, 1, 1), last=date(year, 12, 31), shown=str(year))
+        return PublicationDate(first=date(year, 1, 1), last=date(year, 12, 31), shown=str(year))
     first = date(year, month, day or 1)
     if day is None:
         last = date(year, month, monthrange(year, month)[1])
-        return Dated(first=first, last=last, shown=f"{MONTHS[month - 1]} {year}")
-    return Dated(first=first, last=first, shown=day_in_words(first))
+        return PublicationDate(first=first, last=last, shown=f"{MONTHS[month - 1]} {year}")
+    return PublicationDate(first=first, last=first, shown=format_date(first))
 
 
-def _readable(question: str) -> str:
+def _searchable(question: str) -> str:
     if len(question) > 2 * _LONGEST_QUESTION:
         question = f"{question[:_LONGEST_QUESTION]} {question[-_LONGEST_QUESTION:]}"
     unquoted = _QUOTED.sub(" ", question)

@@ -90,13 +90,15 @@ def resolve(model: str | None, *, reasoning: bool = False, reasoning_effort: Eff
             return Target(effort=effort, name=name)
     if _VENDOR_MODEL.fullmatch(name):
         return Target(effort="medium", model=name, reasons=reasoning, name=name)
-    raise InvalidRequest.of("model", model, _allowed(name))
+    raise InvalidRequest.for_field("model", model, _allowed(name))
 
 
 def check_schema(target: Target) -> None:
     """Raise InvalidRequest when a JSON schema is asked of a model that takes none."""
     if target.name in WITHOUT_SCHEMA:
-        raise InvalidRequest.of("model", target.name, "a JSON schema takes sonar-pro, sonar-reasoning-pro or an effort")
+        raise InvalidRequest.for_field(
+            "model", target.name, "a JSON schema takes sonar-pro, sonar-reasoning-pro or an effort"
+        )
 
 
 def _allowed(name: str) -> str:

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from perplexity.attempts import Attempt
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError
 from perplexity.filters import Filters, in_words
-from perplexity.sanitize import quoted
+from perplexity.sanitize import one_line
 from perplexity.types import Answer, AnswerKind, Question, SearchResults
 
 _LONGEST_QUERY = 200
 _LONGEST_FILTERS = 600
 
 
-def found_nothing(error: PerplexityError) -> bool:
+def is_empty_result(error: PerplexityError) -> bool:
     """Return whether an error only says that there is nothing: every provider that was asked looked and found none."""
     if isinstance(error, AllProvidersFailed):
         return {attempt.error_class for attempt in error.attempts} == {NothingFound.__name__}
@@ -26,26 +26,26 @@ def with_reasons(sentence: str, error: PerplexityError) -> str:
     return " ".join([sentence, *_reasons(error)])
 
 
-def nothing_found(text: str, filters: Filters | None = None) -> str:
+def no_results_text(text: str, filters: Filters | None = None) -> str:
     """Return "Nothing was found for “heat pumps” (past day). Try other words or fewer filters."""
-    narrowed = narrowing(filters or Filters())
-    return f"Nothing was found for “{query_in_words(text)}”{narrowed}. {_advice(narrowed, 'other words')}"
+    narrowed = format_filters(filters or Filters())
+    return f"Nothing was found for “{format_query(text)}”{narrowed}. {_advice(narrowed, 'other words')}"
 
 
-def no_news_found(category: str, topic: str, filters: Filters) -> str:
+def no_news_text(category: str, topic: str, filters: Filters) -> str:
     """Return "No technology news about “chips” was found (past day). Try another topic or a longer period."""
-    about = f" about “{query_in_words(topic)}”" if topic.strip() else ""
-    narrowed = narrowing(filters)
+    about = f" about “{format_query(topic)}”" if topic.strip() else ""
+    narrowed = format_filters(filters)
     return f"No {category} news{about} was found{narrowed}. Try another topic, a longer period or fewer filters."
 
 
-def query_in_words(text: str) -> str:
+def format_query(text: str) -> str:
     """Return what was searched for on one line, shortened."""
-    line = quoted(text)
+    line = one_line(text)
     return line if len(line) <= _LONGEST_QUERY else line[: _LONGEST_QUERY - 1].rstrip() + "…"
 
 
-def narrowing(filters: Filters) -> str:
+def format_filters(filters: Filters) -> str:
     """Return the filters as " (past day, only a.example)", or an empty string if there are none."""
     words = ", ".join(in_words(filters))
     words = words if len(words) <= _LONGEST_FILTERS else words[: _LONGEST_FILTERS - 1] + "…"
@@ -70,7 +70,7 @@ NO_MODEL = "No answer model is configured."
 BY_NO_MODEL = "No model wrote this."
 
 
-def stand_in(reply: Answer | SearchResults, *, unset: str = "") -> str:
+def fallback_notice(reply: Answer | SearchResults, *, unset: str = "") -> str:
     """Return the line for a reply of another provider than the first choice, or an empty string.
 
     `unset` is the variable whose lack kept the first choice from being asked.
@@ -79,35 +79,35 @@ def stand_in(reply: Answer | SearchResults, *, unset: str = "") -> str:
     return " ".join(filter(None, (own, _stand_in(reply, unset=unset))))
 
 
-def agent_stand_in(read: Answer | SearchResults) -> str:
+def agent_fallback_notice(read: Answer | SearchResults) -> str:
     """Return the line for an agent's answer if one of its tools had to read another provider's pages or answer."""
     what = "an answer" if isinstance(read, Answer) and read.kind is AnswerKind.MODEL else "pages"
-    return stand_in_for(read.failed, f"the agent read {what} from {read.provider}")
+    return fallback_sentence(read.failed, f"the agent read {what} from {read.provider}")
 
 
 def _stand_in(reply: Answer | SearchResults, *, unset: str) -> str:
     if isinstance(reply, SearchResults):
-        return stand_in_for(reply.failed, _source("these are pages", reply.provider, reply.failed), unset=unset)
+        return fallback_sentence(reply.failed, _source("these are pages", reply.provider, reply.failed), unset=unset)
     if reply.kind is AnswerKind.MODEL:
-        return stand_in_for(reply.failed, _source("this answer is", reply.provider, reply.failed), unset=unset)
+        return fallback_sentence(reply.failed, _source("this answer is", reply.provider, reply.failed), unset=unset)
     pages = f"{_source('these are pages', reply.provider, reply.failed)}, quoted word for word"
-    line = stand_in_for(reply.failed, pages, unset=unset)
+    line = fallback_sentence(reply.failed, pages, unset=unset)
     return f"{line} {NO_MODEL if _only_searched(reply.failed) else BY_NO_MODEL}" if line else ""
 
 
-def stand_in_for(failed: Sequence[Attempt], what: str, *, unset: str = "") -> str:
+def fallback_sentence(failed: Sequence[Attempt], what: str, *, unset: str = "") -> str:
     """Return "Perplexity could not be reached; these are pages from DuckDuckGo." for what was found instead."""
     why = [f"{unset} is not set"] if unset else []
-    why += reasons_of(failed)
-    return f"{joined(why)}; {what}." if why else ""
+    why += attempt_reasons(failed)
+    return f"{join_clauses(why)}; {what}." if why else ""
 
 
-def reasons_of(failed: Iterable[Attempt]) -> list[str]:
+def attempt_reasons(failed: Iterable[Attempt]) -> list[str]:
     """Return the reason of each failed attempt once: "Perplexity could not be reached"."""
     return list(dict.fromkeys(f"{attempt.provider} {attempt.summary or 'failed'}" for attempt in failed))
 
 
-def joined(clauses: Sequence[str]) -> str:
+def join_clauses(clauses: Sequence[str]) -> str:
     """Return clauses as one: "a, b and c"."""
     return f"{', '.join(clauses[:-1])} and {clauses[-1]}" if len(clauses) > 1 else "".join(clauses)
 
@@ -122,14 +122,14 @@ def _only_searched(failed: Sequence[Attempt]) -> bool:
     return all(attempt.search_only for attempt in failed)
 
 
-DEFAULT = "sonar"
+DEFAULT_MODEL = "sonar"
 """What the tools ask for if their caller names no model."""
 
 _LENGTHS = frozenset({"length", "max_tokens", "max_output_tokens"})
 """What services call the reason, if a model wrote as much as it may."""
 
 
-def remarks(answer: Answer, asked: Question | None = None) -> tuple[str, ...]:
+def answer_notes(answer: Answer, asked: Question | None = None) -> tuple[str, ...]:
     """Return whether the answer was cut, whether another model than the one `asked` names answered, and its notes."""
     told = [_cut(answer, asked), _other_model(answer, asked), *answer.notes]
     return tuple(filter(None, told))
@@ -147,7 +147,7 @@ def _cut(answer: Answer, asked: Question | None) -> str:
 def _other_model(answer: Answer, asked: Question | None) -> str:
     """Return a sentence if a model was swapped; of a swap that the notes tell, and of the default, nothing is said."""
     named, model = asked.model if asked else None, answer.model
-    if not named or not model or named == DEFAULT or _plain(named) == _plain(model):
+    if not named or not model or named == DEFAULT_MODEL or _plain(named) == _plain(model):
         return ""
     return "" if any(_plain(model) in note for note in answer.notes) else f"{named} was asked for; {model} answered."
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from math import log
 
-from perplexity.attempts import charged
+from perplexity.attempts import cost_with_failures
 from perplexity.errors import NothingFound
 from perplexity.types import (
     Answer,
@@ -41,7 +41,7 @@ def words(text: str) -> list[str]:
     return [_stem(word) for word in _WORD.findall(text.casefold())]
 
 
-def scores(question: str, texts: Sequence[str]) -> list[float]:
+def bm25_scores(question: str, texts: Sequence[str]) -> list[float]:
     """Return one number a text: 0 where it shares no word with the question, higher where it fits better.
 
     Words such as "the" count only when no text shares any other word with the question. The formula is BM25 with
@@ -78,34 +78,34 @@ def _weight(count: int, length: float) -> float:
     return count * 2.2 / (count + 1.2 * (0.25 + 0.75 * length))
 
 
-MOST = 5
-LONGEST = 400
+MAX_PASSAGES = 5
+MAX_PASSAGE_LENGTH = 400
 _MOST_OF_ONE_SOURCE = 2
 # The point behind a list's number ends no sentence.
 _SENTENCE_END = re.compile(r"(?<=[.!?…])(?<!\s\d\.)(?<!\s\d\d\.)[\"'”’)\]]*\s+|(?<=[。！？])|\n\s*\n")
 
 
-def passages(results: Sequence[Source], question: str) -> tuple[Passage, ...]:
+def best_passages(results: Sequence[Source], question: str) -> tuple[Passage, ...]:
     """Return at most 5 passages of at most 400 characters, best first, each a slice of a snippet or a title.
 
     At most two come from one source. When no passage shares a word with the question, the service's own ranking
     stands: the beginning of each result.
     """
-    candidates = [Passage(text=piece, source=source.number) for source in results for piece in pieces(source)]
-    titles = {source.number: source.title[:LONGEST] for source in reversed(results)}
-    fits = scores(question, [f"{passage.text} {titles[passage.source]}" for passage in candidates])
+    candidates = [Passage(text=piece, source=source.number) for source in results for piece in split_sentences(source)]
+    titles = {source.number: source.title[:MAX_PASSAGE_LENGTH] for source in reversed(results)}
+    fits = bm25_scores(question, [f"{passage.text} {titles[passage.source]}" for passage in candidates])
     ranked = [p for _, p in sorted(zip(fits, candidates, strict=True), key=lambda pair: -pair[0])]
     matching = ranked[: sum(fit > 0 for fit in fits)]
-    return tuple(islice(_spread(matching or candidates, _MOST_OF_ONE_SOURCE if matching else 1), MOST))
+    return tuple(islice(_spread(matching or candidates, _MOST_OF_ONE_SOURCE if matching else 1), MAX_PASSAGES))
 
 
-def pieces(source: Source) -> list[str]:
+def split_sentences(source: Source) -> list[str]:
     """Cut a snippet (a title where there is none) into runs of whole sentences of at most 400 characters each."""
     text = source.snippet.strip() or source.title.strip()
     cuts: list[str] = []
     start = end = 0
     for stop in _ends(text):
-        if stop - start > LONGEST and end > start:
+        if stop - start > MAX_PASSAGE_LENGTH and end > start:
             cuts.append(text[start:end])
             start = end
         end = stop
@@ -117,11 +117,11 @@ def passages_answer(results: SearchResults, question: str) -> Answer:
 
     Raises NothingFound when the results hold no text at all; it says why where their notes do.
     """
-    chosen = passages(results.results, question)
+    chosen = best_passages(results.results, question)
     if not chosen:
-        cost_usd = charged(results.cost_usd, results.failed)
+        cost_usd = cost_with_failures(results.cost_usd, results.failed)
         nothing = NothingFound("the results hold no text", provider=results.provider, cost_usd=cost_usd)
-        raise nothing if results.results else nothing.because(results.notes)
+        raise nothing if results.results else nothing.with_notes(results.notes)
     return Answer(
         text="\n\n".join(f"{passage.text} [{passage.source}]" for passage in chosen),
         sources=results.results,
@@ -135,7 +135,7 @@ def passages_answer(results: SearchResults, question: str) -> Answer:
     )
 
 
-def events(answer: Answer) -> Iterator[Event]:
+def as_events(answer: Answer) -> Iterator[Event]:
     """Tell an answer that is complete from the start as a stream: its sources, its text, its end."""
     yield Sources(sources=answer.sources)
     yield TextDelta(text=answer.text)
@@ -158,9 +158,9 @@ def _ends(text: str) -> Iterator[int]:
 def _short(text: str) -> Iterator[str]:
     """Cut a sentence that is too long between words, or inside a word that is itself too long."""
     start = 0
-    while len(text) - start > LONGEST:
-        space = text.rfind(" ", start + 1, start + LONGEST)
-        cut = space if space > 0 else start + LONGEST
+    while len(text) - start > MAX_PASSAGE_LENGTH:
+        space = text.rfind(" ", start + 1, start + MAX_PASSAGE_LENGTH)
+        cut = space if space > 0 else start + MAX_PASSAGE_LENGTH
         yield text[start:cut].rstrip()
         start = cut
         while start < len(text) and text[start].isspace():

@@ -20,7 +20,7 @@ _LINE_ENDS = re.compile(r"\r\n?")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-def harmless(text: str) -> str:
+def strip_controls(text: str) -> str:
     """Return a text without characters that control a terminal or reorder what follows; lines end in a line feed.
 
     https://en.wikipedia.org/wiki/ANSI_escape_code https://trojansource.codes
@@ -28,28 +28,28 @@ def harmless(text: str) -> str:
     return _CONTROLS.sub("", _LINE_ENDS.sub("\n", text))
 
 
-def quoted(text: str) -> str:
+def one_line(text: str) -> str:
     """Return a title, a snippet or a date as one line without our markup or anything that reads as a marker of ours.
 
     `<pages>`, `<result>` and `<references>` begin with ‹, and a page's own `[1]` is ‹1›. Fences of code are left out:
     what follows them, our marker too, would be code.
     """
-    line = " ".join(_FENCE.sub(" ", harmless(" ".join(text.split()))).split())
-    return _MARKER.sub(r"‹\1›", untagged(line))
+    line = " ".join(_FENCE.sub(" ", strip_controls(" ".join(text.split()))).split())
+    return _MARKER.sub(r"‹\1›", strip_tags(line))
 
 
-def untagged(text: str) -> str:
+def strip_tags(text: str) -> str:
     """Return a written answer without our markup, its lines and its markers as they are."""
-    return _TAG.sub("‹", harmless(text))
+    return _TAG.sub("‹", strip_controls(text))
 
 
-def quoted_address(url: str) -> str:
+def encode_url(url: str) -> str:
     """Return an address without spaces, line breaks and angle brackets, which are percent-encoded."""
     return _NOT_IN_AN_ADDRESS.sub(lambda match: quote(match[0]), url.strip())
 
 
-def told(answer: Answer) -> str:
+def answer_text(answer: Answer) -> str:
     """Return an answer's text for a model or a program; of passages every one is a line, with its source's number."""
     if answer.kind is AnswerKind.PASSAGES:
-        return "\n\n".join(f"{quoted(passage.text)} [{passage.source}]" for passage in answer.passages)
-    return untagged(answer.text)
+        return "\n\n".join(f"{one_line(passage.text)} [{passage.source}]" for passage in answer.passages)
+    return strip_tags(answer.text)

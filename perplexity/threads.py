@@ -13,16 +13,16 @@ from typing import ParamSpec, TypeVar
 
 from perplexity.errors import ConnectionFailed
 
-Given = ParamSpec("Given")
+Params = ParamSpec("Params")
 Computed = TypeVar("Computed")
 
-MOST_AT_ONCE = 2
+MAX_WORKERS = 2
 """Each thread that computes makes the loop wait up to five milliseconds for its turn (`sys.getswitchinterval`)."""
 
-_pool = ThreadPoolExecutor(max_workers=MOST_AT_ONCE, thread_name_prefix="computing")
+_pool = ThreadPoolExecutor(max_workers=MAX_WORKERS, thread_name_prefix="computing")
 
 
-async def computed(call: Callable[Given, Computed], *args: Given.args, **kwargs: Given.kwargs) -> Computed:
+async def run_in_thread(call: Callable[Params, Computed], *args: Params.args, **kwargs: Params.kwargs) -> Computed:
     """Return what a function returns that does no input or output. Raises what it raises.
 
     If the caller is cancelled, a call that has begun runs to its end.
@@ -34,7 +34,7 @@ async def computed(call: Callable[Given, Computed], *args: Given.args, **kwargs:
 Result = TypeVar("Result")
 
 
-class Threads:
+class DaemonThreads:
     """At most `limit` threads of their own, apart from the event loop's default pool.
 
     They are daemons: unlike the threads of `concurrent.futures`, they do not keep the interpreter from ending. A call

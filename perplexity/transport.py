@@ -276,14 +276,14 @@ def checked_base_url(url: str) -> str:
         host, secure, plain = "", False, False
     if not (host and secure and plain):
         allowed = "it must be an https address without user name or query; http is for a loopback host only"
-        raise InvalidRequest.of("base_url", host, allowed)
+        raise InvalidRequest.for_field("base_url", host, allowed)
     return url.strip().rstrip("/")
 
 
 def checked_open_timeout(seconds: float) -> float:
     """Return the seconds for opening a connection. Raises InvalidRequest unless they are above 0, at most an hour."""
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds <= 3600:
-        raise InvalidRequest.of("open_timeout", seconds, "it takes a number of seconds above 0, at most 3600")
+        raise InvalidRequest.for_field("open_timeout", seconds, "it takes a number of seconds above 0, at most 3600")
     return float(seconds)
 
 

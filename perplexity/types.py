@@ -54,14 +54,14 @@ class Question:
     `news` for an answer from news, `offline` for one from the messages alone, by a provider that can leave its search
     out; where its service searched all the same, that is a failure. `max_tokens` is the most that the model may write,
     `context` how much of the pages Perplexity gives it to read.
-    `tools` are further ones that the service runs, such as `{"type": "fetch_url"}`; Sonar models take none.
-    `run_id` resumes a background run that was paid for already; `on_run` is awaited with the id of a new one, before
-    its result is waited for. A run that is given up, because its time is over or `on_run` raised (`Withdrawn`, say), is
-    cancelled at the service; one whose task is cancelled goes on and can be resumed. If the question is not
-    `resumable`, its run is cancelled in that case, too, also a quick answer's. `wanted` is awaited before a chain asks
-    a second provider; it raises Withdrawn if the answer is no longer wanted, so that no other provider is paid for it.
-    `persist` is as in a `Query`. `on_event` hears the events of an answer that is not streamed to the caller, as far as
-    its service tells any.
+    `tools` are further ones that the service runs, such as `{"type": "fetch_url"}`; Sonar models take none. `run_id`
+    resumes a background run that was paid for already; `on_run` is awaited with the id of a new one, before its
+    result is waited for. A run that is given up, because its time is over or `on_run` raised (such as
+    `RequestCancelled`), is cancelled at the service; one whose task is cancelled goes on and can be resumed. If the
+    question is not `resumable`, its run is cancelled in that case, too, also a quick answer's. `wanted` is awaited
+    before a chain asks a second provider; it raises RequestCancelled if the answer is no longer wanted, so that no
+    other provider is paid for it. `persist` is as in a `Query`. `on_event` hears the events of an answer that is not
+    streamed to the caller, as far as its service tells any.
     """
 
     messages: tuple[Message, ...]

@@ -7,9 +7,9 @@ import unicodedata
 from collections.abc import Sequence
 from urllib.parse import SplitResult, quote, urlsplit
 
-from perplexity.filters import LONGEST_HOST
+from perplexity.filters import MAX_HOST_LENGTH
 
-LONGEST = 2000
+MAX_URL_LENGTH = 2000
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?\.?")
 _PORTS = {"http": 80, "https": 443}
 _STRAY_PERCENT = re.compile(r"%(?![0-9a-fA-F]{2})")
@@ -18,7 +18,7 @@ _ENTITY = re.compile(r"(&#?\w+);")
 _MENTION = re.compile(r"@(?=(?:here|channel|everyone|group))", re.IGNORECASE)
 
 
-def linkable(url: str) -> str | None:
+def safe_url(url: str) -> str | None:
     """Return the address in the one form in which it is linked and compared, or None where it must stay text.
 
     Linked are http and https, without a user name, control or direction characters, up to 2,000 characters. The host is
@@ -26,7 +26,7 @@ def linkable(url: str) -> str | None:
     pipes, letters outside ASCII) is percent-encoded.
     """
     url = url.strip()
-    if len(url) > LONGEST or any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") for c in url):
+    if len(url) > MAX_URL_LENGTH or any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") for c in url):
         return None
     try:
         parts = urlsplit(url)
@@ -36,10 +36,10 @@ def linkable(url: str) -> str | None:
     if place is None:
         return None
     address = place + _quoted(parts)
-    return address if len(address) <= LONGEST else None
+    return address if len(address) <= MAX_URL_LENGTH else None
 
 
-def site(url: str) -> str:
+def hostname(url: str) -> str:
     """Return the host to show beside a title, in punycode and without `www.`; empty where there is none."""
     try:
         return (_ascii_host(urlsplit(url.strip())) or "").removeprefix("www.")
@@ -47,7 +47,7 @@ def site(url: str) -> str:
         return ""
 
 
-def without_secrets(address: str) -> str:
+def strip_secrets(address: str) -> str:
     """Return an address to be shown in a message: without user name, password, query and fragment."""
     scheme, slashes, rest = address.strip().rpartition("://")
     return scheme + slashes + re.split("[?#]", rest.rpartition("@")[2], maxsplit=1)[0]
@@ -65,7 +65,7 @@ def _place(parts: SplitResult) -> str | None:
 def _ascii_host(parts: SplitResult) -> str | None:
     name = parts.hostname or ""
     # Encoding takes time in proportion to the square of the length.
-    if len(name) > LONGEST_HOST + 1:
+    if len(name) > MAX_HOST_LENGTH + 1:
         return None
     host = name.encode("idna").decode("ascii").lower()
     return host if _HOST.fullmatch(host) else None
@@ -82,7 +82,7 @@ def _part(text: str) -> str:
     return quote(_STRAY_PERCENT.sub("%25", text), safe="/?%:@!$&+,;=~'")
 
 
-def with_sites(text: str, domains: Sequence[str]) -> str:
+def add_site_operators(text: str, domains: Sequence[str]) -> str:
     """Write the domains as `site:` operators behind the text: `(site:a.com OR site:b.com)`, `-site:c.com`.
 
     DuckDuckGo and Brave read them alike: https://duckduckgo.com/duckduckgo-help-pages/results/syntax,

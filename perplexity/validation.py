@@ -11,87 +11,87 @@ from perplexity.errors import InvalidRequest
 from perplexity.filters import validate
 from perplexity.types import Answer, Message, Query
 
-LONGEST = 200_000
+MAX_ANSWER_LENGTH = 200_000
 """Characters, about 50,000 tokens: several times the longest research report of any service."""
 _NEAR = 1_000
 """Characters before the limit in which a line, or else a word, may end."""
 
 
-def within(text: str) -> tuple[str, tuple[str, ...]]:
+def shorten_text(text: str) -> tuple[str, tuple[str, ...]]:
     """Return a text with at most `LONGEST` characters, and a sentence for the reader if the rest was left out."""
-    if len(text) <= LONGEST:
+    if len(text) <= MAX_ANSWER_LENGTH:
         return text, ()
-    ends = (text.rfind(sign, LONGEST - _NEAR, LONGEST) for sign in ("\n", " "))
-    kept = text[: next((end for end in ends if end > 0), LONGEST)]
+    ends = (text.rfind(sign, MAX_ANSWER_LENGTH - _NEAR, MAX_ANSWER_LENGTH) for sign in ("\n", " "))
+    kept = text[: next((end for end in ends if end > 0), MAX_ANSWER_LENGTH)]
     told = f"This text has {len(text):,} characters. Only the first {len(kept):,} are shown."
     return kept, (told,)
 
 
-def shortened(answer: Answer) -> Answer:
+def shorten_answer(answer: Answer) -> Answer:
     """Return an answer whose text is `within` the limit, with a note if it was longer."""
-    text, notes = within(answer.text)
+    text, notes = shorten_text(answer.text)
     return replace(answer, text=text, notes=(*notes, *answer.notes)) if notes else answer
 
 
-LONGEST_QUERY = 4_000
+MAX_QUERY_LENGTH = 4_000
 """Characters of a search: more than anybody searches for, and less than a pasted document."""
 
-LONGEST_PROMPT = 100_000
+MAX_PROMPT_LENGTH = 100_000
 """Characters of all messages of a question together: about 25,000 tokens."""
 
-MOST_RESULTS = 20
-MOST_TOKENS = 1_000_000
+MAX_RESULTS = 20
+MAX_TOKENS_PER_PAGE = 1_000_000
 
 _BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
 
 
 def parse_query(text: str) -> str:
     """Return a search's text on one line, without control characters. Raises InvalidRequest if empty or too long."""
-    return _checked("query", _BREAKS.sub(" ", text), LONGEST_QUERY)
+    return _validate_text("query", _BREAKS.sub(" ", text), MAX_QUERY_LENGTH)
 
 
-def parse_results(value: int | str, *, name: str = "n") -> int:
+def parse_max_results(value: int | str, *, name: str = "n") -> int:
     """Return how many results are wanted, 1 to 20. Raises InvalidRequest, which calls the value by this name."""
-    return _whole(name, value, MOST_RESULTS)
+    return _parse_int(name, value, MAX_RESULTS)
 
 
-def checked_query(query: Query) -> Query:
+def validate_query(query: Query) -> Query:
     """Return the query as it is sent. Raises InvalidRequest for the first part that is wrong."""
     return replace(
         query,
         text=parse_query(query.text),
         filters=validate(query.filters),
-        max_results=parse_results(query.max_results),
-        max_tokens_per_page=_whole("max_tokens_per_page", query.max_tokens_per_page, MOST_TOKENS),
+        max_results=parse_max_results(query.max_results),
+        max_tokens_per_page=_parse_int("max_tokens_per_page", query.max_tokens_per_page, MAX_TOKENS_PER_PAGE),
     )
 
 
-def checked_messages(messages: Sequence[Message]) -> tuple[Message, ...]:
+def validate_messages(messages: Sequence[Message]) -> tuple[Message, ...]:
     """Return a conversation as it is sent: no control characters but tabs and line breaks, a user's turn at the end.
 
-    Raises InvalidRequest for an empty turn, another end, or more than `LONGEST_PROMPT` characters together.
+    Raises InvalidRequest for an empty turn, another end, or more than `MAX_PROMPT_LENGTH` characters together.
     """
-    checked = tuple(replace(m, content=_checked("prompt", m.content, LONGEST_PROMPT)) for m in messages)
+    checked = tuple(replace(m, content=_validate_text("prompt", m.content, MAX_PROMPT_LENGTH)) for m in messages)
     if not checked or checked[-1].role != "user":
-        raise InvalidRequest.of("prompt", "", "the last message must be the user's")
+        raise InvalidRequest.for_field("prompt", "", "the last message must be the user's")
     length = sum(len(message.content) for message in checked)
-    if length > LONGEST_PROMPT:
-        raise InvalidRequest.of("prompt", f"{length} characters", f"it takes at most {LONGEST_PROMPT:,}")
+    if length > MAX_PROMPT_LENGTH:
+        raise InvalidRequest.for_field("prompt", f"{length} characters", f"it takes at most {MAX_PROMPT_LENGTH:,}")
     return checked
 
 
-def _checked(field: str, text: str, longest: int) -> str:
+def _validate_text(field: str, text: str, longest: int) -> str:
     text = "".join(c for c in text if c in "\t\n" or unicodedata.category(c) not in {"Cc", "Cs"}).strip()
     if not any(unicodedata.category(c) not in {"Cf", "Zs", "Cc"} for c in text):
-        raise InvalidRequest.of(field, "", "it must hold some text")
+        raise InvalidRequest.for_field(field, "", "it must hold some text")
     if len(text) > longest:
-        raise InvalidRequest.of(field, f"{len(text)} characters", f"it takes at most {longest:,}")
+        raise InvalidRequest.for_field(field, f"{len(text)} characters", f"it takes at most {longest:,}")
     return text
 
 
-def _whole(field: str, value: int | str, most: int) -> int:
+def _parse_int(field: str, value: int | str, most: int) -> int:
     typed = str(value).strip()
     # `isdecimal` alone takes the digits of every script, and `int` thousands of them only with an error.
     if not (typed.isascii() and typed.isdecimal() and len(typed) < 10 and 1 <= int(typed) <= most):
-        raise InvalidRequest.of(field, value, f"it takes a whole number from 1 to {most:,}")
+        raise InvalidRequest.for_field(field, value, f"it takes a whole number from 1 to {most:,}")
     return int(typed)

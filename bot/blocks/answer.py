@@ -12,12 +12,12 @@ from bot.blocks.markdown.placeholders import hold
 from bot.blocks.markdown.render import pages
 from bot.blocks.sources import link_url, source_blocks
 from bot.model.message import Audience, Block, OutgoingMessage
-from perplexity.attempts import charged
+from perplexity.attempts import cost_with_failures
 from perplexity.citations import cite
-from perplexity.formatting import counted
-from perplexity.notes import NO_MODEL, stand_in
+from perplexity.formatting import pluralize
+from perplexity.notes import NO_MODEL, fallback_notice
 from perplexity.types import Answer, AnswerKind, Passage, Source
-from perplexity.validation import shortened
+from perplexity.validation import shorten_answer
 
 _WHAT = "so these are the passages that fit best, word for word."
 
@@ -37,7 +37,7 @@ def passage_blocks(answer: Answer) -> tuple[list[Block], list[Block]]:
 
 def notice(answer: Answer) -> str:
     """Return why there are only passages: no answer model is configured, or those that are did not answer."""
-    return stand_in(answer) or f"{NO_MODEL.removesuffix('.')}, {_WHAT}"
+    return fallback_notice(answer) or f"{NO_MODEL.removesuffix('.')}, {_WHAT}"
 
 
 def _used(passages: Sequence[Passage], sources: Sequence[Source]) -> list[Source]:
@@ -68,7 +68,7 @@ def answer_messages(answer: Answer, *, audience: Audience, asked: str = "") -> t
 
     `asked` is the question, which a private answer quotes.
     """
-    answer = shortened(answer)
+    answer = shorten_answer(answer)
     passages = answer.kind is AnswerKind.PASSAGES and bool(answer.passages)
     if passages:
         body, tail = passage_blocks(answer)
@@ -76,9 +76,9 @@ def answer_messages(answer: Answer, *, audience: Audience, asked: str = "") -> t
     else:
         body, tail, orphans = _written(answer)
     remarks = [context(note) for note in _remarks(answer)]
-    above = warning_blocks([notice(answer) if passages else stand_in(answer), answer.as_of])
+    above = warning_blocks([notice(answer) if passages else fallback_notice(answer), answer.as_of])
     blocks = [*above, *body, *tail, *remarks, _grey(answer, orphans, audience, asked)]
-    summary = counted(len(answer.sources), "source")
+    summary = pluralize(len(answer.sources), "source")
     return messages.pack(blocks, summary=summary, quote=quote_question(asked, audience))
 
 
@@ -99,12 +99,12 @@ def _remarks(answer: Answer) -> Iterator[str]:
 
 
 def _grey(answer: Answer, orphans: int, audience: Audience, asked: str) -> Block:
-    removed = f"{counted(orphans, 'reference')} without a source removed" if orphans else ""
+    removed = f"{pluralize(orphans, 'reference')} without a source removed" if orphans else ""
     return footer(
         answer.provider,
         effort=answer.effort or answer.model,
         seconds=answer.seconds,
-        cost_usd=charged(answer.usage.cost_usd, answer.failed),
+        cost_usd=cost_with_failures(answer.usage.cost_usd, answer.failed),
         extra=(removed,),
         audience=audience,
         question=asked,

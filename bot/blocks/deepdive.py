@@ -9,7 +9,7 @@ from datetime import datetime
 from bot.blocks import messages
 from bot.blocks.elements import bar_chart, context, header, markdown, secondary_button, section
 from bot.blocks.escaping import clean, escape, one_line, shorten
-from bot.blocks.footer import dollars, duration, footer, quote_question
+from bot.blocks.footer import footer, format_dollars, format_duration, quote_question
 from bot.blocks.markdown.placeholders import hold
 from bot.blocks.markdown.render import pages
 from bot.blocks.news import format_moment, format_time_of_day
@@ -57,7 +57,13 @@ def _stage_lines(report: DeepDive) -> Iterator[str]:
 
 def _stage_line(finding: StageResult, report: DeepDive) -> str:
     voice = f"as {report.persona}" if finding.stage is Stage.ANALYSIS and not finding.failure else ""
-    items = (finding.stage.heading, finding.provider, voice, duration(finding.seconds), dollars(finding.cost_usd))
+    items = (
+        finding.stage.heading,
+        finding.provider,
+        voice,
+        format_duration(finding.seconds),
+        format_dollars(finding.cost_usd),
+    )
     return " · ".join(escape(item) for item in items if item)
 
 
@@ -140,9 +146,9 @@ def _state(stage: Stage, stages: Mapping[Stage, StageUpdate], clock: float | Non
     if update is None or update.result is None:
         if clock is None:
             return "no result yet"
-        return f"{ACTIVITIES[stage]} …{f' · {duration(max(0.0, clock - update.started))}' if update else ''}"
+        return f"{ACTIVITIES[stage]} …{f' · {format_duration(max(0.0, clock - update.started))}' if update else ''}"
     finding = update.result
-    figures = [duration(finding.seconds), dollars(finding.cost_usd)]
+    figures = [format_duration(finding.seconds), format_dollars(finding.cost_usd)]
     return " · ".join(filter(None, ["no result" if finding.failure else "done", *figures]))
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from bot.blocks import messages
 from bot.blocks.elements import context, join_lines, note_lines, section, warning_blocks
 from bot.blocks.escaping import code, escape, one_line, shorten
-from bot.blocks.footer import dollars, footer
+from bot.blocks.footer import footer, format_dollars
 from bot.blocks.messages import fallback_text
 from bot.blocks.news import format_moment, story_block
 from bot.model.digest import (
@@ -146,7 +146,7 @@ def _entry(digest: Digest, channel: str) -> str:
 def _cost(digest: Digest) -> Iterator[str]:
     """Yield the cost of the runs, and the number of runs with unknown cost."""
     if digest.unpriced < digest.runs:
-        yield dollars(digest.cost_usd)
+        yield format_dollars(digest.cost_usd)
         yield f"{digest.unpriced} of unknown cost" if digest.unpriced else ""
     elif digest.runs:
         yield "cost unknown"
@@ -256,7 +256,7 @@ def _header(report: DigestReport) -> Block:
 
 def _nothing_new(report: DigestReport) -> OutgoingMessage:
     line = f"*{digest_title(report.digest.title)}* · {' '.join(filter(None, ('Nothing new', _since(report))))}."
-    grey = context(escape(" · ".join(filter(None, (*_schedule_facts(report), dollars(report.cost_usd))))))
+    grey = context(escape(" · ".join(filter(None, (*_schedule_facts(report), format_dollars(report.cost_usd))))))
     blocks = (section(line), *_late(report), grey, digest_buttons(report.digest.id))
     return OutgoingMessage(text=fallback_text(blocks), blocks=blocks)
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from bot.blocks.elements import context, primary_button, section
 from bot.blocks.escaping import code, escape, shorten
-from bot.blocks.footer import duration
+from bot.blocks.footer import format_duration
 from bot.model.message import OutgoingMessage
 from perplexity.attempts import Attempt
 
@@ -44,4 +44,4 @@ def failure_message(
 
 
 def _format_total(seconds: float) -> str:
-    return duration(seconds) if seconds < 10 else duration(seconds).replace(".0 s", " s")
+    return format_duration(seconds) if seconds < 10 else format_duration(seconds).replace(".0 s", " s")

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from bot.blocks.elements import context
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.model.message import Audience, Block
-from perplexity.formatting import dollars, duration
+from perplexity.formatting import format_dollars, format_duration
 
-__all__ = ["dollars", "duration", "footer"]
+__all__ = ["footer", "format_dollars", "format_duration"]
 
 _MAX_ITEM = 200
 _MAX_QUOTE = 100
@@ -28,9 +28,10 @@ def footer(
     """Render the known facts in one line; `extra` are further ones.
 
     A line that only the asker sees begins with what they `question`: several answers may come at once.
-    `cost_usd` is the sum of all charges, including those of providers that failed (`perplexity.attempts.charged`).
+    `cost_usd` is the sum of all charges, including those of providers that failed
+    (`perplexity.attempts.cost_with_failures`).
     """
-    items = (provider, effort or "", duration(seconds), dollars(cost_usd), *extra, audience.value)
+    items = (provider, effort or "", format_duration(seconds), format_dollars(cost_usd), *extra, audience.value)
     shown = [escape(shorten(one_line(item), _MAX_ITEM)) for item in items if item]
     return context(shorten(" · ".join(filter(None, [quote_question(question, audience), *shown])), 2_900))
 

@@ -9,13 +9,13 @@ from bot.blocks import messages
 from bot.blocks.elements import MAX_TEXT, context, link, note_lines, section, warning_blocks
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.footer import footer, quote_question
-from bot.blocks.sources import day, describe_filters, link_url, linked_title
+from bot.blocks.sources import describe_filters, format_iso_date, link_url, linked_title
 from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.filters import Filters
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary, news_stand_in
 from perplexity.types import Source
-from perplexity.urls import site
+from perplexity.urls import hostname
 
 _SENTENCE = 350
 _TOPIC = 200
@@ -59,9 +59,8 @@ def format_moment(at: datetime) -> str:
     https://docs.slack.dev/messaging/formatting-message-text#date-formatting
     """
     at = at.astimezone(UTC)
-    return (
-        f"<!date^{int(at.timestamp())}^{{date_short_pretty}} at {{time}}|{day(at.date().isoformat())} {at:%H:%M} UTC>"
-    )
+    fallback = f"{format_iso_date(at.date().isoformat())} {at:%H:%M} UTC"
+    return f"<!date^{int(at.timestamp())}^{{date_short_pretty}} at {{time}}|{fallback}>"
 
 
 def format_time_of_day(at: datetime) -> str:
@@ -82,14 +81,14 @@ def _header(summary: NewsSummary, filters: Filters) -> Block:
 
 
 def _site_and_date(story: Story) -> str:
-    shown = day(story.date.isoformat()) if story.date else ""
-    return _join(escape(site(story.source.url)), shown)
+    shown = format_iso_date(story.date.isoformat()) if story.date else ""
+    return _join(escape(hostname(story.source.url)), shown)
 
 
 def _other_sites(story: Story, *, linked: bool) -> str:
     """Return the other sites with the story, without duplicates."""
-    places = {site(source.url): source for source in reversed(story.others)}
-    places.pop(site(story.source.url), None)
+    places = {hostname(source.url): source for source in reversed(story.others)}
+    places.pop(hostname(story.source.url), None)
     places.pop("", None)
     shown = [_site_link(place, source, linked=linked) for place, source in reversed(places.items())]
     more = [f"{len(shown) - _MAX_SITES} more"] if len(shown) > _MAX_SITES else []

@@ -11,14 +11,14 @@ from bot.blocks.footer import footer, quote_question
 from bot.blocks.markdown.direction import LEFT_TO_RIGHT, runs_right_to_left
 from bot.blocks.markdown.render import defuse
 from bot.model.message import Audience, Block, OutgoingMessage
-from perplexity.attempts import charged
+from perplexity.attempts import cost_with_failures
 from perplexity.filters import Filters, in_words
-from perplexity.formatting import day
-from perplexity.notes import stand_in
+from perplexity.formatting import format_iso_date
+from perplexity.notes import fallback_notice
 from perplexity.types import Query, SearchResults, Source
-from perplexity.urls import linkable, site
+from perplexity.urls import hostname, safe_url
 
-__all__ = ["day", "link_url", "linked_title", "site_and_date", "source_blocks"]
+__all__ = ["format_iso_date", "link_url", "linked_title", "site_and_date", "source_blocks"]
 
 _TITLE = 120
 _ADDRESS = 200
@@ -44,13 +44,13 @@ def source_blocks(cited: Sequence[Source], others: Sequence[Source]) -> list[Blo
 
 def link_url(source: Source) -> str | None:
     """Return the URL to link, None if it is unsafe or too long once escaped."""
-    address = linkable(source.url)
+    address = safe_url(source.url)
     return address if address and len(escape(address)) <= _ESCAPED_ADDRESS else None
 
 
 def linked_title(source: Source) -> str:
     """Return the title as mrkdwn, linked if the URL is safe; otherwise the URL follows as text."""
-    title = shorten(one_line(source.title) or site(source.url) or one_line(source.url) or "untitled", _TITLE)
+    title = shorten(one_line(source.title) or hostname(source.url) or one_line(source.url) or "untitled", _TITLE)
     address = link_url(source)
     if address:
         return link(address, title)
@@ -59,7 +59,7 @@ def linked_title(source: Source) -> str:
 
 def site_and_date(source: Source) -> str:
     """Return the known ones of site and date as mrkdwn."""
-    known = " · ".join(filter(None, (escape(site(source.url)), day(source.date))))
+    known = " · ".join(filter(None, (escape(hostname(source.url)), format_iso_date(source.date))))
     return f"{LEFT_TO_RIGHT}{known}" if known and runs_right_to_left(source.title) else known
 
 
@@ -82,11 +82,11 @@ def results_messages(results: SearchResults, *, query: Query, audience: Audience
     grey = footer(
         results.provider,
         seconds=results.seconds,
-        cost_usd=charged(results.cost_usd, results.failed),
+        cost_usd=cost_with_failures(results.cost_usd, results.failed),
         audience=audience,
         question=query.text,
     )
-    blocks = [*warning_blocks([stand_in(results)]), *body, *remarks, grey]
+    blocks = [*warning_blocks([fallback_notice(results)]), *body, *remarks, grey]
     return messages.pack(blocks, summary="", quote=quote_question(query.text, audience))
 
 

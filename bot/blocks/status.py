@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bot.blocks.elements import bar_chart, context, markdown, section
 from bot.blocks.escaping import escape
-from bot.blocks.footer import dollars, duration
+from bot.blocks.footer import format_dollars, format_duration
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.provider_stats import ProviderStats
 
@@ -57,11 +57,11 @@ def _sentence(one: ProviderStats) -> str:
 
 
 def _seconds(seconds: float | None) -> str:
-    return "–" if seconds is None else duration(seconds)
+    return "–" if seconds is None else format_duration(seconds)
 
 
 def _cost(one: ProviderStats) -> str:
-    return "–" if one.cost_usd is None else dollars(one.cost_usd)
+    return "–" if one.cost_usd is None else format_dollars(one.cost_usd)
 
 
 def _admin_issue(one: ProviderStats) -> str:

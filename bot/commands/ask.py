@@ -21,13 +21,13 @@ from bot.commands.filters import (
 from bot.commands.parsing import Arguments, OptionParser, closest_match, inline_code, parse_options
 from bot.errors import UsageError
 from bot.model.message import Audience
-from perplexity.attempts import charged
-from perplexity.freshness import with_as_of
+from perplexity.attempts import cost_with_failures
+from perplexity.freshness import add_newest_source_line
 from perplexity.models import EFFORTS, resolve
-from perplexity.notes import nothing_found
-from perplexity.threads import computed
+from perplexity.notes import no_results_text
+from perplexity.threads import run_in_thread
 from perplexity.types import Answer, Message, Question
-from perplexity.validation import LONGEST_PROMPT, checked_messages
+from perplexity.validation import MAX_PROMPT_LENGTH, validate_messages
 
 REASONING = Option(name="--reasoning", short="-r", help="Think longer before answering")
 MODEL = Option(
@@ -39,7 +39,7 @@ LANGUAGE = replace(LANG, help="Answer in this language, two letters; pages in ev
 PLACE = replace(COUNTRY, help="Where you are, two letters, for local answers")
 OWN_FILTERS = (RECENCY, DOMAIN, LANGUAGE, PLACE, AFTER, BEFORE)
 PARSER = OptionParser(
-    max_length=LONGEST_PROMPT,
+    max_length=MAX_PROMPT_LENGTH,
     options=(REASONING, MODEL, EFFORT, AGENT, *OWN_FILTERS, PUBLIC),
     unsupported={
         "--mode": "`--mode` works for searches only: an answer always comes from the open web.",
@@ -66,7 +66,7 @@ def parse(text: str) -> AskRequest:
     model, named = _model(arguments)
     with usage_errors("a question"):
         question = Question(
-            messages=checked_messages([Message(role="user", content=arguments.text)]),
+            messages=validate_messages([Message(role="user", content=arguments.text)]),
             reasoning=reasoning,
             model=model,
             filters=parse_filters(arguments),
@@ -107,12 +107,12 @@ async def answer(request: AskRequest, context: CommandContext) -> Answer:
         reply = await context.provider.answer(
             replace(request.question, run_id=context.run_id, on_run=context.on_run, wanted=context.check_cancelled)
         )
-    return await computed(with_as_of, reply, request.question, now=context.now())
+    return await run_in_thread(add_newest_source_line, reply, request.question, now=context.now())
 
 
 def nothing_found_text(request: AskRequest) -> str:
     """Return the sentence for an empty result."""
-    return nothing_found(request.question.text, request.question.filters)
+    return no_results_text(request.question.text, request.question.filters)
 
 
 def audience_of(request: AskRequest) -> Audience:
@@ -127,7 +127,7 @@ def question_text(request: AskRequest) -> str:
 
 def render(answer: Answer, request: AskRequest, audience: Audience) -> Reply:
     """Render the answer."""
-    cost_usd = charged(answer.usage.cost_usd, answer.failed)
+    cost_usd = cost_with_failures(answer.usage.cost_usd, answer.failed)
     return Reply(
         messages=answer_messages(answer, audience=audience, asked=question_text(request)),
         stats=Stats(provider=answer.provider, model=answer.model, effort=answer.effort, cost_usd=cost_usd),

@@ -68,7 +68,7 @@ class Progress(Protocol):
     async def update(self, message: OutgoingMessage, *, milestone: bool) -> bool:
         """Show a message; return whether it arrived. A milestone that did not can be shown again.
 
-        Raise Withdrawn if the question is stopped or taken over.
+        Raise RequestCancelled if the question is stopped or taken over.
         """
         ...
 

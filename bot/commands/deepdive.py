@@ -16,7 +16,7 @@ from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.deepdive.types import DeepDive, Stage, StageUpdate
-from perplexity.notes import nothing_found
+from perplexity.notes import no_results_text
 from perplexity.validation import parse_query
 
 PARSER = OptionParser(
@@ -82,7 +82,7 @@ def parse(text: str) -> DeepDiveRequest:
 
 
 async def answer(request: DeepDiveRequest, context: CommandContext) -> DeepDiveResult:
-    """Make the report and show its progress. Raise PerplexityError; Withdrawn if it is stopped."""
+    """Make the report and show its progress. Raise PerplexityError; RequestCancelled if it is stopped."""
     diver = context.diver or DeepDiveRunner(facts=context.provider, synthesis=context.provider)
     board = ProgressBoard()
     diving = asyncio.create_task(diver.run(request.topic, store=context.stages, on_stage=board.update))
@@ -98,7 +98,7 @@ async def answer(request: DeepDiveRequest, context: CommandContext) -> DeepDiveR
 async def _show_progress(
     run: asyncio.Task[DeepDive], board: ProgressBoard, request: DeepDiveRequest, context: CommandContext
 ) -> None:
-    """Show each update at once, and the elapsed time every few seconds, until the end. Raise Withdrawn."""
+    """Show each update at once, and the elapsed time every few seconds, until the end. Raise RequestCancelled."""
     shown = context.progress.milestones_shown
     await asyncio.sleep(0)
     while not run.done():
@@ -121,7 +121,7 @@ async def _show_progress(
 
 def nothing_found_text(request: DeepDiveRequest) -> str:
     """Return the sentence for an empty result."""
-    return nothing_found(request.topic)
+    return no_results_text(request.topic)
 
 
 def audience_of(request: DeepDiveRequest) -> Audience:

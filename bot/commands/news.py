@@ -25,7 +25,7 @@ from bot.errors import UsageError
 from bot.model.message import Audience
 from perplexity.filters import Filters
 from perplexity.news.summary import NewsSummary, default_to_past_day, news_summary
-from perplexity.notes import no_news_found
+from perplexity.notes import no_news_text
 from perplexity.validation import parse_query
 
 _DAYS = "`{}` doesn’t work for news: use `--recency` to set how new the stories must be."
@@ -77,7 +77,7 @@ async def answer(request: NewsRequest, context: CommandContext) -> NewsSummary:
 
 def nothing_found_text(request: NewsRequest) -> str:
     """Return the sentence for an empty result."""
-    return no_news_found(request.category, request.topic, request.filters)
+    return no_news_text(request.category, request.topic, request.filters)
 
 
 def past_week(text: str) -> str | None:

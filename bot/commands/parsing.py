@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from bot.blocks.escaping import unescape_slack
 from bot.commands.base import Option
 from bot.errors import UsageError
-from perplexity.validation import LONGEST_QUERY
+from perplexity.validation import MAX_QUERY_LENGTH
 
 
 def inline_code(value: str) -> str:
@@ -166,7 +166,7 @@ class OptionParser:
 
     options: tuple[Option, ...]
     unsupported: Mapping[str, str] = field(default_factory=dict)
-    max_length: int = LONGEST_QUERY
+    max_length: int = MAX_QUERY_LENGTH
 
     def find_short(self, name: str) -> Option | None:
         """Return the option with a short form such as `-r`."""

@@ -10,11 +10,11 @@ from bot.commands.filters import FILTERS, MODE, PUBLIC, audience_for, parse_filt
 from bot.commands.parsing import OptionParser, parse_options
 from bot.errors import UsageError
 from bot.model.message import Audience
-from perplexity.attempts import charged
+from perplexity.attempts import cost_with_failures
 from perplexity.errors import InvalidRequest
-from perplexity.notes import nothing_found
+from perplexity.notes import no_results_text
 from perplexity.types import Query, SearchResults
-from perplexity.validation import MOST_RESULTS, checked_query, parse_results
+from perplexity.validation import MAX_RESULTS, parse_max_results, validate_query
 
 NUMBER = Option(name="--n", short="-n", value="1-20", help="How many pages; 5 unless you say so")
 PARSER = OptionParser(
@@ -44,15 +44,15 @@ def parse(text: str) -> SearchRequest:
         filters = parse_filters(arguments)
         number = arguments.one(NUMBER.name)
         count = Query.max_results if number is None else _parse_count(number)
-        query = checked_query(Query(text=arguments.text, filters=filters, max_results=count))
+        query = validate_query(Query(text=arguments.text, filters=filters, max_results=count))
     return SearchRequest(query=query, public=PUBLIC.name in arguments.options)
 
 
 def _parse_count(number: str) -> int:
     try:
-        return parse_results(number)
+        return parse_max_results(number)
     except InvalidRequest:
-        raise UsageError(f"`{NUMBER.name}` must be between 1 and {MOST_RESULTS}.") from None
+        raise UsageError(f"`{NUMBER.name}` must be between 1 and {MAX_RESULTS}.") from None
 
 
 async def answer(request: SearchRequest, context: CommandContext) -> SearchResults:
@@ -62,7 +62,7 @@ async def answer(request: SearchRequest, context: CommandContext) -> SearchResul
 
 def nothing_found_text(request: SearchRequest) -> str:
     """Return the sentence for an empty result."""
-    return nothing_found(request.query.text, request.query.filters)
+    return no_results_text(request.query.text, request.query.filters)
 
 
 def audience_of(request: SearchRequest) -> Audience:
@@ -79,7 +79,7 @@ def render(results: SearchResults, request: SearchRequest, audience: Audience) -
     """Render the results."""
     return Reply(
         messages=results_messages(results, query=request.query, audience=audience),
-        stats=Stats(provider=results.provider, cost_usd=charged(results.cost_usd, results.failed)),
+        stats=Stats(provider=results.provider, cost_usd=cost_with_failures(results.cost_usd, results.failed)),
     )
 
 

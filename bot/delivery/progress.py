@@ -15,7 +15,7 @@ from bot.slack.messages import Chat, PostResult, Rejected, Retryable, Sent
 from bot.slack.response_url import ResponseUrls
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import QuestionRow, Questions
-from perplexity.errors import Withdrawn
+from perplexity.errors import RequestCancelled
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ class ProgressUpdater:
         return 0 if self.editable else self.row.response_uses
 
     async def update(self, message: OutgoingMessage, *, milestone: bool) -> bool:
-        """Show a message; return whether Slack accepted it. Raise Withdrawn if it is stopped or taken over."""
+        """Show a message; return whether Slack accepted it. Raise RequestCancelled if it is stopped or taken over."""
         await self._check_claim()
         if self.clock() < self.paused_until:
             return False
@@ -78,7 +78,7 @@ class ProgressUpdater:
             self._log_not_shown(type(error).__name__)
             return False
         if not ours:
-            raise Withdrawn("another worker has the question")
+            raise RequestCancelled("another worker has the question")
         result = self._note_rate_limit(await self._post(message))
         if not isinstance(result, Retryable) or result.maybe_posted:
             self.response_url_uses += 1
@@ -94,7 +94,7 @@ class ProgressUpdater:
         )
 
     async def _check_claim(self, *, after_post: bool = False) -> None:
-        """Raise Withdrawn if the question was stopped or taken over; do nothing if the database is unavailable.
+        """Raise RequestCancelled if the question was stopped or taken over; do nothing if the database is unavailable.
 
         Progress posted in a thread, or `after_post` by the response_url, may have overwritten the result: restore it.
         """
@@ -106,7 +106,7 @@ class ProgressUpdater:
             return
         if current is not None and (after_post or self.editable):
             await self._restore_answer(current)
-        raise Withdrawn("another worker has the question")
+        raise RequestCancelled("another worker has the question")
 
     async def _restore_answer(self, current: QuestionRow) -> None:
         # The result is in the same message, and our update may have arrived after it.

@@ -22,7 +22,7 @@ from bot.storage.digests import DigestStore, PostedHistory, PostedStories, Recor
 from perplexity.errors import PerplexityError
 from perplexity.news.stories import Story, fingerprint, unseen
 from perplexity.news.summary import MAX_STORIES, news_summary
-from perplexity.notes import found_nothing
+from perplexity.notes import is_empty_result
 
 log = logging.getLogger(__name__)
 
@@ -177,7 +177,7 @@ class DigestRunner:
                 work.provider, category=spec.category, topic=spec.topic, since=since, now=now, max_stories=None
             )
         except PerplexityError as error:
-            if not found_nothing(error):
+            if not is_empty_result(error):
                 raise
             return replace(report, cost_usd=error.cost_usd)
         return replace(report, summary=summary, cost_usd=summary.cost_usd)

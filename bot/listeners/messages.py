@@ -20,7 +20,7 @@ from bot.model.membership import RequestOrigin
 from bot.model.message import OutgoingMessage
 from bot.storage.database import DATABASE_UNAVAILABLE as DATABASE_AWAY
 from bot.storage.questions import NewQuestion
-from perplexity.threads import computed
+from perplexity.threads import run_in_thread
 
 log = logging.getLogger(__name__)
 
@@ -157,7 +157,7 @@ def _without_mentions(text: str, own: frozenset[str]) -> tuple[str, bool]:
 
 
 async def _build_question(event: MessageEvent, services: Services) -> NewQuestion:
-    command, text = await computed(route_message, event.text, services.commands)
+    command, text = await run_in_thread(route_message, event.text, services.commands)
     return NewQuestion(
         id=services.new_id(),
         delivery_key=event.delivery_key,

@@ -19,13 +19,13 @@ from bot.blocks.elements import context
 from bot.commands.base import Command, CommandContext, Progress, Reply, no_uploads
 from bot.errors import NoKey
 from bot.model.message import Audience, OutgoingMessage
-from perplexity.attempts import Kind
+from perplexity.attempts import RequestKind
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.deepdive.types import Persona
 from perplexity.errors import AllProvidersFailed, ConnectionFailed, NothingFound, StreamTruncated, TimedOut
 from perplexity.fallback import CIRCUIT_OPEN
 from perplexity.models import Effort
-from perplexity.threads import computed
+from perplexity.threads import run_in_thread
 from perplexity.types import JSON, Answer, Done, Event, Query, Question, SearchResults
 from perplexity.wire.agent import PROVIDER, Agent
 from perplexity.x_posts.parsing import validate_response
@@ -187,7 +187,7 @@ class _LabelledProgress:
         return self.inner.response_url_uses
 
     async def update(self, message: OutgoingMessage, *, milestone: bool) -> bool:
-        """Show the message with the label. Raises Withdrawn."""
+        """Show the message with the label. Raises RequestCancelled."""
         return await self.inner.update(_label(message), milestone=milestone)
 
 
@@ -199,7 +199,7 @@ class RecordedProvider:
     effort: Effort
     pause: Pause = asyncio.sleep
     name: str = PROVIDER
-    capabilities: frozenset[Kind] = frozenset({"answer"})
+    capabilities: frozenset[RequestKind] = frozenset({"answer"})
 
     async def search(self, query: Query) -> SearchResults:
         """Raise NothingFound: no search is recorded."""
@@ -240,7 +240,7 @@ class RecordedPostSource:
 async def _replay(recording: str, *, pause: Pause) -> AsyncGenerator[tuple[float, Mapping[str, JSON]], None]:
     """Yield the recorded events and their seconds, at the recorded pace."""
     passed = 0.0
-    for one in await computed(_lines, recording):
+    for one in await run_in_thread(_lines, recording):
         came = json.loads(one)
         await pause(came["at"] - passed)
         passed = came["at"]

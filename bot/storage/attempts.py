@@ -18,7 +18,7 @@ from bot.model.provider_stats import ProviderStats
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import Pool
 from perplexity.attempts import Attempt
-from perplexity.errors import AuthenticationError, BillingError, InvalidRequest, Withdrawn
+from perplexity.errors import AuthenticationError, BillingError, InvalidRequest, RequestCancelled
 from perplexity.fallback import CIRCUIT_OPEN
 
 log = logging.getLogger(__name__)
@@ -29,8 +29,11 @@ KEPT_DAYS = 30
 NEEDS_ADMIN = (AuthenticationError.__name__, BillingError.__name__)
 """Failures that only an admin can end, with a new key or more credit. The index `attempts_last` names them."""
 
-NOT_COUNTED = (CIRCUIT_OPEN, InvalidRequest.__name__, Withdrawn.__name__)
-"""Attempts that were skipped, or whose failure was not the provider's: an invalid or a withdrawn request."""
+NOT_COUNTED = (CIRCUIT_OPEN, InvalidRequest.__name__, RequestCancelled.__name__, "Withdrawn")
+"""Attempts that were skipped, or whose failure was not the provider's: an invalid or a cancelled request.
+
+Earlier versions stored a cancelled request as `Withdrawn`.
+"""
 
 _WRITE = """
     INSERT INTO attempts (at, provider, kind, seconds, error_class, cost_usd)

@@ -13,7 +13,7 @@ from psycopg.types.json import Jsonb
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import Pool, QuestionRow
 from perplexity.deepdive.types import BackgroundRun
-from perplexity.errors import Withdrawn
+from perplexity.errors import RequestCancelled
 from perplexity.types import JSON
 
 log = logging.getLogger(__name__)
@@ -88,11 +88,11 @@ class QuestionStages:
         return kept["result"] if kept else None
 
     async def put(self, stage: str, result: Mapping[str, JSON], *, seconds: float, cost_usd: float | None) -> None:
-        """Save the result of a stage. Raises Withdrawn if this worker has lost its claim on the question."""
+        """Save the result of a stage. Raises RequestCancelled if this worker has lost its claim on the question."""
         if not await self.database_retry(
             lambda: self.stages.put(self.row, stage, result, seconds=seconds, cost_usd=cost_usd)
         ):
-            raise Withdrawn("another worker has claimed the question, or it was stopped")
+            raise RequestCancelled("another worker has claimed the question, or it was stopped")
 
     async def get_run(self, stage: str) -> BackgroundRun | None:
         """Return the background run of a stage, None if there is none."""
@@ -100,7 +100,7 @@ class QuestionStages:
         return BackgroundRun(id=kept["run_id"], age=kept["age"]) if kept and kept["run_id"] else None
 
     async def put_run(self, stage: str, run: BackgroundRun) -> None:
-        """Save a run. If the database is unavailable, it goes on but cannot be resumed. Raises Withdrawn as `put`."""
+        """Save a run; if the database is unavailable, it cannot be resumed. Raises RequestCancelled as `put`."""
         patience = replace(self.database_retry, seconds=RUN_SECONDS)
         try:
             ours = await patience(lambda: self.stages.put_run(self.row, stage, run))
@@ -108,4 +108,4 @@ class QuestionStages:
             log.warning("run.not_recorded", extra={"question": str(self.row.id), "error": type(error).__name__})
             return
         if not ours:
-            raise Withdrawn("another worker has claimed the question, or it was stopped")
+            raise RequestCancelled("another worker has claimed the question, or it was stopped")

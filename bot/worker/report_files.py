@@ -23,7 +23,7 @@ from bot.storage.stages import StageStore
 from bot.worker.background import Background
 from perplexity.deepdive.report import as_document, assemble, report_title
 from perplexity.deepdive.types import DeepDive, Stage, StageResult
-from perplexity.threads import computed
+from perplexity.threads import run_in_thread
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ class Filing:
         if row is None or row.command != DEEPDIVE.name or len(results) < len(Stage):
             return None
         found = [StageResult.from_json(stage, results[stage]) for stage in Stage]
-        return await computed(assemble, DEEPDIVE.parse(row.text).topic, *found, persona=self.persona)
+        return await run_in_thread(assemble, DEEPDIVE.parse(row.text).topic, *found, persona=self.persona)
 
     def begin(
         self,
@@ -105,7 +105,7 @@ class Filing:
 
     async def _upload(self, report: DeepDive, *, channel: str) -> None:
         name = re.sub(r"\W+", "-", report.topic.lower()).strip("-")[:60] or "report"
-        content = await computed(lambda: clean(as_document(report)))
+        content = await run_in_thread(lambda: clean(as_document(report)))
         uploaded = await self.client.files_upload_v2(
             channel=channel,
             content=content,

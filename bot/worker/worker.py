@@ -37,10 +37,17 @@ from bot.web.metrics import Metrics
 from perplexity.attempts import Attempt
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.deepdive.types import NullStageStore, StageStore
-from perplexity.errors import AllProvidersFailed, InvalidRequest, NothingFound, PerplexityError, TimedOut, Withdrawn
-from perplexity.notes import found_nothing, with_reasons
+from perplexity.errors import (
+    AllProvidersFailed,
+    InvalidRequest,
+    NothingFound,
+    PerplexityError,
+    RequestCancelled,
+    TimedOut,
+)
+from perplexity.notes import is_empty_result, with_reasons
 from perplexity.providers.base import Provider
-from perplexity.threads import computed
+from perplexity.threads import run_in_thread
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +61,7 @@ NO_AGENT = "Sorry, there is no agent here yet: please ask the app's admin to set
 
 def sentence_for(error: PerplexityError, *, nothing: str = NOTHING) -> str:
     """Return what happened as mrkdwn, not escaped yet; `nothing` is what to say if nothing was found."""
-    if found_nothing(error):
+    if is_empty_result(error):
         return with_reasons(nothing, error)
     if isinstance(error, InvalidRequest):
         return _refused(error)
@@ -77,7 +84,7 @@ def may_succeed_again(error: PerplexityError) -> bool:
 
     A service without a key finds nothing also when it refuses to search, and costs nothing.
     """
-    return not (isinstance(error, NothingFound) or (found_nothing(error) and error.cost_usd))
+    return not (isinstance(error, NothingFound) or (is_empty_result(error) and error.cost_usd))
 
 
 def _nobody(error: AllProvidersFailed) -> str:
@@ -157,14 +164,14 @@ class Working:
             return self._failed(row, INTERRUPTED, error="interrupted", seconds=None)
         try:
             return await self._answered(row, started, progress)
-        except Withdrawn:
+        except RequestCancelled:
             raise ClaimLost from None
         except PerplexityError as error:
             tried = error.attempts if isinstance(error, AllProvidersFailed) else ()
             log.warning("question.failed", extra=row.ids | {"error": type(error).__name__})
             if await self._still_ours(row):
                 self.end_runs(row.id)
-            sentence, way_on = await computed(self._explained, row, error)
+            sentence, way_on = await run_in_thread(self._explained, row, error)
             failed = self._failed(
                 row,
                 sentence,
@@ -186,14 +193,14 @@ class Working:
 
     def _sentence(self, row: QuestionRow, error: PerplexityError) -> str:
         command = self.commands[row.command]
-        if command.nothing_found is None or not found_nothing(error):
+        if command.nothing_found is None or not is_empty_result(error):
             return sentence_for(error)
         return sentence_for(error, nothing=command.nothing_found(command.parse(row.text)))
 
     def _way_on(self, row: QuestionRow, error: PerplexityError) -> FailureAction | None:
         """Return the button below a failure: one that may help, or none."""
         wider = self.commands[row.command].past_week
-        if wider is not None and found_nothing(error) and wider(row.text) is not None:
+        if wider is not None and is_empty_result(error) and wider(row.text) is not None:
             return "past_week"
         return "retry" if may_succeed_again(error) else None
 
@@ -211,15 +218,15 @@ class Working:
 
     async def _answered(self, row: QuestionRow, started: float, progress: Progress) -> Outcome:
         command = self.commands[row.command]
-        request = await computed(command.parse, row.text)
+        request = await run_in_thread(command.parse, row.text)
 
         async def on_run(run_id: str) -> None:
             if not await self._recorded(row, run_id):
-                raise Withdrawn("another worker holds the question")
+                raise RequestCancelled("another worker holds the question")
 
         async def wanted() -> None:
             if not await self._still_ours(row):
-                raise Withdrawn("the question was stopped, or is another worker's")
+                raise RequestCancelled("the question was stopped, or is another worker's")
 
         work = CommandContext(
             provider=self.provider,
@@ -240,7 +247,7 @@ class Working:
             can_upload=self.sends_files,
         )
         result = await command.answer(request, work)
-        reply = await computed(command.render, result, request, self._seen_by(row, request))
+        reply = await run_in_thread(command.render, result, request, self._seen_by(row, request))
         return Outcome(messages=reply.messages, state="answered", seconds=self.clock() - started, **vars(reply.stats))
 
     async def _recorded(self, row: QuestionRow, run_id: str) -> bool:
@@ -374,10 +381,10 @@ class Answering:
         """Return the row with its rendered messages, which are kept before the first of them is posted."""
         if row.messages is not None:
             return row
-        outcome = await self.admission.refused(row) or await computed(self.working.noticed, row)
+        outcome = await self.admission.refused(row) or await run_in_thread(self.working.noticed, row)
         if outcome is None:
             if row.surface != "slash":  # whose ack said it already
-                row = await self.announcing.post_pending(row, await computed(self.working.placeholder, row))
+                row = await self.announcing.post_pending(row, await run_in_thread(self.working.placeholder, row))
             progress = self.showing(row)
             outcome = await self.working.outcome(row, progress)
             row = replace(row, response_uses=row.response_uses + progress.response_url_uses)
@@ -388,7 +395,7 @@ class Answering:
         return replace(row, messages=tuple(outcome.messages), outcome=outcome.state)
 
     async def _deliver(self, row: QuestionRow) -> None:
-        audience = await computed(self.working.audience, row)
+        audience = await run_in_thread(self.working.audience, row)
         delivered = await self.delivery.deliver(row, audience=audience)
         if delivered and leaves_placeholder(row, audience):
             await self.announcing.delete_pending(row)

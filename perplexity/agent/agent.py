@@ -43,20 +43,20 @@ from perplexity.agent.results import (
     partial_answer,
     translate_error,
 )
-from perplexity.attempts import Attempt, unpriced
-from perplexity.domains import keep_answer
+from perplexity.attempts import Attempt, without_costs
+from perplexity.domains import filter_answer
 from perplexity.errors import InvalidRequest, PerplexityError, TimedOut
 from perplexity.filters import validate
 from perplexity.providers.base import log_attempt
 from perplexity.retry import Deadline
-from perplexity.threads import computed
+from perplexity.threads import run_in_thread
 from perplexity.tools.base import Failure, Tool
 from perplexity.tools.duckduckgo_search import NAME as DUCKDUCKGO
 from perplexity.tools.duckduckgo_search import SYSTEM_PROMPT_LINE
 from perplexity.transport import OPEN_SECONDS, check_proxies, checked_open_timeout, is_loopback
 from perplexity.types import JSON, Answer, Message, Question
-from perplexity.urls import site
-from perplexity.validation import checked_messages
+from perplexity.urls import hostname
+from perplexity.validation import validate_messages
 
 log = logging.getLogger(__name__)
 
@@ -90,11 +90,11 @@ def build_model(base_url: str, *, name: str, api_key: str | None, open_timeout: 
         own = OpenAICompatibleProvider("agent", base_url=base_url, api_key=api_key, http_client=_without_proxy())
         return OpenAIChatModel(name, provider=_opening(own, open_timeout))
     check_proxies()
-    if site(base_url) != OPENROUTER:
+    if hostname(base_url) != OPENROUTER:
         other = OpenAICompatibleProvider("agent", base_url=base_url, api_key=api_key)
         return OpenAIChatModel(name, provider=_opening(other, open_timeout))
     if not api_key:
-        raise InvalidRequest.of("api_key", "", "OpenRouter wants a key")
+        raise InvalidRequest.for_field("api_key", "", "OpenRouter wants a key")
     return OpenRouterModel(name, provider=_opening(OpenRouterProvider(api_key=api_key), open_timeout))
 
 
@@ -180,7 +180,7 @@ def to_pydantic_tool(tool: Tool, notebook: SourceRegistry, *, most: int) -> Agen
             # It may quote an address that no tool returned; its cost counts.
             notebook.add_cost(result.cost_usd)
             return result
-        return notebook.add(await computed(parse_tool_result, result))
+        return notebook.add(await run_in_thread(parse_tool_result, result))
 
     made: AgentTool[None] = AgentTool.from_schema(
         call, name=tool.name, description=tool.description, json_schema=dict(tool.parameters)
@@ -254,7 +254,7 @@ class WebAgent:
         """
         started, notebook = self._clock(), SourceRegistry()
         filters = validate(question.filters)
-        question = replace(question, messages=checked_messages(question.messages), filters=filters)
+        question = replace(question, messages=validate_messages(question.messages), filters=filters)
         with capture_run_messages() as messages:
             ended = await self._ended(question, messages, notebook)
         error = ended if isinstance(ended, PerplexityError) else None
@@ -262,9 +262,9 @@ class WebAgent:
         self._on_attempt(attempt)
         if isinstance(ended, Answer):
             return replace(ended, seconds=self._clock() - started)
-        answer = await computed(partial_answer, ended, messages, notebook, question, provider=NAME)
+        answer = await run_in_thread(partial_answer, ended, messages, notebook, question, provider=NAME)
         # What the run's model cost is a part of what the answer cost.
-        return replace(answer, failed=unpriced([attempt]), seconds=self._clock() - started)
+        return replace(answer, failed=without_costs([attempt]), seconds=self._clock() - started)
 
     async def _ended(
         self, question: Question, messages: Sequence[ModelMessage], notebook: SourceRegistry
@@ -272,8 +272,8 @@ class WebAgent:
         """Return the answer, or what the run failed with: a fault of the model, of a tool, or of ours."""
         try:
             text = await self._deadline(question).run(self._run(question, notebook))
-            answer = await computed(final_answer, text, messages, notebook, provider=NAME)
-            return await computed(keep_answer, answer, question.filters.domains)
+            answer = await run_in_thread(final_answer, text, messages, notebook, provider=NAME)
+            return await run_in_thread(filter_answer, answer, question.filters.domains)
         except TimedOut:
             return TimedOut("the time for the run is over", provider=NAME)
         except PerplexityError as error:

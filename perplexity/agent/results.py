@@ -21,16 +21,16 @@ from pydantic_ai.exceptions import (
 )
 from pydantic_ai.messages import ModelMessage, ModelResponse
 
-from perplexity.attempts import total
+from perplexity.attempts import total_cost
 from perplexity.citations import cite, without_orphans, without_strangers
-from perplexity.domains import keep_results
+from perplexity.domains import filter_results
 from perplexity.errors import ConnectionFailed, MalformedResponse, NothingFound, PerplexityError, RunFailed, TimedOut
 from perplexity.passages import passages_answer
 from perplexity.providers.openrouter import ERROR_MAP
-from perplexity.sanitize import quoted, quoted_address, untagged
+from perplexity.sanitize import encode_url, one_line, strip_tags
 from perplexity.types import JSON, Answer, Question, SearchResults, Source, Usage
-from perplexity.urls import linkable
-from perplexity.validation import within
+from perplexity.urls import safe_url
+from perplexity.validation import shorten_text
 from perplexity.wire import json
 from perplexity.wire.errors import error_from_status
 from perplexity.wire.json import as_dollars, as_objects, as_text, as_texts, encode, loads
@@ -185,11 +185,11 @@ class SourceRegistry:
         self.notes += [note for note in finding.notes if note not in self.notes]
         if finding.stand_in and finding.stand_in not in self.stand_ins:
             self.stand_ins.append(finding.stand_in)
-        numbered = {source: self._numbered(source) for source in finding.sources if linkable(source.url)}
+        numbered = {source: self._numbered(source) for source in finding.sources if safe_url(source.url)}
         # Markers that become shorter make room for a little more of it, but not for twice as much.
         cited = cite(finding.text[: 2 * MAX_TEXT], tuple(numbered))
         text = "".join(p if isinstance(p, str) else f"[{numbered[p.source].number}]" for p in cited.pieces)
-        return "\n\n".join(filter(None, (untagged(text[:MAX_TEXT]), _listed(list(numbered.values()))))) or NOTHING
+        return "\n\n".join(filter(None, (strip_tags(text[:MAX_TEXT]), _listed(list(numbered.values()))))) or NOTHING
 
     def add_cost(self, cost_usd: float | None) -> None:
         """Take down what a call cost, if that is known."""
@@ -198,7 +198,7 @@ class SourceRegistry:
 
     def _numbered(self, source: Source) -> Source:
         """Return the page under its number; what it did not say the first time, it may say now."""
-        address = linkable(source.url) or source.url
+        address = safe_url(source.url) or source.url
         known = self.pages.get(address)
         if known is None:
             known = replace(source, number=len(self.pages) + 1, aliases=())
@@ -216,8 +216,8 @@ def _listed(pages: Sequence[Source]) -> str:
 
 
 def _page(page: Source) -> str:
-    head = f"[{page.number}] {quoted(page.title)} ({quoted(page.date or 'no date')}) {quoted_address(page.url)}"
-    return "\n".join(filter(None, (head, quoted(page.snippet)[:MAX_SNIPPET])))
+    head = f"[{page.number}] {one_line(page.title)} ({one_line(page.date or 'no date')}) {encode_url(page.url)}"
+    return "\n".join(filter(None, (head, one_line(page.snippet)[:MAX_SNIPPET])))
 
 
 UNSEARCHED = "The agent looked nothing up for this: it answered from memory, so check it elsewhere."
@@ -230,7 +230,7 @@ def final_answer(text: str, messages: Sequence[ModelMessage], registry: SourceRe
 
     Raises MalformedResponse where no text is left.
     """
-    kept, cut = within(json.as_text(text))
+    kept, cut = shorten_text(json.as_text(text))
     kept, addresses = without_strangers(kept, registry.sources)
     kept, numbers = without_orphans(kept, registry.sources)
     if not kept.strip():
@@ -259,7 +259,7 @@ def partial_answer(
     """Return passages of what a stopped run found. Raises the error, with the run's cost, if there are none."""
     try:
         pages = SearchResults(results=registry.sources, provider=provider)
-        found = passages_answer(keep_results(pages, question.filters.domains), question.text)
+        found = passages_answer(filter_results(pages, question.filters.domains), question.text)
     except NothingFound:
         error.cost_usd = _usage(messages, registry).cost_usd
         raise error from None
@@ -275,7 +275,7 @@ def partial_answer(
 
 def model_cost(messages: Sequence[ModelMessage]) -> float | None:
     """Return what the model's part of a run cost, in US dollars, as far as its responses tell; None if none does."""
-    return total(_cost(response) for response in _responses(messages))
+    return total_cost(_cost(response) for response in _responses(messages))
 
 
 def _label(text: str, notebook: SourceRegistry) -> str | None:
@@ -311,7 +311,7 @@ def _usage(messages: Sequence[ModelMessage], notebook: SourceRegistry) -> Usage:
         output_tokens=sum(usage.output_tokens for usage in made),
         reasoning_tokens=sum(usage.output_reasoning_tokens for usage in made),
         searches=notebook.calls,
-        cost_usd=total([model_cost(messages), *notebook.costs]),
+        cost_usd=total_cost([model_cost(messages), *notebook.costs]),
     )
 
 

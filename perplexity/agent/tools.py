@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from perplexity.agent.agent import ToolFactory
-from perplexity.attempts import charged
+from perplexity.attempts import cost_with_failures
 from perplexity.errors import PerplexityError
 from perplexity.filters import Filters
-from perplexity.notes import agent_stand_in, found_nothing, nothing_found, with_reasons
+from perplexity.notes import agent_fallback_notice, is_empty_result, no_results_text, with_reasons
 from perplexity.providers.base import Provider
-from perplexity.sanitize import told
+from perplexity.sanitize import answer_text
 from perplexity.tools.base import Failure, Tool
 from perplexity.types import JSON, Message, Query, Question, Source
 from perplexity.wire.json import encode
@@ -57,8 +57,8 @@ def _search(provider: Provider, filters: Filters) -> Tool:
         return _told(
             sources=results.results,
             notes=results.notes,
-            stand_in=agent_stand_in(results),
-            cost_usd=charged(results.cost_usd, results.failed),
+            stand_in=agent_fallback_notice(results),
+            cost_usd=cost_with_failures(results.cost_usd, results.failed),
         )
 
     return Tool(name=SEARCH, description=_SEARCHES, parameters=_QUERY, handler=_safe(SEARCH, found, filters))
@@ -68,12 +68,12 @@ def _ask(provider: Provider, filters: Filters) -> Tool:
     async def answered(prompt: str, reasoning: bool) -> str:
         messages = (Message(role="user", content=prompt),)
         answer = await provider.answer(Question(messages=messages, reasoning=reasoning, filters=filters))
-        cost_usd = charged(answer.usage.cost_usd, answer.failed)
+        cost_usd = cost_with_failures(answer.usage.cost_usd, answer.failed)
         return _told(
-            content=told(answer),
+            content=answer_text(answer),
             sources=answer.sources,
             notes=answer.notes,
-            stand_in=agent_stand_in(answer),
+            stand_in=agent_fallback_notice(answer),
             cost_usd=cost_usd,
         )
 
@@ -87,9 +87,9 @@ def _safe(name: str, handler: Callable[..., Awaitable[str]], filters: Filters) -
         try:
             return await handler(**arguments)
         except PerplexityError as error:
-            if found_nothing(error):
+            if is_empty_result(error):
                 asked = arguments.get("query") or arguments.get("prompt") or ""
-                nothing = with_reasons(nothing_found(asked, filters), error)
+                nothing = with_reasons(no_results_text(asked, filters), error)
                 return Failure(f"[{name}: {nothing}]", cost_usd=error.cost_usd)
             return Failure(f"[{name} failed: {error.message}]", cost_usd=error.cost_usd)
 

@@ -25,15 +25,15 @@ from perplexity.cli.progress import ProgressLine
 from perplexity.cli.providers import open_chain
 from perplexity.client import open_timeout_of
 from perplexity.errors import ConnectionFailed, InvalidRequest
-from perplexity.freshness import with_as_of
-from perplexity.notes import nothing_found
+from perplexity.freshness import add_newest_source_line
+from perplexity.notes import no_results_text
 from perplexity.providers.openrouter import BASE_URL as OPENROUTER
-from perplexity.threads import computed
+from perplexity.threads import run_in_thread
 from perplexity.tools import Tool
 from perplexity.transport import checked_base_url, checked_key
 from perplexity.types import JSON, Answer, Message, Question
-from perplexity.urls import site, without_secrets
-from perplexity.validation import checked_messages
+from perplexity.urls import hostname, strip_secrets
+from perplexity.validation import validate_messages
 
 _THINKS = "Thinking"
 _DOES: Mapping[str, str] = {"search_pages": "Searching for", "ask_web": "Asking"}
@@ -62,10 +62,10 @@ def run(parsed: argparse.Namespace, world: ProcessIO) -> None:
     """Let the agent work and write its answer. Raises UsageError, Failure or PerplexityError."""
     model, order, filters = model_from_env(world.environ), parse_providers(parsed), parse_filters(parsed)
     text = read_input(parsed.question, world.stdin, wanted="question")
-    messages = checked_messages([Message(role="user", content=text)])
+    messages = validate_messages([Message(role="user", content=text)])
     # No one could resume a run after this process has ended.
     question = Question(messages=messages, filters=filters, resumable=False)
-    with explain_nothing_found(nothing_found(text, filters)):
+    with explain_nothing_found(no_results_text(text, filters)):
         answer = world.signals.run(_answered(question, model, order, world))
     form, first, said = output_format(parsed, world), header(answer), notes(answer)
     if form is OutputFormat.SCREEN:
@@ -93,9 +93,9 @@ def model_from_env(environ: Mapping[str, str]) -> AgentModel:
     try:
         address = checked_base_url(address)
     except InvalidRequest as error:
-        told = f"{without_secrets(address)!r} is not allowed; {error.allowed}"
+        told = f"{strip_secrets(address)!r} is not allowed; {error.allowed}"
         raise UsageError(f"AGENT_BASE_URL: {told}") from None
-    is_openrouter = site(address) == site(OPENROUTER)
+    is_openrouter = hostname(address) == hostname(OPENROUTER)
     variables = ("AGENT_API_KEY", "OPENROUTER_API_KEY") if is_openrouter else ("AGENT_API_KEY",)
     variable = next((variable for variable in variables if environ.get(variable, "").strip()), None)
     if variable is None and is_openrouter:
@@ -128,7 +128,7 @@ async def _answered(question: Question, model: AgentModel, order: tuple[str, ...
             WebAgent(made, lambda question: show_calls(toolbox(question), progress.show))
         )
         await stack.enter_async_context(progress.running(_THINKS))
-        return await computed(with_as_of, await agent.answer(question), question, now=time.time())
+        return await run_in_thread(add_newest_source_line, await agent.answer(question), question, now=time.time())
 
 
 def show_calls(tools: Sequence[Tool], tell: Callable[[str], None]) -> list[Tool]:

@@ -34,13 +34,13 @@ from perplexity.cli.output import as_json, footer, format_answer, header, notes,
 from perplexity.cli.progress import ProgressLine
 from perplexity.cli.providers import missing_key_variable, open_chain
 from perplexity.errors import InvalidRequest
-from perplexity.freshness import wanted_days, with_as_of
+from perplexity.freshness import add_newest_source_line, max_age_days
 from perplexity.models import EFFORTS, check_schema, resolve
-from perplexity.notes import nothing_found
-from perplexity.threads import computed
+from perplexity.notes import no_results_text
+from perplexity.threads import run_in_thread
 from perplexity.tools.schemas import schema_mismatch, validate_schema
 from perplexity.types import JSON, Answer, Done, Event, Message, Question
-from perplexity.validation import checked_messages
+from perplexity.validation import validate_messages
 
 
 def read_schema(path: Path) -> dict[str, JSON]:
@@ -102,7 +102,7 @@ def run(parsed: argparse.Namespace, world: ProcessIO) -> None:
     if form is OutputFormat.SCREEN and question.schema is None:
         _on_screen(question, parsed, world, order)
         return
-    with explain_nothing_found(nothing_found(question.text, question.filters)):
+    with explain_nothing_found(no_results_text(question.text, question.filters)):
         answer = world.signals.run(_answered(question, world, order, ProgressLine.for_process(world)))
     if question.schema is not None:
         require_schema(answer, question.schema)
@@ -125,9 +125,11 @@ def _model(model: str | None, effort: str | None) -> str | None:
     if level not in EFFORTS:
         near = closest_match(level, EFFORTS)
         hint = f"did you mean {near}? " if near else ""
-        raise InvalidRequest.of("effort", effort, f"{hint}it takes {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}")
+        raise InvalidRequest.for_field("effort", effort, f"{hint}it takes {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}")
     if model is not None and model.strip().lower() != level:
-        raise InvalidRequest.of("effort", effort, "it cannot be combined with --model, which takes these levels too")
+        raise InvalidRequest.for_field(
+            "effort", effort, "it cannot be combined with --model, which takes these levels too"
+        )
     return level
 
 
@@ -142,7 +144,7 @@ def _question(parsed: argparse.Namespace, world: ProcessIO) -> Question:
     filters = parse_filters(parsed)
     text = read_input(parsed.question, world.stdin, wanted="question")
     return Question(
-        messages=checked_messages([Message(role="user", content=text)]),
+        messages=validate_messages([Message(role="user", content=text)]),
         reasoning=parsed.reasoning,
         model=model,
         filters=filters,
@@ -155,7 +157,7 @@ def _question(parsed: argparse.Namespace, world: ProcessIO) -> Question:
 async def _answered(question: Question, world: ProcessIO, order: tuple[str, ...], progress: ProgressLine) -> Answer:
     async with open_chain(world, order) as provider, progress.running(FIRST_STEP):
         answer = await provider.answer(replace(question, on_event=progress.show_event))
-        return await computed(with_as_of, answer, question, now=time.time())
+        return await run_in_thread(add_newest_source_line, answer, question, now=time.time())
 
 
 def _on_screen(question: Question, parsed: argparse.Namespace, world: ProcessIO, order: tuple[str, ...]) -> None:
@@ -177,12 +179,12 @@ def _on_screen(question: Question, parsed: argparse.Namespace, world: ProcessIO,
     async def followed() -> Answer:
         async with open_chain(world, order, on_turn=on_turn) as provider, progress.running(FIRST_STEP):
             # Only the whole text says which sources are cited, and the line about their age comes first.
-            held = wanted_days(question.text, question.filters.recency) is not None
+            held = max_age_days(question.text, question.filters.recency) is not None
             events = _with_as_of(provider.stream(question), question)
             return await screen.print_stream(events, progress, above=first, wait=held)
 
     screen = Screen(world.stdout, color=not parsed.no_color)
-    with explain_nothing_found(nothing_found(question.text, question.filters)):
+    with explain_nothing_found(no_results_text(question.text, question.filters)):
         answer = world.signals.run(followed())
     screen.print_sources(answer, notes(answer, unset=missing))
 
@@ -191,7 +193,7 @@ async def _with_as_of(events: AsyncGenerator[Event, None], question: Question) -
     async with aclosing(events):
         async for event in events:
             if isinstance(event, Done):
-                yield Done(answer=await computed(with_as_of, event.answer, question, now=time.time()))
+                yield Done(answer=await run_in_thread(add_newest_source_line, event.answer, question, now=time.time()))
             else:
                 yield event
 

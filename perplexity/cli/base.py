@@ -14,7 +14,7 @@ from types import FrameType
 from typing import TextIO, TypeVar
 
 from perplexity.errors import PerplexityError
-from perplexity.notes import found_nothing, with_reasons
+from perplexity.notes import is_empty_result, with_reasons
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 _SIGNALLED = 128
@@ -151,6 +151,6 @@ def explain_nothing_found(nothing: str) -> Iterator[None]:
     try:
         yield
     except PerplexityError as error:
-        if not found_nothing(error):
+        if not is_empty_result(error):
             raise
         raise CommandFailed(with_reasons(nothing, error)) from None

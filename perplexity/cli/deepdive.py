@@ -21,8 +21,8 @@ from perplexity.cli.progress import ProgressLine
 from perplexity.cli.providers import checked_config
 from perplexity.deepdive.report import as_document
 from perplexity.deepdive.types import DeepDive, NullStageStore, Stage, StageResult, StageUpdate
-from perplexity.formatting import duration
-from perplexity.notes import nothing_found
+from perplexity.formatting import format_duration
+from perplexity.notes import no_results_text
 from perplexity.tools.news_deepdive import add_xai, as_answer, open_deepdive_runner
 from perplexity.validation import parse_query
 
@@ -44,7 +44,7 @@ def run(parsed: argparse.Namespace, world: ProcessIO) -> None:
     """Research, show on a terminal how far it has come, and write the report. Raises UsageError or PerplexityError."""
     order = parse_providers(parsed)
     topic = parse_query(read_input(parsed.topic, world.stdin, wanted="topic"))
-    with explain_nothing_found(nothing_found(topic)):
+    with explain_nothing_found(no_results_text(topic)):
         report = asyncio.run(_dive(topic, world, order))
     form = output_format(parsed, world)
     if form is OutputFormat.SCREEN:
@@ -79,7 +79,7 @@ def _doing(stages: Iterable[Stage]) -> str:
 
 
 def _line(stage: Stage, finding: StageResult) -> str:
-    return f"{stage.heading}: {finding.failure or 'done'} ({duration(finding.seconds)})"
+    return f"{stage.heading}: {finding.failure or 'done'} ({format_duration(finding.seconds)})"
 
 
 def _written(report: DeepDive, form: OutputFormat) -> str:

@@ -21,10 +21,10 @@ from perplexity.citations import cite
 from perplexity.cli.output import footer, numbered_text, printable, printable_line, source_heading
 from perplexity.cli.progress import ProgressLine
 from perplexity.errors import StreamTruncated
-from perplexity.formatting import counted
+from perplexity.formatting import pluralize
 from perplexity.formulas import readable, unfinished
 from perplexity.markdown import Kind, blocks, regions
-from perplexity.sanitize import quoted
+from perplexity.sanitize import one_line
 from perplexity.types import (
     Answer,
     AnswerKind,
@@ -36,7 +36,7 @@ from perplexity.types import (
     Sources,
     TextDelta,
 )
-from perplexity.urls import linkable
+from perplexity.urls import safe_url
 
 
 @dataclass
@@ -158,7 +158,7 @@ class Screen:
         for number, source in enumerate(listed, 1):
             self._source(number, source)
         if others:
-            self._console.print(_dim(f"    {counted(others, 'more source')}"))
+            self._console.print(_dim(f"    {pluralize(others, 'more source')}"))
         self._end(remarks, footer(answer), apart=bool(listed))
 
     def print_results(
@@ -240,7 +240,7 @@ class Screen:
         if answer.kind is AnswerKind.PASSAGES:
             for passage in answer.passages:
                 self._console.print(
-                    Padding(Text(f"“{printable(quoted(passage.text))}” [{passage.source}]"), (0, 0, 1, 2))
+                    Padding(Text(f"“{printable(one_line(passage.text))}” [{passage.source}]"), (0, 0, 1, 2))
                 )
             return
         text = printable(numbered_text(answer)[0])
@@ -263,7 +263,7 @@ class Screen:
         beside = f" · {known}" if known else ""
         self._console.print(Text.assemble((f"{number:>2}. ", "bold cyan"), (title, "bold"), (beside, "dim")))
         address = printable_line(source.url)
-        style = Style(color="blue", link=linkable(source.url))
+        style = Style(color="blue", link=safe_url(source.url))
         self._console.print(Padding(Text(address, style=style, overflow="fold"), (0, 0, 0, 4)))
 
     def _end(self, remarks: Sequence[str], last: str, *, apart: bool) -> None:

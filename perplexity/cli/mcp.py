@@ -15,7 +15,7 @@ from perplexity.fallback import Fallback
 from perplexity.providers import openrouter
 from perplexity.providers.base import ProviderConfig
 from perplexity.transport import HTTP, ProxyFor, checked_proxy, named_proxy
-from perplexity.urls import without_secrets
+from perplexity.urls import strip_secrets
 
 if TYPE_CHECKING:
     from perplexity.mcp_server.settings import HTTPSettings
@@ -94,7 +94,7 @@ def _check_proxies(setup: ProviderConfig, own: tuple[str, str]) -> None:
             checked_proxy(variable, value)
         except ConnectionFailed:
             allowed = f"it takes {' or '.join(f'{kind}://host:port' for kind in HTTP)}"
-            raise UsageError(f"{variable}: {without_secrets(value)!r} is not allowed; {allowed}") from None
+            raise UsageError(f"{variable}: {strip_secrets(value)!r} is not allowed; {allowed}") from None
 
 
 def _ready(world: ProcessIO, settings: HTTPSettings, address: str, *, alone: bool) -> None:

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 from datetime import UTC, datetime
 
-from perplexity.attempts import unpriced
+from perplexity.attempts import without_costs
 from perplexity.citations import format_result
 from perplexity.cli.base import Command, ProcessIO, explain_nothing_found
 from perplexity.cli.options import (
@@ -33,7 +33,7 @@ from perplexity.news.summary import (
     other_sites,
     parse_category,
 )
-from perplexity.notes import no_news_found
+from perplexity.notes import no_news_text
 from perplexity.types import SearchResults, Source
 
 
@@ -52,7 +52,7 @@ def run(parsed: argparse.Namespace, world: ProcessIO) -> None:
     """Find the news and write the stories. Raises UsageError or PerplexityError."""
     filters, order, kind = parse_filters(parsed), parse_providers(parsed), parse_category(parsed.category)
     topic = " ".join(parsed.topic)
-    with explain_nothing_found(no_news_found(kind, topic, default_to_past_day(filters))):
+    with explain_nothing_found(no_news_text(kind, topic, default_to_past_day(filters))):
         summary = asyncio.run(_found(kind, topic, filters, world=world, order=order))
     results, missing = as_results(summary), missing_key_variable(world, order)
     first = [printable_line(line) for line in filter(None, [news_stand_in(summary, unset=missing)])]
@@ -88,7 +88,7 @@ def as_results(summary: NewsSummary) -> SearchResults:
         seconds=summary.seconds,
         cost_usd=summary.cost_usd,
         notes=summary.notes,
-        failed=unpriced(summary.failed),
+        failed=without_costs(summary.failed),
     )
 
 

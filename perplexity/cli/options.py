@@ -133,7 +133,7 @@ def parse_providers(parsed: argparse.Namespace) -> tuple[str, ...]:
     if parsed.providers is None:
         return ()
     if not parsed.providers.strip(", "):
-        raise InvalidRequest.of("providers", parsed.providers, f"it takes some of {_PROVIDERS}")
+        raise InvalidRequest.for_field("providers", parsed.providers, f"it takes some of {_PROVIDERS}")
     return validate_order(parsed.providers.split(","))
 
 

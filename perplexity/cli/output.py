@@ -11,17 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
 
-from perplexity.attempts import charged
+from perplexity.attempts import cost_with_failures
 from perplexity.citations import cite
 from perplexity.deepdive.report import report_title
 from perplexity.deepdive.types import DeepDive
-from perplexity.formatting import counted, day, dollars, duration
+from perplexity.formatting import format_dollars, format_duration, format_iso_date, pluralize
 from perplexity.news.summary import NewsSummary
-from perplexity.notes import stand_in
-from perplexity.sanitize import told
+from perplexity.notes import fallback_notice
+from perplexity.sanitize import answer_text
 from perplexity.tools.environment import ENV_VARIABLES
 from perplexity.types import Answer, AnswerKind, SearchResults, Source
-from perplexity.urls import site
+from perplexity.urls import hostname
 from perplexity.wire.json import encode
 
 # C0 but tab and line feed, DEL, C1; the marks that reorder what follows (https://trojansource.codes); line separators
@@ -67,8 +67,8 @@ def as_json(value: Answer | SearchResults | NewsSummary | DeepDive) -> str:
 
 def _charged(value: Answer | SearchResults | NewsSummary | DeepDive) -> float | None:
     if isinstance(value, Answer):
-        return charged(value.usage.cost_usd, value.failed)
-    return charged(value.cost_usd, value.failed) if isinstance(value, SearchResults) else value.cost_usd
+        return cost_with_failures(value.usage.cost_usd, value.failed)
+    return cost_with_failures(value.cost_usd, value.failed) if isinstance(value, SearchResults) else value.cost_usd
 
 
 def _iso(moment: date) -> str:
@@ -84,7 +84,7 @@ UNSOURCED = "This answer came without sources, so nothing in it can be checked h
 def header(reply: Answer | SearchResults, *, unset: str = "") -> list[str]:
     """Return what changes how a reply is to be read; `unset` is the variable whose lack kept the first provider out."""
     as_of = reply.as_of if isinstance(reply, Answer) else ""
-    return [printable_line(line) for line in (stand_in(reply, unset=unset), as_of) if line]
+    return [printable_line(line) for line in (fallback_notice(reply, unset=unset), as_of) if line]
 
 
 def notes(reply: Answer | SearchResults, *, unset: str = "") -> list[str]:
@@ -104,19 +104,25 @@ def footer(reply: Answer | SearchResults) -> str:
         own, effort, removed = reply.usage.cost_usd, reply.effort or reply.model, _removed(reply)
     else:
         own, effort, removed = reply.cost_usd, None, ""
-    parts = [reply.provider, effort, duration(reply.seconds), dollars(charged(own, reply.failed)), removed]
+    parts = [
+        reply.provider,
+        effort,
+        format_duration(reply.seconds),
+        format_dollars(cost_with_failures(own, reply.failed)),
+        removed,
+    ]
     return printable_line(" · ".join(part for part in parts if part))
 
 
 def _removed(answer: Answer) -> str:
     orphans = cite(answer.text, answer.sources).orphans if answer.kind is AnswerKind.MODEL else 0
-    return f"{counted(orphans, 'reference')} without a source removed" if orphans else ""
+    return f"{pluralize(orphans, 'reference')} without a source removed" if orphans else ""
 
 
 def source_heading(source: Source) -> tuple[str, str]:
     """Return a source's title, and its site and day as far as they are known, as Slack shows them."""
-    title = printable_line(source.title) or site(source.url) or printable_line(source.url) or "Untitled"
-    return title, " · ".join(filter(None, (site(source.url), day(source.date))))
+    title = printable_line(source.title) or hostname(source.url) or printable_line(source.url) or "Untitled"
+    return title, " · ".join(filter(None, (hostname(source.url), format_iso_date(source.date))))
 
 
 def missing_variable(order: Sequence[str], keys: Mapping[str, str]) -> str:
@@ -129,7 +135,7 @@ def format_answer(answer: Answer, remarks: Sequence[str], above: Sequence[str] =
     """Return the lines `above`, the answer as Markdown, its sources numbered as its markers are, and who served."""
     text, listed, others = numbered_text(answer)
     sources = [f"{number}. {_titled(source)}" for number, source in enumerate(listed, 1)]
-    more = [counted(others, "more source")] if others else []
+    more = [pluralize(others, "more source")] if others else []
     listing = "\n".join(["Sources:", *sources, *more]) if listed else ""
     parts = [*above, printable(text), listing, *remarks, footer(answer)]
     return "\n\n".join(filter(None, parts)) + "\n"
@@ -153,7 +159,7 @@ def numbered_text(answer: Answer) -> tuple[str, tuple[Source, ...], int]:
     `[1]` is ‹1›.
     """
     if answer.kind is AnswerKind.PASSAGES:
-        return told(answer), answer.sources, 0
+        return answer_text(answer), answer.sources, 0
     cited = cite(answer.text, answer.sources)
     return (cited.text, cited.sources, len(cited.others)) if cited.sources else (cited.text, answer.sources, 0)
 

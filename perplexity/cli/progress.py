@@ -11,7 +11,7 @@ from typing import TextIO
 
 from perplexity.cli.base import ProcessIO
 from perplexity.cli.output import printable_line
-from perplexity.formatting import counted
+from perplexity.formatting import pluralize
 from perplexity.types import Event, RunStarted, SearchQueries, Sources, TextDelta
 
 _CLEAR = "\r\x1b[K"
@@ -71,7 +71,7 @@ class ProgressLine:
         elif isinstance(event, SearchQueries):
             self.show(f"Searching for {' · '.join(event.queries)}")
         elif isinstance(event, Sources):
-            self.show(f"Reading {counted(len(event.sources), 'page')}")
+            self.show(f"Reading {pluralize(len(event.sources), 'page')}")
         elif isinstance(event, TextDelta):
             self.show("Writing the answer")
 

@@ -15,7 +15,7 @@ from perplexity.providers import PROVIDERS, build_providers, open_providers
 from perplexity.providers.base import ProviderConfig
 from perplexity.tools.environment import ENV_VARIABLES, config_from_env
 from perplexity.transport import ProxyFor, proxy_for
-from perplexity.urls import without_secrets
+from perplexity.urls import strip_secrets
 
 
 @asynccontextmanager
@@ -77,7 +77,7 @@ def _wrong(error: InvalidRequest, name: str, environ: Mapping[str, str]) -> str:
     """Name the variable, and the value of an address but for a password in it; never a key."""
     keys, address = ENV_VARIABLES.get(name, ((), ""))
     if error.field == "base_url":
-        return f"{address}: {without_secrets(environ.get(address, ''))!r} is not allowed; {error.allowed}"
+        return f"{address}: {strip_secrets(environ.get(address, ''))!r} is not allowed; {error.allowed}"
     key = next((key for key in keys if environ.get(key, "").strip()), error.field)
     return f"{key}: {error.message.removeprefix(f'{error.field}: ')}"
 

@@ -19,10 +19,10 @@ from perplexity.cli.options import (
 )
 from perplexity.cli.output import as_json, format_results, header, notes, printable, printable_line
 from perplexity.cli.providers import missing_key_variable, open_chain
-from perplexity.notes import nothing_found
-from perplexity.sanitize import quoted
+from perplexity.notes import no_results_text
+from perplexity.sanitize import one_line
 from perplexity.types import Answer, Query, SearchResults
-from perplexity.validation import checked_query, parse_results
+from perplexity.validation import parse_max_results, validate_query
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -39,10 +39,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(parsed: argparse.Namespace, world: ProcessIO) -> None:
     """Search and write the pages. Raises UsageError or PerplexityError."""
-    count, filters, order = parse_results(parsed.n), parse_filters(parsed), parse_providers(parsed)
+    count, filters, order = parse_max_results(parsed.n), parse_filters(parsed), parse_providers(parsed)
     text = read_input(parsed.query, world.stdin, wanted="query")
-    query = checked_query(Query(text=text, filters=filters, max_results=count))
-    nothing = nothing_found(query.text, query.filters)
+    query = validate_query(Query(text=text, filters=filters, max_results=count))
+    nothing = no_results_text(query.text, query.filters)
     with explain_nothing_found(nothing):
         results = world.signals.run(_found(query, world, order))
     missing = missing_key_variable(world, order)
@@ -74,7 +74,7 @@ def _raw(results: SearchResults, first: list[str]) -> str:
 def _as_answer(results: SearchResults) -> Answer:
     """Return the pages as the text that a model is given: what each says, under its number."""
     pages = [
-        f"[{source.number}] {quoted(source.title)}\n{quoted(source.snippet)}".strip() for source in results.results
+        f"[{source.number}] {one_line(source.title)}\n{one_line(source.snippet)}".strip() for source in results.results
     ]
     return Answer(text="\n\n".join(pages), sources=results.results, provider=results.provider)
 

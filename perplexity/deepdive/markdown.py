@@ -11,7 +11,7 @@ from itertools import pairwise
 from perplexity.citations import without_strangers
 from perplexity.formulas import readable
 from perplexity.markdown import Kind, blocks, regions
-from perplexity.sanitize import harmless, quoted
+from perplexity.sanitize import one_line, strip_controls
 from perplexity.types import Answer, AnswerKind, Source
 
 # What shows a text later may drop control characters, and may begin a line wherever Unicode does.
@@ -71,13 +71,13 @@ def neutralize(text: str, sources: Sequence[Source]) -> str:
 
     Code stays as it is.
     """
-    text, _ = without_strangers(readable(harmless(text)), sources)
+    text, _ = without_strangers(readable(strip_controls(text)), sources)
     return headings_to_bold(_without_definitions(_without_markup(text)))
 
 
 def neutralize_line(text: str) -> str:
     """Return a title, a date or a note as words on one line, which is no heading, list or quotation either."""
-    words, _ = without_strangers(quoted(text), ())
+    words, _ = without_strangers(one_line(text), ())
     line = _MARKUP.sub(r"\g<0> ", words).strip()
     plain = not line or blocks(line)[0].type == "paragraph_open"
     return line if plain else f"{_JOINER}{line}"
@@ -118,4 +118,4 @@ def quote_passages(answer: Answer) -> Answer:
 
 def _words(text: str) -> str:
     # A link that is left out may have been all that kept its neighbours from being a marker.
-    return quoted(neutralize_line(_EMPHASIS.sub("", text)))
+    return one_line(neutralize_line(_EMPHASIS.sub("", text)))

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from perplexity.attempts import total
+from perplexity.attempts import total_cost
 from perplexity.deepdive.report import assemble, renumber
 from perplexity.deepdive.stages import StageRunner, failed_attempts, failure_text
 from perplexity.deepdive.types import DeepDive, Persona, Stage, StageResult, StageStore, StageUpdate
-from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, TimedOut, Withdrawn
+from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, RequestCancelled, TimedOut
 from perplexity.providers.base import Provider
 from perplexity.providers.openrouter import OpenRouter
 from perplexity.providers.perplexity import PerplexityProvider
-from perplexity.threads import computed
+from perplexity.threads import run_in_thread
 from perplexity.validation import parse_query
 from perplexity.x_posts.types import PostSource
 
@@ -52,7 +52,7 @@ async def run_deepdive(
     searches nothing. A stage that fails leaves its section with a sentence on what is missing. `on_stage` hears when a
     stage begins and ends. `clock` only goes forward, `now` is the time of day with its zone, `seconds` what each stage
     may take. A run that is not `resumable` is cancelled when the dive is. Raises InvalidRequest for a topic that cannot
-    be asked, Withdrawn when the store does, and the facts' own error where no stage came to anything.
+    be asked, RequestCancelled when the store does, and the facts' own error where no stage came to anything.
     """
     stages = StageRunner(
         topic=parse_query(topic),
@@ -82,12 +82,12 @@ class _Dive:
         )
         if situation.failure and people.failure:
             error = self.errors.get(Stage.SITUATION) or NothingFound("no stage came to anything")
-            error.cost_usd = total([situation.cost_usd, people.cost_usd])
+            error.cost_usd = total_cost([situation.cost_usd, people.cost_usd])
             raise error
-        parts, numbering = await computed(renumber, situation, people)
+        parts, numbering = await run_in_thread(renumber, situation, people)
         analysis = await self._stage(Stage.ANALYSIS, lambda: self.stages.analysis(parts, numbering))
         name = self.stages.persona.name
-        return await computed(assemble, self.stages.topic, situation, people, analysis, persona=name)
+        return await run_in_thread(assemble, self.stages.topic, situation, people, analysis, persona=name)
 
     async def _stage(self, stage: Stage, work: Callable[[], Awaitable[StageResult]]) -> StageResult:
         """Return what is kept of the stage, or do it and keep what comes of it before anything else begins."""
@@ -111,7 +111,7 @@ class _Dive:
                 return await work()
         except TimeoutError:
             error: PerplexityError = TimedOut("the stage's time is over")
-        except Withdrawn:
+        except RequestCancelled:
             raise
         except PerplexityError as failure:
             error = failure

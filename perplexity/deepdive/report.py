@@ -11,7 +11,7 @@ from perplexity.deepdive.markdown import headings_to_bold, neutralize, neutraliz
 from perplexity.deepdive.types import DeepDive, Stage, StageResult
 from perplexity.markdown import blocks
 from perplexity.types import Source
-from perplexity.urls import linkable
+from perplexity.urls import safe_url
 from perplexity.x_posts.types import Sentiment
 
 
@@ -44,7 +44,7 @@ class SourceList:
 
 def _number_of(source: Source, listed: dict[str, Source]) -> int:
     """Return a source's number in a list by address, which grows by a source that is not in it."""
-    address = linkable(source.url) or source.url
+    address = safe_url(source.url) or source.url
     if address not in listed:
         listed[address] = replace(source, number=len(listed) + 1, aliases=())
     return listed[address].number
@@ -154,7 +154,7 @@ def _quiet(finding: StageResult, report: DeepDive) -> StageResult:
 
 def _source_line(source: Source) -> str:
     date = f" ({neutralize_line(source.date)})" if source.date else ""
-    address = linkable(source.url) or neutralize_line(source.url)
+    address = safe_url(source.url) or neutralize_line(source.url)
     return f"{source.number}. {neutralize_line(source.title) or 'Untitled'}{date}\n   {address}"
 
 

@@ -9,17 +9,17 @@ from datetime import datetime, timedelta
 from itertools import accumulate
 from typing import TypeVar
 
-from perplexity.attempts import Attempt, charged
+from perplexity.attempts import Attempt, cost_with_failures
 from perplexity.deepdive.markdown import quote_passages
 from perplexity.deepdive.report import SourceList
 from perplexity.deepdive.types import BackgroundRun, Persona, Stage, StageResult, StageStore
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, RunFailed, TimedOut
-from perplexity.notes import stand_in
+from perplexity.notes import fallback_notice
 from perplexity.providers.base import Provider
-from perplexity.sanitize import quoted, untagged
+from perplexity.sanitize import one_line, strip_tags
 from perplexity.types import Answer, AnswerKind, Message, Question, Source
-from perplexity.urls import site
-from perplexity.validation import LONGEST_PROMPT, shortened, within
+from perplexity.urls import hostname
+from perplexity.validation import MAX_PROMPT_LENGTH, shorten_answer, shorten_text
 from perplexity.x_posts.types import PostSource, PostSummary
 
 log = logging.getLogger(__name__)
@@ -95,7 +95,7 @@ def analysis_messages(
     told = _ANALYSIS.format(persona=persona.prompt, name=persona.name)
     asked = "\n\n".join([f"Topic: {topic}", *map(_told, parts)])
     # Where there is not room for all, the last titles go: what the pages say stands in the parts.
-    room = LONGEST_PROMPT - len(told) - len(asked) - len(_listed(()))
+    room = MAX_PROMPT_LENGTH - len(told) - len(asked) - len(_listed(()))
     listed = _listed(_fitting([_source(source) for source in sources], room))
     return Message(role="system", content=told), Message(role="user", content=asked + listed)
 
@@ -103,7 +103,7 @@ def analysis_messages(
 def _told(part: StageResult) -> str:
     text = f"(missing: {part.failure})" if part.failure else part.text[:MAX_SECTION] + _counted(part)
     notes = "".join(f"\n({note})" for note in part.notes)
-    return f'<result of="{part.stage.heading}">\n{untagged(text + notes)}\n</result>'
+    return f'<result of="{part.stage.heading}">\n{strip_tags(text + notes)}\n</result>'
 
 
 def _counted(part: StageResult) -> str:
@@ -114,8 +114,8 @@ def _counted(part: StageResult) -> str:
 
 
 def _source(source: Source) -> str:
-    title, date = quoted(source.title)[:MAX_TITLE], quoted(source.date or "no date")[:MAX_TITLE]
-    return f"[{source.number}] {title} ({date}) {site(source.url)}"
+    title, date = one_line(source.title)[:MAX_TITLE], one_line(source.date or "no date")[:MAX_TITLE]
+    return f"[{source.number}] {title} ({date}) {hostname(source.url)}"
 
 
 def _listed(lines: Sequence[str]) -> str:
@@ -184,7 +184,7 @@ class StageRunner:
         today = self.now().date()
         since, seconds = today - timedelta(days=POST_DAYS), self.seconds[Stage.PULSE]
         felt = await _of(self.posts, self.posts.summarize(self.topic, since=since, until=today, seconds=seconds))
-        text, cut = within(felt.text)
+        text, cut = shorten_text(felt.text)
         return StageResult(
             stage=Stage.PULSE,
             text=text,
@@ -221,7 +221,7 @@ class StageRunner:
             resumable=self.resumable,
             on_run=on_run,
         )
-        return shortened(await _of(provider, provider.answer(wanted)))
+        return shorten_answer(await _of(provider, provider.answer(wanted)))
 
     def _left(self, stage: Stage, begun: float) -> float:
         seconds = self.seconds[stage]
@@ -245,7 +245,7 @@ def _finding(stage: Stage, answer: Answer, *, sources: tuple[Source, ...] = (), 
         text=answer.text,
         sources=sources,
         notes=notes,
-        stand_in=stand_in(answer),
+        stand_in=fallback_notice(answer),
         provider=answer.provider,
         cost_usd=_cost(answer),
     )
@@ -253,7 +253,7 @@ def _finding(stage: Stage, answer: Answer, *, sources: tuple[Source, ...] = (), 
 
 def _cost(answer: Answer) -> float | None:
     """Return the dollars of an answer, with those of whoever was asked before and came to nothing."""
-    return charged(answer.usage.cost_usd, answer.failed)
+    return cost_with_failures(answer.usage.cost_usd, answer.failed)
 
 
 def _notes(answer: Answer) -> Iterator[str]:

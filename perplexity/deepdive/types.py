@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from perplexity.attempts import Attempt, total
+from perplexity.attempts import Attempt, total_cost
 from perplexity.types import JSON, Source
 from perplexity.wire.json import as_count, as_dollars, as_object, as_objects, as_text, as_texts
 from perplexity.x_posts.types import SENTIMENT_LABELS, Sentiment
@@ -151,7 +151,7 @@ class DeepDive:
     @property
     def cost_usd(self) -> float | None:
         """The dollars of all stages, None where none says what it cost."""
-        return total(finding.cost_usd for finding in self.stages)
+        return total_cost(finding.cost_usd for finding in self.stages)
 
     @property
     def sentiment(self) -> Sentiment | None:
@@ -172,7 +172,7 @@ class BackgroundRun:
 class StageStore(Protocol):
     """Keeps what is paid for, so that a dive that is begun again pays for nothing twice.
 
-    `put` and `put_run` raise `Withdrawn` where the dive is not wanted any more.
+    `put` and `put_run` raise `RequestCancelled` where the dive is not wanted any more.
     """
 
     async def get(self, stage: str) -> Mapping[str, JSON] | None:

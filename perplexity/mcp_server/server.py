@@ -24,8 +24,8 @@ from perplexity.errors import AllProvidersFailed, InvalidRequest, PerplexityErro
 from perplexity.fallback import Fallback
 from perplexity.mcp_server.settings import ANY, TIMEOUT, HTTPSettings, bracket_ipv6
 from perplexity.mcp_server.tools import MCP_TOOLS, McpTool, ProgressReporter, nothing_found_text
-from perplexity.notes import found_nothing, with_reasons
-from perplexity.sanitize import harmless
+from perplexity.notes import is_empty_result, with_reasons
+from perplexity.sanitize import strip_controls
 from perplexity.tools.environment import explain_error
 from perplexity.tools.schemas import validation_errors, with_defaults
 from perplexity.types import JSON
@@ -136,7 +136,7 @@ async def _called(
     offer: McpTool, arguments: dict[str, JSON], chain: Fallback, context: Context
 ) -> types.CallToolResult:
     async def report(progress: float, message: str) -> None:
-        await context.session.report_progress(progress, message=harmless(message))
+        await context.session.report_progress(progress, message=strip_controls(message))
 
     given = with_defaults(offer.input_schema, offer.drop_unknown(arguments))
     if wrong := validation_errors(offer.input_schema, given):
@@ -146,7 +146,7 @@ async def _called(
     except InvalidRequest as error:
         return _failed(_explained(error))
     except PerplexityError as error:
-        if found_nothing(error):
+        if is_empty_result(error):
             return _failed(with_reasons(nothing_found_text(given), error))
         return _failed(f"{explain_error(error)} {_MORE_TIME}" if _is_late(error) else explain_error(error))
     return types.CallToolResult(content=[types.TextContent(text=text)], structured_content={offer.field: text})
@@ -160,12 +160,12 @@ def _is_late(error: PerplexityError) -> bool:
 def _explained(error: InvalidRequest) -> str:
     """Return what is wrong, with the name that the argument has here."""
     if error.field in _ARGUMENTS and error.allowed is not None:
-        return str(InvalidRequest.of(_ARGUMENTS[error.field], error.value, error.allowed))
+        return str(InvalidRequest.for_field(_ARGUMENTS[error.field], error.value, error.allowed))
     return str(error)
 
 
 def _failed(text: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text=harmless(text))], is_error=True)
+    return types.CallToolResult(content=[types.TextContent(text=strip_controls(text))], is_error=True)
 
 
 PATH = "/mcp"

@@ -70,7 +70,7 @@ def http_settings_from_env(
         host = _host("BIND_ADDRESS", _value(environ, "BIND_ADDRESS") or DEFAULT_HOST)
     elif is_every_address(_host("--host", host)) and not hosts:
         allowed = "it takes the one address that clients use; with ALLOWED_HOSTS every address, too"
-        raise InvalidRequest.of("--host", host, allowed)
+        raise InvalidRequest.for_field("--host", host, allowed)
     return HTTPSettings(
         host=host,
         port=_port("PORT", _value(environ, "PORT") or str(DEFAULT_PORT)) if port is None else _port("--port", port),
@@ -101,7 +101,7 @@ def _seconds(text: str) -> float | None:
         return None
     milliseconds = _number(text, _DAY_MS)
     if milliseconds is None:
-        raise InvalidRequest.of(TIMEOUT, text, f"it takes a whole number of milliseconds from 1 to {_DAY_MS}")
+        raise InvalidRequest.for_field(TIMEOUT, text, f"it takes a whole number of milliseconds from 1 to {_DAY_MS}")
     return milliseconds / 1000
 
 
@@ -114,21 +114,21 @@ def _number(text: str, most: int) -> int | None:
 def _log_level(text: str) -> int:
     name = text.upper().replace("WARNING", "WARN") or "ERROR"
     if name not in _LEVELS:
-        raise InvalidRequest.of(_LEVEL, text, f"it takes {', '.join(_LEVELS)}")
+        raise InvalidRequest.for_field(_LEVEL, text, f"it takes {', '.join(_LEVELS)}")
     return _LEVELS[name]
 
 
 def _host(name: str, text: str) -> str:
     host = text[1:-1] if text.startswith("[") and text.endswith("]") else text
     if not (_is_address(host) or _NAME.fullmatch(host.lower())):
-        raise InvalidRequest.of(name, text, "it takes one address or host name of this machine")
+        raise InvalidRequest.for_field(name, text, "it takes one address or host name of this machine")
     return host
 
 
 def _port(name: str, text: str) -> int:
     port = _number(text, LAST_PORT)
     if port is None:
-        raise InvalidRequest.of(name, text, f"it takes a port from 1 to {LAST_PORT}")
+        raise InvalidRequest.for_field(name, text, f"it takes a port from 1 to {LAST_PORT}")
     return port
 
 
@@ -137,7 +137,7 @@ def _hosts(text: str) -> Iterator[str]:
         checked = parse_host(host)
         if checked is None:
             allowed = "it takes host names or addresses, with a port or without, and commas between them"
-            raise InvalidRequest.of("ALLOWED_HOSTS", host, allowed)
+            raise InvalidRequest.for_field("ALLOWED_HOSTS", host, allowed)
         yield checked
 
 
@@ -158,7 +158,7 @@ def _origins(text: str) -> Iterator[str]:
         checked = _origin(origin.lower())
         if checked is None:
             allowed = "it takes origins such as https://app.example.com, null, or * for all, and commas between them"
-            raise InvalidRequest.of("ALLOWED_ORIGINS", origin, allowed)
+            raise InvalidRequest.for_field("ALLOWED_ORIGINS", origin, allowed)
         yield checked
 
 

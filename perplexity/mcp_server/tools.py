@@ -12,11 +12,11 @@ from perplexity.citations import without_orphans
 from perplexity.errors import StreamTruncated
 from perplexity.fallback import Fallback
 from perplexity.filters import RECENCIES, Filters, parse_country, validate
-from perplexity.freshness import with_as_of
+from perplexity.freshness import add_newest_source_line
 from perplexity.models import Effort
-from perplexity.notes import nothing_found, stand_in
-from perplexity.sanitize import harmless, quoted, quoted_address, told
-from perplexity.threads import computed
+from perplexity.notes import fallback_notice, no_results_text
+from perplexity.sanitize import answer_text, encode_url, one_line, strip_controls
+from perplexity.threads import run_in_thread
 from perplexity.types import (
     JSON,
     Answer,
@@ -31,7 +31,7 @@ from perplexity.types import (
     Sources,
     TextDelta,
 )
-from perplexity.validation import checked_messages
+from perplexity.validation import validate_messages
 
 HEARTBEAT_SECONDS = 10.0
 """How often a call that takes minutes says that it is still at work; many clients give up after a silent minute."""
@@ -77,7 +77,7 @@ def pages_text(results: SearchResults, *, nothing: str = "No pages were found.")
     """
     pages = [_page(number, source) for number, source in enumerate(results.results, 1)]
     found = [f"Found {len(pages)} pages:", *pages] if pages else [nothing]
-    return harmless("\n\n".join(filter(None, (stand_in(results), *found, *results.notes))))
+    return strip_controls("\n\n".join(filter(None, (fallback_notice(results), *found, *results.notes))))
 
 
 def response_text(answer: Answer) -> str:
@@ -85,17 +85,17 @@ def response_text(answer: Answer) -> str:
 
     Who stands in, and that no source is as new as was asked for, comes first.
     """
-    text, _ = without_orphans(told(answer), answer.sources)
-    above = [*filter(None, (stand_in(answer), answer.as_of))]
+    text, _ = without_orphans(answer_text(answer), answer.sources)
+    above = [*filter(None, (fallback_notice(answer), answer.as_of))]
     cut = [f"The answer is incomplete ({answer.incomplete})."] if answer.incomplete else []
-    cited = [f"[{source.number}] {quoted_address(source.url)}" for source in answer.sources]
+    cited = [f"[{source.number}] {encode_url(source.url)}" for source in answer.sources]
     citations = ["\n".join(["Citations:", *cited])] if cited else []
-    return harmless("\n\n".join([*above, text, *cut, *answer.notes, *citations]))
+    return strip_controls("\n\n".join([*above, text, *cut, *answer.notes, *citations]))
 
 
 def _page(number: int, source: Source) -> str:
-    lines = [f"{number}. {quoted(source.title)}", f"URL: {quoted_address(source.url)}", quoted(source.snippet)]
-    return "\n   ".join([*filter(None, lines), *([f"Date: {quoted(source.date)}"] if source.date else [])])
+    lines = [f"{number}. {one_line(source.title)}", f"URL: {encode_url(source.url)}", one_line(source.snippet)]
+    return "\n   ".join([*filter(None, lines), *([f"Date: {one_line(source.date)}"] if source.date else [])])
 
 
 ToolHandler = Callable[[Mapping[str, JSON], Fallback, ProgressReporter], Awaitable[str]]
@@ -118,7 +118,7 @@ async def search(arguments: Mapping[str, JSON], chain: Fallback, progress: Progr
         max_tokens_per_page=int(arguments.get("max_tokens_per_page", _TOKENS_PER_PAGE)),
         fast=arguments.get("search_type") == "fast",
     )
-    return pages_text(await chain.search(query), nothing=nothing_found(query.text, query.filters))
+    return pages_text(await chain.search(query), nothing=no_results_text(query.text, query.filters))
 
 
 def answer_with(effort: Effort) -> ToolHandler:
@@ -127,7 +127,7 @@ def answer_with(effort: Effort) -> ToolHandler:
     async def answering(arguments: Mapping[str, JSON], chain: Fallback, progress: ProgressReporter) -> str:
         messages = [Message(role=told["role"], content=told["content"]) for told in arguments["messages"]]
         question = Question(
-            messages=checked_messages(end_with_user_turn(messages)),
+            messages=validate_messages(end_with_user_turn(messages)),
             model=effort,
             filters=_filters(arguments),
             context=arguments.get("search_context_size"),
@@ -136,7 +136,7 @@ def answer_with(effort: Effort) -> ToolHandler:
         )
         async with progress.heartbeat(), aclosing(chain.stream(question)) as events:
             answer = await _watched(events, progress)
-        return response_text(await computed(with_as_of, answer, question, now=time.time()))
+        return response_text(await run_in_thread(add_newest_source_line, answer, question, now=time.time()))
 
     return answering
 
@@ -144,7 +144,7 @@ def answer_with(effort: Effort) -> ToolHandler:
 def nothing_found_text(arguments: Mapping[str, JSON]) -> str:
     """Return what to say when nothing was found for a call with these arguments. Raises InvalidRequest."""
     asked = arguments["query"] if "query" in arguments else arguments["messages"][-1]["content"]
-    return nothing_found(asked, _filters(arguments))
+    return no_results_text(asked, _filters(arguments))
 
 
 def end_with_user_turn(messages: Sequence[Message]) -> list[Message]:

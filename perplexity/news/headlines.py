@@ -11,7 +11,7 @@ from datetime import date
 from functools import cached_property, lru_cache
 
 from perplexity.news.pages import canonical_url, is_section_page
-from perplexity.urls import site
+from perplexity.urls import hostname
 
 MAX_LENGTH = 300
 """Characters of a text that are compared."""
@@ -401,7 +401,7 @@ def strip_site_name(title: str, url: str) -> str:
 
 def _is_site_name(ending: str, url: str) -> bool:
     """Return whether the ending names the site: its letters, its initials or one of its words are in the host."""
-    host = _LETTERS.sub("", site(url).rpartition(".")[0]).casefold()
+    host = _LETTERS.sub("", hostname(url).rpartition(".")[0]).casefold()
     words = [_LETTERS.sub("", word).casefold() for word in ending.split()]
     said, initials = "".join(words), "".join(word[:1] for word in words)
     significant = [word for word in words if len(word) >= _MIN_SITE_WORD and word not in STOPWORDS]

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from urllib.parse import urlsplit
 
-from perplexity.urls import linkable
+from perplexity.urls import safe_url
 
 _TRACKING = re.compile(
     r"(?:utm|at|mc|guce|pk|mtm|hsa|vero|stm)_\w+|[a-z]*clid|gclsrc|gbraid|wbraid|_ga|_gl|igshid|igsh|mkt_tok|s_cid|s_kwcid"
@@ -20,7 +20,7 @@ _TRACKING = re.compile(
 @lru_cache(maxsize=8192)
 def canonical_url(url: str) -> str:
     """Return the address without its fragment and its tracking parameters; the others may identify the article."""
-    address = (linkable(url) or url).partition("#")[0]
+    address = (safe_url(url) or url).partition("#")[0]
     path, _, query = address.partition("?")
     kept = sorted(part for part in query.split("&") if part and not _TRACKING.fullmatch(part.partition("=")[0]))
     return f"{path}?{'&'.join(kept)}" if kept else path

@@ -24,7 +24,7 @@ from perplexity.news.headlines import (
     weight,
 )
 from perplexity.types import Source
-from perplexity.urls import site
+from perplexity.urls import hostname
 from perplexity.wire.json import encode
 
 _MAX_HEADLINES = 4
@@ -159,7 +159,7 @@ def distinct_events(one: Headline, other: Headline, *, at_once: bool) -> bool:
         return True
     if not (one.sentence_numbers and other.sentence_numbers) or one.sentence_numbers & other.sentence_numbers:
         return False
-    alone = site(one.url) == site(other.url)
+    alone = hostname(one.url) == hostname(other.url)
     return (alone or not at_once) if days is None else days > (0 if alone else 1)
 
 
@@ -189,7 +189,7 @@ def _required_share(one: Headline, other: Headline) -> float:
     days = abs((one.date - other.date).days) if one.date and other.date else 0
     if one.page == other.page:
         return _LIKELY_SHARE
-    if days > _NEAR_DAYS or site(one.url) == site(other.url):
+    if days > _NEAR_DAYS or hostname(one.url) == hostname(other.url):
         return _NEARLY_ALL
     only_names = not matching_stems(one.keywords.stems, other.keywords.stems) - one.keywords.names
     return _SURE_SHARE if only_names or days == _NEAR_DAYS else _LIKELY_SHARE

@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 
-from perplexity.attempts import Attempt, charged, unpriced
-from perplexity.domains import about_domains
+from perplexity.attempts import Attempt, cost_with_failures, without_costs
+from perplexity.domains import domain_notes
 from perplexity.errors import InvalidRequest, NothingFound
 from perplexity.filters import Filters
 from perplexity.news.parsing import MAX_LISTED, ParsedStories, date_range, parse_stories, search_after
 from perplexity.news.stories import Story, deduplicate
-from perplexity.notes import stand_in_for
+from perplexity.notes import fallback_sentence
 from perplexity.providers.base import Provider
-from perplexity.threads import computed
+from perplexity.threads import run_in_thread
 from perplexity.types import Answer, AnswerKind, Message, Question, Source, Usage
-from perplexity.urls import site
-from perplexity.validation import parse_query, shortened
+from perplexity.urls import hostname
+from perplexity.validation import parse_query, shorten_answer
 
 CATEGORIES: Mapping[str, tuple[str, ...]] = {
     "world": ("international", "global", "foreign"),
@@ -46,7 +46,7 @@ def parse_category(text: str) -> str:
     hint = f"did you mean {_NAMES[near[0]]}? " if near else ""
     listed = list(CATEGORIES)
     allowed = f"{hint}it takes {', '.join(listed[:-1])} or {listed[-1]}"
-    raise InvalidRequest.of("category", text.strip(), allowed)
+    raise InvalidRequest.for_field("category", text.strip(), allowed)
 
 
 _PROMPT = """\
@@ -161,13 +161,13 @@ async def news_summary(
         max_stories=MAX_STORIES * (1 if since is None else _days(now - since)),
     )
     question = Question(messages=asked, filters=filters, news=True, seconds=seconds)
-    answer = shortened(await provider.answer(question))
-    cost_usd = charged(answer.usage.cost_usd, answer.failed)
-    found = await computed(parse_stories, answer, period=date_range(filters, now=now.astimezone(UTC)))
-    stories = (await computed(deduplicate, found.stories))[:max_stories]
+    answer = shorten_answer(await provider.answer(question))
+    cost_usd = cost_with_failures(answer.usage.cost_usd, answer.failed)
+    found = await run_in_thread(parse_stories, answer, period=date_range(filters, now=now.astimezone(UTC)))
+    stories = (await run_in_thread(deduplicate, found.stories))[:max_stories]
     if not stories:
         nothing = NothingFound("no page tells a story of this kind", provider=answer.provider, cost_usd=cost_usd)
-        raise nothing.because((*_omissions(found), *about_domains(answer.notes, filters.domains)))
+        raise nothing.with_notes((*_omissions(found), *domain_notes(answer.notes, filters.domains)))
     few = len(stories) if max_stories is not None and len(stories) < MIN_STORIES else 0
     return NewsSummary(
         stories=stories,
@@ -237,7 +237,7 @@ def as_answer(summary: NewsSummary) -> Answer:
         usage=Usage(cost_usd=summary.cost_usd),
         seconds=summary.seconds,
         notes=summary.notes,
-        failed=unpriced(summary.failed),
+        failed=without_costs(summary.failed),
     )
 
 
@@ -248,8 +248,8 @@ def format_time(summary: NewsSummary) -> str:
 
 def other_sites(story: Story) -> tuple[str, ...]:
     """Return the other sites that report a story, each once."""
-    own = site(story.source.url)
-    return tuple(dict.fromkeys(place for other in story.others if (place := site(other.url)) and place != own))
+    own = hostname(story.source.url)
+    return tuple(dict.fromkeys(place for other in story.others if (place := hostname(other.url)) and place != own))
 
 
 def _line(story: Story, numbers: dict[str, int]) -> str:
@@ -261,4 +261,4 @@ def _line(story: Story, numbers: dict[str, int]) -> str:
 
 def news_stand_in(summary: NewsSummary, *, unset: str = "") -> str:
     """Return the notice for news from another provider than the first choice, or an empty string."""
-    return stand_in_for(summary.failed, f"this news is from {summary.provider}", unset=unset)
+    return fallback_sentence(summary.failed, f"this news is from {summary.provider}", unset=unset)

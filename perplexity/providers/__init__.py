@@ -47,5 +47,7 @@ def validate_order(names: Sequence[str]) -> tuple[str, ...]:
         if name not in PROVIDERS or checked.count(name) > 1:
             near = [] if name in PROVIDERS else get_close_matches(name, PROVIDERS, n=1)
             hint = f"did you mean {near[0]}? " if near else ""
-            raise InvalidRequest.of("providers", name, f"{hint}it takes each of {', '.join(PROVIDERS)} at most once")
+            raise InvalidRequest.for_field(
+                "providers", name, f"{hint}it takes each of {', '.join(PROVIDERS)} at most once"
+            )
     return checked

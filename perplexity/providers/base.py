@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from perplexity.attempts import Attempt, Kind
+from perplexity.attempts import Attempt, RequestKind
 from perplexity.errors import AllProvidersFailed, PerplexityError
 from perplexity.models import Effort, Timeouts
 from perplexity.retry import RetryPolicy
@@ -55,7 +55,7 @@ class AttemptResult:
 
 @contextmanager
 def report_attempts(
-    provider: str, kind: Kind, *, on_attempt: OnAttempt, clock: Callable[[], float]
+    provider: str, kind: RequestKind, *, on_attempt: OnAttempt, clock: Callable[[], float]
 ) -> Iterator[AttemptResult]:
     """Report how the block ended: each attempt before, if there were any, and the last one.
 
@@ -86,7 +86,7 @@ def report_attempts(
         on_attempt(attempt)
 
 
-SEARCH_AND_ANSWER: frozenset[Kind] = frozenset({"search", "answer"})
+SEARCH_AND_ANSWER: frozenset[RequestKind] = frozenset({"search", "answer"})
 
 
 def generates_text(provider: Provider) -> bool:
@@ -112,7 +112,7 @@ class Provider(Protocol):
         ...
 
     @property
-    def capabilities(self) -> frozenset[Kind]:
+    def capabilities(self) -> frozenset[RequestKind]:
         """What it can be asked for; the chain passes it over for anything else."""
         ...
 

@@ -13,16 +13,16 @@ from typing import Self
 from urllib.parse import urlencode
 
 from perplexity.api import Calls
-from perplexity.domains import keep_results
+from perplexity.domains import filter_results
 from perplexity.errors import AuthenticationError, BillingError, PerplexityError, RateLimitError
 from perplexity.models import Timeouts
-from perplexity.passages import events, passages_answer
+from perplexity.passages import as_events, passages_answer
 from perplexity.providers.base import SEARCH_AND_ANSWER, ProviderConfig
 from perplexity.retry import Deadline, Retrier, RetryPolicy, is_retryable_unpaid
-from perplexity.threads import computed
+from perplexity.threads import run_in_thread
 from perplexity.transport import OPEN_SECONDS, ProxyFor, Session, Transport, proxy_for
 from perplexity.types import Answer, Event, Query, Question, SearchResults
-from perplexity.validation import LONGEST_QUERY, checked_query
+from perplexity.validation import MAX_QUERY_LENGTH, validate_query
 from perplexity.wire import brave
 from perplexity.wire.errors import ErrorMap
 
@@ -91,7 +91,7 @@ class Brave:
     async def answer(self, question: Question) -> Answer:
         """Return the passages that fit the question best, word for word. Raises any PerplexityError."""
         query = Query(
-            text=question.text[:LONGEST_QUERY],
+            text=question.text[:MAX_QUERY_LENGTH],
             filters=question.filters,
             max_results=_NEWS_PAGES if question.news else _PASSAGE_PAGES,
             news=question.news,
@@ -99,17 +99,17 @@ class Brave:
             persist=question.persist,
         )
         found = await self._search(query, brave.NEWS if question.news else brave.CONTEXT)
-        return await computed(passages_answer, found, question.text)
+        return await run_in_thread(passages_answer, found, question.text)
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
         """Yield the passages once they are all there. Raises any PerplexityError."""
-        for event in events(await self.answer(question)):
+        for event in as_events(await self.answer(question)):
             yield event
 
     async def _search(self, query: Query, path: str) -> SearchResults:
         started = self._clock()
         try:
-            query = checked_query(query)
+            query = validate_query(query)
             brave.check(query.filters)
             today = datetime.fromtimestamp(self._now(), UTC).date()
             parameters = urlencode(brave.build(query, path=path, today=today))
@@ -127,7 +127,7 @@ class Brave:
             error.provider = error.provider or self.name
             raise
         found = replace(found, seconds=self._clock() - started, notes=brave.notes(query))
-        return keep_results(found, query.filters.domains)
+        return filter_results(found, query.filters.domains)
 
 
 def build(setup: ProviderConfig) -> Brave | None:

@@ -17,7 +17,7 @@ from math import ceil
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from perplexity.domains import keep_results
+from perplexity.domains import filter_results
 from perplexity.errors import (
     ConnectionFailed,
     InvalidRequest,
@@ -28,12 +28,12 @@ from perplexity.errors import (
 )
 from perplexity.extras import require
 from perplexity.filters import Filters, Recency
-from perplexity.passages import events, passages_answer
+from perplexity.passages import as_events, passages_answer
 from perplexity.providers.base import SEARCH_AND_ANSWER, ProviderConfig
-from perplexity.threads import Threads, computed
+from perplexity.threads import DaemonThreads, run_in_thread
 from perplexity.types import Answer, Event, Query, Question, SearchResults, Source
-from perplexity.urls import with_sites
-from perplexity.validation import LONGEST_QUERY, checked_query
+from perplexity.urls import add_site_operators
+from perplexity.validation import MAX_QUERY_LENGTH, validate_query
 from perplexity.wire.json import as_text
 
 TIMELIMIT: Mapping[Recency | None, str | None] = {
@@ -74,7 +74,7 @@ def parse_page(page: Page) -> list[Source]:
 def check(filters: Filters) -> None:
     """Raise InvalidRequest for a filter that would change the question if it were dropped."""
     if filters.mode not in {None, "web"}:
-        raise InvalidRequest.of("mode", filters.mode, "DuckDuckGo searches the open web only (mode web)")
+        raise InvalidRequest.for_field("mode", filters.mode, "DuckDuckGo searches the open web only (mode web)")
 
 
 def recency_for(filters: Filters, *, today: date) -> Recency | None:
@@ -192,13 +192,13 @@ class DuckDuckGo:
         self,
         *,
         search_page: SearchPage | None = None,
-        threads: Threads | None = None,
+        threads: DaemonThreads | None = None,
         seconds: float = TIMEOUT_SECONDS,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._search_page = search_page or search_ddgs
-        self._threads = threads or Threads(limit=8)
+        self._threads = threads or DaemonThreads(limit=8)
         self._seconds = seconds
         self._clock, self._now = clock, now
 
@@ -207,7 +207,7 @@ class DuckDuckGo:
 
         Raises InvalidRequest, also for a mode other than web, NothingFound, ConnectionFailed, TimedOut or MissingExtra.
         """
-        query = checked_query(query)
+        query = validate_query(query)
         check(query.filters)
         started = self._clock()
         code, notes = region(query.filters.country, query.filters.languages)
@@ -221,22 +221,22 @@ class DuckDuckGo:
             cost_usd=0.0,
             notes=(*ignored_filters(query.filters, today=self._today()), *notes),
         )
-        kept = keep_results(found, query.filters.domains)
+        kept = filter_results(found, query.filters.domains)
         return replace(kept, results=kept.results[: query.max_results])
 
     async def answer(self, question: Question) -> Answer:
         """Return the passages that fit the question best, word for word. Raises as `search` does."""
         query = Query(
-            text=question.text[:LONGEST_QUERY],
+            text=question.text[:MAX_QUERY_LENGTH],
             filters=question.filters,
             max_results=_NEWS_PAGES if question.news else _PASSAGE_PAGES,
             seconds=question.seconds,
         )
-        return await computed(passages_answer, await self.search(query), question.text)
+        return await run_in_thread(passages_answer, await self.search(query), question.text)
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
         """Yield the passages once they are all there. Raises as `search` does."""
-        for event in events(await self.answer(question)):
+        for event in as_events(await self.answer(question)):
             yield event
 
     async def _sources(self, query: Query, code: str) -> tuple[Source, ...]:
@@ -253,7 +253,7 @@ class DuckDuckGo:
 
     async def _page(self, query: Query, code: str, page: int) -> Page:
         text, timelimit = (
-            with_sites(query.text, query.filters.domains),
+            add_site_operators(query.text, query.filters.domains),
             TIMELIMIT[recency_for(query.filters, today=self._today())],
         )
 

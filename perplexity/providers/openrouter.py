@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Self
 
 from perplexity.api import Calls
-from perplexity.attempts import Kind
+from perplexity.attempts import RequestKind
 from perplexity.completions import Answers, Way
 from perplexity.errors import (
     APIError,
@@ -38,7 +38,7 @@ from perplexity.retry import Deadline, Retrier, RetryPolicy, is_retryable_unpaid
 from perplexity.runs import Runs
 from perplexity.transport import OPEN_SECONDS, ProxyFor, Session, Transport, proxy_for
 from perplexity.types import JSON, Answer, Done, Event, Query, Question, SearchResults
-from perplexity.validation import checked_messages
+from perplexity.validation import validate_messages
 from perplexity.wire.errors import ErrorMap
 from perplexity.wire.json import as_objects, as_text
 from perplexity.wire.sonar import Sonar
@@ -74,7 +74,7 @@ class OpenRouter:
     """
 
     name = "OpenRouter"
-    capabilities: frozenset[Kind] = frozenset({"answer"})
+    capabilities: frozenset[RequestKind] = frozenset({"answer"})
 
     def __init__(
         self,
@@ -162,7 +162,7 @@ class OpenRouter:
         seconds = limit if question.seconds is None else min(question.seconds, limit)
         checked = replace(
             question,
-            messages=checked_messages(question.messages),
+            messages=validate_messages(question.messages),
             filters=validate(question.filters),
             # A run is another service's, so here the question is asked anew.
             run_id=None,

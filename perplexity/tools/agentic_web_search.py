@@ -10,7 +10,7 @@ from perplexity.citations import format_result
 from perplexity.client import PerplexityClient
 from perplexity.errors import PerplexityError
 from perplexity.models import Timeouts
-from perplexity.notes import remarks
+from perplexity.notes import answer_notes
 from perplexity.providers.base import OnAttempt, log_attempt, report_attempts
 from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.retry import RetryPolicy
@@ -87,7 +87,7 @@ def create_agentic_web_search_tool(
                     answer = attempt.record(await client.answer(prompt, reasoning=reasoning))
         except PerplexityError as error:
             return failure_text(NAME, error, seconds=LIMITS.reasoning if reasoning else LIMITS.answer)
-        return "\n\n".join(filter(None, [format_result(answer), " ".join(remarks(answer))]))
+        return "\n\n".join(filter(None, [format_result(answer), " ".join(answer_notes(answer))]))
 
     return _tool(handler)
 

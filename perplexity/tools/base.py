@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from perplexity.errors import AllProvidersFailed, PerplexityError, TimedOut
-from perplexity.notes import found_nothing, reasons_of, with_reasons
+from perplexity.notes import attempt_reasons, is_empty_result, with_reasons
 from perplexity.tools.schemas import Function, add_metadata, validation_errors, with_defaults
 from perplexity.types import JSON
 from perplexity.wire.json import as_text
@@ -125,10 +125,10 @@ def chain_failure_text(
 
     `notes` are sentences that follow the reasons.
     """
-    if found_nothing(error):
+    if is_empty_result(error):
         return Failure(f"[{' '.join([f'{name}: {with_reasons(nothing, error)}', *notes])}]", cost_usd=error.cost_usd)
     if isinstance(error, AllProvidersFailed):
-        why = "; ".join(reasons_of(error.attempts)) or "no service is configured"
+        why = "; ".join(attempt_reasons(error.attempts)) or "no service is configured"
         told = " ".join([f"{name} failed: {why}{'.' if notes else ''}", *notes])
         return Failure(f"[{told}]", cost_usd=error.cost_usd)
     return failure_text(name, error, seconds=seconds)

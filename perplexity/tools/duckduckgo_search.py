@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from perplexity.errors import NothingFound, PerplexityError
 from perplexity.providers.base import OnAttempt, Provider
 from perplexity.providers.duckduckgo import DuckDuckGo
-from perplexity.sanitize import quoted, quoted_address
+from perplexity.sanitize import encode_url, one_line
 from perplexity.tools.base import Failure, Tool
 from perplexity.tools.environment import with_reporting
 from perplexity.types import JSON, Query, SearchResults
-from perplexity.validation import parse_results
+from perplexity.validation import parse_max_results
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ def create_duckduckgo_tool(
     to 20. `on_attempt` hears how each search ended; without it each is a line of the log. A search that
     fails, in whatever way, is a text that says so and a line of the log. Raises InvalidRequest for another number.
     """
-    searching, most = with_reporting(provider, on_attempt), parse_results(max_results, name="max_results")
+    searching, most = with_reporting(provider, on_attempt), parse_max_results(max_results, name="max_results")
 
     async def handler(query: str) -> str:
         try:
@@ -69,7 +69,7 @@ def _log(provider: Provider, error: Exception) -> None:
 
 def _text(found: SearchResults, most: int) -> str:
     return "\n\n".join(
-        f"Title: {quoted(source.title)}\nSnippet: {quoted(source.snippet)}\nURL: {quoted_address(source.url)}"
+        f"Title: {one_line(source.title)}\nSnippet: {one_line(source.snippet)}\nURL: {encode_url(source.url)}"
         for source in found.results[:most]
     )
 

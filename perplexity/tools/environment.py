@@ -8,11 +8,11 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from perplexity.attempts import Attempt, Kind
+from perplexity.attempts import Attempt, RequestKind
 from perplexity.client import BASE_URL, KEYS, Access, api_of, first, open_timeout_of
 from perplexity.errors import AllProvidersFailed, InvalidRequest, PerplexityError
 from perplexity.fallback import Fallback
-from perplexity.notes import reasons_of
+from perplexity.notes import attempt_reasons
 from perplexity.providers import build_providers
 from perplexity.providers.base import OnAttempt, Provider, ProviderConfig, log_attempt, report_attempts
 from perplexity.tools.base import Failure, Tool
@@ -115,7 +115,7 @@ def explain_error(error: PerplexityError) -> str:
 
 
 def _of_all(attempts: Sequence[Attempt]) -> str:
-    first, why = attempts[0], "; ".join(reasons_of(attempts))
+    first, why = attempts[0], "; ".join(attempt_reasons(attempts))
     return f"Nobody could answer: {why}. {_what_to_do(first.provider, first.error_class or '')}"
 
 
@@ -171,7 +171,7 @@ class ReportingProvider:
         return self.provider.name
 
     @property
-    def capabilities(self) -> frozenset[Kind]:
+    def capabilities(self) -> frozenset[RequestKind]:
         """What the provider offers."""
         return self.provider.capabilities
 

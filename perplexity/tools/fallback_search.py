@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from perplexity.citations import format_result
 from perplexity.errors import PerplexityError
 from perplexity.fallback import Fallback
-from perplexity.freshness import with_as_of
+from perplexity.freshness import add_newest_source_line
 from perplexity.models import FallbackTimeouts
-from perplexity.notes import nothing_found, remarks, stand_in
+from perplexity.notes import answer_notes, fallback_notice, no_results_text
 from perplexity.providers import open_providers
 from perplexity.providers.base import OnAttempt, Provider
-from perplexity.threads import computed
+from perplexity.threads import run_in_thread
 from perplexity.tools.base import Tool, chain_failure_text, failure_text
 from perplexity.tools.environment import usable_config, with_reporting
 from perplexity.types import JSON, Answer, AnswerKind, Message, Question
@@ -51,11 +51,11 @@ def _tool(provider: Provider, *, now: Callable[[], float] = time.time, notes: Se
         try:
             message = Message(role="user", content=parse_query(query))
             question = Question(messages=(message,), seconds=SECONDS)
-            answer = await computed(with_as_of, await provider.answer(question), question, now=now())
+            answer = await run_in_thread(add_newest_source_line, await provider.answer(question), question, now=now())
         except PerplexityError as error:
-            return chain_failure_text(NAME, error, seconds=SECONDS, nothing=nothing_found(query), notes=notes)
-        above = " ".join(filter(None, (stand_in(answer), answer.as_of)))
-        parts = (above, format_result(answer), " ".join([provenance(answer), *remarks(answer), *notes]))
+            return chain_failure_text(NAME, error, seconds=SECONDS, nothing=no_results_text(query), notes=notes)
+        above = " ".join(filter(None, (fallback_notice(answer), answer.as_of)))
+        parts = (above, format_result(answer), " ".join([provenance(answer), *answer_notes(answer), *notes]))
         return "\n\n".join(filter(None, parts))
 
     return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)

@@ -15,7 +15,7 @@ from perplexity.deepdive.report import render_sections, render_title, stats_line
 from perplexity.deepdive.types import DeepDive, NullStageStore, Persona, Stage
 from perplexity.errors import InvalidRequest, PerplexityError
 from perplexity.fallback import Fallback
-from perplexity.notes import nothing_found
+from perplexity.notes import no_results_text
 from perplexity.providers import open_providers
 from perplexity.providers.base import OnAttempt, ProviderConfig, log_attempt
 from perplexity.tools.base import Tool, chain_failure_text, failure_text
@@ -121,7 +121,7 @@ def _tool(diver: DeepDiveRunner, notes: Sequence[str] = ()) -> Tool:
             # Nobody knows the run once this call is over.
             report = await diver.run(topic, store=NullStageStore(), on_stage=lambda update: None, resumable=False)
         except PerplexityError as error:
-            return chain_failure_text(NAME, error, seconds=SECONDS, nothing=nothing_found(topic), notes=notes)
+            return chain_failure_text(NAME, error, seconds=SECONDS, nothing=no_results_text(topic), notes=notes)
         return "\n\n".join([format_result(as_answer(report)), *stats_line(report), *notes])
 
     return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)

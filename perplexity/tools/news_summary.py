@@ -11,7 +11,7 @@ from perplexity.citations import format_result
 from perplexity.errors import PerplexityError
 from perplexity.filters import Filters
 from perplexity.news.summary import CATEGORIES, as_answer, default_to_past_day, format_time, news_stand_in, news_summary
-from perplexity.notes import no_news_found
+from perplexity.notes import no_news_text
 from perplexity.providers import open_providers
 from perplexity.providers.base import OnAttempt, Provider
 from perplexity.tools.base import Tool, chain_failure_text, failure_text
@@ -58,7 +58,7 @@ def _tool(provider: Provider, *, now: Callable[[], float] = time.time, notes: Se
             moment = datetime.fromtimestamp(now(), UTC)
             summary = await news_summary(provider, category=category, topic=topic, now=moment, seconds=SECONDS)
         except PerplexityError as error:
-            nothing = no_news_found(category, topic, default_to_past_day(Filters()))
+            nothing = no_news_text(category, topic, default_to_past_day(Filters()))
             return chain_failure_text(NAME, error, seconds=SECONDS, nothing=nothing, notes=notes)
         served = f"Found by {summary.provider}. As of {format_time(summary)}."
         below = " ".join([served, *summary.notes, *notes])

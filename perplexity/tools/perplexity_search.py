@@ -20,9 +20,9 @@ from perplexity.errors import (
     RateLimitError,
     RunFailed,
 )
-from perplexity.filters import MOST_DOMAINS, RECENCIES, Filters, Recency
+from perplexity.filters import MAX_DOMAINS, RECENCIES, Filters, Recency
 from perplexity.models import SONAR, WITHOUT_SCHEMA
-from perplexity.notes import DEFAULT, remarks
+from perplexity.notes import DEFAULT_MODEL, answer_notes
 from perplexity.providers.base import OnAttempt, log_attempt, report_attempts
 from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.tools.base import Failure, Tool
@@ -41,13 +41,13 @@ PARAMETERS: Mapping[str, JSON] = {
         "model": {
             "type": "string",
             "enum": list(SONAR),
-            "default": DEFAULT,
+            "default": DEFAULT_MODEL,
             "description": _MODELS,
         },
         "search_domain_filter": {
             "type": "array",
             "items": {"type": "string"},
-            "maxItems": MOST_DOMAINS,
+            "maxItems": MAX_DOMAINS,
             "description": "Limit search to specific domains (e.g., ['github.com', 'ruby-lang.org'])",
         },
         "search_recency_filter": {
@@ -75,7 +75,7 @@ PARAMETERS: Mapping[str, JSON] = {
 def build_question(
     query: str,
     *,
-    model: str = DEFAULT,
+    model: str = DEFAULT_MODEL,
     search_domain_filter: Sequence[str] | None = None,
     search_recency_filter: Recency | None = None,
     max_tokens: int = 1000,
@@ -105,10 +105,12 @@ def _schema(given: Mapping[str, JSON], model: str) -> Mapping[str, JSON]:
     try:
         validate_schema(schema)
     except SchemaError as error:
-        raise InvalidRequest.of("response_format", error.instance, f"it takes a JSON schema: {error.message}") from None
+        raise InvalidRequest.for_field(
+            "response_format", error.instance, f"it takes a JSON schema: {error.message}"
+        ) from None
     except Unresolvable as error:
         allowed = "it takes a JSON schema that refers to nothing outside"
-        raise InvalidRequest.of("response_format", error.ref, allowed) from None
+        raise InvalidRequest.for_field("response_format", error.ref, allowed) from None
     except RecursionError:
         raise InvalidRequest("response_format: it is nested too deeply", field="response_format") from None
     return dict(schema)
@@ -147,7 +149,7 @@ def encode_answer(answer: Answer, asked: Question, *, query: str) -> str:
     Content that is JSON stays as it came: what looks like a marker there may be a list.
     """
     content, sources = _numbered(answer) if asked.schema is None else (answer.text, answer.sources)
-    notes = remarks(answer, asked)
+    notes = answer_notes(answer, asked)
     return _written(
         success=True,
         content=content,
@@ -247,7 +249,7 @@ def _hold(answer: Answer, schema: Mapping[str, JSON]) -> None:
 def _renamed(error: PerplexityError) -> PerplexityError:
     """Name the parameter of the tool, where an error names the filter behind it."""
     if isinstance(error, InvalidRequest) and error.field in _PARAMETERS and error.allowed is not None:
-        return InvalidRequest.of(_PARAMETERS[error.field], error.value, error.allowed)
+        return InvalidRequest.for_field(_PARAMETERS[error.field], error.value, error.allowed)
     return error
 
 

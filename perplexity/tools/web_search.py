@@ -19,7 +19,7 @@ from perplexity.tools.base import Tool, failure_text
 from perplexity.tools.environment import lazy_tool
 from perplexity.transport import Session, Transport
 from perplexity.types import JSON, Query
-from perplexity.validation import checked_query
+from perplexity.validation import validate_query
 from perplexity.wire import search
 from perplexity.wire.json import as_text, encode
 
@@ -66,7 +66,7 @@ def create_web_search_tool(
         try:
             with report_attempts(PROVIDER, "search", on_attempt=on_attempt, clock=clock) as attempt:
                 wanted = Query(text=query, max_results=MAX_RESULTS, max_tokens_per_page=1024)
-                body = search.build(checked_query(wanted))
+                body = search.build(validate_query(wanted))
                 found = await calls.json("POST", search.PATH, body, deadline=Deadline.after(SECONDS, clock))
                 attempt.record(replace(search.parse_results(found), provider=PROVIDER))
         except PerplexityError as error:

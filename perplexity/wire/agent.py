@@ -307,11 +307,11 @@ class Agent:
         """Raise InvalidRequest for a mode, since the Agent API has no such filter, and for a tool nobody would run."""
         if question.filters.mode not in {None, "web"}:
             allowed = "answers are drawn from the whole web only; academic and sec are for a search"
-            raise InvalidRequest.of("mode", question.filters.mode, allowed)
+            raise InvalidRequest.for_field("mode", question.filters.mode, allowed)
         for kind in (as_text(tool.get("type")) for tool in question.tools):
             if kind in {"", "function"}:
                 allowed = "it takes tools that Perplexity runs itself, such as fetch_url"
-                raise InvalidRequest.of("tools", kind, allowed)
+                raise InvalidRequest.for_field("tools", kind, allowed)
 
     def should_stream(self, target: Target, *, seconds: float) -> bool:
         """Tell whether the effort takes long."""

@@ -15,7 +15,7 @@ from datetime import date
 from perplexity.errors import InvalidRequest, MalformedResponse
 from perplexity.filters import Filters
 from perplexity.types import JSON, Query, SearchResults
-from perplexity.urls import with_sites
+from perplexity.urls import add_site_operators
 from perplexity.wire.json import as_object, as_objects, as_text, as_texts
 from perplexity.wire.sources import iso_date, merge
 
@@ -68,7 +68,7 @@ _DATA = re.compile(r"\s*(?:\{\s*\"|\[\s*[\[{\"])")
 def check(filters: Filters) -> None:
     """Raise InvalidRequest for a mode: Brave searches the open web only."""
     if filters.mode not in {None, "web"}:
-        raise InvalidRequest.of("mode", filters.mode, "Brave searches the open web only (mode web)")
+        raise InvalidRequest.for_field("mode", filters.mode, "Brave searches the open web only (mode web)")
 
 
 def build(query: Query, *, path: str, today: date) -> dict[str, str]:
@@ -100,12 +100,12 @@ def fit_query(words: str, domains: Sequence[str]) -> str:
 
     Raises InvalidRequest where the operators alone are longer.
     """
-    operators = with_sites("", domains).strip()
+    operators = add_site_operators("", domains).strip()
     left = MAX_QUERY_LENGTH - (len(operators) + 1 if operators else 0)
     room = MAX_QUERY_WORDS - len(operators.split())
     if left < 1 or room < 1:
         allowed = f"Brave takes a query of {MAX_QUERY_LENGTH} characters, the domains included; name fewer of them"
-        raise InvalidRequest.of("domain", f"{len(domains)} domains", allowed)
+        raise InvalidRequest.for_field("domain", f"{len(domains)} domains", allowed)
     kept = " ".join(words.split()[:room])
     if len(kept) > left:
         space = kept.rfind(" ", 0, left + 1)

@@ -263,7 +263,9 @@ def sonar_model(question: Question, target: Target) -> str:
     if name in SONAR:
         return _WITHDRAWN.get(name, name)
     if target.model is not None:
-        raise InvalidRequest.of("model", target.model, "the Sonar API has no models of other vendors; leave it out")
+        raise InvalidRequest.for_field(
+            "model", target.model, "the Sonar API has no models of other vendors; leave it out"
+        )
     return _REASONING if question.reasoning and not target.name else _BY_EFFORT[target.effort]
 
 
@@ -343,7 +345,7 @@ def _options(question: Question, model: str) -> dict[str, JSON]:
 def _format(schema: Mapping[str, JSON], model: str) -> JSON:
     if _without_vendor(model) in WITHOUT_SCHEMA:
         allowed = f"a JSON schema takes sonar-pro or {_REASONING}"
-        raise InvalidRequest.of("model", _without_vendor(model), allowed)
+        raise InvalidRequest.for_field("model", _without_vendor(model), allowed)
     # OpenRouter wants a name, Perplexity takes one: https://openrouter.ai/docs/features/structured-outputs
     return {"type": "json_schema", "json_schema": {"name": "answer", "schema": dict(schema)}}
 

@@ -12,7 +12,7 @@ import pytest
 from prometheus_client import generate_latest
 from psycopg import AsyncConnection
 
-from bot.blocks.footer import dollars
+from bot.blocks.footer import format_dollars
 from bot.storage.questions import Questions, connection_pool
 from bot.web.metrics import Metrics
 from perplexity.attempts import Attempt
@@ -202,4 +202,4 @@ async def test_the_row_the_footer_and_the_metrics_say_what_was_charged(
     assert sum(float(line.split()[-1]) for line in counted) == pytest.approx(case.invoice, abs=1e-9)
     if case.state == "answered":
         footer = next(json.dumps(block) for block in reversed(row.messages[-1].blocks) if block["type"] == "context")
-        assert f" {dollars(round(case.invoice, 9))} " in footer
+        assert f" {format_dollars(round(case.invoice, 9))} " in footer

@@ -18,8 +18,8 @@ from bot.errors import UsageError
 from bot.model.message import Audience
 from perplexity.attempts import Attempt
 from perplexity.errors import ConnectionFailed
-from perplexity.freshness import as_of
-from perplexity.notes import stand_in
+from perplexity.freshness import newest_source_line
+from perplexity.notes import fallback_notice
 from perplexity.types import Answer, AnswerKind, Source
 from tests.docs.pages import PATHS, ROOT, blocks, codes, name
 
@@ -103,7 +103,9 @@ def test_the_grey_line_and_the_first_lines_are_the_app_s_own() -> None:
     )
     away = Attempt(provider="Perplexity", seconds=1, error_class="X", summary=ConnectionFailed.summary)
     pages = Answer(text="", sources=(), provider="DuckDuckGo", kind=AnswerKind.PASSAGES, failed=(away,))
-    old = as_of("latest", [Source(number=1, title="", url="", date="2026-05-03")], today=date(2026, 11, 22))
+    old = newest_source_line(
+        "latest", [Source(number=1, title="", url="", date="2026-05-03")], today=date(2026, 11, 22)
+    )
 
     shown = {block.text.strip() for block in blocks() if block.page == name(PAGE)}
-    assert {grey["elements"][0]["text"], stand_in(pages), old} <= shown
+    assert {grey["elements"][0]["text"], fallback_notice(pages), old} <= shown

@@ -10,7 +10,7 @@ from aiohttp import ClientSession
 from perplexity.attempts import Attempt
 from perplexity.errors import BillingError
 from perplexity.models import Timeouts
-from perplexity.notes import stand_in
+from perplexity.notes import fallback_notice
 from perplexity.providers import duckduckgo
 from perplexity.tools import (
     TOOLS,
@@ -96,6 +96,6 @@ def test_the_exports_and_replies_are_those_that_there_are() -> None:
 
 def test_the_line_of_the_chain_reads_as_the_page_says() -> None:
     failed = (Attempt(provider="Perplexity", seconds=1.0, error_class="BillingError", summary=BillingError.summary),)
-    told = stand_in(Answer(text="x", sources=(), provider="OpenRouter", failed=failed))
+    told = fallback_notice(Answer(text="x", sources=(), provider="OpenRouter", failed=failed))
 
     assert f"`{told}`" in PAGE.read_text("utf-8")

@@ -10,7 +10,7 @@ import pytest
 
 from bot.blocks.answer import answer_messages
 from bot.model.message import Audience
-from perplexity.threads import computed
+from perplexity.threads import run_in_thread
 from perplexity.types import Answer, Source
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.news_answers import written
@@ -114,7 +114,7 @@ async def test_a_megabyte_is_rendered_beside_the_loop() -> None:
 
         ticks = asyncio.create_task(ticking())
         try:
-            parts = await computed(answer_messages, answer, audience=Audience.ASKER)
+            parts = await run_in_thread(answer_messages, answer, audience=Audience.ASKER)
         finally:
             ticks.cancel()
         assert "Only the first" in str(parts[-1].blocks)

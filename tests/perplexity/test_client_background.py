@@ -15,10 +15,10 @@ from perplexity.errors import (
     MalformedResponse,
     PerplexityError,
     RateLimitError,
+    RequestCancelled,
     RunFailed,
     ServerError,
     TimedOut,
-    Withdrawn,
 )
 from perplexity.retry import Deadline, Retrier, RetryPolicy
 from perplexity.runs import Runs as PollingRuns
@@ -143,12 +143,12 @@ async def test_one_question_for_the_state_that_hangs_does_not_use_up_the_run_s_t
 
 
 async def refuse(run_id: str) -> None:
-    raise Withdrawn("not wanted")
+    raise RequestCancelled("not wanted")
 
 
 async def test_a_run_that_is_taken_back_is_cancelled(fake: FakePerplexity) -> None:
     async with PerplexityClient(KEY, base_url=fake.base_url) as client:
-        with pytest.raises(Withdrawn):
+        with pytest.raises(RequestCancelled):
             await client.answer("why", model="high", on_run=refuse)
 
     assert fake.cancelled == ["resp_1"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perplexity.attempts import Attempt, charged, total, unpriced
+from perplexity.attempts import Attempt, cost_with_failures, total_cost, without_costs
 from perplexity.cli.news import as_results
 from perplexity.cli.output import as_json, footer
 from perplexity.completions import without_thinking
@@ -42,9 +42,9 @@ class Priced(FakeProvider):
 def test_a_sum_is_that_of_the_known_ones_in_any_order(costs: list[float | None]) -> None:
     known = [cost for cost in costs if cost is not None]
 
-    assert total(costs) == total(reversed(costs))
-    assert (total(costs) is None) == (not known)
-    assert not known or total(costs) == pytest.approx(sum(known))
+    assert total_cost(costs) == total_cost(reversed(costs))
+    assert (total_cost(costs) is None) == (not known)
+    assert not known or total_cost(costs) == pytest.approx(sum(known))
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,8 @@ def test_a_reply_costs_what_everybody_charged(
 ) -> None:
     attempts = [Attempt(provider="P", seconds=0.0, cost_usd=cost) for cost in failed]
 
-    assert charged(own, attempts) == expected
-    assert charged(expected, unpriced(attempts)) == expected
+    assert cost_with_failures(own, attempts) == expected
+    assert cost_with_failures(expected, without_costs(attempts)) == expected
 
 
 def test_what_was_only_thought_is_paid_for() -> None:
@@ -80,7 +80,11 @@ async def test_news_cost_what_everybody_charged_once_in_every_form() -> None:
     assert (summary.cost_usd, json.loads(as_json(summary))["cost_usd"]) == (0.41, 0.41)
     told, results = as_answer(summary), as_results(summary)
     assert [one.provider for one in told.failed] == ["One"]
-    assert charged(told.usage.cost_usd, told.failed) == charged(results.cost_usd, results.failed) == 0.41
+    assert (
+        cost_with_failures(told.usage.cost_usd, told.failed)
+        == cost_with_failures(results.cost_usd, results.failed)
+        == 0.41
+    )
     assert footer(results).endswith("$0.41")
 
 

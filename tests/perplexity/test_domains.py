@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perplexity.domains import DomainPolicy, KeptText, host, keep_answer, keep_results
+from perplexity.domains import DomainPolicy, TextFilter, filter_answer, filter_results, requested_host
 from perplexity.filters import parse_domains
 from perplexity.markdown import Kind, regions
 from perplexity.types import Answer, SearchResults, Source
@@ -58,7 +58,7 @@ def answer(text: str, sources: Sequence[Source] = SOURCES) -> Answer:
     ],
 )
 def test_the_host_is_the_one_that_a_browser_would_ask(url: str, expected: str | None) -> None:
-    assert expected == host(url)
+    assert expected == requested_host(url)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_the_host_is_the_one_that_a_browser_would_ask(url: str, expected: str | 
     ],
 )
 def test_a_subdomain_belongs_to_its_domain_and_a_longer_name_does_not(domains: str, url: str, foreign: bool) -> None:
-    assert DomainPolicy(parse_domains(domains.split())).is_foreign(url) is foreign
+    assert DomainPolicy(parse_domains(domains.split())).excludes(url) is foreign
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_the_domains_are_named_as_far_as_a_line_holds_them(domains: str, said: s
     ],
 )
 def test_foreign_results_are_left_out_and_counted(domains: tuple[str, ...], kept: list[int], note: str | None) -> None:
-    found = keep_results(SearchResults(results=SOURCES, provider="P", notes=("Said before.",)), domains)
+    found = filter_results(SearchResults(results=SOURCES, provider="P", notes=("Said before.",)), domains)
 
     assert [source.title for source in found.results] == [f"T{number}" for number in kept]
     assert [source.number for source in found.results] == list(range(1, len(kept) + 1))
@@ -153,7 +153,7 @@ def test_foreign_results_are_left_out_and_counted(domains: tuple[str, ...], kept
 def test_foreign_sources_go_with_their_markers_and_links(
     domains: tuple[str, ...], text: str, left: str, notes: list[str]
 ) -> None:
-    kept = keep_answer(answer(text), domains)
+    kept = filter_answer(answer(text), domains)
 
     assert kept.text == left
     assert kept.notes == (*(note.replace("…", "outside a.example") for note in notes), "Said before.")
@@ -161,7 +161,7 @@ def test_foreign_sources_go_with_their_markers_and_links(
 
 
 def test_an_answer_of_which_no_source_is_left_says_so() -> None:
-    kept = keep_answer(answer("x [1].", SOURCES[1:2]), ONLY_A)
+    kept = filter_answer(answer("x [1].", SOURCES[1:2]), ONLY_A)
 
     assert kept.sources == ()
     assert kept.notes[0] == ("1 source outside a.example left out; no source is left.")
@@ -176,7 +176,7 @@ def test_an_answer_of_which_no_source_is_left_says_so() -> None:
     ],
 )
 def test_json_stays_json_and_counts_by_the_place_in_the_list(value: object, left: object) -> None:
-    kept = keep_answer(answer(json.dumps(value)), ONLY_A, as_json=True)
+    kept = filter_answer(answer(json.dumps(value)), ONLY_A, as_json=True)
 
     assert json.loads(kept.text) == left
     assert [(source.number, source.title) for source in kept.sources] == [(1, "T1"), (2, "T3")]
@@ -184,7 +184,7 @@ def test_json_stays_json_and_counts_by_the_place_in_the_list(value: object, left
 
 @pytest.mark.parametrize("text", ["[2] no json", "[" * 100_000 + "]" * 100_000])
 def test_what_is_no_json_is_read_as_a_text(text: str) -> None:
-    assert "[2]" not in keep_answer(answer(text), ONLY_A, as_json=True).text
+    assert "[2]" not in filter_answer(answer(text), ONLY_A, as_json=True).text
 
 
 def outside_code(text: str) -> str:
@@ -194,31 +194,31 @@ def outside_code(text: str) -> str:
 @given(wild, st.sampled_from([ONLY_A, NOT_B]))
 @settings(max_examples=200, deadline=None)
 def test_no_text_keeps_a_foreign_marker_or_link(text: str, domains: tuple[str, ...]) -> None:
-    left = keep_answer(answer(text + " [2] https://b.example/x"), domains)
+    left = filter_answer(answer(text + " [2] https://b.example/x"), domains)
     policy = DomainPolicy(domains)
 
     prose = outside_code(left.text)
     shown = {source.number for source in left.sources}
     assert not ({2} - shown) & {int(number) for number in re.findall(r"\[([0-9]{1,3})\]", prose)}
-    assert not [url for url in re.findall(r"https?://[\w.-]+", prose) if policy.is_foreign(url)]
-    assert keep_answer(left, domains) == left
+    assert not [url for url in re.findall(r"https?://[\w.-]+", prose) if policy.excludes(url)]
+    assert filter_answer(left, domains) == left
 
 
 def streamed(text: str, sizes: Sequence[int], *, as_json: bool = False) -> list[str]:
     """Return the pieces that are shown of a text that comes in pieces of these sizes."""
-    kept, shown, place = KeptText(ONLY_A, as_json=as_json), [""], 0
-    kept.keep(SOURCES)
+    kept, shown, place = TextFilter(ONLY_A, as_json=as_json), [""], 0
+    kept.filter_sources(SOURCES)
     for size in [*sizes, len(text)]:
         piece, place = text[place : place + size], place + size
         if kept.feed(piece):
-            shown.append(kept.cut())
-    return [*shown, kept.rest()]
+            shown.append(kept.take())
+    return [*shown, kept.flush()]
 
 
 @given(wild, st.lists(st.integers(1, 9), max_size=60))
 @settings(max_examples=200, deadline=None)
 def test_however_a_text_is_streamed_what_is_shown_is_the_whole_answer_s(text: str, sizes: list[int]) -> None:
-    assert "".join(streamed(text, sizes)) == keep_answer(answer(text), ONLY_A).text
+    assert "".join(streamed(text, sizes)) == filter_answer(answer(text), ONLY_A).text
 
 
 def test_words_are_shown_before_their_paragraph_ends_and_links_once_they_are_whole() -> None:
@@ -236,10 +236,10 @@ def test_json_is_shown_at_its_end() -> None:
 
 
 def test_sources_that_become_known_late_take_their_later_markers_with_them() -> None:
-    kept = KeptText(ONLY_A)
+    kept = TextFilter(ONLY_A)
     assert kept.feed("One [2]. ")
-    assert kept.cut() == "One [2]."
+    assert kept.take() == "One [2]."
 
-    assert kept.keep(SOURCES) == (SOURCES[0], SOURCES[2])
+    assert kept.filter_sources(SOURCES) == (SOURCES[0], SOURCES[2])
     kept.feed("Two [2]. Three [1].")
-    assert kept.rest() == " Two. Three [1]."
+    assert kept.flush() == " Two. Three [1]."

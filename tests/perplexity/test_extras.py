@@ -50,4 +50,4 @@ async def test_the_chain_says_what_to_install() -> None:
 
 
 def _without_library(query: str, *, region: str, timelimit: str | None, page: int) -> Page:
-    raise MissingExtra.of("duckduckgo")
+    raise MissingExtra.for_extra("duckduckgo")

@@ -19,11 +19,11 @@ from perplexity.errors import (
     NothingFound,
     PerplexityError,
     RateLimitError,
+    RequestCancelled,
     RunFailed,
     ServerError,
     StreamTruncated,
     TimedOut,
-    Withdrawn,
 )
 from perplexity.fallback import Fallback
 from perplexity.models import Effort, FallbackTimeouts
@@ -97,7 +97,7 @@ async def test_a_failure_is_passed_to_the_next_and_remembered(error: PerplexityE
 
 
 async def test_a_refused_request_is_the_callers_fault_and_nobody_else_is_asked() -> None:
-    refusal = InvalidRequest.of("mode", "sec", "web only")
+    refusal = InvalidRequest.for_field("mode", "sec", "web only")
     second = FakeProvider("Two")
     chain = Fallback([FakeProvider("One", error=refusal), second])
 
@@ -111,7 +111,7 @@ BOTH_REASONS = [("One", "is out of credit"), ("Two", "does not take mode sec")]
 
 
 async def test_what_a_stand_in_cannot_do_by_its_own_rules_the_next_one_may() -> None:
-    refusing = FakeProvider("Two", error=InvalidRequest.of("mode", "sec", "web only"))
+    refusing = FakeProvider("Two", error=InvalidRequest.for_field("mode", "sec", "web only"))
     chain = Fallback([FakeProvider("One", error=BillingError("x")), refusing, FakeProvider("Three")])
 
     found = await chain.search(QUERY)
@@ -121,7 +121,7 @@ async def test_what_a_stand_in_cannot_do_by_its_own_rules_the_next_one_may() -> 
 
 async def test_a_request_that_a_stand_in_s_service_refuses_names_both_reasons() -> None:
     third = FakeProvider("Three")
-    error = InvalidRequest.of("mode", "sec", "web only")
+    error = InvalidRequest.for_field("mode", "sec", "web only")
     error.status = 400
     chain = Fallback([FakeProvider("One", error=BillingError("x")), FakeProvider("Two", error=error), third])
 
@@ -158,8 +158,8 @@ async def test_a_chain_of_nobody_says_so() -> None:
 async def test_a_question_that_is_taken_back_is_asked_of_nobody_else() -> None:
     second = FakeProvider("Two")
 
-    with pytest.raises(Withdrawn):
-        await Fallback([FakeProvider("One", error=Withdrawn("x")), second]).answer(question())
+    with pytest.raises(RequestCancelled):
+        await Fallback([FakeProvider("One", error=RequestCancelled("x")), second]).answer(question())
 
     assert second.questions == []
 

@@ -9,15 +9,15 @@ from dataclasses import replace
 
 import pytest
 
-from perplexity.attempts import Attempt, Kind
+from perplexity.attempts import Attempt, RequestKind
 from perplexity.circuit_breaker import BreakerPolicy
 from perplexity.errors import (
     AllProvidersFailed,
     InvalidRequest,
     NothingFound,
+    RequestCancelled,
     ServerError,
     TimedOut,
-    Withdrawn,
 )
 from perplexity.fallback import Fallback
 from perplexity.models import FallbackTimeouts
@@ -36,7 +36,7 @@ class Moody(FakeProvider):
     """Fails or hangs or answers, as its mood is; `offers` may be less than both."""
 
     def __init__(
-        self, name: str, *, error: Exception | None = None, offers: frozenset[Kind] = SEARCH_AND_ANSWER
+        self, name: str, *, error: Exception | None = None, offers: frozenset[RequestKind] = SEARCH_AND_ANSWER
     ) -> None:
         super().__init__(name, error=error)
         self.capabilities = offers
@@ -238,7 +238,7 @@ async def test_a_stream_that_nobody_reads_on_does_not_keep_the_place_of_the_prob
     assert chain.told() == [("One", None)]
 
 
-@pytest.mark.parametrize("error", [InvalidRequest("x"), Withdrawn("x")])
+@pytest.mark.parametrize("error", [InvalidRequest("x"), RequestCancelled("x")])
 async def test_what_is_the_callers_doing_opens_no_breaker(error: Exception) -> None:
     first = Moody("One", error=error)
     chain = Chain(first, Moody("Two"))
@@ -257,7 +257,7 @@ async def test_a_refusal_behind_one_that_rests_names_both() -> None:
     second = Moody("Two")
     chain = Chain(Moody("One", error=DOWN), second)
     await chain.searches(2)
-    second.be(error=InvalidRequest.of("mode", "sec", "web only"))
+    second.be(error=InvalidRequest.for_field("mode", "sec", "web only"))
 
     with pytest.raises(AllProvidersFailed) as caught:
         await chain.fallback.search(QUERY)

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from perplexity.filters import Recency
-from perplexity.freshness import as_of, cited_sources, wanted_days, with_as_of
+from perplexity.freshness import add_newest_source_line, cited_sources, max_age_days, newest_source_line
 from perplexity.types import Answer, AnswerKind, Message, Passage, Question, Source
 
 TODAY = date(2026, 11, 22)
@@ -98,13 +98,13 @@ def test_the_table_has_sixty_cases() -> None:
 
 @pytest.mark.parametrize(("question", "days"), ASKED)
 def test_a_question_asks_for_what_is_new(question: str, days: int | None) -> None:
-    assert wanted_days(question) == days
+    assert max_age_days(question) == days
 
 
 @pytest.mark.parametrize(("question", "days"), ASKED)
 def test_an_old_source_is_told_exactly_where_something_new_was_asked_for(question: str, days: int | None) -> None:
-    told = as_of(question, [page("2015-05-03")], today=TODAY)
-    fresh = as_of(question, [page("2015-05-03"), page("2026-11-21", 2)], today=TODAY)
+    told = newest_source_line(question, [page("2015-05-03")], today=TODAY)
+    fresh = newest_source_line(question, [page("2015-05-03"), page("2026-11-21", 2)], today=TODAY)
 
     assert (told, fresh) == ("Newest source: 3 May 2015." if days else "", "")
 
@@ -134,22 +134,26 @@ def test_an_old_source_is_told_exactly_where_something_new_was_asked_for(questio
     ],
 )
 def test_the_newest_date_is_measured_by_the_recency(recency: Recency, day: str | None, told: str) -> None:
-    assert as_of("why", [page(day), page("2014", 2) if told and "undated" not in told else page(None, 2)], today=TODAY,
+    other = page("2014", 2) if told and "undated" not in told else page(None, 2)
+    assert newest_source_line("why", [page(day), other], today=TODAY,
                  recency=recency) == told  # fmt: skip
 
 
 def test_a_recency_counts_before_the_words() -> None:
-    assert as_of("the latest today", [page("2026-01-05")], today=TODAY, recency="year") == ""
+    assert newest_source_line("the latest today", [page("2026-01-05")], today=TODAY, recency="year") == ""
 
 
 def test_a_page_counts_by_the_date_that_is_shown_with_it() -> None:
-    assert as_of("latest", [page(None, updated="2026-11-20")], today=TODAY) == "Newest source: undated."
-    assert as_of("latest", [page("2015-05-03", updated="2026-11-20")], today=TODAY) == "Newest source: 3 May 2015."
+    assert newest_source_line("latest", [page(None, updated="2026-11-20")], today=TODAY) == "Newest source: undated."
+    assert (
+        newest_source_line("latest", [page("2015-05-03", updated="2026-11-20")], today=TODAY)
+        == "Newest source: 3 May 2015."
+    )
 
 
 def told(text: str, answer: Answer) -> str:
     question = Question(messages=(Message(role="user", content=text),))
-    return with_as_of(answer, question, now=datetime(2026, 11, 22, 12, tzinfo=UTC).timestamp()).as_of
+    return add_newest_source_line(answer, question, now=datetime(2026, 11, 22, 12, tzinfo=UTC).timestamp()).as_of
 
 
 def test_only_sources_that_are_cited_count() -> None:

@@ -14,19 +14,19 @@ from perplexity.cli.output import printable
 from perplexity.completions import Thinking
 from perplexity.deepdive.markdown import headings_to_bold, neutralize, neutralize_line
 from perplexity.deepdive.report import SourceList
-from perplexity.domains import KeptText, host, keep_answer
+from perplexity.domains import TextFilter, filter_answer, requested_host
 from perplexity.formulas import readable, unfinished
-from perplexity.freshness import wanted_days
+from perplexity.freshness import max_age_days
 from perplexity.markdown import regions
 from perplexity.news.headlines import Headline
 from perplexity.news.pages import canonical_url
 from perplexity.news.parsing import parse_stories as read_news
 from perplexity.news.stories import deduplicate, same_story
-from perplexity.notes import nothing_found
-from perplexity.passages import passages, scores
-from perplexity.sanitize import quoted, untagged
+from perplexity.notes import no_results_text
+from perplexity.passages import best_passages, bm25_scores
+from perplexity.sanitize import one_line, strip_tags
 from perplexity.types import JSON, Answer, Done, Source
-from perplexity.urls import linkable, site
+from perplexity.urls import hostname, safe_url
 from perplexity.validation import parse_query
 from perplexity.wire.agent import AgentStream
 from perplexity.wire.errors import sanitize_message
@@ -70,11 +70,11 @@ def seconds(work: Callable[[str], object], text: str) -> float:
         (regions, "", "$1$ "),
         (regions, "", "a $5\n"),
         (regions, "", r"\( "),
-        (wanted_days, "", "current "),
-        (wanted_days, "", "last 3 "),
-        (wanted_days, "", "`"),
-        (wanted_days, "", '"a '),
-        (nothing_found, "", "[1,"),
+        (max_age_days, "", "current "),
+        (max_age_days, "", "last 3 "),
+        (max_age_days, "", "`"),
+        (max_age_days, "", '"a '),
+        (no_results_text, "", "[1,"),
         (iso_date, "2024-01-05", " "),
         (iso_date, "", "January "),
     ],
@@ -131,35 +131,35 @@ def telling(text: str) -> object:
 
 def passed(text: str) -> object:
     source = Source(number=1, title=text, url="https://a.example", snippet=text)
-    return passages([source], text[:4_000])
+    return best_passages([source], text[:4_000])
 
 
 def kept(text: str) -> None:
     """Read a text as a stream, in short pieces, that keeps to a domain."""
-    stream = KeptText(("b.example",))
-    stream.keep(SOURCED)
+    stream = TextFilter(("b.example",))
+    stream.filter_sources(SOURCED)
     for start in range(0, len(text), 20):
         if stream.feed(text[start : start + 20]):
-            stream.cut()
-    stream.rest()
+            stream.take()
+    stream.flush()
 
 
 READERS: dict[str, Callable[[str], object]] = {
     "cite": cited,
     "cite with known sources": lambda text: cite(text, SOURCED),
-    "domains": lambda text: keep_answer(written(text), ("b.example",)),
-    "domains of JSON": lambda text: keep_answer(written(text), ("b.example",), as_json=True),
-    "host of a browser": lambda text: host(f"https://{text}.example/"),
+    "domains": lambda text: filter_answer(written(text), ("b.example",)),
+    "domains of JSON": lambda text: filter_answer(written(text), ("b.example",), as_json=True),
+    "host of a browser": lambda text: requested_host(f"https://{text}.example/"),
     "text within domains": kept,
     "strangers": lambda text: without_strangers(text, SOURCED),
     "regions": regions,
     "readable": readable,
     "unfinished": unfinished,
     "result": lambda text: format_result(written(text)),
-    "quoted": quoted,
-    "untagged": untagged,
-    "address": linkable,
-    "host": lambda text: site(f"https://{text}.example/"),
+    "quoted": one_line,
+    "untagged": strip_tags,
+    "address": safe_url,
+    "host": lambda text: hostname(f"https://{text}.example/"),
     "thinking": lambda text: thought(text, expected=False),
     "thinking aloud": lambda text: thought(f"<think>{text}", expected=True),
     "events": lambda text: decoded(f"data: {text}"),
@@ -253,7 +253,7 @@ def newspaper(stories: int) -> None:
 
 
 def ranked(size: int) -> None:
-    scores(" ".join(map(str, range(size))), [f"a {number}" for number in range(size)])
+    bm25_scores(" ".join(map(str, range(size))), [f"a {number}" for number in range(size)])
 
 
 @pytest.mark.parametrize("work", [sonar_stream, sonar_repeating, agent_stream, merged, newspaper, ranked])

@@ -6,7 +6,16 @@ from hypothesis import strategies as st
 
 from perplexity.attempts import Attempt
 from perplexity.errors import NothingFound
-from perplexity.passages import LONGEST, MOST, events, passages, passages_answer, pieces, scores, words
+from perplexity.passages import (
+    MAX_PASSAGE_LENGTH,
+    MAX_PASSAGES,
+    as_events,
+    best_passages,
+    bm25_scores,
+    passages_answer,
+    split_sentences,
+    words,
+)
 from perplexity.types import AnswerKind, Done, Passage, SearchResults, Source, Sources, TextDelta
 
 
@@ -25,13 +34,13 @@ def test_the_passage_that_fits_best_comes_first_with_its_source() -> None:
         source(3, "Cats purr."),
     ]
 
-    found = passages(results, "why does rayleigh scattering make the sky blue")
+    found = best_passages(results, "why does rayleigh scattering make the sky blue")
 
     assert found == (Passage(text="Rayleigh scattering makes the sky blue.", source=2),)
 
 
 def test_a_passage_is_cut_out_of_a_long_snippet() -> None:
-    found = passages([source(1, f"{FILLER} Rayleigh scattering it is. {FILLER}")], "rayleigh")
+    found = best_passages([source(1, f"{FILLER} Rayleigh scattering it is. {FILLER}")], "rayleigh")
 
     assert len(found) == 1
     assert "Rayleigh scattering it is." in found[0].text
@@ -40,31 +49,31 @@ def test_a_passage_is_cut_out_of_a_long_snippet() -> None:
 def test_one_source_gives_two_passages_at_most() -> None:
     long = f"Sky one. {FILLER} Sky two. {FILLER} Sky three. {FILLER}"
 
-    found = passages([source(1, long), source(2, "Sky four.")], "sky")
+    found = best_passages([source(1, long), source(2, "Sky four.")], "sky")
 
     assert sorted(passage.source for passage in found) == [1, 1, 2]
 
 
 def test_there_are_five_passages_at_most() -> None:
-    assert len(passages([source(n, "Blue sky.") for n in range(1, 9)], "sky")) == MOST
+    assert len(best_passages([source(n, "Blue sky.") for n in range(1, 9)], "sky")) == MAX_PASSAGES
 
 
 def test_without_a_common_word_the_services_own_order_stands() -> None:
     long = f"{FILLER} {FILLER}"
 
-    found = passages([source(1, long), source(2, "Zwei."), source(3, "Drei.")], "warum")
+    found = best_passages([source(1, long), source(2, "Zwei."), source(3, "Drei.")], "warum")
 
     assert [passage.source for passage in found] == [1, 2, 3]
 
 
 def test_a_result_without_a_snippet_gives_its_title() -> None:
-    assert passages([source(1, " ", title="The sky")], "sky") == (Passage(text="The sky", source=1),)
+    assert best_passages([source(1, " ", title="The sky")], "sky") == (Passage(text="The sky", source=1),)
 
 
 def test_the_title_helps_to_find_the_passage() -> None:
     results = [source(1, "It is blue.", title="Sea"), source(2, "It is blue.", title="Sky")]
 
-    assert passages(results, "sky blue")[0].source == 2
+    assert best_passages(results, "sky blue")[0].source == 2
 
 
 @pytest.mark.parametrize(
@@ -82,7 +91,7 @@ def test_the_title_helps_to_find_the_passage() -> None:
     ],
 )
 def test_snippets_are_cut_at_sentences_where_they_can_be(text: str, cut: list[str]) -> None:
-    assert pieces(source(1, text)) == cut
+    assert split_sentences(source(1, text)) == cut
 
 
 TEXT = st.text(alphabet=st.sampled_from('ab .!?。\n\u3000é"”)'), max_size=1500)
@@ -93,10 +102,10 @@ TEXT = st.text(alphabet=st.sampled_from('ab .!?。\n\u3000é"”)'), max_size=15
 def test_every_passage_stands_in_its_source_word_for_word(snippets: list[str], question: str) -> None:
     results = [source(n, snippet, title="A title") for n, snippet in enumerate(snippets, start=1)]
 
-    for passage in passages(results, question):
+    for passage in best_passages(results, question):
         held = results[passage.source - 1]
         assert passage.text in held.snippet or passage.text in held.title
-        assert 0 < len(passage.text) <= LONGEST
+        assert 0 < len(passage.text) <= MAX_PASSAGE_LENGTH
 
 
 def test_an_answer_of_passages_says_what_it_is_and_keeps_what_is_known() -> None:
@@ -127,7 +136,11 @@ def test_without_a_text_there_is_no_answer(results: tuple[Source, ...]) -> None:
 def test_an_answer_is_told_as_sources_text_and_end() -> None:
     answer = passages_answer(SearchResults(results=(source(1, "Blue sky."),), provider="Two"), "sky")
 
-    assert list(events(answer)) == [Sources(sources=answer.sources), TextDelta(text=answer.text), Done(answer=answer)]
+    assert list(as_events(answer)) == [
+        Sources(sources=answer.sources),
+        TextDelta(text=answer.text),
+        Done(answer=answer),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -145,15 +158,15 @@ def test_words_are_compared_without_case_and_endings(text: str, found: list[str]
 
 
 def test_a_rare_word_counts_for_more_than_a_common_one() -> None:
-    fits = scores("blue quokka", ["blue blue", "blue sea", "a quokka"])
+    fits = bm25_scores("blue quokka", ["blue blue", "blue sea", "a quokka"])
 
     assert fits[2] > fits[0] > fits[1] > 0
 
 
 def test_small_words_count_only_when_nothing_else_fits() -> None:
-    assert scores("what is the quokka", ["what is the sea", "a quokka"])[0] == 0
-    assert scores("what is the emu", ["what is the sea", "a quokka"])[0] > 0
+    assert bm25_scores("what is the quokka", ["what is the sea", "a quokka"])[0] == 0
+    assert bm25_scores("what is the emu", ["what is the sea", "a quokka"])[0] > 0
 
 
 def test_no_texts_have_no_scores() -> None:
-    assert (scores("x", []), scores("", ["x"]), scores("x", [""])) == ([], [0.0], [0.0])
+    assert (bm25_scores("x", []), bm25_scores("", ["x"]), bm25_scores("x", [""])) == ([], [0.0], [0.0])

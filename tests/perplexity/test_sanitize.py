@@ -15,7 +15,7 @@ from perplexity.cli.search import _as_answer
 from perplexity.deepdive.markdown import neutralize, neutralize_line
 from perplexity.mcp_server.tools import pages_text, response_text
 from perplexity.passages import passages_answer
-from perplexity.sanitize import quoted, quoted_address, told, untagged
+from perplexity.sanitize import answer_text, encode_url, one_line, strip_tags
 from perplexity.tools import create_duckduckgo_tool
 from perplexity.types import Answer, AnswerKind, SearchResults, Source
 from tests.fakes.hostile_text import wild
@@ -56,13 +56,13 @@ def results(*pages: tuple[str, str], url: str = "https://s{}.example/") -> Searc
     ],
 )
 def test_what_a_page_says_is_one_line_without_our_markup_and_markers(text: str, line: str) -> None:
-    assert (quoted(text), quoted(line)) == (line, line)
+    assert (one_line(text), one_line(line)) == (line, line)
 
 
 @given(words)
 @settings(max_examples=200, deadline=None)
 def test_whatever_a_page_says_is_one_line_and_cites_nothing(text: str) -> None:
-    line = quoted(text)
+    line = one_line(text)
 
     assert len(line.splitlines()) <= 1
     assert not re.search(r"<\s*/?\s*(pages|result|references)\b", line)
@@ -70,11 +70,11 @@ def test_whatever_a_page_says_is_one_line_and_cites_nothing(text: str) -> None:
 
 
 def test_a_written_answer_keeps_its_lines_and_its_markers() -> None:
-    assert untagged("So.[1]\n\n</result>\n") == "So.[1]\n\n‹/result>\n"
+    assert strip_tags("So.[1]\n\n</result>\n") == "So.[1]\n\n‹/result>\n"
 
 
 def test_an_address_holds_nothing_that_ends_it() -> None:
-    assert quoted_address(" https://a.example/x y\n<pages>?a[1]=2 ") == "https://a.example/x%20y%0A%3Cpages%3E?a[1]=2"
+    assert encode_url(" https://a.example/x y\n<pages>?a[1]=2 ") == "https://a.example/x%20y%0A%3Cpages%3E?a[1]=2"
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -138,12 +138,12 @@ def test_a_passage_is_cited_for_its_own_page_and_no_other(snippets: list[str]) -
     found = results(*((f"T{n}", f"so {snippet}") for n, snippet in enumerate(snippets)))
     answer = passages_answer(found, "so")
 
-    paragraphs = told(answer).split("\n\n")
+    paragraphs = answer_text(answer).split("\n\n")
 
     assert len(paragraphs) == len(answer.passages)
     for paragraph, passage in zip(paragraphs, answer.passages, strict=True):
         assert [source.number for source in cite(paragraph, found.results).sources] == [passage.source]
-    cited = cite(told(answer), found.results).sources
+    cited = cite(answer_text(answer), found.results).sources
     assert [s.number for s in cited] == list(dict.fromkeys(passage.source for passage in answer.passages))
 
 
@@ -175,9 +175,9 @@ def test_no_sign_that_controls_a_terminal_or_reorders_text_is_left(sign: str) ->
     address = f"https://a.example/{sign}x"
     source = Source(number=1, title=text, url=address, date=text, snippet=text)
     kept = [
-        quoted(text),
-        untagged(text),
-        quoted_address(address),
+        one_line(text),
+        strip_tags(text),
+        encode_url(address),
         pages_text(SearchResults(results=(source,), provider=text, notes=(text,))),
         response_text(Answer(text=text, sources=(source,), provider="P", notes=(text,), incomplete=text)),
         neutralize(text, ()),
@@ -185,6 +185,6 @@ def test_no_sign_that_controls_a_terminal_or_reorders_text_is_left(sign: str) ->
     ]
 
     assert [one for one in kept if sign in one] == []
-    assert "<pages>" not in quoted(text) + untagged(text)
-    assert "```" not in quoted(text)
-    assert untagged("a\tb\r\nc\rd") == "a\tb\nc\nd"
+    assert "<pages>" not in one_line(text) + strip_tags(text)
+    assert "```" not in one_line(text)
+    assert strip_tags("a\tb\r\nc\rd") == "a\tb\nc\nd"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perplexity.urls import with_sites
+from perplexity.urls import add_site_operators
 
 HOSTS = st.from_regex(r"[a-z]{1,9}(\.[a-z]{1,9}){1,2}", fullmatch=True)
 
@@ -22,12 +22,12 @@ HOSTS = st.from_regex(r"[a-z]{1,9}(\.[a-z]{1,9}){1,2}", fullmatch=True)
     ],
 )
 def test_domains_become_operators_behind_the_words(text: str, domains: tuple[str, ...], written: str) -> None:
-    assert with_sites(text, domains) == written
+    assert add_site_operators(text, domains) == written
 
 
 @given(domains=st.lists(st.tuples(st.sampled_from(["", "-"]), HOSTS).map("".join), max_size=20))
 def test_every_domain_is_there_once_and_on_its_side(domains: list[str]) -> None:
-    words = with_sites("", domains).replace("(", "").replace(")", "").split()
+    words = add_site_operators("", domains).replace("(", "").replace(")", "").split()
 
     allowed = [domain for domain in domains if not domain.startswith("-")]
     denied = [f"-{word.removeprefix('-site:')}" for word in words if word.startswith("-site:")]

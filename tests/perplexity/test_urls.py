@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perplexity.urls import linkable, site
+from perplexity.urls import hostname, safe_url
 
 
 @pytest.mark.parametrize(
@@ -23,15 +23,15 @@ from perplexity.urls import linkable, site
     ],
 )
 def test_a_web_address_is_linked_in_one_form(url: str, linked: str) -> None:
-    assert linked == linkable(url)
+    assert linked == safe_url(url)
 
 
 @pytest.mark.parametrize("url", ["https://a.example/x_(y)|z", "HTTP://A.EXAMPLE", "https://bücher.example/ü%"])
 def test_the_form_of_a_linked_address_is_its_own_form(url: str) -> None:
-    linked = linkable(url)
+    linked = safe_url(url)
 
     assert linked is not None
-    assert linked == linkable(linked)
+    assert linked == safe_url(linked)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_the_form_of_a_linked_address_is_its_own_form(url: str) -> None:
     ],
 )
 def test_what_could_mislead_is_not_linked(url: str) -> None:
-    assert linkable(url) is None
+    assert safe_url(url) is None
 
 
 @pytest.mark.parametrize(
@@ -80,4 +80,4 @@ def test_what_could_mislead_is_not_linked(url: str) -> None:
     ],
 )
 def test_the_site_is_the_host_as_it_is_asked_for(url: str, host: str) -> None:
-    assert host == site(url)
+    assert host == hostname(url)

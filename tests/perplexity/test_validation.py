@@ -11,12 +11,12 @@ from perplexity.errors import InvalidRequest
 from perplexity.filters import Filters
 from perplexity.types import Message, Query
 from perplexity.validation import (
-    LONGEST_PROMPT,
-    LONGEST_QUERY,
-    checked_messages,
-    checked_query,
+    MAX_PROMPT_LENGTH,
+    MAX_QUERY_LENGTH,
+    parse_max_results,
     parse_query,
-    parse_results,
+    validate_messages,
+    validate_query,
 )
 
 
@@ -28,7 +28,7 @@ from perplexity.validation import (
         ("a\x00b\x07c\x1b[0m", "abc[0m"),
         ("caf\u00e9 \ud800x", "café x"),
         ("👩‍👩‍👧 family", "👩‍👩‍👧 family"),
-        ("x" * LONGEST_QUERY, "x" * LONGEST_QUERY),
+        ("x" * MAX_QUERY_LENGTH, "x" * MAX_QUERY_LENGTH),
     ],
 )
 def test_a_query_loses_its_control_characters(typed: str, expected: str) -> None:
@@ -45,7 +45,7 @@ def test_an_empty_query_is_refused(typed: str) -> None:
 
 def test_a_query_over_the_cap_is_refused_not_cut_and_not_repeated() -> None:
     with pytest.raises(InvalidRequest, match="at most 4,000") as caught:
-        parse_query("secret" * LONGEST_QUERY)
+        parse_query("secret" * MAX_QUERY_LENGTH)
 
     assert "secret" not in str(caught.value)
 
@@ -64,20 +64,20 @@ def test_any_query_is_one_clean_line_or_refused(typed: str) -> None:
 
 @pytest.mark.parametrize(("typed", "expected"), [("1", 1), (20, 20), (" 7 ", 7), ("007", 7)])
 def test_the_number_of_results_is_read(typed: int | str, expected: int) -> None:
-    assert expected == parse_results(typed)
+    assert expected == parse_max_results(typed)
 
 
 @pytest.mark.parametrize("typed", ["0", 21, "-1", "1.5", "five", "", "١", "1e1", "9" * 5000, True])
 def test_another_number_of_results_is_refused(typed: int | str) -> None:
     with pytest.raises(InvalidRequest, match="from 1 to 20"):
-        parse_results(typed)
+        parse_max_results(typed)
 
 
 def test_every_part_of_a_query_is_checked() -> None:
     query = Query(text=" a\nb ", filters=Filters(country="us"), max_results=20, max_tokens_per_page=1_000_000)
 
     expected = Query(text="a b", filters=Filters(country="US"), max_results=20, max_tokens_per_page=1_000_000)
-    assert expected == checked_query(query)
+    assert expected == validate_query(query)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_every_part_of_a_query_is_checked() -> None:
 )
 def test_a_wrong_part_of_a_query_is_refused(query: Query, field: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
-        checked_query(query)
+        validate_query(query)
 
     assert field == caught.value.field
 
@@ -101,7 +101,7 @@ def message(content: str, role: Literal["system", "user", "assistant"] = "user")
 
 
 def test_a_conversation_keeps_its_line_breaks() -> None:
-    checked = checked_messages([message("be kind", "system"), message(" a\n\tb\x00 ")])
+    checked = validate_messages([message("be kind", "system"), message(" a\n\tb\x00 ")])
 
     assert [m.content for m in checked] == ["be kind", "a\n\tb"]
 
@@ -113,12 +113,12 @@ def test_a_conversation_keeps_its_line_breaks() -> None:
         [message("a", "assistant")],
         [message("a"), message("b", "system")],
         [message("  ")],
-        [message("x" * (LONGEST_PROMPT + 1))],
-        [message("x" * (LONGEST_PROMPT // 2 + 1))] * 2,
+        [message("x" * (MAX_PROMPT_LENGTH + 1))],
+        [message("x" * (MAX_PROMPT_LENGTH // 2 + 1))] * 2,
     ],
 )
 def test_another_conversation_is_refused(messages: list[Message]) -> None:
     with pytest.raises(InvalidRequest) as caught:
-        checked_messages(messages)
+        validate_messages(messages)
 
     assert caught.value.field == "prompt"

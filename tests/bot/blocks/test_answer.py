@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from bot.blocks.answer import answer_messages
-from bot.blocks.footer import dollars, duration
-from bot.blocks.sources import day
+from bot.blocks.footer import format_dollars, format_duration
+from bot.blocks.sources import format_iso_date
 from bot.model.message import Audience, Block
 from perplexity.attempts import Attempt
 from perplexity.types import Answer, AnswerKind, Passage, Source, Usage
@@ -169,12 +169,12 @@ def test_a_passage_longer_than_a_quote_is_split() -> None:
      (0.00114, "$0.0011"), (0.00001, "under $0.0001"), (0.999, "$1.00"), (0.1, "$0.10")],
 )  # fmt: skip
 def test_dollars(cost: float | None, shown: str) -> None:
-    assert shown == dollars(cost)
+    assert shown == format_dollars(cost)
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(3.42, "3.4 s"), (0, "0.0 s"), (99.9, "99.9 s"), (125.4, "2 min 5 s")])
 def test_durations(seconds: float, shown: str) -> None:
-    assert shown == duration(seconds)
+    assert shown == format_duration(seconds)
 
 
 @pytest.mark.parametrize(
@@ -191,4 +191,4 @@ def test_durations(seconds: float, shown: str) -> None:
     ],
 )
 def test_days(value: str | None, shown: str) -> None:
-    assert shown == day(value)
+    assert shown == format_iso_date(value)

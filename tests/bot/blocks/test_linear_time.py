@@ -29,13 +29,16 @@ from bot.model.message import Audience, OutgoingMessage
 from bot.playground.bodies import MAX_TEXT, zone_of
 from perplexity.filters import parse_domain, parse_domains
 from perplexity.types import Answer, Query, SearchResults, Source
-from perplexity.validation import LONGEST_PROMPT, LONGEST_QUERY
+from perplexity.validation import MAX_PROMPT_LENGTH, MAX_QUERY_LENGTH
 from tests.fakes.linear import SIGNS, Shape, assert_linear, shapes
 
 BY_NAME = {command.name: command for command in COMMANDS}
-LIMITS = {"ask": LONGEST_PROMPT, "search": LONGEST_QUERY, "news": LONGEST_QUERY, "deepdive": LONGEST_QUERY} | {
-    "watch": LONGEST_QUERY
-}
+LIMITS = {
+    "ask": MAX_PROMPT_LENGTH,
+    "search": MAX_QUERY_LENGTH,
+    "news": MAX_QUERY_LENGTH,
+    "deepdive": MAX_QUERY_LENGTH,
+} | {"watch": MAX_QUERY_LENGTH}
 WIDE = OptionParser(
     options=tuple({option.name: option for command in COMMANDS for option in command.options}.values()),
     max_length=10_000_000,

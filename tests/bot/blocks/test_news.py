@@ -17,7 +17,7 @@ from perplexity.filters import Filters
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
 from perplexity.types import Source
-from perplexity.urls import linkable
+from perplexity.urls import safe_url
 from tests.fakes.hostile_text import short, wild
 from tests.fakes.renderer import all_links, mentions
 from tests.fakes.slack_limits import check_message
@@ -103,6 +103,6 @@ def test_any_stories_become_messages_without_a_mention_or_a_foreign_link(
         payload = {"text": message.text, "blocks": list(message.blocks)}
         assert check_message(payload) == []
         assert mentions(payload) == []
-        assert set() == set(all_links(payload)) - {address for url in urls if (address := linkable(url))}
+        assert set() == set(all_links(payload)) - {address for url in urls if (address := safe_url(url))}
         assert message == escaping.sanitize_message(message)
         json.dumps(payload, ensure_ascii=False).encode()

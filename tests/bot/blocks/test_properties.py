@@ -21,7 +21,7 @@ from perplexity.attempts import Attempt
 from perplexity.citations import cite
 from perplexity.filters import Filters
 from perplexity.types import Answer, AnswerKind, Passage, Query, SearchResults, Source
-from perplexity.urls import linkable
+from perplexity.urls import safe_url
 from tests.fakes.hostile_text import short, wild
 from tests.fakes.renderer import all_links, links, mentions, shown
 from tests.fakes.slack_limits import check_message
@@ -38,7 +38,7 @@ SOURCES = tuple(
     Source(number=n, title=f"T{n} <!here> | @channel & ]( *x*", url=url, date="2026-11-01", snippet="s")
     for n, url in enumerate(ADDRESSES, 1)
 )
-OURS = {address for url in ADDRESSES if (address := linkable(url))}
+OURS = {address for url in ADDRESSES if (address := safe_url(url))}
 
 sources = st.lists(st.sampled_from(SOURCES), max_size=6, unique=True).map(tuple)
 many = settings(max_examples=200, deadline=None)
@@ -134,7 +134,7 @@ def test_any_results_become_messages_without_a_mention_or_a_foreign_link(
 
     messages = results_messages(results, query=Query(text=query, filters=filters), audience=Audience.ASKER)
 
-    check(messages, OURS | {address for source in listed if (address := linkable(source.url))})
+    check(messages, OURS | {address for source in listed if (address := safe_url(source.url))})
 
 
 @given(wild)

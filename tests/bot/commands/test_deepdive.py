@@ -12,7 +12,7 @@ from bot.commands.deepdive import DEEPDIVE, DeepDiveRequest
 from bot.commands.routing import route_message
 from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
-from perplexity.errors import Withdrawn
+from perplexity.errors import RequestCancelled
 from tests.fakes.commands import command_context
 from tests.fakes.provider import FakeProvider
 
@@ -75,7 +75,7 @@ class Hiccups:
 
     async def update(self, message: OutgoingMessage, *, milestone: bool) -> bool:
         if len(self.milestones) == len(self.arrives):
-            raise Withdrawn("stopped")
+            raise RequestCancelled("stopped")
         self.milestones.append(milestone)
         return self.arrives[len(self.milestones) - 1]
 
@@ -85,6 +85,6 @@ async def test_a_milestone_that_did_not_arrive_is_shown_again_until_it_does(monk
     progress = Hiccups([False, False, True, False])
     work = command_context(FakeProvider("Slow", hangs=True), progress=progress)
 
-    with pytest.raises(Withdrawn):
+    with pytest.raises(RequestCancelled):
         await DEEPDIVE.answer(DEEPDIVE.parse("heat pumps"), work)
     assert progress.milestones == [True, True, True, False]

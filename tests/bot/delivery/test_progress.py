@@ -21,7 +21,7 @@ from bot.model.message import OutgoingMessage
 from bot.slack.messages import Chat
 from bot.slack.response_url import ResponseUrls
 from bot.storage.questions import NewQuestion, Outcome, Pool, QuestionRow, Questions, connection_pool
-from perplexity.errors import Withdrawn
+from perplexity.errors import RequestCancelled
 from tests.fakes.rows import claim
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
 
@@ -183,7 +183,7 @@ async def test_a_stopped_or_taken_over_question_shows_no_progress(stage: Stage, 
     await claim(stage.questions, overtaken.row.id)
 
     for showing in (stopped, overtaken):
-        with pytest.raises(Withdrawn):
+        with pytest.raises(RequestCancelled):
             await showing.update(SAID, milestone=True)
     assert all("Still at it" not in post.words for post in stage.slack.posts if post.way != "chat.postMessage")
 
@@ -192,7 +192,7 @@ async def test_a_stopped_question_s_message_is_restored_after_an_update(stage: S
     showing = await stage.showing(in_thread=True)
     await showing.update(SAID, milestone=False)
     await stage.questions.stop(showing.row.id, user_id="U1")
-    with pytest.raises(Withdrawn):
+    with pytest.raises(RequestCancelled):
         await showing.update(SAID, milestone=False)
 
     (message,) = stage.slack.shown.values()
@@ -240,7 +240,7 @@ async def test_an_answer_overwritten_by_a_suspended_worker_is_restored(
     showing.questions = Suspended(stage.pool, no_job)
     showing.questions.answered = answered
 
-    with pytest.raises(Withdrawn):
+    with pytest.raises(RequestCancelled):
         await showing.update(SAID, milestone=False)
     (message,) = stage.slack.shown.values()
     assert shown in str(message)
@@ -252,7 +252,7 @@ async def test_an_answer_whose_blocks_slack_rejects_is_restored_as_text(stage: S
     taken = Fault(status=200, body='{"ok": true, "ts": "1.2"}', accept=True)
     stage.slack.fail("chat.update", taken, Fault(status=200, body='{"ok": false, "error": "invalid_blocks"}'))
 
-    with pytest.raises(Withdrawn):
+    with pytest.raises(RequestCancelled):
         await showing.update(SAID, milestone=False)
     (message,) = stage.slack.shown.values()
     assert "The whole report." in message["text"]
@@ -271,7 +271,7 @@ async def test_a_stop_overwritten_by_the_response_url_is_restored(stage: Stage) 
     showing = await stage.showing(in_thread=False)
     showing.questions = StoppedInFlight(stage.pool, no_job)
 
-    with pytest.raises(Withdrawn):
+    with pytest.raises(RequestCancelled):
         await showing.update(SAID, milestone=True)
     late, last = [post.payload for post in stage.slack.posts]
     assert (SAID.text[:11] in late["text"], "Stopped “heat pumps”." in last["text"]) == (True, True)
@@ -283,7 +283,7 @@ async def test_a_stop_overwritten_in_a_thread_is_restored(stage: Stage) -> None:
     showing = await stage.showing(in_thread=True)
     showing.questions = SlowQuestions(stage.pool, no_job)
 
-    with pytest.raises(Withdrawn):
+    with pytest.raises(RequestCancelled):
         await showing.update(SAID, milestone=False)
     (message,) = stage.slack.shown.values()
     assert "Stopped “heat pumps”." in message["text"]

@@ -44,7 +44,7 @@ async def test_figures_are_of_the_last_day_and_the_most_asked_comes_first(attemp
     )
 
 
-@pytest.mark.parametrize("error", [CIRCUIT_OPEN, "InvalidRequest", "Withdrawn"])
+@pytest.mark.parametrize("error", [CIRCUIT_OPEN, "InvalidRequest", "RequestCancelled", "Withdrawn"])
 async def test_what_was_not_asked_or_was_no_fault_of_the_provider_is_left_out(
     attempts: AttemptStore, error: str
 ) -> None:

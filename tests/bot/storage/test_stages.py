@@ -14,7 +14,7 @@ from bot.storage.database import DatabaseRetry
 from bot.storage.questions import NewQuestion, QuestionRow, Questions, connection_pool
 from bot.storage.stages import QuestionStages, StageStore
 from perplexity.deepdive.types import BackgroundRun
-from perplexity.errors import Withdrawn
+from perplexity.errors import RequestCancelled
 from tests.fakes.rows import claim
 
 RUN = BackgroundRun(id="resp_1", age=100.0)
@@ -81,9 +81,9 @@ async def test_a_run_is_under_way_until_its_stage_is_finished(held: Held) -> Non
 async def test_a_worker_that_lost_the_question_keeps_nothing(held: Held) -> None:
     await claim(held.questions, held.row.id)
 
-    with pytest.raises(Withdrawn):
+    with pytest.raises(RequestCancelled):
         await held.store.put("pulse", {"text": "x"}, seconds=1.0, cost_usd=None)
-    with pytest.raises(Withdrawn):
+    with pytest.raises(RequestCancelled):
         await held.store.put_run("pulse", RUN)
     assert await held.store.get("pulse") is None
 
@@ -102,5 +102,5 @@ async def test_a_stopped_question_is_not_worked_on_again(held: Held) -> None:
     await held.questions.stop(held.row.id, user_id="U1")
 
     assert await claim(held.questions, held.row.id) is None
-    with pytest.raises(Withdrawn):
+    with pytest.raises(RequestCancelled):
         await held.store.put("pulse", {"text": "x"}, seconds=1.0, cost_usd=None)

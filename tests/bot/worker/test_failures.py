@@ -43,7 +43,7 @@ def attempt(error: type[PerplexityError]) -> Attempt:
         (TimedOut("secret words"), IN_TIME),
         (ServerError("secret words"), AT_ALL),
         (
-            InvalidRequest.of("domain", "a`b", "use a host name"),
+            InvalidRequest.for_field("domain", "a`b", "use a host name"),
             "Sorry, `a'b` cannot be used as domain: use a host name.",
         ),
     ],

@@ -17,7 +17,7 @@ from pydantic_ai.providers.openrouter import OpenRouterProvider
 from perplexity.agent import AgentLimits, WebAgent, build_model
 from perplexity.agent.agent import LAST_STEP, NO_CALLS_LEFT
 from perplexity.agent.results import NO_PAGES, UNCITED, UNSEARCHED
-from perplexity.attempts import Attempt, charged
+from perplexity.attempts import Attempt, cost_with_failures
 from perplexity.errors import (
     APIError,
     AuthenticationError,
@@ -545,7 +545,7 @@ async def test_a_run_that_was_stopped_cost_what_its_model_had_cost_by_then() -> 
 
     assert (attempt.error_class, attempt.cost_usd) == ("AuthenticationError", 0.25)
     assert (answer.failed, answer.usage.cost_usd) == ((replace(attempt, cost_usd=None),), 0.25)
-    assert charged(answer.usage.cost_usd, answer.failed) == 0.25
+    assert cost_with_failures(answer.usage.cost_usd, answer.failed) == 0.25
 
 
 async def test_a_run_that_failed_cost_what_its_model_had_cost_by_then() -> None:

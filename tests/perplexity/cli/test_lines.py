@@ -7,7 +7,7 @@ import pytest
 from perplexity.cli.options import closest_match, option_hint
 from perplexity.cli.output import UNSOURCED, footer, notes, source_heading
 from perplexity.types import Answer, Source, Usage
-from perplexity.urls import without_secrets
+from perplexity.urls import strip_secrets
 
 SOURCE = Source(number=1, title="A page", url="https://www.a.example/x", date="2026-05-03")
 
@@ -58,7 +58,7 @@ def test_an_answer_without_sources_says_so() -> None:
     ],
 )
 def test_an_address_is_shown_without_what_is_secret(address: str, shown: str) -> None:
-    assert without_secrets(address) == shown
+    assert strip_secrets(address) == shown
 
 
 def test_what_follows_two_dashes_is_no_option() -> None:

@@ -25,9 +25,9 @@ from perplexity.errors import (
     AllProvidersFailed,
     BillingError,
     InvalidRequest,
+    RequestCancelled,
     ServerError,
     TimedOut,
-    Withdrawn,
 )
 from perplexity.fallback import Fallback
 from perplexity.models import FallbackTimeouts
@@ -74,7 +74,7 @@ class Memory:
 
     def _check(self) -> None:
         if self.withdrawn:
-            raise Withdrawn("nobody wants it")
+            raise RequestCancelled("nobody wants it")
 
 
 @dataclass
@@ -349,7 +349,7 @@ REFUSED = ServerError("x", provider="Grok")
         (AllProvidersFailed([]), "set up"),
         (REFUSED, "Grok is having trouble"),
         (TimedOut("x"), "its time was over before an answer came"),
-        (InvalidRequest.of("prompt", "x", "less"), "the services that were asked could not answer"),
+        (InvalidRequest.for_field("prompt", "x", "less"), "the services that were asked could not answer"),
     ],
 )
 async def test_a_section_that_is_missing_says_who_failed_and_how(
@@ -543,7 +543,7 @@ async def test_a_dive_that_is_not_wanted_any_more_ends_upstream(bench: Bench) ->
     bench.store.withdrawn = True
     bench.grok.hold()
 
-    with pytest.raises(Withdrawn):
+    with pytest.raises(RequestCancelled):
         await bench.dive()
     async with asyncio.timeout(5):
         await bench.facts.told_to_cancel.wait()

@@ -13,7 +13,7 @@ from perplexity.deepdive import stages as prompts
 from perplexity.deepdive.report import renumber
 from perplexity.deepdive.types import Persona, Stage, StageResult
 from perplexity.types import Source
-from perplexity.validation import checked_messages
+from perplexity.validation import validate_messages
 from perplexity.x_posts.types import Sentiment
 from tests.fakes.hostile_text import wild
 
@@ -28,7 +28,7 @@ def asked(situation: StageResult = SITUATION, pulse: StageResult = PULSE, person
     """Return the user's turn as a provider sends it. Raises InvalidRequest where it is too long."""
     parts, numbering = renumber(situation, pulse)
     messages = prompts.analysis_messages("heat pumps", parts, numbering.sources, persona=persona or Persona())
-    return checked_messages(messages)[1].content
+    return validate_messages(messages)[1].content
 
 
 def test_the_analysis_is_given_both_parts_and_their_sources() -> None:

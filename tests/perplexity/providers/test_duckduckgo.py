@@ -16,7 +16,7 @@ from ddgs.engines.duckduckgo import Duckduckgo
 from perplexity.errors import ConnectionFailed, InvalidRequest, NothingFound, TimedOut
 from perplexity.filters import Filters
 from perplexity.providers.duckduckgo import DuckDuckGo, Page, parse_page, region, search_ddgs
-from perplexity.threads import Threads
+from perplexity.threads import DaemonThreads
 from perplexity.types import AnswerKind, Done, Message, Query, Question, Source, Sources, TextDelta
 from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit
 
@@ -295,7 +295,7 @@ async def test_searches_that_never_return_do_not_take_every_thread() -> None:
         release.wait()
         return []
 
-    provider = DuckDuckGo(search_page=find, threads=Threads(limit=1))
+    provider = DuckDuckGo(search_page=find, threads=DaemonThreads(limit=1))
     with pytest.raises(TimedOut):
         await provider.search(Query(text="one", seconds=0.05))
     with pytest.raises(TimedOut):
@@ -306,7 +306,7 @@ async def test_searches_that_never_return_do_not_take_every_thread() -> None:
 
 
 async def test_a_place_is_free_again_when_its_call_returns() -> None:
-    threads = Threads(limit=1)
+    threads = DaemonThreads(limit=1)
 
     assert [await threads.run(word.upper) for word in ("a", "b", "c")] == ["A", "B", "C"]
 
@@ -314,7 +314,7 @@ async def test_a_place_is_free_again_when_its_call_returns() -> None:
 async def test_a_call_that_returns_after_its_caller_has_left_disturbs_nobody() -> None:
     problems: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, problem: problems.append(problem))
-    release, threads = threading.Event(), Threads(limit=1)
+    release, threads = threading.Event(), DaemonThreads(limit=1)
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(threads.run(release.wait), 0.05)
     release.set()
@@ -327,7 +327,7 @@ async def test_what_a_call_raises_is_raised_where_it_is_waited_for() -> None:
         raise SystemExit("no")
 
     with pytest.raises(SystemExit):
-        await Threads(limit=1).run(broken)
+        await DaemonThreads(limit=1).run(broken)
 
 
 HANGING = """

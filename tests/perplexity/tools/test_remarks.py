@@ -11,7 +11,7 @@ import pytest
 from aiohttp import ClientSession
 from jsonschema import Draft202012Validator
 
-from perplexity.notes import remarks
+from perplexity.notes import answer_notes
 from perplexity.tools import (
     create_agentic_web_search_tool,
     create_perplexity_search_tool,
@@ -52,7 +52,7 @@ def asked(model: str | None, max_tokens: int | None = None) -> Question:
     ],
 )
 def test_what_is_said_of_an_answer(given: Mapping[str, Any], question: Question | None, told: tuple[str, ...]) -> None:
-    assert remarks(replace(answer_by("One"), **given), question) == told
+    assert answer_notes(replace(answer_by("One"), **given), question) == told
 
 
 async def test_perplexity_search_says_so(fake: FakePerplexity, session: ClientSession) -> None:
