@@ -1,4 +1,4 @@
-"""The composition root: the only module that knows all the others."""
+"""The composition root: builds every part of the app from the settings and connects them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ SURFACES = (
     messages.register,
     actions.register,
 )
-"""The listeners in order: the check of the installation first, then the surfaces on which people ask.
+"""The listeners in order: first the check of the installation, then commands, messages and buttons.
 
 A new surface is a function in `bot/listeners`, and a line here.
 """
@@ -64,7 +64,7 @@ A new surface is a function in `bot/listeners`, and a line here.
 def bolt_app(slack: SlackConnection, client: AsyncWebClient, services: Services) -> AsyncApp:
     """Build the Bolt app with every surface's listeners.
 
-    Bolt must not verify (the guard did), must not ask Slack who it is within a person's three seconds (hence
+    Bolt must not verify requests again, must not call Slack for its own identity before the acknowledgement (hence
     `authorize`), and must run a listener before it acknowledges (`process_before_response`).
     """
 
@@ -85,7 +85,7 @@ def bolt_app(slack: SlackConnection, client: AsyncWebClient, services: Services)
 
 
 def _bolt_logger() -> logging.Logger:
-    """Return a logger for Bolt that stays silent below ERROR: its warnings quote requests."""
+    """Return a logger for Bolt that is silent below ERROR: its warnings quote requests."""
     logger = logging.getLogger("slack_bolt")
     logger.setLevel(logging.ERROR)
     return logger
@@ -96,21 +96,21 @@ ACK_CONNECTIONS = 3
 HEALTH_CONNECTIONS = 2
 """Acknowledgements, and heartbeats with health checks, have connections of their own, so that they never wait for work.
 
-With the one on which new jobs are heard of, that is ten at most; small databases allow twenty.
+With the one that listens for new jobs, there are at most ten; small databases allow twenty.
 """
 
 POOL_SECONDS = 10.0
 """How long work waits for a connection before the database counts as unavailable."""
 
 SAME_FILE_SECONDS = 60.0
-"""Clicks of one person on one file within this time count as one."""
+"""Clicks of one user on one file within this time count as one."""
 
 
 @asynccontextmanager
 async def compose(
     settings: Settings, *, conninfo: str, http: bool, pause: Pause = asyncio.sleep
 ) -> AsyncIterator[Application]:
-    """Put the process together over an open database; `http` adds the server. Closes what it opened.
+    """Build the process on an open database, and close everything at the end; `http` adds the server.
 
     `pause` waits between the events of a recorded example.
     """
@@ -125,7 +125,7 @@ async def compose(
         )
         questions, stages, attempts = Questions(pool, jobs.defer, share=share), StageStore(pool), AttemptStore(pool)
         received = Questions(acks, jobs.defer, share=share)
-        # A paid answer is kept however long the database is unavailable.
+        # A paid answer is kept for as long as the database is unavailable.
         patience, metrics = DatabaseRetry(seconds=math.inf), Metrics()
         attempt_log = AttemptLog(attempts=attempts)
 
@@ -241,7 +241,7 @@ async def compose(
         app = bolt_app(slack, client, services)
         server = None
         if http:
-            # Anyone may call the health endpoints, so they must not use the connections of questions.
+            # The health pages are public, so they must not use the connections for questions.
             server = _server(
                 settings,
                 slack,

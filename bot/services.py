@@ -1,4 +1,4 @@
-"""Asks at the start which models are still served, so that a retired one is replaced before somebody meets it."""
+"""The services that the settings configure: providers, their fallback chain, the agent, deep dives, Slack."""
 
 from __future__ import annotations
 
@@ -35,28 +35,44 @@ from perplexity.x_posts.client import Grok, ReportingPostSource, build_grok
 log = logging.getLogger(__name__)
 
 
-async def check_models(providers: Sequence[Provider]) -> None:
-    """Have OpenRouter look at its list; each retired model is logged. Where the list cannot be read, all are used."""
-    for provider in providers:
-        if isinstance(provider, OpenRouter):
-            try:
-                await provider.check_models()
-            except PerplexityError as error:
-                log.warning("models.unknown", extra={"provider": provider.name, "error": type(error).__name__})
+@dataclass(frozen=True, kw_only=True)
+class SearchServices:
+    """The providers, the fallback chain over them, and the services built on it."""
+
+    providers: Sequence[Provider]
+    chain: Provider
+    deepdives: DeepDiveRunner
+    agent: Agent
+
+
+@asynccontextmanager
+async def open_search_services(
+    settings: Settings, *, on_attempt: Callable[[Attempt], None]
+) -> AsyncIterator[SearchServices]:
+    """Open the search services; `on_attempt` is called after each attempt."""
+    async with open_providers(provider_config(settings), order=settings.provider_order) as providers:
+        chain = Fallback(
+            providers,
+            timeouts=fallback_timeouts(settings),
+            reasoning_effort=settings.reasoning_effort,
+            on_attempt=on_attempt,
+        )
+        async with (
+            open_deepdive_runner(settings, providers, facts=chain, on_attempt=on_attempt) as diver,
+            open_agent(settings, provider=chain, on_attempt=on_attempt) as agent,
+        ):
+            yield SearchServices(providers=providers, chain=chain, deepdives=diver, agent=agent)
 
 
 @asynccontextmanager
 async def open_agent(
     settings: Settings, *, provider: Provider, on_attempt: Callable[[Attempt], None]
 ) -> AsyncIterator[Agent]:
-    """Give the agent, whose tools search and ask by way of `provider`, and close it at the end.
-
-    `on_attempt` hears how each of its runs ended.
-    """
+    """Open the agent, whose tools use `provider`; `on_attempt` is called after each of its runs."""
     if settings.missing_agent_setting is not None:
         yield DisabledAgent(missing=settings.missing_agent_setting)
         return
-    # Over a second and 1,000 modules, for those who have an agent.
+    # Importing it takes over a second, which only apps with an agent need to spend.
     from perplexity.agent import AgentLimits, WebAgent, build_model, provider_tools
 
     model = build_model(
@@ -71,7 +87,7 @@ async def open_agent(
 
 
 def retry_policy(settings: Settings) -> RetryPolicy:
-    """Return how often a call is tried again, and after how long."""
+    """Return how often calls are retried, and after which pauses."""
     return RetryPolicy(
         attempts=settings.retry_attempts, base=settings.retry_base_seconds, cap=settings.retry_cap_seconds
     )
@@ -85,9 +101,11 @@ async def open_deepdive_runner(
     facts: Provider,
     on_attempt: Callable[[Attempt], None],
 ) -> AsyncIterator[DeepDiveRunner]:
-    """Give who makes deep dives: facts by the chain, posts by Grok where a key leads to it, a model to write.
+    """Open the deep-dive runner.
 
-    `on_attempt` hears how each attempt ended, but of those at the facts, of which the chain tells.
+    It uses the fallback chain for facts, Grok for X posts if a key is set, and a model for the analysis.
+
+    `on_attempt` is called after each attempt, except those for facts, which the chain reports.
     """
     async with AsyncExitStack() as stack:
         grok = _build_grok(settings)
@@ -116,35 +134,6 @@ def _build_grok(settings: Settings) -> Grok | None:
     return build_grok(keys, base_urls, retry=retry_policy(settings), open_timeout=settings.open_timeout)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SearchServices:
-    """Everybody who is asked: each provider, all of them in a chain, and whom the chain serves."""
-
-    providers: Sequence[Provider]
-    chain: Provider
-    deepdives: DeepDiveRunner
-    agent: Agent
-
-
-@asynccontextmanager
-async def open_search_services(
-    settings: Settings, *, on_attempt: Callable[[Attempt], None]
-) -> AsyncIterator[SearchServices]:
-    """Give everybody who is asked, and close them at the end; `on_attempt` hears how each attempt ended."""
-    async with open_providers(provider_config(settings), order=settings.provider_order) as providers:
-        chain = Fallback(
-            providers,
-            timeouts=fallback_timeouts(settings),
-            reasoning_effort=settings.reasoning_effort,
-            on_attempt=on_attempt,
-        )
-        async with (
-            open_deepdive_runner(settings, providers, facts=chain, on_attempt=on_attempt) as diver,
-            open_agent(settings, provider=chain, on_attempt=on_attempt) as agent,
-        ):
-            yield SearchServices(providers=providers, chain=chain, deepdives=diver, agent=agent)
-
-
 def fallback_timeouts(settings: Settings) -> FallbackTimeouts:
     """Return how long the whole chain may take."""
     return FallbackTimeouts(
@@ -156,7 +145,7 @@ def fallback_timeouts(settings: Settings) -> FallbackTimeouts:
 
 
 def provider_config(settings: Settings) -> ProviderConfig:
-    """Return what the providers are made of."""
+    """Return the configuration of the providers."""
     return ProviderConfig(
         keys=settings.provider_keys,
         base_urls=settings.provider_base_urls,
@@ -173,8 +162,18 @@ def provider_config(settings: Settings) -> ProviderConfig:
     )
 
 
+async def check_models(providers: Sequence[Provider]) -> None:
+    """Check which models OpenRouter still serves; log retired ones. If its list cannot be read, all are used."""
+    for provider in providers:
+        if isinstance(provider, OpenRouter):
+            try:
+                await provider.check_models()
+            except PerplexityError as error:
+                log.warning("models.unknown", extra={"provider": provider.name, "error": type(error).__name__})
+
+
 def slack_connection(settings: Settings) -> tuple[SlackConnection, Playground | None]:
-    """Return the connection to a real Slack and None, or to a playground and that playground, with its own secrets."""
+    """Return the connection to a real Slack and None, or the connection to a new playground and that playground."""
     if settings.slack_bot_token is not None:
         slack = SlackConnection(
             bot_token=settings.slack_bot_token.get_secret_value(),
@@ -198,20 +197,20 @@ def slack_connection(settings: Settings) -> tuple[SlackConnection, Playground | 
 
 
 def load_or_create_secret(folder: Path) -> str:
-    """Return the secret that is kept in a folder, and make one if there is none yet.
+    """Return the secret saved in a folder; create it if there is none.
 
     It signs the playground's response_urls, which stay valid for half an hour, also after a restart. If the folder
     cannot be written, the secret lasts only as long as this process.
     """
     path = folder / "playground.key"
     with suppress(OSError, UnicodeDecodeError):
-        kept = path.read_text(encoding="ascii")
-        if re.fullmatch(r"[0-9a-f]{64}", kept):
-            return kept
+        saved = path.read_text(encoding="ascii")
+        if re.fullmatch(r"[0-9a-f]{64}", saved):
+            return saved
     secret = secrets.token_hex(32)
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
-        # A new file that only this user can read takes the place at once: a cut one is never seen.
+        # A new file, which only this user can read, replaces the old one at once, so that it is never incomplete.
         with NamedTemporaryFile("w", dir=folder, encoding="ascii", delete=False) as file:
             file.write(secret)
         Path(file.name).replace(path)
@@ -219,7 +218,7 @@ def load_or_create_secret(folder: Path) -> str:
 
 
 def _prompts(settings: Settings) -> tuple[Prompt, ...]:
-    """Return the recorded examples that the page offers: none if there is a key."""
+    """Return the recorded examples that the page offers: none if a key is set."""
     if not settings.keyless:
         return ()
     return tuple(Prompt(label=one.label, line=command_line(one, prefix=settings.command_prefix)) for one in EXAMPLES)
