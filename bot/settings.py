@@ -5,17 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Set
 from ipaddress import ip_address
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    AliasChoices,
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    create_model,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from perplexity.errors import InvalidRequest
-from perplexity.providers import validate_order
+from perplexity.providers import PROVIDERS, validate_order
 from perplexity.transport import OPEN_SECONDS
 from perplexity.urls import hostname
 
@@ -47,7 +56,30 @@ The longest name of the app's commands has eight.
 """
 
 
-class Settings(BaseSettings):
+_KEY_FIELDS = {f"{name}_api_key": spec.key_variables for name, spec in PROVIDERS.items() if spec.key_variables}
+_URL_FIELDS = {f"{name}_base_url": spec for name, spec in PROVIDERS.items() if spec.base_url_variable}
+
+
+def _provider_fields() -> dict[str, Any]:
+    """Return the settings that the providers declare: `NAME_api_key` and `NAME_base_url`."""
+    keys = {
+        field: (SecretStr | None, Field(default=None, validation_alias=AliasChoices(*variables)))
+        for field, variables in _KEY_FIELDS.items()
+    }
+    urls = {
+        field: (str, Field(default=spec.base_url, validation_alias=AliasChoices(spec.base_url_variable)))
+        for field, spec in _URL_FIELDS.items()
+    }
+    return keys | urls
+
+
+if TYPE_CHECKING:
+    _ProviderSettings = BaseSettings
+else:
+    _ProviderSettings = create_model("_ProviderSettings", __base__=BaseSettings, **_provider_fields())
+
+
+class Settings(_ProviderSettings):
     """The settings of one process. Secrets are printed as asterisks."""
 
     model_config = SettingsConfigDict(
@@ -66,15 +98,7 @@ class Settings(BaseSettings):
     slack_api_url: str = "https://slack.com/api/"
     command_prefix: str = ""
 
-    perplexity_api_key: SecretStr | None = Field(
-        default=None, validation_alias=AliasChoices("PERPLEXITY_API_KEY", "PPLX_API_KEY")
-    )
-    perplexity_base_url: str = "https://api.perplexity.ai"
     perplexity_api: Literal["agent", "sonar"] = "agent"
-    openrouter_api_key: SecretStr | None = None
-    openrouter_base_url: str = "https://openrouter.ai/api/v1"
-    brave_api_key: SecretStr | None = None
-    brave_base_url: str = "https://api.search.brave.com/res/v1"
     xai_api_key: SecretStr | None = None
     xai_base_url: str = "https://api.x.ai/v1"
     persona_name: str = Field(default="Nikki", min_length=1, max_length=40)
@@ -140,9 +164,7 @@ class Settings(BaseSettings):
 
     @field_validator(
         "slack_api_url",
-        "perplexity_base_url",
-        "openrouter_base_url",
-        "brave_base_url",
+        *_URL_FIELDS,
         "agent_base_url",
         "xai_base_url",
     )
@@ -167,7 +189,7 @@ class Settings(BaseSettings):
             return None
         return SecretStr(validate_secret(str(info.field_name).upper(), secret.get_secret_value()))
 
-    @field_validator("agent_api_key", "openrouter_api_key", "brave_api_key", "xai_api_key")
+    @field_validator("agent_api_key", "xai_api_key", *(name for name in _KEY_FIELDS if name != "perplexity_api_key"))
     @classmethod
     def _strip_key(cls, secret: SecretStr | None) -> SecretStr | None:
         # The prefixes of these services' keys are not known.
@@ -217,11 +239,7 @@ class Settings(BaseSettings):
     @property
     def provider_keys(self) -> dict[str, str]:
         """The keys that are set, by the provider's name."""
-        keys = {
-            "perplexity": self.perplexity_api_key,
-            "openrouter": self.openrouter_api_key,
-            "brave": self.brave_api_key,
-        }
+        keys = {name: getattr(self, f"{name}_api_key", None) for name in PROVIDERS}
         return {name: key.get_secret_value() for name, key in keys.items() if key is not None}
 
     @property
@@ -232,25 +250,20 @@ class Settings(BaseSettings):
     @property
     def provider_base_urls(self) -> dict[str, str]:
         """The addresses of the services, by the provider's name."""
-        return {
-            "perplexity": self.perplexity_base_url,
-            "openrouter": self.openrouter_base_url,
-            "brave": self.brave_base_url,
-        }
+        return {name: getattr(self, f"{name}_base_url") for name in PROVIDERS if f"{name}_base_url" in _URL_FIELDS}
 
     @property
     def agent_key(self) -> str | None:
         """The key for the agent's model: its own, or at OpenRouter the one for answers."""
-        shared = self.openrouter_api_key if hostname(self.agent_base_url) == hostname(OPENROUTER) else None
-        key = self.agent_api_key or shared
-        return key.get_secret_value() if key is not None else None
+        shared = self.provider_keys.get("openrouter") if _is_openrouter(self.agent_base_url) else None
+        return self.agent_api_key.get_secret_value() if self.agent_api_key is not None else shared
 
     @property
     def missing_agent_setting(self) -> str | None:
         """The setting that the agent still needs, or None; an endpoint other than OpenRouter may need no key."""
         if not self.agent_model:
             return "AGENT_MODEL"
-        wants_key = hostname(self.agent_base_url) == hostname(OPENROUTER)
+        wants_key = _is_openrouter(self.agent_base_url)
         return "AGENT_API_KEY" if wants_key and self.agent_key is None else None
 
     @property
@@ -263,6 +276,10 @@ class Settings(BaseSettings):
         """The address to listen on: HOST, or every interface if Slack sends requests, or else loopback."""
         everywhere = self.slack_configured and self.slack_signing_secret is not None
         return self.host or ("0.0.0.0" if everywhere else "127.0.0.1")  # noqa: S104 - a dyno's router needs it
+
+
+def _is_openrouter(url: str) -> bool:
+    return hostname(url) == hostname(OPENROUTER)
 
 
 _REPLACEMENTS = (("Input should be", "must be"), ("a valid integer", "a whole number"), ("a valid number", "a number"))

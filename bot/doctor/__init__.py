@@ -12,6 +12,7 @@ from bot.doctor import (
 )
 from bot.doctor.checks import Check, Context, Finding, run_checks, settings_findings
 from bot.settings import Settings
+from perplexity.providers import PROVIDERS
 
 _NETWORK = "Check the network, and a proxy or firewall between here and there."
 
@@ -53,7 +54,7 @@ CHECKS = (
     ),
     Check(
         title=providers.FALLBACK,
-        needs=frozenset({"openrouter_base_url", "brave_base_url"}),
+        needs=frozenset(f"{name}_base_url" for name in PROVIDERS if name != "perplexity"),
         run=providers.check_fallback,
         seconds=6,
         timeout_hint=_NETWORK,

@@ -18,8 +18,8 @@ from perplexity.deepdive.types import DeepDive
 from perplexity.formatting import format_dollars, format_duration, format_iso_date, pluralize
 from perplexity.news.summary import NewsSummary
 from perplexity.notes import fallback_notice
+from perplexity.providers import PROVIDERS
 from perplexity.sanitize import answer_text
-from perplexity.tools.environment import ENV_VARIABLES
 from perplexity.types import Answer, AnswerKind, SearchResults, Source
 from perplexity.urls import hostname
 from perplexity.wire.json import encode
@@ -128,7 +128,7 @@ def source_heading(source: Source) -> tuple[str, str]:
 def missing_variable(order: Sequence[str], keys: Mapping[str, str]) -> str:
     """Return the variable of the first choice's key where it is not set; empty where it is, or needs none."""
     first = order[0]
-    return "" if first in keys or first not in ENV_VARIABLES else ENV_VARIABLES[first][0][0]
+    return "" if first in keys else next(iter(PROVIDERS[first].key_variables), "")
 
 
 def format_answer(answer: Answer, remarks: Sequence[str], above: Sequence[str] = ()) -> str:

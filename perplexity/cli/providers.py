@@ -13,7 +13,7 @@ from perplexity.fallback import Fallback, OnCandidate
 from perplexity.models import FallbackTimeouts, Timeouts
 from perplexity.providers import PROVIDERS, build_providers, open_providers
 from perplexity.providers.base import ProviderConfig
-from perplexity.tools.environment import ENV_VARIABLES, config_from_env
+from perplexity.tools.environment import config_from_env
 from perplexity.transport import ProxyFor, proxy_for
 from perplexity.urls import strip_secrets
 
@@ -75,7 +75,7 @@ def missing_key_variable(world: ProcessIO, order: Sequence[str] = ()) -> str:
 
 def _wrong(error: InvalidRequest, name: str, environ: Mapping[str, str]) -> str:
     """Name the variable, and the value of an address but for a password in it; never a key."""
-    keys, address = ENV_VARIABLES.get(name, ((), ""))
+    keys, address = PROVIDERS[name].key_variables, PROVIDERS[name].base_url_variable
     if error.field == "base_url":
         return f"{address}: {strip_secrets(environ.get(address, ''))!r} is not allowed; {error.allowed}"
     key = next((key for key in keys if environ.get(key, "").strip()), error.field)
@@ -83,7 +83,9 @@ def _wrong(error: InvalidRequest, name: str, environ: Mapping[str, str]) -> str:
 
 
 def _nobody(order: Sequence[str], setup: ProviderConfig) -> str:
-    missing = [ENV_VARIABLES[name][0][0] for name in order if name in ENV_VARIABLES and name not in setup.keys]
+    missing = [
+        PROVIDERS[name].key_variables[0] for name in order if PROVIDERS[name].key_variables and name not in setup.keys
+    ]
     if missing:
         return f"Nobody can be asked: {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set."
     return f"Nobody can be asked: {' and '.join(order)} cannot do this; choose others with --providers."

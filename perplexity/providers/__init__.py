@@ -1,22 +1,22 @@
-"""The providers, in the order in which they are asked. A new one is a file beside this and a line in `PROVIDERS`."""
+"""The list of providers. A new one is a file in this package and a line in `PROVIDERS`."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from difflib import get_close_matches
 
 from perplexity.errors import InvalidRequest
 from perplexity.providers import brave, duckduckgo, openrouter, perplexity
-from perplexity.providers.base import Provider, ProviderConfig
+from perplexity.providers.base import Provider, ProviderConfig, ProviderSpec
 
-PROVIDERS: Mapping[str, Callable[[ProviderConfig], Provider | None]] = {
-    "perplexity": perplexity.build,
-    "openrouter": openrouter.build,
-    "brave": brave.build,
-    "duckduckgo": duckduckgo.build,
+PROVIDERS: Mapping[str, ProviderSpec] = {
+    "perplexity": perplexity.SPEC,
+    "openrouter": openrouter.SPEC,
+    "brave": brave.SPEC,
+    "duckduckgo": duckduckgo.SPEC,
 }
-"""What makes each provider, by the name that settings use; None where the setup has not what it needs."""
+"""The providers by the name that settings use, in the order in which they are asked."""
 
 
 def build_providers(setup: ProviderConfig, *, order: Sequence[str] = ()) -> list[Provider]:
@@ -25,7 +25,7 @@ def build_providers(setup: ProviderConfig, *, order: Sequence[str] = ()) -> list
     Raises InvalidRequest for a name that is not a provider's or is given twice.
     """
     names = validate_order(order) or tuple(PROVIDERS)
-    made = (PROVIDERS[name](setup) for name in names)
+    made = (PROVIDERS[name].build(setup) for name in names)
     return [provider for provider in made if provider is not None]
 
 

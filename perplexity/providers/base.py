@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 from perplexity.attempts import Attempt, RequestKind
 from perplexity.errors import AllProvidersFailed, PerplexityError
@@ -150,3 +150,34 @@ class ProviderConfig:
     def address(self, name: str, default: str) -> str:
         """Return the address of a provider's service."""
         return self.base_urls.get(name) or default
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diagnosis:
+    """One result of checking a provider: how serious it is, what was found, and how to fix it."""
+
+    severity: Literal["ok", "warning", "error"]
+    text: str
+    fix: str = ""
+
+
+Check = Callable[[ProviderConfig], Awaitable[Sequence[Diagnosis]]]
+"""Checks a provider's key and models for free; it is called only if the key is set."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProviderSpec:
+    """What settings, command line, tools and doctor need to know of a provider before it is built.
+
+    `title` is its display name. `build` returns None if the configuration lacks its key. `key_variables` are the
+    environment variables of the key, of which the first one that is set counts; none means that it needs no key.
+    `base_url_variable` is the variable of its address, `base_url` the default. Without a `check`, the doctor only says
+    that a key is set.
+    """
+
+    title: str
+    build: Callable[[ProviderConfig], Provider | None]
+    key_variables: tuple[str, ...] = ()
+    base_url_variable: str = ""
+    base_url: str = ""
+    check: Check | None = None

@@ -17,7 +17,7 @@ from perplexity.domains import filter_results
 from perplexity.errors import AuthenticationError, BillingError, PerplexityError, RateLimitError
 from perplexity.models import Timeouts
 from perplexity.passages import as_events, passages_answer
-from perplexity.providers.base import SEARCH_AND_ANSWER, ProviderConfig
+from perplexity.providers.base import SEARCH_AND_ANSWER, ProviderConfig, ProviderSpec
 from perplexity.retry import Deadline, Retrier, RetryPolicy, is_retryable_unpaid
 from perplexity.threads import run_in_thread
 from perplexity.transport import OPEN_SECONDS, ProxyFor, Session, Transport, proxy_for
@@ -143,6 +143,15 @@ def build(setup: ProviderConfig) -> Brave | None:
         timeouts=setup.timeouts,
         proxy=setup.proxy,
     )
+
+
+SPEC = ProviderSpec(
+    title=Brave.name,
+    build=build,
+    key_variables=("BRAVE_API_KEY",),
+    base_url_variable="BRAVE_BASE_URL",
+    base_url=BASE_URL,
+)
 
 
 def _auth_headers(key: str) -> Mapping[str, str]:

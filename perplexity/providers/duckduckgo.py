@@ -29,7 +29,7 @@ from perplexity.errors import (
 from perplexity.extras import require
 from perplexity.filters import Filters, Recency
 from perplexity.passages import as_events, passages_answer
-from perplexity.providers.base import SEARCH_AND_ANSWER, ProviderConfig
+from perplexity.providers.base import SEARCH_AND_ANSWER, ProviderConfig, ProviderSpec
 from perplexity.threads import DaemonThreads, run_in_thread
 from perplexity.types import Answer, Event, Query, Question, SearchResults, Source
 from perplexity.urls import add_site_operators
@@ -272,6 +272,9 @@ class DuckDuckGo:
 def build(setup: ProviderConfig) -> DuckDuckGo:
     """Return the provider, which needs no key."""
     return DuckDuckGo(seconds=setup.timeouts.search)
+
+
+SPEC = ProviderSpec(title=DuckDuckGo.name, build=build)
 
 
 def search_ddgs(query: str, *, region: str, timelimit: str | None, page: int, timeout: int = 5) -> Page:

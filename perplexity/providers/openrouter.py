@@ -11,7 +11,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -33,7 +33,7 @@ from perplexity.errors import (
 )
 from perplexity.filters import validate
 from perplexity.models import SONAR, Effort, Target, Timeouts, resolve
-from perplexity.providers.base import ProviderConfig
+from perplexity.providers.base import Diagnosis, ProviderConfig, ProviderSpec
 from perplexity.retry import Deadline, Retrier, RetryPolicy, is_retryable_unpaid
 from perplexity.runs import Runs
 from perplexity.transport import OPEN_SECONDS, ProxyFor, Session, Transport, proxy_for
@@ -282,3 +282,52 @@ def _expired(model: Mapping[str, JSON], today: date) -> bool:
     """Tell whether a model's last day, or moment, is over."""
     last = as_text(model.get("expiration_date"))[:10]
     return bool(last) and last < today.isoformat()
+
+
+_REPLACED = f"Nothing is to be done: {DEFAULT_MODEL} answers in its place."
+_NOT_REPLACED = {
+    DEFAULT_MODEL: "Nothing answers in its place there: take openrouter out of PROVIDERS, or update the app.",
+    WRITING_MODEL: "OpenRouter writes no analysis of a deep dive then: another service must, or update the app.",
+}
+"""What to do about a retired model that has no replacement."""
+
+_NO_POSTS = (
+    "OpenRouter reads no posts and writes no analysis for deep dives then. "
+    "Set XAI_API_KEY for the posts; for the analysis another service must write, or update the app."
+)
+"""What to do about the model that writes if it also reads posts on X, because there is no key of xAI."""
+
+
+async def check(config: ProviderConfig) -> Sequence[Diagnosis]:
+    """Check which of our models OpenRouter no longer serves."""
+    try:
+        async with OpenRouter(
+            config.keys["openrouter"],
+            base_url=config.address("openrouter", BASE_URL),
+            open_timeout=config.open_timeout,
+            retry=RetryPolicy(attempts=1),
+        ) as provider:
+            retired = await provider.check_models(seconds=5)
+    except PerplexityError as error:
+        status = f"status {error.status}" if error.status else type(error).__name__
+        text = f"OpenRouter’s list of models cannot be read ({status})."
+        fix = "Check the network, a proxy (HTTPS_PROXY) and OPENROUTER_BASE_URL."
+        return [Diagnosis(severity="warning", text=text, fix=fix)]
+    fixes = _NOT_REPLACED if "xai" in config.keys else _NOT_REPLACED | {WRITING_MODEL: _NO_POSTS}
+    return [
+        *(
+            Diagnosis(severity="warning", text=f"OpenRouter no longer serves {model}.", fix=fixes.get(model, _REPLACED))
+            for model in retired
+        ),
+        Diagnosis(severity="ok", text="OpenRouter answers. Its key was not tried, since that costs."),
+    ]
+
+
+SPEC = ProviderSpec(
+    title=OpenRouter.name,
+    build=build,
+    key_variables=("OPENROUTER_API_KEY",),
+    base_url_variable="OPENROUTER_BASE_URL",
+    base_url=BASE_URL,
+    check=check,
+)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from types import TracebackType
 from typing import Self
 
-from perplexity.client import PerplexityClient
-from perplexity.providers.base import SEARCH_AND_ANSWER, ProviderConfig
+from perplexity.client import BASE_URL, DEFAULT_BASE_URL, KEYS, PerplexityClient
+from perplexity.errors import AuthenticationError, BillingError, ConnectionFailed, PerplexityError, TimedOut
+from perplexity.providers.base import SEARCH_AND_ANSWER, Diagnosis, ProviderConfig, ProviderSpec
+from perplexity.retry import RetryPolicy
 from perplexity.types import Answer, Event, Query, Question, SearchResults
 
 
@@ -55,7 +57,7 @@ def build(setup: ProviderConfig) -> PerplexityProvider | None:
         PerplexityClient(
             setup.keys["perplexity"],
             api=setup.api,
-            base_url=setup.address("perplexity", "https://api.perplexity.ai"),
+            base_url=setup.address("perplexity", DEFAULT_BASE_URL),
             session=setup.session,
             open_timeout=setup.open_timeout,
             retry=setup.retry,
@@ -64,3 +66,45 @@ def build(setup: ProviderConfig) -> PerplexityProvider | None:
             reasoning_effort=setup.reasoning_effort,
         )
     )
+
+
+async def check(config: ProviderConfig) -> Sequence[Diagnosis]:
+    """Check the key by listing the models that it may use."""
+    try:
+        async with PerplexityClient(
+            config.keys["perplexity"],
+            base_url=config.address("perplexity", DEFAULT_BASE_URL),
+            open_timeout=config.open_timeout,
+            retry=RetryPolicy(attempts=1),
+        ) as client:
+            await client.models()
+    except PerplexityError as error:
+        return [_diagnose(error)]
+    return [Diagnosis(severity="ok", text="The key is taken. Whether there is credit was not tried, since that costs.")]
+
+
+def _diagnose(error: PerplexityError) -> Diagnosis:
+    match error:
+        case AuthenticationError():
+            fix = "Make a key at https://console.perplexity.ai and set PERPLEXITY_API_KEY."
+            return Diagnosis(severity="error", text="Perplexity does not take the key.", fix=fix)
+        case BillingError():
+            fix = "Buy credit at https://console.perplexity.ai."
+            return Diagnosis(severity="error", text="The account is out of credit.", fix=fix)
+        case ConnectionFailed() | TimedOut():
+            fix = "Check the network, a proxy (HTTPS_PROXY) and PERPLEXITY_BASE_URL."
+            return Diagnosis(severity="error", text="Perplexity cannot be reached.", fix=fix)
+        case _:
+            status = f"status {error.status}" if error.status else type(error).__name__
+            text = f"The key could not be tried: the list of models cannot be read ({status})."
+            return Diagnosis(severity="warning", text=text, fix="Ask a question to try it, which costs something.")
+
+
+SPEC = ProviderSpec(
+    title=PerplexityProvider.name,
+    build=build,
+    key_variables=KEYS,
+    base_url_variable=BASE_URL,
+    base_url=DEFAULT_BASE_URL,
+    check=check,
+)

@@ -9,25 +9,17 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from dataclasses import dataclass, replace
 
 from perplexity.attempts import Attempt, RequestKind
-from perplexity.client import BASE_URL, KEYS, Access, api_of, first, open_timeout_of
+from perplexity.client import Access, api_of, first, open_timeout_of
 from perplexity.errors import AllProvidersFailed, InvalidRequest, PerplexityError
 from perplexity.fallback import Fallback
 from perplexity.notes import attempt_reasons
-from perplexity.providers import build_providers
+from perplexity.providers import PROVIDERS, build_providers
 from perplexity.providers.base import OnAttempt, Provider, ProviderConfig, log_attempt, report_attempts
 from perplexity.tools.base import Failure, Tool
 from perplexity.transport import OPEN_SECONDS, checked_base_url, new_session
 from perplexity.types import JSON, Answer, Done, Event, Query, Question, SearchResults
 
 log = logging.getLogger(__name__)
-
-
-ENV_VARIABLES: Mapping[str, tuple[tuple[str, ...], str]] = {
-    "perplexity": (KEYS, BASE_URL),
-    "openrouter": (("OPENROUTER_API_KEY",), "OPENROUTER_BASE_URL"),
-    "brave": (("BRAVE_API_KEY",), "BRAVE_BASE_URL"),
-}
-"""The variables of each provider's key, the first that is set counts, and of its address."""
 
 
 def config_from_env(environ: Mapping[str, str]) -> ProviderConfig:
@@ -53,7 +45,7 @@ def usable_config(environ: Mapping[str, str]) -> UsableConfig:
         usable = replace(usable, config=replace(usable.config, open_timeout=open_timeout_of(environ)))
     except InvalidRequest as error:
         usable = _noted(f"{error}; {OPEN_SECONDS:g} seconds were taken.", usable)
-    for name, (keys, address) in ENV_VARIABLES.items():
+    for name, spec in PROVIDERS.items():
         if name not in usable.config.keys:
             continue
         try:
@@ -61,7 +53,9 @@ def usable_config(environ: Mapping[str, str]) -> UsableConfig:
                 usable = replace(usable, config=replace(usable.config, api=api_of(environ)))
             build_providers(usable.config, order=[name])
         except InvalidRequest as error:
-            usable = exclude_provider(name, variable_error(error, environ, keys=keys, address=address), usable)
+            usable = exclude_provider(
+                name, variable_error(error, environ, keys=spec.key_variables, address=spec.base_url_variable), usable
+            )
     return usable
 
 
@@ -88,8 +82,8 @@ def variable_error(error: InvalidRequest, environ: Mapping[str, str], *, keys: t
 
 def _setup(environ: Mapping[str, str]) -> ProviderConfig:
     return ProviderConfig(
-        keys={name: key for name, (keys, _) in ENV_VARIABLES.items() if (key := first(environ, *keys))},
-        base_urls={name: url for name, (_, variable) in ENV_VARIABLES.items() if (url := first(environ, variable))},
+        keys={name: key for name, spec in PROVIDERS.items() if (key := first(environ, *spec.key_variables))},
+        base_urls={name: url for name, spec in PROVIDERS.items() if (url := first(environ, spec.base_url_variable))},
     )
 
 
@@ -120,7 +114,8 @@ def _of_all(attempts: Sequence[Attempt]) -> str:
 
 
 def _what_to_do(provider: str, error_class: str) -> str:
-    keys, _ = ENV_VARIABLES.get(provider.split(maxsplit=1)[0].lower(), (("its key",), ""))
+    spec = PROVIDERS.get(provider.split(maxsplit=1)[0].lower())
+    keys = (spec.key_variables if spec is not None else ()) or ("its key",)
     return _ADVICE.get(error_class, _ELSE).format(key=keys[0])
 
 

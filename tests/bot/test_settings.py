@@ -57,7 +57,7 @@ def test_a_wrong_value_gives_way_to_the_default_and_the_others_are_read(monkeypa
 
     settings, problems = read_settings()
 
-    assert (settings.port, settings.perplexity_api_key, settings.command_prefix) == (3000, None, "x-")
+    assert (settings.port, settings.provider_keys, settings.command_prefix) == (3000, {}, "x-")
     assert set(problems) == {"port", "perplexity_api_key"}
 
 
@@ -65,10 +65,7 @@ def test_a_wrong_value_gives_way_to_the_default_and_the_others_are_read(monkeypa
 def test_either_name_of_the_key_is_read(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv(name, "pplx-1")
 
-    key = load_settings().perplexity_api_key
-
-    assert key is not None
-    assert key.get_secret_value() == "pplx-1"
+    assert load_settings().provider_keys == {"perplexity": "pplx-1"}
 
 
 @pytest.mark.parametrize(
@@ -132,7 +129,7 @@ def test_every_problem_is_listed_at_once(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_http_is_allowed_for_loopback_only(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("PERPLEXITY_BASE_URL", url)
 
-    assert load_settings().perplexity_base_url == url
+    assert load_settings().provider_base_urls["perplexity"] == url
 
 
 def test_an_unreadable_env_file_is_a_problem_and_not_a_traceback(tmp_path: Path) -> None:

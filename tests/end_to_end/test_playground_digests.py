@@ -21,7 +21,7 @@ from tests.fakes.ports import free_port
 
 @pytest.fixture
 async def visitor(database: str, perplexity: FakePerplexity, session: ClientSession) -> AsyncIterator[BrowserClient]:
-    settings = Settings(
+    settings = Settings(  # type: ignore[call-arg]  # the providers declare their fields
         perplexity_api_key=SecretStr(KEY), perplexity_base_url=perplexity.base_url, port=free_port(), host="127.0.0.1"
     )
     stop, ready = asyncio.Event(), asyncio.Event()

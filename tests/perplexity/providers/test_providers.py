@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import json
+import os
+import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from subprocess import check_output
 from textwrap import dedent
 from types import ModuleType
 
@@ -55,8 +59,8 @@ def test_a_setup_does_not_show_its_keys() -> None:
 ENCYCLOPEDIA = dedent(
     """
     from perplexity.errors import NothingFound
-    from perplexity.passages import events, passages_answer
-    from perplexity.providers.base import SEARCH_AND_ANSWER
+    from perplexity.passages import as_events, passages_answer
+    from perplexity.providers.base import SEARCH_AND_ANSWER, Diagnosis, ProviderSpec
     from perplexity.types import SearchResults, Source
 
     ARTICLES = {"port": Source(number=1, title="Port", url="https://a.example/port", snippet="A harbour.")}
@@ -79,12 +83,26 @@ ENCYCLOPEDIA = dedent(
             return passages_answer(await self.search(question), question.text)
 
         async def stream(self, question):
-            for event in events(await self.answer(question)):
+            for event in as_events(await self.answer(question)):
                 yield event
 
 
-    def build(setup):
-        return Encyclopedia(setup.keys["encyclopedia"]) if "encyclopedia" in setup.keys else None
+    def build(config):
+        return Encyclopedia(config.keys["encyclopedia"]) if "encyclopedia" in config.keys else None
+
+
+    async def check(config):
+        return [Diagnosis(severity="warning", text=config.base_urls["encyclopedia"], fix="Buy more volumes.")]
+
+
+    SPEC = ProviderSpec(
+        title=Encyclopedia.name,
+        build=build,
+        key_variables=("ENCYCLOPEDIA_API_KEY", "ENCYCLOPEDIA_KEY"),
+        base_url_variable="ENCYCLOPEDIA_BASE_URL",
+        base_url="https://encyclopedia.example",
+        check=check,
+    )
     """
 )
 
@@ -102,7 +120,7 @@ async def test_a_new_provider_is_one_file_and_one_line_of_the_list(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "encyclopedia.py").write_text(ENCYCLOPEDIA, encoding="utf-8")
-    monkeypatch.setitem(PROVIDERS, "encyclopedia", module_of(tmp_path / "encyclopedia.py").build)
+    monkeypatch.setitem(PROVIDERS, "encyclopedia", module_of(tmp_path / "encyclopedia.py").SPEC)
     question = Question(messages=(Message(role="user", content="what is a port"),))
 
     assert "Encyclopedia" not in names(ProviderConfig())
@@ -113,3 +131,58 @@ async def test_a_new_provider_is_one_file_and_one_line_of_the_list(
 
     assert (found.provider, answer.provider, answer.text) == ("Encyclopedia", "Encyclopedia", "A harbour. [1]")
     assert ([a.provider for a in answer.failed], len(streamed)) == (["One"], 3)
+
+
+EVERYWHERE = """
+import asyncio, json, os, time
+import encyclopedia
+from perplexity.providers import PROVIDERS
+
+PROVIDERS["encyclopedia"] = encyclopedia.SPEC
+
+from bot.doctor import providers as doctor
+from bot.doctor.checks import Context
+from bot.services import open_search_services
+from bot.settings import load_settings
+from perplexity.cli.completion import _VALUES as VALUES
+from perplexity.cli.options import validate_order
+from perplexity.tools.environment import config_from_env
+
+
+async def main():
+    settings = load_settings()
+    async with open_search_services(settings, on_attempt=lambda attempt: None) as services:
+        chain = services.chain.name
+    findings = await doctor.check_fallback(Context(settings=settings, now=time.time))
+    print(json.dumps({
+        "key": settings.provider_keys, "address": settings.provider_base_urls["encyclopedia"], "chain": chain,
+        "line": "encyclopedia" in VALUES["providers"], "order": validate_order(["Encyclopedia"]),
+        "tools": config_from_env(os.environ).keys, "doctor": [[f.severity.name, f.text, f.fix] for f in findings],
+    }))
+
+
+asyncio.run(main())
+"""
+
+
+def test_settings_chain_command_line_tools_and_doctor_read_the_list(tmp_path: Path) -> None:
+    (tmp_path / "encyclopedia.py").write_text(ENCYCLOPEDIA, encoding="utf-8")
+    environ = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path(__file__).parents[3])]),
+        "ENCYCLOPEDIA_KEY": "a-key",
+        "ENCYCLOPEDIA_BASE_URL": "https://other.example",
+        "PROVIDERS": "duckduckgo,encyclopedia",
+    }
+
+    told = json.loads(check_output([sys.executable, "-c", EVERYWHERE], cwd=tmp_path, env=environ, text=True))
+
+    assert told == {
+        "key": {"encyclopedia": "a-key"},
+        "address": "https://other.example",
+        "chain": "DuckDuckGo, Encyclopedia",
+        "line": True,
+        "order": ["encyclopedia"],
+        "tools": {"encyclopedia": "a-key"},
+        "doctor": [["WARNING", "https://other.example", "Buy more volumes."]],
+    }
