@@ -12,7 +12,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 # What everything in a checkout can need: the app, the command line, the MCP server and the agent.
 EXTRAS := --extra agent --extra bot --extra cli --extra duckduckgo --extra mcp
 
-.PHONY: run test check format coverage chaos chaos-short lock manifest bundle clean
+.PHONY: run test check format coverage chaos chaos-short bench lock manifest bundle clean
 
 run: $(VENV)/local.stamp  ## serve on PORT (3000): a local page, or Slack when its tokens are set
 	@exec $(BIN)/python -m bot run
@@ -45,6 +45,9 @@ chaos: $(VENV)/dev.stamp  ## break real processes under load and count; ARGS="--
 
 chaos-short: $(VENV)/dev.stamp  ## the hardest of it, in a few minutes
 	$(BIN)/python -m tests.chaos --short $(ARGS)
+
+bench: $(VENV)/dev.stamp  ## speed, mostly as ratios; ARGS="--check" fails below a bar, "--only client" measures one part
+	$(BIN)/python -m tests.benchmarks $(ARGS)
 
 lock: $(VENV)/dev.stamp  ## after a change of pyproject.toml; UPGRADE=--upgrade takes newer versions
 	$(LOCK) $(UPGRADE) $(EXTRAS) --extra local --extra dev -o requirements-dev.txt

@@ -1,0 +1,79 @@
+"""The benchmarks: what counts, when a bar is missed, and that the quick ones still measure."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.benchmarks.__main__ import BENCHMARKS, line, main
+from tests.benchmarks.measure import Figure, compare
+
+
+def figure(measured: float, *, at_least: bool = False) -> Figure:
+    return Figure(name="speed", measured=measured, bar=2.0, at_least=at_least, detail="details")
+
+
+async def test_compare__leaves_the_first_round_out_and_takes_the_median_of_the_rounds_ratios() -> None:
+    ours, reference = [100.0, 2.0, 9.0, 20.0], [1.0, 1.0, 3.0, 10.0]
+
+    async def one(number: int) -> float:
+        return ours[number]
+
+    async def other(number: int) -> float:
+        return reference[number]
+
+    found = await compare(one, other, rounds=3)
+
+    assert (found.ratio, found.ours, found.reference) == (2.0, 9.0, 3.0)
+
+
+async def test_compare__measures_in_turns_the_one_and_the_other_first() -> None:
+    measured: list[str] = []
+
+    async def one(number: int) -> float:
+        measured.append(f"ours {number}")
+        return 1.0
+
+    async def other(number: int) -> float:
+        measured.append(f"reference {number}")
+        return 1.0
+
+    await compare(one, other, rounds=1)
+
+    assert measured == ["reference 0", "ours 0", "ours 1", "reference 1"]
+
+
+@pytest.mark.parametrize(
+    ("measured", "at_least", "reached"),
+    [(2.0, False, True), (2.1, False, False), (2.0, True, True), (1.9, True, False)],
+)
+def test_figure__reaches_its_bar(measured: float, at_least: bool, reached: bool) -> None:
+    found = figure(measured, at_least=at_least)
+
+    assert found.reached is reached
+    assert ("missed" in line(found)) is not reached
+
+
+@pytest.mark.parametrize(
+    ("arguments", "measured", "code"),
+    [((), 9.0, 0), (("--check",), 9.0, 1), (("--check",), 1.0, 0), (("--check", "--only", "import"), 9.0, 0)],
+)
+def test_main__fails_only_when_it_is_to_check_and_a_bar_is_missed(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], measured: float, code: int
+) -> None:
+    async def good(rounds: int) -> list[Figure]:
+        return [figure(1.0)]
+
+    async def measures(rounds: int) -> list[Figure]:
+        return [figure(measured)]
+
+    assert main(arguments, benchmarks={"client": (measures, 1), "import": (good, 1)}) == code
+    assert capsys.readouterr().out.count("speed") == (1 if "--only" in arguments else 2)
+
+
+@pytest.mark.parametrize("name", ["rendering", "client"])
+async def test_benchmark__measures(name: str) -> None:
+    measure, _ = BENCHMARKS[name]
+
+    figures = await measure(1)
+
+    assert all(figure.measured > 0 for figure in figures)
