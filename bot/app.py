@@ -8,6 +8,7 @@ import math
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
+from typing import TYPE_CHECKING
 
 from aiohttp import web
 from slack_bolt.async_app import AsyncApp
@@ -24,11 +25,8 @@ from bot.listeners import actions, installation, messages, slash
 from bot.listeners.admission import Admission
 from bot.listeners.installation import Installation, token_hash
 from bot.listeners.intake import ACK_SECONDS, Journal, Services
-from bot.playground.examples import Pause, with_examples
-from bot.playground.server import Playground
 from bot.process import Application
 from bot.services import open_search_services, slack_connection
-from bot.settings import Settings
 from bot.slack.connection import SlackConnection, SocketMode, open_session, web_client
 from bot.slack.messages import Chat
 from bot.slack.response_url import ResponseUrls
@@ -48,6 +46,11 @@ from bot.worker.queue import STALLED_AFTER_SECONDS, Jobs
 from bot.worker.report_files import Filing
 from bot.worker.worker import Answering, Working
 from perplexity.attempts import Attempt
+
+if TYPE_CHECKING:
+    from bot.playground.examples import Pause
+    from bot.playground.server import Playground
+    from bot.settings import Settings
 
 SURFACES = (
     installation.register,
@@ -136,6 +139,8 @@ async def compose(
         slack, playground = slack_connection(settings)
         commands = available_commands(agent=settings.missing_agent_setting is None)
         if playground is not None and settings.keyless:
+            from bot.playground.examples import with_examples
+
             commands = with_examples(commands, prefix=settings.command_prefix, pause=pause)
         session = await stack.enter_async_context(open_session(slack))
         client = web_client(slack.bot_token, api_url=slack.api_url, session=session)

@@ -6,12 +6,11 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bot.digests.scheduler import DigestScheduler
 from bot.errors import CannotListen
 from bot.listeners.installation import Installation
-from bot.playground.server import Playground
 from bot.services import check_models
 from bot.slack.connection import SocketMode
 from bot.storage.attempts import AttemptLog
@@ -19,6 +18,9 @@ from bot.storage.questions import Questions
 from bot.web.server import Server
 from bot.worker.queue import Jobs
 from perplexity.providers.base import Provider
+
+if TYPE_CHECKING:
+    from bot.playground.server import Playground
 
 log = logging.getLogger(__name__)
 

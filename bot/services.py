@@ -10,15 +10,11 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-
-from pydantic import SecretStr
+from typing import TYPE_CHECKING
 
 from bot.commands import COMMANDS
 from bot.commands.base import Agent, DisabledAgent
 from bot.commands.routing import slash_commands
-from bot.playground.examples import EXAMPLES, command_line
-from bot.playground.server import Playground, Prompt
-from bot.settings import Settings, is_loopback
 from bot.slack.connection import SlackConnection
 from perplexity.attempts import Attempt
 from perplexity.deepdive.pipeline import DeepDiveRunner, text_generators
@@ -31,6 +27,12 @@ from perplexity.providers.base import Provider, ProviderConfig
 from perplexity.providers.openrouter import OpenRouter
 from perplexity.retry import RetryPolicy
 from perplexity.x_posts.client import Grok, ReportingPostSource, build_grok
+
+if TYPE_CHECKING:
+    from pydantic import SecretStr
+
+    from bot.playground.server import Playground, Prompt
+    from bot.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -182,6 +184,9 @@ def slack_connection(settings: Settings) -> tuple[SlackConnection, Playground | 
             api_url=settings.slack_api_url,
         )
         return slack, None
+    from bot.playground.server import Playground
+    from bot.settings import is_loopback
+
     origin = f"http://127.0.0.1:{settings.port}"
     bot_token, signing_secret = f"xoxb-{secrets.token_hex(16)}", load_or_create_secret(Path(settings.data_dir))
     playground = Playground(
@@ -221,6 +226,9 @@ def _prompts(settings: Settings) -> tuple[Prompt, ...]:
     """Return the recorded examples that the page offers: none if a key is set."""
     if not settings.keyless:
         return ()
+    from bot.playground.examples import EXAMPLES, command_line
+    from bot.playground.server import Prompt
+
     return tuple(Prompt(label=one.label, line=command_line(one, prefix=settings.command_prefix)) for one in EXAMPLES)
 
 

@@ -68,7 +68,8 @@ _DAY = "|".join(sorted(_NAMES, key=len, reverse=True))
 _TO = rf" ?[{DASHES}] ?| (?:to|through|thru|until|till|til) "
 
 # The flag `a` compares letters as ASCII: the dotless i is not an i, and the tables above do not have it.
-_WORD = re.compile(
+# It is compiled at its first use: that takes longer than everything else in this module at import.
+_WORD = (
     rf"(?P<gap>[ ,/&]*)(?ai:(?P<set>{_SET})|(?:from )?(?P<first>{_DAY})\.?(?:{_TO})(?P<last>{_DAY})\.?"
     rf"|(?P<day>{_DAY})\.?|(?P<time>{TIME})|(?P<join>and)|on|at|every|each|(?P<unknown>[^ ,/&]+))(?=$|[ ,/&])"
 )
@@ -153,7 +154,7 @@ def _read_words(text: str) -> tuple[list[_Days], list[str], str]:
     unknown = ""
     joined = False
     # Without separators at the end, each run of them is followed by a word and scanned once.
-    for match in _WORD.finditer(text.rstrip(" ,/&")):
+    for match in re.finditer(_WORD, text.rstrip(" ,/&")):
         joined = joined or bool(match["gap"].strip() or match["join"])
         unknown = unknown or match["unknown"] or ""
         if match["time"]:

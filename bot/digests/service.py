@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID, uuid4
 
 from slack_sdk.web.async_client import AsyncWebClient
@@ -36,11 +36,13 @@ from bot.model.digest import (
     next_slot,
     zone_of,
 )
-from bot.settings import Settings
 from bot.slack.messages import Chat
 from bot.slack.users import Profiles, SlackUsers
 from bot.storage.database import DatabaseRetry
 from bot.storage.digests import DigestLimits, DigestStore
+
+if TYPE_CHECKING:
+    from bot.settings import Settings
 
 
 @dataclass(frozen=True, kw_only=True)
