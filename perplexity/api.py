@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import AsyncExitStack, aclosing
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from perplexity.errors import MalformedResponse, PerplexityError, StreamTruncated
@@ -43,20 +43,27 @@ class Calls:
 
         return await self.retries.run(attempt, deadline=deadline, retryable=again, persist=persist)
 
-    async def events(self, path: str, body: JSON, *, deadline: Deadline) -> AsyncGenerator[dict[str, JSON], None]:
-        """Yield the decoded events of one attempt. The deadline strikes while waiting, never in the receiver's code.
+    async def events(
+        self, path: str, body: JSON, *, deadline: Deadline
+    ) -> AsyncGenerator[Iterator[dict[str, JSON]], None]:
+        """Yield the events of one attempt, chunk by chunk as they arrive; each is decoded when it is taken.
 
-        Raises any PerplexityError. Whether the last event was the terminal one is for the wire to say.
+        The deadline strikes while waiting, never in the receiver's code. Raises any PerplexityError. Whether the last
+        event was the terminal one is for the wire to say.
         """
         async with AsyncExitStack() as stack:
             opening = self.transport.open("POST", path, body, accept="text/event-stream")
             opened = await deadline.run(stack.enter_async_context(opening))
             if opened.status >= 300 or _is_whole(opened):
-                yield _as_event(decode(self._checked(await deadline.run(self.transport.whole(opened))).body))
+                yield iter([_as_event(decode(self._checked(await deadline.run(self.transport.whole(opened))).body))])
                 return
-            async with aclosing(_decoded(opened.chunks, deadline)) as events:
-                async for event in events:
-                    yield event
+            decoder = Decoder()
+            while (chunk := await deadline.run(anext(opened.chunks, None))) is not None:
+                events = decoder.feed(chunk)
+                yield _objects(events)
+                if any(event.data == _END for event in events):
+                    return
+            yield _objects(decoder.finish(), last=True)
 
     def _checked(self, reply: Reply) -> Reply:
         if not 200 <= reply.status < 300:
@@ -75,20 +82,16 @@ def _as_event(body: dict[str, JSON]) -> dict[str, JSON]:
     return body if is_error else {"type": "response.completed", "response": body}
 
 
-async def _decoded(chunks: AsyncIterator[bytes], deadline: Deadline) -> AsyncGenerator[dict[str, JSON], None]:
-    decoder = Decoder()
-    while (chunk := await deadline.run(anext(chunks, None))) is not None:
-        for event in decoder.feed(chunk):
-            if event.data == _END:
-                return
-            if (decoded := _object(event)) is not None:
-                yield decoded
-    for event in decoder.finish():
-        if event.data != _END and (decoded := _object(event, last=True)) is not None:
+def _objects(events: Sequence[ServerSentEvent], *, last: bool = False) -> Iterator[dict[str, JSON]]:
+    """Yield the objects of events until the end is said; `last` are those of a connection that was closed."""
+    for event in events:
+        if event.data == _END:
+            return
+        if (decoded := _object(event, last=last)) is not None:
             yield decoded
 
 
-def _object(event: ServerSentEvent, *, last: bool = False) -> dict[str, JSON] | None:
+def _object(event: ServerSentEvent, *, last: bool) -> dict[str, JSON] | None:
     """Return an event's object, its `type` taken from the event's name where it lacks one.
 
     None for what is no object, such as a heartbeat: a stream that is paid for does not end for it.

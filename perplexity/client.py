@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack, get_args
 
 from perplexity.api import Calls
-from perplexity.completions import Answers, Way
+from perplexity.completions import Completions
 from perplexity.domains import filter_results
 from perplexity.errors import EndpointRetired, InvalidRequest, MissingKey, PerplexityError
 from perplexity.filters import Filters, validate
@@ -127,58 +127,34 @@ def question_of(prompt: Prompt, options: Options) -> Question:
         messages = (Message(role="user", content=prompt),) if isinstance(prompt, str) else tuple(prompt)
         question = Question(messages=messages)
     said: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    return replace(question, **said)
+    return replace(question, **said) if said else question
 
 
-class Succession:
-    """Ways to an answer, each the successor of the one before it. The last one is where runs can be resumed."""
+class Endpoints:
+    """The endpoints for answers, each the successor of the one before it. The last one can resume runs."""
 
-    def __init__(self, ways: Sequence[Way]) -> None:
-        self._ways = list(ways)
+    def __init__(self, endpoints: Sequence[Completions]) -> None:
+        self._endpoints = list(endpoints)
 
-    async def answer(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
-        """Return the answer, of the successor where a way turns out to be closed. Raises any PerplexityError."""
-        while True:
-            way = self._current(question)
-            try:
-                return await way.answer(question, target, deadline=deadline)
-            except EndpointRetired as error:
-                self._leave(way, error)
+    def current(self, question: Question) -> Completions:
+        """Return the endpoint that a question is sent to."""
+        return self._endpoints[-1 if question.run_id is not None else 0]
 
-    async def stream(self, question: Question, target: Target, *, deadline: Deadline) -> AsyncGenerator[Event, None]:
-        """Yield the events, of the successor where a way turns out to be closed before it gave any."""
-        handed_on = False
-        while True:
-            way = self._current(question)
-            try:
-                async with aclosing(way.stream(question, target, deadline=deadline)) as events:
-                    async for event in events:
-                        handed_on = True
-                        yield event
-                return
-            except EndpointRetired as error:
-                if handed_on:
-                    raise
-                self._leave(way, error)
-
-    async def finish(self) -> None:
-        """Wait for what abandoned questions left to do."""
-        for way in self._ways:
-            await way.answers.finish()
-
-    def _current(self, question: Question) -> Way:
-        return self._ways[-1 if question.run_id is not None else 0]
-
-    def _leave(self, way: Way, error: EndpointRetired) -> None:
-        """Go on to the successor, for good. Raises the error where there is none.
+    def retire(self, endpoint: Completions, error: EndpointRetired) -> None:
+        """Go on to the successor, for good. Raises the error if there is none.
 
         Of many questions that hear of it at once the first one says so in the log; the others find it done.
         """
-        if way is self._ways[-1]:
+        if endpoint is self._endpoints[-1]:
             raise error
-        if way is self._ways[0]:
-            del self._ways[0]
-            log.warning("answers.endpoint_retired", extra={"path": way.path})
+        if endpoint is self._endpoints[0]:
+            del self._endpoints[0]
+            log.warning("answers.endpoint_retired", extra={"path": endpoint.path})
+
+    async def finish(self) -> None:
+        """Wait for what abandoned questions left to do."""
+        for endpoint in self._endpoints:
+            await endpoint.finish()
 
 
 _CANCEL_SECONDS = 10.0
@@ -221,8 +197,8 @@ class PerplexityClient:
         retries = Retrier(policy=retry or RetryPolicy(), sleep=sleep, random=random)
         self._calls = Calls(transport=self._transport, retries=retries, now=now)
         self._runs = Runs(calls=self._calls, path=Agent.path, sleep=sleep)
-        self._ways = Succession(
-            [Way(answers=Answers(calls=self._calls, runs=self._runs, wire=wire, clock=clock)) for wire in _wires(api)]
+        self._endpoints = Endpoints(
+            [Completions(calls=self._calls, runs=self._runs, wire=wire, clock=clock) for wire in _wires(api)]
         )
 
     @classmethod
@@ -263,7 +239,7 @@ class PerplexityClient:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            await self._ways.finish()
+            await self._endpoints.finish()
         finally:
             await self._transport.close()
 
@@ -302,8 +278,13 @@ class PerplexityClient:
         with _named(Agent.provider):
             question, target = self._checked(question)
             deadline = self._deadline(question.seconds, self._limits.of(target.effort))
-            answer = await self._ways.answer(question, target, deadline=deadline)
-            return self._signed(answer, started=started)
+            while True:
+                endpoint = self._endpoints.current(question)
+                try:
+                    answer = await endpoint.answer(question, target, deadline=deadline)
+                    return self._signed(answer, started=started)
+                except EndpointRetired as error:
+                    self._endpoints.retire(endpoint, error)
 
     async def stream(self, prompt: Prompt, **options: Unpack[Options]) -> AsyncGenerator[Event, None]:
         """Yield events while the answer is made; the last one is `Done`. Takes and raises what `answer` does.
@@ -315,9 +296,19 @@ class PerplexityClient:
         with _named(Agent.provider):
             question, target = self._checked(question)
             deadline = self._deadline(question.seconds, self._limits.of(target.effort))
-            async with aclosing(self._ways.stream(question, target, deadline=deadline)) as events:
-                async for event in events:
-                    yield self._last(event, started=started) if isinstance(event, Done) else event
+            yielded = False
+            while True:
+                endpoint = self._endpoints.current(question)
+                try:
+                    async with aclosing(endpoint.stream(question, target, deadline=deadline)) as events:
+                        async for event in events:
+                            yielded = True
+                            yield self._last(event, started=started) if isinstance(event, Done) else event
+                    return
+                except EndpointRetired as error:
+                    if yielded:
+                        raise
+                    self._endpoints.retire(endpoint, error)
 
     async def cancel(self, run_id: str) -> None:
         """Stop a run, such as `RunStarted` names. One that has ended already is no error; raises PerplexityError."""
@@ -339,8 +330,10 @@ class PerplexityClient:
         target = resolve(question.model, reasoning=question.reasoning, reasoning_effort=self._reasoning_effort)
         if question.schema is not None:
             check_schema(target)
-        checked = replace(question, messages=validate_messages(question.messages), filters=validate(question.filters))
-        return checked, target
+        messages, filters = validate_messages(question.messages), validate(question.filters)
+        if (messages, filters) != (question.messages, question.filters):
+            question = replace(question, messages=messages, filters=filters)
+        return question, target
 
     def _last(self, done: Done, *, started: float) -> Done:
         return Done(answer=self._signed(done.answer, started=started))

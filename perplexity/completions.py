@@ -39,8 +39,8 @@ _CANCEL_SECONDS = 3.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answers:
-    """The three ways to an answer, for questions that were checked. `cancelling` is what `finish` waits for."""
+class Completions:
+    """Answers over one wire, for questions that were checked. `cancelling` is what `finish` waits for."""
 
     calls: Calls
     runs: Runs
@@ -48,84 +48,123 @@ class Answers:
     clock: Clock
     cancelling: set[asyncio.Task[None]] = field(default_factory=set)
 
+    @property
+    def path(self) -> str:
+        """Where questions are sent."""
+        return self.wire.path
+
     async def answer(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
-        """Return the answer. Raises any PerplexityError."""
-        if self._outlives_us(question, target):
-            return await self._background(question, target, deadline=deadline)
-        # Only a stream tells the run's id before its end, by which a run is cancelled that nobody comes back for.
-        if question.resumable and not self.wire.should_stream(target, seconds=deadline.remaining()):
-            body = self.wire.build(question, target, stream=False)
-            state = await self.calls.json(
-                "POST", self.wire.path, body, deadline=deadline, again=_again(target), persist=question.persist
-            )
-            return self.wire.read(state)
-        return await self._collected(question, target, deadline=deadline)
+        """Return the answer. Raises any PerplexityError; InvalidRequest before anything is sent.
+
+        RunFailed for an `offline` one that rests on pages all the same: it may say what the messages do not.
+        """
+        self.wire.check(question)
+        answer = await self._answer(question, target, deadline=deadline)
+        told = self._told(answer, question, target, expected=self.wire.emits_thinking(question, target))
+        return await _within_domains(told, question)
 
     async def stream(self, question: Question, target: Target, *, deadline: Deadline) -> AsyncGenerator[Event, None]:
-        """Yield the events, `Done` last. Once one was handed on, nothing is tried again."""
-        if self._outlives_us(question, target):
-            async for event in self._background_events(question, target, deadline=deadline):
-                yield event
-            return
-        made, handed_on, readers = 0, False, _Readers(wire=self.wire)
-        while True:
-            made += 1
-            try:
-                async with aclosing(self._once(question, target, deadline=deadline, readers=readers)) as events:
-                    async for event in events:
-                        handed_on = True
-                        yield Done(answer=readers.priced(event.answer)) if isinstance(event, Done) else event
-                return
-            except PerplexityError as error:
-                error.cost_usd = readers.cost_usd
-                if handed_on or not _again(target)(error):
-                    raise
-                await self.calls.retries.wait_or_raise(
-                    error, attempts=made, deadline=deadline, persist=question.persist
-                )
+        """Yield the events, `Done` last; what a model thinks aloud is held back. Raises as `answer` does.
+
+        Once an event was yielded, nothing is tried again.
+        """
+        self.wire.check(question)
+        thinking = Thinking(expected=self.wire.emits_thinking(question, target))
+        kept = _kept_text(question)
+        async with aclosing(self._all_events(question, target, deadline=deadline)) as events:
+            async for event in events:
+                if isinstance(event, TextDelta):
+                    piece = thinking.feed(event.text)
+                    if kept is not None:
+                        piece = await run_in_thread(kept.take) if kept.feed(piece) else ""
+                    if piece:
+                        yield event if piece == event.text else TextDelta(text=piece)
+                elif isinstance(event, Sources):
+                    yield event if kept is None else Sources(sources=kept.filter_sources(event.sources))
+                elif isinstance(event, Done):
+                    if piece := await _rest(thinking, kept, event.answer):
+                        yield TextDelta(text=piece)
+                    told = self._told(event.answer, question, target, expected=thinking.expected)
+                    yield Done(answer=await _within_domains(told, question))
+                else:
+                    yield event
 
     async def finish(self) -> None:
         """Wait for the requests that cancel abandoned runs; each has a few seconds."""
         await asyncio.gather(*self.cancelling)
 
+    def _told(self, answer: Answer, question: Question, target: Target, *, expected: bool) -> Answer:
+        if question.offline and answer.sources:
+            log.warning("answer.searched_all_the_same", extra={"model": answer.model})
+            raise RunFailed(
+                "the model was not to search, and did", provider=answer.provider, cost_usd=answer.usage.cost_usd
+            )
+        answer = without_thinking(answer, expected=expected)
+        if expected and answer.reasoning is None:
+            log.warning("answer.no_think_marker", extra={"model": answer.model})
+        if question.tools and not self.wire.takes_tools:
+            log.warning("answer.tools_left_out", extra={"model": answer.model})
+        effort = target.effort if self.wire.takes_effort and target.model is None else None
+        return replace(answer, effort=effort, notes=(*answer.notes, *self.wire.notes(question)))
+
+    async def _answer(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
+        # Only a stream tells the run's id before its end, by which a run is cancelled that nobody comes back for.
+        at_once = question.resumable and not self.wire.should_stream(target, seconds=deadline.remaining())
+        if at_once and not self._outlives_us(question, target):
+            body = self.wire.build(question, target, stream=False)
+            state = await self.calls.json(
+                "POST", self.wire.path, body, deadline=deadline, again=_again(target), persist=question.persist
+            )
+            return self.wire.read(state)
+        async with aclosing(self._all_events(question, target, deadline=deadline, repeat=True)) as events:
+            return await _heard(events, question)
+
+    def _all_events(
+        self, question: Question, target: Target, *, deadline: Deadline, repeat: bool = False
+    ) -> AsyncGenerator[Event, None]:
+        """Return the events of a run in the background, or of a stream; `repeat` is as for `_streamed`."""
+        if self._outlives_us(question, target):
+            return self._background_events(question, target, deadline=deadline)
+        return self._streamed(question, target, deadline=deadline, repeat=repeat)
+
     def _outlives_us(self, question: Question, target: Target) -> bool:
         return self.wire.supports_runs and (target.background or question.run_id is not None)
 
-    async def _collected(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
-        """Return the answer, read from a stream: a silent connection would be cut after a minute."""
-        readers = _Readers(wire=self.wire)
-
-        async def attempt() -> Answer:
-            async with aclosing(self._once(question, target, deadline=deadline, readers=readers)) as events:
-                return await _heard(events, question)
-
-        try:
-            answer = await self.calls.retries.run(
-                attempt, deadline=deadline, retryable=_again(target), persist=question.persist
-            )
-            return readers.priced(answer)
-        except PerplexityError as error:
-            error.cost_usd = readers.cost_usd
-            raise
-
-    async def _once(
-        self, question: Question, target: Target, *, deadline: Deadline, readers: _Readers
+    async def _streamed(
+        self, question: Question, target: Target, *, deadline: Deadline, repeat: bool
     ) -> AsyncGenerator[Event, None]:
-        reader = readers.next()
-        body = self.wire.build(question, target, stream=True)
-        try:
-            async with aclosing(self.calls.events(self.wire.path, body, deadline=deadline)) as events:
-                async for event in events:
-                    for told in reader.feed(event):
-                        yield told
-                    if reader.ended:
-                        return
-            for told in reader.finish():
-                yield told
-            if not reader.ended:
+        """Yield the events of streams, until one comes to its end.
+
+        After an event was yielded, another stream is opened only if the caller takes events that `repeat`: one that
+        collects an answer, from a stream since a silent connection would be cut after a minute.
+        """
+        readers, body = _Readers(wire=self.wire), self.wire.build(question, target, stream=True)
+        while True:
+            reader, yielded = readers.next(), False
+            try:
+                async with aclosing(self.calls.events(self.wire.path, body, deadline=deadline)) as chunks:
+                    async for chunk in chunks:
+                        for event in _read(reader, chunk):
+                            yielded = True
+                            yield event if not reader.ended else readers.priced(event)
+                        if reader.ended:
+                            return
+                for event in reader.finish():
+                    yielded = True
+                    yield readers.priced(event)
+                if reader.ended:
+                    return
                 raise StreamTruncated("the stream ended without its last event")
-        finally:
-            self._abandon(reader)
+            except PerplexityError as error:
+                error.cost_usd = readers.cost_usd
+                if (yielded and not repeat) or not _again(target)(error):
+                    raise
+                failure = error
+            finally:
+                self._abandon(reader)
+            await self.calls.retries.wait_or_raise(
+                failure, attempts=len(readers.made), deadline=deadline, persist=question.persist
+            )
 
     def _abandon(self, reader: StreamReader) -> None:
         """Cancel a run whose stream was left before its end."""
@@ -141,11 +180,6 @@ class Answers:
     async def _cancel_quietly(self, run_id: str) -> None:
         with suppress(PerplexityError):
             await self.runs.cancel(run_id, deadline=Deadline.after(_CANCEL_SECONDS, self.clock))
-
-    async def _background(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
-        """Return the answer of a run in the background. When we are cancelled a resumable one goes on."""
-        async with aclosing(self._background_events(question, target, deadline=deadline)) as events:
-            return await _heard(events, question)
 
     async def _background_events(
         self, question: Question, target: Target, *, deadline: Deadline
@@ -195,9 +229,20 @@ class _Readers:
         """What the service charges for all of them together, as far as it said so."""
         return total_cost(reader.cost_usd for reader in self.made)
 
-    def priced(self, answer: Answer) -> Answer:
-        """Return the answer of the last one at the price of all."""
-        return replace(answer, usage=replace(answer.usage, cost_usd=self.cost_usd))
+    def priced(self, event: Event) -> Event:
+        """Return an event of the last one, an answer at the price of all."""
+        if not isinstance(event, Done) or event.answer.usage.cost_usd == self.cost_usd:
+            return event
+        usage = replace(event.answer.usage, cost_usd=self.cost_usd)
+        return Done(answer=replace(event.answer, usage=usage))
+
+
+def _read(reader: StreamReader, chunk: Iterator[dict[str, JSON]]) -> Iterator[Event]:
+    """Yield our events for those of the service, until the terminal one."""
+    for event in chunk:
+        yield from reader.feed(event)
+        if reader.ended:
+            return
 
 
 async def _heard(events: AsyncIterator[Event], question: Question) -> Answer:
@@ -294,87 +339,20 @@ def without_thinking(answer: Answer, *, expected: bool) -> Answer:
     return replace(answer, text=text, reasoning=thinking.reasoning)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Way:
-    """Answers over one wire, ready for whoever asked."""
-
-    answers: Answers
-
-    @property
-    def path(self) -> str:
-        """Where questions are sent."""
-        return self.answers.wire.path
-
-    async def answer(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
-        """Return the answer. Raises any PerplexityError; InvalidRequest before anything is sent.
-
-        RunFailed for an `offline` one that rests on pages all the same: it may say what the messages do not.
-        """
-        self.answers.wire.check(question)
-        answer = await self.answers.answer(question, target, deadline=deadline)
-        told = self._told(answer, question, target, expected=self.answers.wire.emits_thinking(question, target))
-        return await _within_domains(told, question)
-
-    async def stream(self, question: Question, target: Target, *, deadline: Deadline) -> AsyncGenerator[Event, None]:
-        """Yield the events, `Done` last; what a model thinks aloud is held back. Raises as `answer` does."""
-        self.answers.wire.check(question)
-        thinking = Thinking(expected=self.answers.wire.emits_thinking(question, target))
-        shown = _Shown(question)
-        async with aclosing(self.answers.stream(question, target, deadline=deadline)) as events:
-            async for event in events:
-                if isinstance(event, TextDelta):
-                    for piece in _deltas(await shown.text(thinking.feed(event.text))):
-                        yield piece
-                elif isinstance(event, Sources):
-                    yield shown.sources(event)
-                elif isinstance(event, Done):
-                    for piece in _deltas(await shown.rest(thinking.rest(), event.answer)):
-                        yield piece
-                    told = self._told(event.answer, question, target, expected=thinking.expected)
-                    yield Done(answer=await _within_domains(told, question))
-                else:
-                    yield event
-
-    def _told(self, answer: Answer, question: Question, target: Target, *, expected: bool) -> Answer:
-        wire = self.answers.wire
-        if question.offline and answer.sources:
-            log.warning("answer.searched_all_the_same", extra={"model": answer.model})
-            raise RunFailed(
-                "the model was not to search, and did", provider=answer.provider, cost_usd=answer.usage.cost_usd
-            )
-        answer = without_thinking(answer, expected=expected)
-        if expected and answer.reasoning is None:
-            log.warning("answer.no_think_marker", extra={"model": answer.model})
-        if question.tools and not wire.takes_tools:
-            log.warning("answer.tools_left_out", extra={"model": answer.model})
-        effort = target.effort if wire.takes_effort and target.model is None else None
-        return replace(answer, effort=effort, notes=(*answer.notes, *wire.notes(question)))
+def _kept_text(question: Question) -> TextFilter | None:
+    """Return what cuts a stream to the domains that the question names; None if it names none."""
+    domains = question.filters.domains
+    return TextFilter(domains, as_json=question.schema is not None) if domains else None
 
 
-class _Shown:
-    """What of a stream may be shown: all of it, or what belongs to the domains that the question names."""
-
-    def __init__(self, question: Question) -> None:
-        domains = question.filters.domains
-        self._kept = TextFilter(domains, as_json=question.schema is not None) if domains else None
-
-    def sources(self, event: Sources) -> Sources:
-        """Return the sources that may be shown."""
-        return event if self._kept is None else Sources(sources=self._kept.filter_sources(event.sources))
-
-    async def text(self, piece: str) -> str:
-        """Return the text that can be shown now."""
-        if self._kept is None:
-            return piece
-        return await run_in_thread(self._kept.take) if self._kept.feed(piece) else ""
-
-    async def rest(self, piece: str, answer: Answer) -> str:
-        """Return the rest of the text, by the sources of the whole answer."""
-        if self._kept is None:
-            return piece
-        self._kept.feed(piece)
-        self._kept.filter_sources(answer.sources)
-        return await run_in_thread(self._kept.flush)
+async def _rest(thinking: Thinking, kept: TextFilter | None, answer: Answer) -> str:
+    """Return the text that was held back, by the sources of the whole answer."""
+    piece = thinking.rest()
+    if kept is None:
+        return piece
+    kept.feed(piece)
+    kept.filter_sources(answer.sources)
+    return await run_in_thread(kept.flush)
 
 
 async def _within_domains(answer: Answer, question: Question) -> Answer:
@@ -382,8 +360,3 @@ async def _within_domains(answer: Answer, question: Question) -> Answer:
     if not question.filters.domains:
         return answer
     return await run_in_thread(filter_answer, answer, question.filters.domains, as_json=question.schema is not None)
-
-
-def _deltas(text: str) -> Iterator[TextDelta]:
-    if text:
-        yield TextDelta(text=text)

@@ -89,8 +89,10 @@ class DomainPolicy:
 
 def filter_results(results: SearchResults, domains: Sequence[str]) -> SearchResults:
     """Return the results without foreign pages, numbered from 1, with a note that counts what was left out."""
+    if not domains:
+        return results
     policy = DomainPolicy(domains)
-    kept, dropped = policy.split(results.results) if domains else (results.results, ())
+    kept, dropped = policy.split(results.results)
     if not dropped:
         return results
     nothing = "" if kept else ", so no result is left"

@@ -74,8 +74,13 @@ class Filters:
     mode: Mode | None = None
 
 
+_NONE = Filters()
+
+
 def validate(filters: Filters) -> Filters:
     """Return the filters as they are sent, however they were made. Raises InvalidRequest for the first wrong one."""
+    if filters == _NONE:
+        return filters
     checked = Filters(
         recency=None if filters.recency is None else parse_recency(filters.recency),
         domains=parse_domains(filters.domains),

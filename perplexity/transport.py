@@ -14,9 +14,8 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -136,17 +135,15 @@ class Session(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reply:
-    """A whole response. Header names are in lower case; the key is taken out of an error's body."""
+class Reply(NamedTuple):
+    """A whole response. Headers are found by their names in any case; the key is taken out of an error's body."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
 
 
-@dataclass(frozen=True, kw_only=True)
-class OpenReply:
+class OpenReply(NamedTuple):
     """The beginning of a response whose bytes are still coming."""
 
     status: int
@@ -188,47 +185,49 @@ class Transport:
         self._key = checked_key(api_key)
         self._headers = signed(self._key)
         self.base_url: str = checked_base_url(base_url)
-        self._open_timeout = checked_open_timeout(open_timeout)
+        # No limit of aiohttp's own holds for the rest: the caller has a deadline.
+        self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=checked_open_timeout(open_timeout))
         self._given = session
         self._own: aiohttp.ClientSession | None = None
         self._proxy = proxy
 
     async def request(self, method: Method, path: str, body: JSON = None) -> Reply:
         """Return the whole response. Raises ConnectionFailed, or MalformedResponse for one that is too large."""
-        async with self.open(method, path, body) as opened:
-            return await self.whole(opened)
+        response = await self._send(method, path, body, accept="application/json")
+        async with response:
+            return await self.whole(OpenReply(response.status, response.headers, _chunks(response)))
 
     async def whole(self, opened: OpenReply) -> Reply:
         """Return the response with the rest of its bytes. Raises as `request` does."""
         content = b"".join([chunk async for chunk in opened.chunks])
         content = content if opened.status < 400 else content.replace(self._key.encode(), b"***")
-        return Reply(status=opened.status, headers=opened.headers, body=content)
+        return Reply(opened.status, opened.headers, content)
 
     @asynccontextmanager
     async def open(
         self, method: Method, path: str, body: JSON = None, *, accept: str = "application/json"
     ) -> AsyncIterator[OpenReply]:
         """Give the response as soon as its headers are there; its chunks raise as `request` does."""
+        response = await self._send(method, path, body, accept=accept)
+        async with response, aclosing(_chunks(response)) as chunks:
+            yield OpenReply(response.status, response.headers, chunks)
+
+    async def _send(self, method: Method, path: str, body: JSON, *, accept: str) -> aiohttp.ClientResponse:
         headers = {**self._headers, "Accept": accept}
         content = None if body is None else _encoded(body)
         if content is not None:
             headers["Content-Type"] = "application/json"
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=self._open_timeout)
         sending = self._session().request(
             # A redirect would carry the key to wherever it points.
             method,
             f"{self.base_url}{path}",
             data=content,
             headers=headers,
-            timeout=timeout,
+            timeout=self._timeout,
             allow_redirects=False,
             raise_for_status=False,
         )
-        response = await _responded(sending)
-        async with response, aclosing(_chunks(response)) as chunks:
-            yield OpenReply(
-                status=response.status, headers={k.lower(): v for k, v in response.headers.items()}, chunks=chunks
-            )
+        return await _responded(sending)
 
     async def close(self) -> None:
         """Close the session that was opened here, if one was."""

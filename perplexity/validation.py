@@ -71,7 +71,7 @@ def validate_messages(messages: Sequence[Message]) -> tuple[Message, ...]:
 
     Raises InvalidRequest for an empty turn, another end, or more than `MAX_PROMPT_LENGTH` characters together.
     """
-    checked = tuple(replace(m, content=_validate_text("prompt", m.content, MAX_PROMPT_LENGTH)) for m in messages)
+    checked = tuple(_checked_message(message) for message in messages)
     if not checked or checked[-1].role != "user":
         raise InvalidRequest.for_field("prompt", "", "the last message must be the user's")
     length = sum(len(message.content) for message in checked)
@@ -80,9 +80,20 @@ def validate_messages(messages: Sequence[Message]) -> tuple[Message, ...]:
     return checked
 
 
+def _checked_message(message: Message) -> Message:
+    content = _validate_text("prompt", message.content, MAX_PROMPT_LENGTH)
+    return message if content == message.content else replace(message, content=content)
+
+
 def _validate_text(field: str, text: str, longest: int) -> str:
-    text = "".join(c for c in text if c in "\t\n" or unicodedata.category(c) not in {"Cc", "Cs"}).strip()
-    if not any(unicodedata.category(c) not in {"Cf", "Zs", "Cc"} for c in text):
+    # What is printable has no such characters, and of those that show nothing only spaces.
+    if text.isprintable():
+        text = text.strip()
+        shown = bool(text)
+    else:
+        text = "".join(c for c in text if c in "\t\n" or unicodedata.category(c) not in {"Cc", "Cs"}).strip()
+        shown = any(unicodedata.category(c) not in {"Cf", "Zs", "Cc"} for c in text)
+    if not shown:
         raise InvalidRequest.for_field(field, "", "it must hold some text")
     if len(text) > longest:
         raise InvalidRequest.for_field(field, f"{len(text)} characters", f"it takes at most {longest:,}")
@@ -90,6 +101,8 @@ def _validate_text(field: str, text: str, longest: int) -> str:
 
 
 def _parse_int(field: str, value: int | str, most: int) -> int:
+    if type(value) is int and 1 <= value <= most:
+        return value
     typed = str(value).strip()
     # `isdecimal` alone takes the digits of every script, and `int` thousands of them only with an error.
     if not (typed.isascii() and typed.isdecimal() and len(typed) < 10 and 1 <= int(typed) <= most):

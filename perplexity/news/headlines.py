@@ -243,7 +243,8 @@ _NUMBER = r"\d+(?:[.,:-]\d+)*(?:\s?(?:billions?|bn|millions?|mio|mrd|b|m|k)\b|\s
 # Scripts without spaces; their runs of characters are compared as bigrams.
 _UNSPACED = "\u0e00-\u0eff\u3005\u30a0-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _HIRAGANA = "\u3040-\u309f"
-_TOKEN = re.compile(rf"({_NUMBER})|([{_UNSPACED}]+)|([^\W_{_UNSPACED}{_HIRAGANA}]+)", re.IGNORECASE)
+# Only in a number do letters differ by case; a pattern that ignores it for thousands of signs is slow to compile.
+_TOKEN = re.compile(rf"((?i:{_NUMBER}))|([{_UNSPACED}]+)|([^\W_{_UNSPACED}{_HIRAGANA}]+)")
 _TRAILING_PARENTHESIS = re.compile(r"\s*[（(][^()（）]{1,20}[）)]\s*$")
 _POSSESSIVE = re.compile(r"['’]s\b")
 _ELISION = re.compile(r"\b(?:[cdjlmnst]|qu)['’](?=\w)", re.IGNORECASE)

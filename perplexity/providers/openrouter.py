@@ -20,7 +20,7 @@ from typing import Self
 
 from perplexity.api import Calls
 from perplexity.attempts import RequestKind
-from perplexity.completions import Answers, Way
+from perplexity.completions import Completions
 from perplexity.errors import (
     APIError,
     AuthenticationError,
@@ -95,13 +95,11 @@ class OpenRouter:
         self._transport = Transport(api_key, base_url=base_url, session=session, open_timeout=open_timeout, proxy=proxy)
         retries = Retrier(policy=retry or RetryPolicy(), sleep=sleep, random=random)
         self._calls = Calls(transport=self._transport, retries=retries, now=now, dialect=ERROR_MAP)
-        self._way = Way(
-            answers=Answers(
-                calls=self._calls,
-                runs=Runs(calls=self._calls, path="", sleep=sleep),
-                wire=Sonar(provider=self.name, model=self._model, error_map=ERROR_MAP),
-                clock=clock,
-            )
+        self._completions = Completions(
+            calls=self._calls,
+            runs=Runs(calls=self._calls, path="", sleep=sleep),
+            wire=Sonar(provider=self.name, model=self._model, error_map=ERROR_MAP),
+            clock=clock,
         )
         self._timeouts = timeouts or Timeouts()
         self._reasoning_effort = reasoning_effort
@@ -114,7 +112,7 @@ class OpenRouter:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._way.answers.finish()
+        await self._completions.finish()
         await self._transport.close()
 
     async def check_models(self, *, seconds: float = 10.0) -> tuple[str, ...]:
@@ -141,7 +139,7 @@ class OpenRouter:
         started = self._clock()
         with _translated_errors():
             question, target, deadline = self._prepare(question)
-            answer = await self._way.answer(question, target, deadline=deadline)
+            answer = await self._completions.answer(question, target, deadline=deadline)
         return self._with_duration(answer, question, target, started=started)
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
@@ -149,7 +147,7 @@ class OpenRouter:
         started = self._clock()
         with _translated_errors():
             question, target, deadline = self._prepare(question)
-            async with aclosing(self._way.stream(question, target, deadline=deadline)) as events:
+            async with aclosing(self._completions.stream(question, target, deadline=deadline)) as events:
                 async for event in events:
                     if isinstance(event, Done):
                         yield Done(answer=self._with_duration(event.answer, question, target, started=started))

@@ -44,10 +44,11 @@ def parse_answer(body: Mapping[str, JSON]) -> Answer:
     Raises RunFailed where the status says so, MalformedResponse for one that is not final or has no text.
     """
     output = as_objects(body.get("output"))
-    return build_answer(body, text=output_text(output), results=search_results(output), queries=search_queries(output))
+    sources = merge(search_results(output))
+    return build_answer(body, text=output_text(output), sources=sources, queries=search_queries(output))
 
 
-def build_answer(body: Mapping[str, JSON], *, text: str, results: Items, queries: Sequence[str]) -> Answer:
+def build_answer(body: Mapping[str, JSON], *, text: str, sources: tuple[Source, ...], queries: Sequence[str]) -> Answer:
     """Return the answer out of its parts and what else the response says. Raises as `read` does."""
     incomplete, usage = _incomplete(body), _usage(as_object(body.get("usage")))
     if not text.strip():
@@ -57,7 +58,7 @@ def build_answer(body: Mapping[str, JSON], *, text: str, results: Items, queries
         raise MalformedResponse("the answer has no text", provider=PROVIDER, cost_usd=usage.cost_usd)
     return Answer(
         text=text,
-        sources=merge(results),
+        sources=sources,
         provider=PROVIDER,
         model=sanitize_message(body.get("model")) or None,
         queries=tuple(dict.fromkeys(queries)),
@@ -129,6 +130,9 @@ def _usage(usage: Mapping[str, JSON]) -> Usage:
     )
 
 
+_DELTA = "response.output_text.delta"
+"""Nearly all events are of this type, so they are read by the shortest way."""
+
 _TERMINAL = ("completed", "incomplete", "failed", "cancelled", "canceled")
 _SEARCHED = frozenset({"search_results", "fetch_url_results"})
 
@@ -144,13 +148,19 @@ class AgentStream:
     _parts: dict[tuple[str, int], list[str]] = field(default_factory=dict)
     _begun: set[str] = field(default_factory=set)
     _owners: dict[str, str] = field(default_factory=dict)
+    _last_named: tuple[JSON, ...] = ()
+    _last_part: tuple[str, int] = ("", 0)
     _results: list[Mapping[str, JSON]] = field(default_factory=list)
+    _latest: dict[str, Mapping[str, JSON]] = field(default_factory=dict)
+    _merged: int = 0
     _growth: MergeSchedule = field(default_factory=MergeSchedule)
     _sources: tuple[Source, ...] = ()
     _queries: dict[str, None] = field(default_factory=dict)
 
     def feed(self, event: Mapping[str, JSON]) -> list[Event]:
         """Return our events for one of the service's. Raises RunFailed, or MalformedResponse for an unreadable end."""
+        if event.get("type") == _DELTA and self.run_id and "response" not in event and "usage" not in event:
+            return self._delta(self._part(event), as_text(event.get("delta")))
         kind = as_text(event.get("type")).lower()
         usage = as_object(event.get("response")).get("usage") or event.get("usage")
         self.cost_usd = cost_of(usage) if usage else self.cost_usd
@@ -202,10 +212,15 @@ class AgentStream:
         self._queries.update(dict.fromkeys(new))
         return [SearchQueries(queries=tuple(new))] if new else []
 
-    def _new_sources(self, results: Items, *, at_end: bool = False) -> list[Event]:
-        self._results += results
-        if not (at_end or (results and self._growth.is_due(len(self._results)))):
-            return []
+    def _new_sources(self, results: Items) -> list[Event]:
+        # The service lists pages when they are found, and as they were once more when the search is over.
+        new = [page for page in results if self._latest.get(as_text(page.get("url"))) != page]
+        self._latest.update((as_text(page.get("url")), page) for page in new)
+        self._results += new
+        return self._merge() if new and self._growth.is_due(len(self._results)) else []
+
+    def _merge(self) -> list[Event]:
+        self._merged = len(self._results)
         before, self._sources = self._sources, merge(self._results)
         return [Sources(sources=self._sources)] if self._sources != before else []
 
@@ -245,20 +260,25 @@ class AgentStream:
 
     def _part(self, event: Mapping[str, JSON]) -> tuple[str, int]:
         """Return what tells one part of one message from another; some events name the message by one key only."""
-        named = {name: event.get(name) for name in ("output_index", "item_id")}
-        keys = [f"{name} {key}" for name, key in named.items() if isinstance(key, (int, str))]
-        owner = next((self._owners[key] for key in keys if key in self._owners), keys[0] if keys else "")
-        self._owners.update(dict.fromkeys(keys, owner))
-        index = event.get("content_index")
-        return owner, index if isinstance(index, int) else 0
+        named = event.get("output_index"), event.get("item_id"), event.get("content_index")
+        if named != self._last_named:
+            output, item, index = named
+            by_name = {"output_index": output, "item_id": item}
+            keys = [f"{name} {key}" for name, key in by_name.items() if isinstance(key, (int, str))]
+            owner = next((self._owners[key] for key in keys if key in self._owners), keys[0] if keys else "")
+            self._owners.update(dict.fromkeys(keys, owner))
+            self._last_named, self._last_part = named, (owner, index if isinstance(index, int) else 0)
+        return self._last_part
 
     def _end(self, response: Mapping[str, JSON], kind: str) -> list[Event]:
         """Return the last events. The service's last word is right where it contradicts what it said before."""
         self.ended = True
         output = as_objects(response.get("output"))
         full = output_text(output)
-        before, self._results = self._results, list(search_results(output))
-        told = [*self._new_queries(search_queries(output)), *self._new_sources(before, at_end=True)]
+        told, found = self._new_queries(search_queries(output)), list(search_results(output))
+        if found != self._results or self._merged < len(found):
+            self._results = [*found, *self._results]
+            told += self._merge()
         known = "".join(self._pieces)
         if full != known and full.startswith(known):
             told += self._append(full[len(known) :])
@@ -267,7 +287,7 @@ class AgentStream:
         answer = build_answer(
             {"id": self.run_id, **response, "status": status},
             text=full if full.strip() else "".join(self._pieces),
-            results=self._results,
+            sources=self._sources,
             queries=list(self._queries),
         )
         return [*told, Done(answer=answer)]

@@ -133,7 +133,9 @@ def sanitize_message(message: JSON) -> str:
     if not isinstance(message, str):
         return ""
     line = _SECRET.sub("…", message[: 2 * MAX_MESSAGE_LENGTH])
-    line = " ".join("".join(c if unicodedata.category(c)[0] != "C" else " " for c in line).split())
+    if not line.isprintable():
+        line = "".join(c if unicodedata.category(c)[0] != "C" else " " for c in line)
+    line = " ".join(line.split())
     return line if len(line) <= MAX_MESSAGE_LENGTH else line[: MAX_MESSAGE_LENGTH - 1] + "…"
 
 

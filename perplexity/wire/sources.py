@@ -18,6 +18,7 @@ _NAMES = "january|february|march|april|june|july|august|september|sept|october|n
 _MONTH = rf"(?P<name>{_NAMES}|{'|'.join(_MONTHS)})\.?"
 _YEAR = r"(?P<year>(?:1\d|2[01])\d\d)(?!\d)"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?(?!\w)"
+_CENTURIES = tuple(str(century) for century in range(10, 22))
 _LONGEST = 100
 """Characters that are looked at; the longest date has under fifty."""
 
@@ -39,9 +40,24 @@ def iso_date(written: str) -> str | None:
 
     Which of 03/05/2024 is the month is known only if the other number cannot be one: else the year is what is kept.
     """
+    if _is_day(written):
+        return written
+    if not written:
+        return None
     text = " ".join(written[:_LONGEST].split())
     matches = (form.match(text) for form in _FORMS)
     return next((_iso(match.groupdict()) for match in matches if match), None)
+
+
+def _is_day(written: str) -> bool:
+    """Return whether a date is written as it is returned, which is how most services write it."""
+    if len(written) != 10 or not written.startswith(_CENTURIES) or written[4] != "-" or written[7] != "-":
+        return False
+    try:
+        date.fromisoformat(written)
+    except ValueError:
+        return False
+    return True
 
 
 def _iso(parts: dict[str, str | None]) -> str:
@@ -86,14 +102,14 @@ def merge(results: Iterable[Mapping[str, JSON]]) -> tuple[Source, ...]:
     sources = []
     free = 1
     for position, (url, entries) in enumerate(pages.items(), start=1):
-        own = next(iter(ids[url]), None)
-        number = position if own is None and position not in claimed else own
+        own = ids[url]
+        number = own[0] if own else None if position in claimed else position
         if number is None or number in used:
             # Positions go up and numbers are never given back, so nothing below the last free one is free.
             free = number = _free_number(claimed, used, at_least=max(free, position))
         used.add(number)
-        aliases = [alias for alias in ids[url][1:] if alias not in claimed and alias not in used]
-        sources.append(_source(entries, number, aliases))
+        aliases = [alias for alias in own[1:] if alias not in claimed and alias not in used]
+        sources.append(_source(url, entries, number, aliases))
         claimed.update(aliases)
     return tuple(sources)
 
@@ -120,33 +136,42 @@ def _by_url(results: Iterable[Mapping[str, JSON]]) -> dict[str, list[Mapping[str
     pages: dict[str, list[Mapping[str, JSON]]] = {}
     for page in results:
         url = as_text(page.get("url")).strip()
-        if url.lower().startswith(("https://", "http://")):
+        if url[:8].lower().startswith(("https://", "http://")):
             pages.setdefault(url, []).append(page)
     return pages
 
 
 def _ids(entries: Sequence[Mapping[str, JSON]]) -> list[int]:
     """Return the ids that a page was given, each once."""
-    given = (as_count(entry.get("id")) for entry in entries)
-    return list(dict.fromkeys(number for number in given if number is not None))
+    given: dict[int, None] = {}
+    for entry in entries:
+        if (number := as_count(entry.get("id"))) is not None:
+            given[number] = None
+    return list(given)
 
 
 def _free_number(claimed: set[int], used: set[int], *, at_least: int) -> int:
     return next(number for number in count(at_least) if number not in claimed and number not in used)
 
 
-def _source(entries: Sequence[Mapping[str, JSON]], number: int, aliases: Sequence[int]) -> Source:
-    url = as_text(entries[0]["url"]).strip()
-
-    def first(name: str) -> str:
-        return next((said for entry in entries if (said := as_text(entry.get(name)))), "")
-
+def _source(url: str, entries: Sequence[Mapping[str, JSON]], number: int, aliases: Sequence[int]) -> Source:
+    page = entries[0] if len(entries) == 1 else _first_texts(entries)
     return Source(
         number=number,
-        title=" ".join(first("title").split()) or url,
+        title=" ".join(as_text(page.get("title")).split()) or url,
         url=url,
-        snippet=first("snippet"),
-        date=iso_date(first("date")),
-        last_updated=iso_date(first("last_updated")),
+        snippet=as_text(page.get("snippet")),
+        date=iso_date(as_text(page.get("date"))),
+        last_updated=iso_date(as_text(page.get("last_updated"))),
         aliases=tuple(aliases),
     )
+
+
+def _first_texts(entries: Sequence[Mapping[str, JSON]]) -> dict[str, str]:
+    """Return each text of the first entry that has it."""
+    found: dict[str, str] = {}
+    for entry in entries:
+        for name in ("title", "snippet", "date", "last_updated"):
+            if not found.get(name):
+                found[name] = as_text(entry.get(name))
+    return found

@@ -5,8 +5,8 @@ https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-inte
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from perplexity.errors import MalformedResponse
 
@@ -14,11 +14,9 @@ LONGEST_EVENT = 8 * 1024 * 1024
 """Bytes of one event; the last one repeats the whole answer with its sources."""
 
 _BOM = b"\xef\xbb\xbf"
-_LINE_END = re.compile(rb"\r\n?|\n")
 
 
-@dataclass(frozen=True, kw_only=True)
-class ServerSentEvent:
+class ServerSentEvent(NamedTuple):
     """One event: its name, empty where it has none, and its data lines joined."""
 
     event: str = ""
@@ -38,52 +36,56 @@ class Decoder:
 
     def feed(self, chunk: bytes) -> list[ServerSentEvent]:
         """Return the events that the chunk completes. Raises MalformedResponse for one that is too long."""
-        # What was kept holds no line's end: only the new bytes are searched, or one long line would take for ever.
-        searched = len(self._rest) if self._begun else 0
-        self._rest += chunk
-        if not self._begun and _BOM.startswith(self._rest[: len(_BOM)]) and len(self._rest) < len(_BOM):
-            return []
-        self._begin()
-        return [event for line in self._lines(searched) if (event := self._take(line)) is not None]
+        if not self._begun:
+            chunk = bytes(self._rest) + chunk
+            self._begun = len(chunk) >= len(_BOM) or not _BOM.startswith(chunk)
+            self._rest[:] = b"" if self._begun else chunk
+            chunk = chunk.removeprefix(_BOM) if self._begun else b""
+        events = []
+        for line in self._lines(chunk):
+            if line:
+                self._take(line)
+            elif self._data:
+                events.append(self._complete())
+            else:
+                self._event = ""
+        return events
 
     def finish(self) -> list[ServerSentEvent]:
         """Return the event whose lines are complete but for the empty one behind it; a cut line is dropped."""
-        event = self._complete()
-        return [event] if event is not None else []
+        return [self._complete()] if self._data else []
 
-    def _begin(self) -> None:
-        if not self._begun and self._rest.startswith(_BOM):
-            del self._rest[: len(_BOM)]
-        self._begun = True
+    def _lines(self, chunk: bytes) -> list[bytes]:
+        """Cut complete lines off, ended by LF, CR or CRLF. Other line breaks of Unicode are data.
 
-    def _lines(self, searched: int) -> list[bytes]:
-        """Cut complete lines off, ended by LF, CR or CRLF. Other line breaks of Unicode are data."""
-        lines, start = [], 0
-        for end in _LINE_END.finditer(self._rest, searched):
-            if not (self._after_cr and end.span() == (0, 1) and end[0] == b"\n"):
-                lines.append(bytes(self._rest[start : end.start()]))
-            start = end.end()
-        self._after_cr = self._rest.endswith(b"\r") or (self._after_cr and not self._rest)
-        del self._rest[:start]
+        What was kept has no line's end: only the new bytes are searched, or one long line would take for ever.
+        """
+        if self._after_cr and chunk:
+            chunk = chunk.removeprefix(b"\n")
+            self._after_cr = False
+        if b"\r" in chunk:
+            self._after_cr = chunk.endswith(b"\r")
+            chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        *lines, rest = chunk.split(b"\n")
+        if lines:
+            lines[0] = bytes(self._rest) + lines[0]
+            self._rest.clear()
+        self._rest += rest
         self._check(self._size + len(self._rest))
         return lines
 
-    def _take(self, line: bytes) -> ServerSentEvent | None:
-        """Read one line; return the event that an empty one completes."""
-        if not line:
-            return self._complete()
-        name, _, value = line.decode("utf-8", errors="replace").partition(":")
-        value = value.removeprefix(" ")
-        if name == "event":
-            self._event = value
-        elif name == "data":
+    def _take(self, line: bytes) -> None:
+        """Read one line of an event."""
+        name, _, value = line.partition(b":")
+        if name == b"data":
             self._size += len(line)
             self._check(self._size)
-            self._data.append(value)
-        return None
+            self._data.append(value.removeprefix(b" ").decode(errors="replace"))
+        elif name == b"event":
+            self._event = value.removeprefix(b" ").decode(errors="replace")
 
-    def _complete(self) -> ServerSentEvent | None:
-        event = ServerSentEvent(event=self._event, data="\n".join(self._data)) if self._data else None
+    def _complete(self) -> ServerSentEvent:
+        event = ServerSentEvent(self._event, "\n".join(self._data))
         self._event, self._data, self._size = "", [], 0
         return event
 

@@ -36,7 +36,12 @@ def test_numbers_that_json_does_not_have_are_read_as_null(text: str) -> None:
     assert loads(f'{{"n": [{text}, 1.5, 2]}}') == {"n": [None, 1.5, 2]}
 
 
-@pytest.mark.parametrize("text", ["", "{", "nan"])
+@pytest.mark.parametrize("text", [" {}\r\n\t", b"\n[1] ", b"\xef\xbb\xbf{}", '{"ü": 1}'.encode("utf-16"), '"\\ud800"'])
+def test_a_text_is_read_as_json_loads_reads_it(text: str | bytes) -> None:
+    assert loads(text) == json.loads(text)
+
+
+@pytest.mark.parametrize("text", ["", "{", "nan", "{} x", "{}{}", "\ufeff{}", "\u00a0{}", "{}\x0b"])
 def test_what_is_not_json_is_still_an_error(text: str) -> None:
     with pytest.raises(json.JSONDecodeError):
         loads(text)
