@@ -26,7 +26,7 @@ def deepdive_messages(
 ) -> tuple[OutgoingMessage, ...]:
     """Render a report as one message or several numbered ones; sources and footer are in the last.
 
-    `file_id` is the id behind the button that sends it as a file; None for no button.
+    `file_id` is the value of the button that sends it as a file; None for no button.
     """
     blocks = [header(one_line(report_title(report.topic)))]
     for finding in report.stages:
@@ -113,7 +113,7 @@ def deepdive_progress_message(
 ) -> OutgoingMessage:
     """Render the progress; a stage that is not in `stages` has not started.
 
-    `question_id` is the id behind the button. `clock` is the dive's clock now, None if the message may not be changed
+    `question_id` is the button's value. `clock` is the dive's clock now, None if the message may not be changed
     soon: then it says as of when, `now`, it is true, and of no stage that it is under way.
     """
     title = _title(topic) if clock is not None else f"{_title(topic)} · as of {format_time_of_day(now)}"

@@ -62,7 +62,7 @@ def markdown(text: str) -> Block:
 
 
 def primary_button(label: str, *, action_id: str, value: str) -> Block:
-    """Return a row with one button that stands out, for the next step."""
+    """Return a row with one highlighted button, for the next step."""
     text = {"type": "plain_text", "text": label}
     return {
         "type": "actions",

@@ -201,8 +201,8 @@ def as_direct_message(
     """Return a part of an answer as a direct message.
 
     The message says why it is sent directly and quotes `question`, which is not escaped yet. `age` is the question's
-    age in seconds; the message gives it if the answer is late. `unconfirmed` means that the part was posted where it
-    belongs, without a reply from Slack. Its footer no longer says that everyone can see it. `question` is None for a
+    age in seconds; the message gives it if the answer is late. `unconfirmed` means that the part was posted to
+    its place without a reply from Slack. Its footer no longer says that everyone can see it. `question` is None for a
     digest, which needs no reason.
     """
     blocks = tuple(_with_true_audience(block) for block in message.blocks)

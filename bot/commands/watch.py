@@ -64,7 +64,7 @@ def parse(text: str) -> WatchRequest:
 
 
 async def answer(request: WatchRequest, context: CommandContext) -> WatchResult:
-    """Apply the request. Raises database errors."""
+    """Apply the request. Raise database errors."""
     digests, owner = context.digests, Owner(team_id=context.team_id, user_id=context.user_id)
     reply: DigestResult
     match request:

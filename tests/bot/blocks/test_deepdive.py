@@ -70,18 +70,18 @@ def test_a_short_report_is_one_message_with_the_figures_of_each_stage() -> None:
 
 
 @pytest.mark.parametrize("stage", Stage)
-def test_a_section_that_failed_says_what_is_missing_and_the_others_stand(stage: Stage) -> None:
+def test_a_failed_section_says_what_is_missing(stage: Stage) -> None:
     findings = {one.stage: one for one in (SITUATION, PULSE, ANALYSIS)}
-    findings[stage] = StageResult(stage=stage, failure="This part is missing: nobody answered.", at=ANALYSIS.at)
+    findings[stage] = StageResult(stage=stage, failure="This part is missing: no service answered.", at=ANALYSIS.at)
     made = report(findings[Stage.SITUATION], findings[Stage.PULSE], findings[Stage.ANALYSIS])
 
     (message,) = deepdive_messages(made, audience=Audience.ASKER)
-    assert "This part is missing: nobody answered." in shown(message)
+    assert "This part is missing: no service answered." in shown(message)
     assert all(one.heading in shown(message) for one in Stage)
     assert any(block["type"] == "data_visualization" for block in message.blocks) is (stage is not Stage.PULSE)
 
 
-def test_the_button_for_a_file_is_there_where_files_can_be_sent() -> None:
+def test_the_file_button_is_shown_if_files_can_be_sent() -> None:
     (with_it,) = deepdive_messages(report(), audience=Audience.ASKER, file_id="7")
     (without,) = deepdive_messages(report(), audience=Audience.ASKER)
 
@@ -90,7 +90,7 @@ def test_the_button_for_a_file_is_there_where_files_can_be_sent() -> None:
 
 
 @given(first=wild, second=wild, third=wild, title=short)
-def test_whatever_was_found__slack_takes_it(first: str, second: str, third: str, title: str) -> None:
+def test_slack_accepts_any_report(first: str, second: str, third: str, title: str) -> None:
     made = report(
         replace(SITUATION, text=first, sources=(replace(PAGE, title=title),), notes=(title,)),
         replace(PULSE, text=second),
@@ -150,7 +150,7 @@ HEADINGS = [stage.heading for stage in Stage]
         ("```\n# a comment\n```", "```\n# a comment\n```"),
     ],
 )
-def test_no_heading_stands_beside_those_of_the_report(stage: Stage, written: str, left: str) -> None:
+def test_a_report_has_no_headings_but_its_own(stage: Stage, written: str, left: str) -> None:
     findings = {one.stage: one for one in (SITUATION, PULSE, ANALYSIS)}
     findings[stage] = replace(findings[stage], text=f"First.\n\n{written}")
     made = report(findings[Stage.SITUATION], findings[Stage.PULSE], findings[Stage.ANALYSIS])
@@ -171,7 +171,7 @@ def test_a_section_that_begins_with_its_own_heading_has_it_once(stage: Stage, wr
 
 
 @given(first=wild, second=wild, third=wild)
-def test_whatever_was_found__the_report_has_exactly_its_three_headings(first: str, second: str, third: str) -> None:
+def test_any_report_has_exactly_three_headings(first: str, second: str, third: str) -> None:
     made = report(replace(SITUATION, text=first), replace(PULSE, text=second), replace(ANALYSIS, text=third))
 
     assert headings(render_sections(made)) == HEADINGS
@@ -203,7 +203,7 @@ def test_a_text_whose_code_is_closed_stays_as_it_is(text: str) -> None:
         ([StageUpdate(stage=Stage.ANALYSIS, started=1.0)], 2.0, "writing … · 1.0 s"),
     ],
 )
-def test_the_progress_says_how_each_stage_stands(stages: list[StageUpdate], clock: float | None, said: str) -> None:
+def test_the_progress_shows_the_state_of_each_stage(stages: list[StageUpdate], clock: float | None, said: str) -> None:
     message = deepdive_progress_message(
         "heat pumps", {one.stage: one for one in stages}, question_id="7", clock=clock, now=NOW
     )
@@ -213,7 +213,7 @@ def test_the_progress_says_how_each_stage_stands(stages: list[StageUpdate], cloc
 
 
 @given(topic=wild)
-def test_whatever_the_topic__slack_takes_the_progress(topic: str) -> None:
+def test_slack_accepts_the_progress_of_any_topic(topic: str) -> None:
     assert refusals((deepdive_progress_message(topic, {}, question_id="7", now=NOW),)) == []
 
 

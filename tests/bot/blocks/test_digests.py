@@ -96,7 +96,7 @@ def test_a_post_has_what_is_new_its_plan_its_cost_and_its_buttons() -> None:
     assert "late" not in said
 
 
-def test_what_it_cost_to_find_nothing_is_told() -> None:
+def test_an_empty_post_shows_its_cost() -> None:
     (message,) = digest_messages(replace(report(why=Trigger.MANUAL), summary=None, cost_usd=0.0025))
 
     assert f"digest 2 · {PLAN} · {NEXT} · $0.0025" in words(message)
@@ -123,7 +123,7 @@ def test_a_late_post_says_so() -> None:
         (replace(report(why=Trigger.MANUAL), summary=None), "Nothing new."),
     ],
 )
-def test_silence_is_told_only_where_somebody_wants_to_know(quiet: DigestReport, line: str | None) -> None:
+def test_an_empty_digest_is_posted_only_on_the_set_days(quiet: DigestReport, line: str | None) -> None:
     messages = digest_messages(quiet)
 
     assert [f"*Technology: databases* · {line}" in words(message) for message in messages] == ([True] if line else [])
@@ -142,14 +142,14 @@ def test_silence_is_told_only_where_somebody_wants_to_know(quiet: DigestReport, 
         (49, 1, False),
     ],
 )
-def test_a_run_that_waited_speaks_for_each_slot_that_came_meanwhile(hours: int, set_day: int, speaks: bool) -> None:
+def test_a_run_that_waited_covers_each_slot_since(hours: int, set_day: int, speaks: bool) -> None:
     waited = replace(report(silence=(set_day,)), now=SATURDAY + timedelta(hours=hours))
 
     assert bool(digest_messages(waited)) is speaks
 
 
 @pytest.mark.parametrize(("set_day", "speaks"), [(5, True), (6, False)])
-def test_a_slot_that_the_clocks_put_off_past_midnight_speaks_for_its_own_day(set_day: int, speaks: bool) -> None:
+def test_a_slot_moved_past_midnight_covers_its_own_day(set_day: int, speaks: bool) -> None:
     # In Nuuk the clocks jump from 23:00 on Saturday to midnight, so 23:30 is made up for on Sunday.
     schedule = Schedule(days=frozenset({5, 6}), at=time(23, 30), zone="America/Nuuk")
     slot = next_slot(schedule, datetime(2027, 3, 27, 12, tzinfo=UTC))
@@ -160,7 +160,7 @@ def test_a_slot_that_the_clocks_put_off_past_midnight_speaks_for_its_own_day(set
 
 
 @pytest.mark.parametrize(("set_day", "speaks"), [(2, False), (3, True), (4, True), (5, True), (6, False)])
-def test_a_run_that_makes_up_for_missed_slots_speaks_for_each_of_them(set_day: int, speaks: bool) -> None:
+def test_a_run_for_missed_slots_covers_each_of_them(set_day: int, speaks: bool) -> None:
     assert (
         bool(digest_messages(replace(report(silence=(set_day,)), earliest_slot=SATURDAY - timedelta(days=2)))) is speaks
     )
@@ -177,7 +177,7 @@ def test_a_run_that_makes_up_for_missed_slots_speaks_for_each_of_them(set_day: i
         (7 * 24, "since 14 November"),
     ],
 )
-def test_a_moment_is_said_by_the_owner_s_clock(hours: int, said: str) -> None:
+def test_times_are_in_the_owner_s_time_zone(hours: int, said: str) -> None:
     berlin = zone_of("Europe/Berlin")
 
     assert format_since(SATURDAY - timedelta(hours=hours), now=SATURDAY, tz=berlin) == said
@@ -233,7 +233,7 @@ RAN = replace(DIGEST, number=3, runs=12, cost_usd=0.06, channel_id="C2")
         (NotOwner(), "Only the person who set up this digest can change it."),
     ],
 )
-def test_what_came_of_it_is_said(reply: DigestResult, said: str) -> None:
+def test_each_result_has_a_message(reply: DigestResult, said: str) -> None:
     assert said in words(digest_result_message(reply, command="/pplx watch", channel="C1"))
 
 
@@ -252,7 +252,7 @@ def test_a_channel_needs_an_invitation_and_a_direct_message_the_app_itself() -> 
 
 
 @given(wild, st.integers(1, 8), st.sampled_from(Trigger))
-def test_whatever_the_news_say_slack_takes_it_and_nobody_is_mentioned(text: str, count: int, why: Trigger) -> None:
+def test_any_news_is_accepted_by_slack_and_mentions_no_one(text: str, count: int, why: Trigger) -> None:
     digest = replace(DIGEST, spec=make_spec(topic=text, silence=range(7)))
     story = replace(STORY, headline=text, sentence=text)
     spoken = replace(report(*([story] * count), why=why), digest=digest)

@@ -47,21 +47,21 @@ def lead(message: OutgoingMessage) -> str:
         ),
     ],
 )
-def test_why_it_comes_here(message: OutgoingMessage, said: str) -> None:
+def test_a_direct_message_gives_the_reason(message: OutgoingMessage, said: str) -> None:
     assert lead(message) == said
     assert message.text.startswith(f"{said}\n")
     assert check_message({"text": message.text, "blocks": list(message.blocks)}) == []
 
 
 @pytest.mark.parametrize(("public", "where"), [(False, "there"), (True, "for everyone there")])
-def test_an_answer_that_may_be_there_already_says_so(*, public: bool, where: str) -> None:
+def test_an_unconfirmed_answer_says_so(*, public: bool, where: str) -> None:
     message = as_direct_message(ANSWER, part=0, question="why", public=public, unconfirmed=True, age=0.0)
 
     assert f"Slack didn’t confirm my answer {where}" in lead(message)
     assert "again as a direct message" in lead(message)
 
 
-def test_the_small_print_no_longer_says_that_everyone_sees_it__and_the_answer_stays_as_it_is() -> None:
+def test_the_footer_no_longer_says_that_everyone_sees_it() -> None:
     message = directly(public=True)
 
     assert message.blocks[1] == ANSWER.blocks[0]
@@ -73,7 +73,7 @@ def test_a_digest_needs_no_reason() -> None:
     assert directly(question=None).blocks[0] == ANSWER.blocks[0]
 
 
-def test_words_alone_stay_words_alone() -> None:
+def test_a_message_without_blocks_gets_none() -> None:
     message = as_direct_message(OutgoingMessage(text="It is so."), part=0, question="why", public=False, age=0)
 
     assert message.blocks == ()
@@ -81,7 +81,7 @@ def test_words_alone_stay_words_alone() -> None:
 
 
 @pytest.mark.parametrize("question", ["<!channel> " * 40, "x" * 5_000, "`*_~<@U1>|&amp;", "שלום", "\x00\ud800"])
-def test_a_question_cannot_do_anything_in_it(question: str) -> None:
+def test_a_quoted_question_is_escaped(question: str) -> None:
     message = directly(question=question)
 
     assert "<!" not in lead(message)
@@ -99,7 +99,7 @@ def test_how_long_ago(seconds: float, said: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["word " * 780, "ü" * 1_990, "&amp;" * 780])
-def test_the_text_beside_the_blocks_stays_within_slack_s_limit(text: str) -> None:
+def test_the_fallback_text_stays_within_slack_s_limit(text: str) -> None:
     long = OutgoingMessage(text=text, blocks=ANSWER.blocks)
     message = as_direct_message(long, part=0, question="warum " * 40, public=True, age=9_000)
 

@@ -77,7 +77,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "event": received,
     "searching": lambda text: pending_message(BY_NAME["ask"], BY_NAME["ask"].parse(f"why {text}"), question_id="7"),
     "wish": lambda text: parse_digest_spec(f"tech {text} monday 9:00"),
-    "wish behind": lambda text: parse_digest_spec(f"tech monday 9:00 {text}"),
+    "text after the time": lambda text: parse_digest_spec(f"tech monday 9:00 {text}"),
     "wish in quotes": lambda text: parse_digest_spec(f'tech "{text}" monday 9:00', silence=[text]),
     "timing": schedule_start,
     "days": parse_days,
@@ -182,7 +182,7 @@ def test_a_text_of_the_longest_length_is_taken_with_its_options(name: str, befor
     command.parse(f"{before}{text} --public")
 
 
-def test_a_mention_that_is_too_long_is_told_so() -> None:
+def test_a_mention_that_is_too_long_gets_a_usage_error() -> None:
     shown = usage_reply("a " * 60_000, BY_NAME["ask"], BY_MENTION)
 
     assert shown is not None

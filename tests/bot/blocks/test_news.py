@@ -43,7 +43,7 @@ FIRST = Story(
 )
 
 
-def test_a_story_is_a_linked_headline_its_site_its_day_the_other_sites_and_a_sentence() -> None:
+def test_a_story_has_a_linked_headline_site_date_other_sites_and_a_sentence() -> None:
     found = summary(FIRST, topic="chips", notes=("A note.",), seconds=2.5, cost_usd=0.01)
 
     (message,) = news_messages(found, filters=Filters(recency="day"), audience=Audience.ASKER)
@@ -76,7 +76,7 @@ def test_many_sites_are_counted() -> None:
     assert message.blocks[1]["text"]["text"].endswith("|s4.example>, 3 more")
 
 
-def test_the_moment_is_told_in_the_readers_zone_and_in_utc_where_that_cannot_be() -> None:
+def test_times_are_in_the_reader_s_time_zone_with_utc_as_fallback() -> None:
     (message,) = news_messages(summary(FIRST), filters=Filters(), audience=Audience.ASKER)
 
     sealed = escaping.sanitize_message(message)

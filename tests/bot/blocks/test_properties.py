@@ -49,7 +49,7 @@ def letters(text: str) -> str:
 
 
 def holds(small: str, large: str) -> bool:
-    """Tell whether all letters of one text stand in another, in order."""
+    """Return whether all letters of one text are in another, in order."""
     rest = iter(large)
     return all(letter in rest for letter in small)
 
@@ -139,7 +139,7 @@ def test_any_results_become_messages_without_a_mention_or_a_foreign_link(
 
 @given(wild)
 @many
-def test_sealing_any_message_breaks_every_mention_once(text: str) -> None:
+def test_sanitizing_breaks_every_mention_once(text: str) -> None:
     blocks = ({"type": "markdown", "text": text}, {"type": "context", "elements": [{"type": "mrkdwn", "text": text}]})
 
     sealed = escaping.sanitize_message(OutgoingMessage(text=text, blocks=blocks))

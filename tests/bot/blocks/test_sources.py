@@ -31,7 +31,7 @@ FOUND = SearchResults(
 QUERY = Query(text="free <threading>")
 
 
-def test_results_are_counted_listed_and_signed() -> None:
+def test_results_are_counted_and_listed_with_a_footer() -> None:
     (message,) = results_messages(FOUND, query=QUERY, audience=Audience.ASKER)
 
     header, first, second, note, grey = message.blocks
@@ -61,7 +61,7 @@ def test_results_are_counted_listed_and_signed() -> None:
         (Filters(mode="web"), ""),
     ],
 )
-def test_the_header_says_what_narrowed_the_search(filters: Filters, said: str) -> None:
+def test_the_header_lists_the_filters(filters: Filters, said: str) -> None:
     query = Query(text="q", filters=filters)
     one = SearchResults(results=FOUND.results[:1], provider="P")
 

@@ -133,7 +133,7 @@ async def test_it_asks_and_renders_the_answer() -> None:
     assert "only visible to you" in json.dumps(message.blocks)
 
 
-async def test_a_run_that_was_begun_is_handed_on_to_be_resumed() -> None:
+async def test_a_started_run_is_resumed() -> None:
     provider = FakeProvider("One")
 
     async def on_run(run_id: str) -> None:
@@ -147,7 +147,7 @@ async def test_a_run_that_was_begun_is_handed_on_to_be_resumed() -> None:
     assert [(question.run_id, question.on_run) for question in provider.questions] == [("r1", on_run)]
 
 
-async def test_an_agent_that_is_asked_for_answers_in_the_provider_s_place() -> None:
+async def test_with_agent_the_agent_answers() -> None:
     provider, agent = FakeProvider("One"), FakeProvider("Agent")
     read = ASK.parse("--agent --domain a.com why")
 
@@ -156,7 +156,7 @@ async def test_an_agent_that_is_asked_for_answers_in_the_provider_s_place() -> N
     assert (reply.provider, provider.questions, agent.questions) == ("Agent", [], [read.question])
 
 
-async def test_without_an_agent_the_asker_is_told_and_the_log_knows_the_setting(
+async def test_without_an_agent_the_error_and_the_log_name_the_setting(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     work = command_context(FakeProvider("One"))

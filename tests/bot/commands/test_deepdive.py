@@ -25,7 +25,7 @@ from tests.fakes.provider import FakeProvider
         ("--public heat pumps", DeepDiveRequest(topic="heat pumps", public=True)),
     ],
 )
-def test_a_topic_is_read(text: str, request_: DeepDiveRequest) -> None:
+def test_a_topic_is_parsed(text: str, request_: DeepDiveRequest) -> None:
     assert DEEPDIVE.parse(text) == request_
     assert DEEPDIVE.audience(request_) is (Audience.CHANNEL if request_.public else Audience.ASKER)
 
@@ -40,7 +40,7 @@ def test_a_topic_is_read(text: str, request_: DeepDiveRequest) -> None:
         ("x" * 4_001, "up to 4,000"),
     ],
 )
-def test_what_cannot_be_asked_is_explained(text: str, problem: str) -> None:
+def test_a_usage_error_explains_the_problem(text: str, problem: str) -> None:
     with pytest.raises(UsageError) as raised:
         DEEPDIVE.parse(text)
 
@@ -59,7 +59,7 @@ def test_what_cannot_be_asked_is_explained(text: str, problem: str) -> None:
         ("ask why", ("ask", "why")),
     ],
 )
-def test_a_message_that_begins_with_its_name_asks_for_one(text: str, command: tuple[str, str]) -> None:
+def test_a_message_that_begins_with_the_name_starts_a_deep_dive(text: str, command: tuple[str, str]) -> None:
     assert route_message(text, COMMANDS) == command
 
 
@@ -80,7 +80,7 @@ class Hiccups:
         return self.arrives[len(self.milestones) - 1]
 
 
-async def test_a_milestone_that_did_not_arrive_is_shown_again_until_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_milestone_that_did_not_arrive_is_shown_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deepdive, "PACE_SECONDS", 0.01)
     progress = Hiccups([False, False, True, False])
     work = command_context(FakeProvider("Slow", hangs=True), progress=progress)

@@ -48,7 +48,7 @@ def test_a_private_failure_quotes_the_question_first() -> None:
     assert message.text == "No. “why &lt;b&gt;” Reference `r`"
 
 
-def test_a_failure_is_a_sentence_a_way_on_and_a_reference() -> None:
+def test_a_failure_has_a_sentence_a_button_and_a_reference() -> None:
     tried = [Attempt(provider=name, seconds=1) for name in ("Perplexity", "Perplexity", "DuckDuckGo")]
 
     message = failure_message(SENTENCE, reference="a7f3-19c2", question_id="q1", attempts=tried, seconds=60.04)
@@ -69,7 +69,7 @@ def test_a_failure_is_a_sentence_a_way_on_and_a_reference() -> None:
         (130.0, ["A"], "Reference `r` · tried A in 2 min 10 s"),
     ],
 )
-def test_a_failure_says_what_is_known(seconds: float | None, tried: list[str], grey: str) -> None:
+def test_a_failure_s_footer_has_the_known_facts(seconds: float | None, tried: list[str], grey: str) -> None:
     attempts = [Attempt(provider=name, seconds=1) for name in tried]
 
     message = failure_message("No.", reference="r", question_id="q", attempts=attempts, seconds=seconds)
@@ -98,9 +98,7 @@ def test_the_ack_names_the_question_without_its_options(command: str, text: str,
 
 
 @pytest.mark.parametrize(("text", "for_everyone"), [("heat & pumps", False), ("--public heat & pumps", True)])
-def test_the_ack_of_a_deep_dive_can_be_stopped_and_says_nothing_that_will_not_be_true(
-    text: str, for_everyone: bool
-) -> None:
+def test_the_ack_of_a_deep_dive_has_a_stop_button_and_stays_true(text: str, for_everyone: bool) -> None:
     message = pending_message(DEEPDIVE, DEEPDIVE.parse(text), question_id="7", public=for_everyone)
 
     assert said(message).startswith("*Deep dive*  “heat &amp; pumps”\nThe report has three parts")
@@ -136,7 +134,7 @@ def test_help_lists_every_option_and_example_as_the_asker_calls_the_command() ->
 
 
 @pytest.mark.parametrize("agent", [True, False])
-def test_help_lists_the_agent_only_where_one_is_set_up(agent: bool) -> None:
+def test_help_lists_the_agent_only_if_one_is_set_up(agent: bool) -> None:
     ask = next(command for command in available_commands(agent=agent) if command.name == "ask")
 
     assert ("--agent" in said(help_message(ask, slash="/ask"))) is agent
@@ -151,7 +149,7 @@ def test_the_overview_lists_the_commands_and_the_nearest_one() -> None:
     assert all(f"`/pplx {command.name}" in text for command in COMMANDS)
 
 
-def test_the_overview_stands_without_an_unknown_word_and_without_commands() -> None:
+def test_the_overview_works_without_an_unknown_word_and_without_commands() -> None:
     assert "I don’t know" not in said(help_overview(COMMANDS, slash="/pplx"))
     assert said(help_overview([], slash="/pplx", unknown="x")) == "I don’t know the command `x`."
     assert said(help_overview([], slash="/pplx")) == "There are no commands."
@@ -174,13 +172,13 @@ def test_a_message_without_blocks_keeps_its_words_and_links() -> None:
     assert without_blocks(OutgoingMessage(text="x")) == OutgoingMessage(text="x")
 
 
-def test_a_message_without_blocks_makes_no_link_of_what_stands_in_code() -> None:
+def test_a_message_without_blocks_makes_no_link_of_code() -> None:
     answer = Answer(text="```[[1]](http://evil.example)\nx\n```", sources=(), provider="P")
 
     assert "<" not in without_blocks(answer_messages(answer, audience=Audience.ASKER)[0]).text
 
 
-def test_the_gate_leaves_plain_text_and_rich_text_as_they_are() -> None:
+def test_sanitizing_leaves_plain_text_and_rich_text_unchanged() -> None:
     quote = {
         "type": "rich_text",
         "elements": [{"type": "rich_text_quote", "elements": [{"type": "text", "text": "@here"}]}],
@@ -193,7 +191,7 @@ def test_the_gate_leaves_plain_text_and_rich_text_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("kind", ["mrkdwn", "markdown"])
-def test_the_gate_breaks_what_a_renderer_forgot(kind: str) -> None:
+def test_sanitizing_breaks_mentions_in_any_block(kind: str) -> None:
     block = {"type": kind, "text": "<!here> @Channel", "verbatim": True, "elements": [{"type": kind, "text": "<@U1>"}]}
 
     (sealed,) = escaping.sanitize_message(OutgoingMessage(text="<!here>", blocks=(block,))).blocks

@@ -41,7 +41,7 @@ PHRASES = [
     ("news --model high about mars", None, ""),
     ("search --model sonar rust", None, ""),
     ("deepdive --recency week heat pumps", None, ""),
-    # Its name alone, inside another word, or further behind.
+    # Its name alone, inside another word, or later in the text.
     ("search", None, ""),
     ("news", None, ""),
     ("deepdive", None, ""),

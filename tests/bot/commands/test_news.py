@@ -75,7 +75,7 @@ async def test_no_story_is_nothing_found() -> None:
         await NEWS.answer(parse("tech"), command_context(provider))
 
 
-def test_its_help_is_taken_by_slack() -> None:
+def test_slack_accepts_the_help() -> None:
     message = help_message(NEWS, slash="/news")
 
     assert check_message({"text": message.text, "blocks": list(message.blocks)}) == []

@@ -97,7 +97,7 @@ def parse(text: str) -> Arguments:
         ("", "", {}),
     ],
 )
-def test_options_and_text_are_told_apart(typed: str, text: str, options: dict[str, str]) -> None:
+def test_options_and_text_are_separated(typed: str, text: str, options: dict[str, str]) -> None:
     arguments = parse(typed)
 
     assert (text, options) == (arguments.text, {name: values[0] for name, values in arguments.options.items()})

@@ -48,11 +48,11 @@ def test_any_name_and_text_are_routed(name: str, text: str) -> None:
     assert routed.rest in text
 
 
-def test_the_longest_name_wins_where_one_ends_another() -> None:
+def test_the_longest_matching_name_wins() -> None:
     assert route_slash_command("/research", "x", COMMANDS).command is SEARCH
 
 
-def test_the_list_ends_with_the_umbrella() -> None:
+def test_the_list_ends_with_the_root_command() -> None:
     hint = f"{' | '.join(command.name for command in COMMANDS)} | help …"
     first, second, *_, last = slash_commands(COMMANDS)
 

@@ -25,5 +25,5 @@ def test_a_value_is_shown_as_harmless_code(value: str, shown: str) -> None:
         ("", None),
     ],
 )
-def test_a_misspelt_word_is_led_back(word: str, meant: str | None) -> None:
+def test_a_misspelt_word_has_a_closest_match(word: str, meant: str | None) -> None:
     assert closest_match(word, ["search", "ask", "--reasoning", "--recency"]) == meant

@@ -38,7 +38,7 @@ TYPED = '--always mon, fri technology "open source databases" weekdays 9:00'
         ("run 1", ChangeDigest(verb=DigestAction.RUN, number=1)),
     ],
 )
-def test_what_is_typed_is_read_as(typed: str, request_: WatchRequest) -> None:
+def test_text_is_parsed_as(typed: str, request_: WatchRequest) -> None:
     assert parse(typed) == request_
 
 
@@ -54,7 +54,7 @@ def test_what_is_typed_is_read_as(typed: str, request_: WatchRequest) -> None:
         ("--always mon", "At what time of day? Put it at the end, such as `9:00`, `17:30` or `9am`."),
     ],
 )
-def test_what_is_wrong_is_said_with_what_is_allowed(typed: str, problem: str) -> None:
+def test_a_usage_error_names_what_is_allowed(typed: str, problem: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse(typed)
 

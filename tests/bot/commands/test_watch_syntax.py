@@ -1,4 +1,4 @@
-"""What is typed behind `watch`, and what it means."""
+"""Parsing of the text after `watch`."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ SEVERAL = (
         ("world  the   budget, daily 7:00 ", "world", "the budget", DAILY, time(7)),
     ],
 )
-def test_a_digest_is_read_as(typed: str, category: str, topic: str, days: set[int], at: time) -> None:
+def test_a_digest_is_parsed_as(typed: str, category: str, topic: str, days: set[int], at: time) -> None:
     wish = parse_digest_spec(typed)
 
     assert (wish.category, wish.topic, wish.schedule.days, wish.schedule.at) == (category, topic, frozenset(days), at)
@@ -103,14 +103,14 @@ def test_a_digest_is_read_as(typed: str, category: str, topic: str, days: set[in
         ('tech "\u200b" 9:00', "That text is empty. Add a topic."),
     ],
 )
-def test_what_cannot_be_read_is_said_with_what_is_allowed(typed: str, problem: str) -> None:
+def test_a_usage_error_names_what_is_allowed(typed: str, problem: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_digest_spec(typed)
 
     assert caught.value.problem == problem
 
 
-def test_the_days_on_which_silence_is_told_are_read_too() -> None:
+def test_the_days_of_empty_digests_are_parsed() -> None:
     assert parse_digest_spec("tech 9:00", silence=("mon-wed", "Sunday")).report_empty_on == {0, 1, 2, 6}
     assert parse_digest_spec("tech weekdays 9:00", silence=("daily",)).report_empty_on == WEEKDAYS
     with pytest.raises(UsageError, match=r"`someday` isn’t a day of the week\. Use `daily`, `weekdays`"):
@@ -118,7 +118,7 @@ def test_the_days_on_which_silence_is_told_are_read_too() -> None:
 
 
 @pytest.mark.parametrize("always", [("fri",), ("mon", "fri"), ("weekends",)])
-def test_silence_is_not_told_on_days_without_a_run(always: tuple[str, ...]) -> None:
+def test_days_of_empty_digests_must_have_a_run(always: tuple[str, ...]) -> None:
     with pytest.raises(UsageError, match=r"^This digest doesn’t run on `(fri|weekends)`\. Its days are Monday\.$"):
         parse_digest_spec("science mon 9:00", silence=always)
 
@@ -139,7 +139,7 @@ def test_any_text_is_a_digest_or_a_usage_error(text: str) -> None:
 
 
 @pytest.mark.parametrize("piece", ["at ", "mon ", "every at on ", ", ", "9:00 ", "every day at ", "mon - "])
-def test_the_time_it_takes_does_not_explode(piece: str) -> None:
+def test_parsing_takes_linear_time(piece: str) -> None:
     began = clock.perf_counter()
     with pytest.raises(UsageError):
         parse_digest_spec(piece * (8_000 // len(piece)) + "x")

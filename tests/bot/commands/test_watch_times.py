@@ -1,4 +1,4 @@
-"""Days and times behind `watch`: what is not surely understood is refused, and never becomes other days."""
+"""Parsing of days and times after `watch`: ambiguous text is rejected and never becomes other days."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_words_that_could_be_days_are_not_guessed(typed: str, unsure: str) -> No
 
 
 @pytest.mark.parametrize("typed", ["the budget", "mondy", "tu,th", "mo-mi", "lundi", "fortnights", "'ai'"])
-def test_without_quotes_a_topic_needs_days_behind_it(typed: str) -> None:
+def test_without_quotes_a_topic_needs_days_after_it(typed: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_digest_spec(f"world {typed} 9:00")
 
@@ -72,7 +72,7 @@ def test_without_quotes_a_topic_needs_days_behind_it(typed: str) -> None:
 
 
 @given(st.times(), st.frozensets(st.integers(0, 6), min_size=1))
-def test_every_time_and_every_days_are_read_as_they_are_written(at: time, days: frozenset[int]) -> None:
+def test_every_time_and_set_of_days_is_parsed(at: time, days: frozenset[int]) -> None:
     typed = f"world {', '.join(DAYS[day] for day in days)} {at:%H:%M}"
 
     schedule = parse_digest_spec(typed).schedule
@@ -80,7 +80,7 @@ def test_every_time_and_every_days_are_read_as_they_are_written(at: time, days: 
 
 
 @given(st.times(), st.frozensets(st.integers(0, 6), min_size=1))
-def test_a_schedule_is_read_as_it_is_told(at: time, days: frozenset[int]) -> None:
+def test_a_schedule_s_text_parses_to_the_schedule(at: time, days: frozenset[int]) -> None:
     told = Schedule(days=days, at=at.replace(second=0, microsecond=0), zone="")
 
     assert parse_digest_spec(f"world {told.text}").schedule == told
@@ -132,14 +132,14 @@ def test_no_day_is_left_out_or_made_up(pieces: list[tuple[str, str]], topic: str
     st.integers(0, 3),
     st.sampled_from([" ", ", "]),
 )
-def test_a_word_that_changes_the_days_is_never_passed_over(words: list[str], twist: str, at: int, glue: str) -> None:
+def test_a_word_that_changes_the_days_is_never_skipped(words: list[str], twist: str, at: int, glue: str) -> None:
     words.insert(at, twist)
     with pytest.raises(UsageError):
         parse_digest_spec(f"world {glue.join(words)} 9:00")
 
 
 @given(st.sampled_from(DAYS), st.sampled_from(DAYS), st.integers(1, 4), st.integers(0, 2))
-def test_a_misspelt_day_is_no_topic(day: str, other: str, place: int, how: int) -> None:
+def test_a_misspelt_day_is_not_part_of_the_topic(day: str, other: str, place: int, how: int) -> None:
     swapped = day[place + 1] + day[place] if day[place] != day[place + 1] else "x"
     misspelt = day[:place] + ("", "x", swapped)[how] + day[place + (2 if how == 2 else 1) :]
     for typed in (misspelt, f"{misspelt} {other}", f"{other} {misspelt}", f"{misspelt} and {other}"):

@@ -350,7 +350,7 @@ THREADS: dict[str, tuple[ScriptedSlack, QuestionRow, list[str]]] = {
         in_thread(returns=1, part=1, messages=(message(1), message(2))),
         ["begin 1 uses 0", "look 1 in 1.1", "change C1 1.9"],
     ),
-    "nobody knows the line, so it is looked up": (
+    "the pending message is unknown, so it is looked up": (
         ScriptedSlack(lookups=[Found(ts="1.8")]),
         in_thread(message_ts=None),
         ["begin 0 uses 0", "look 0 in 1.1", "change C1 1.8"],
@@ -393,7 +393,7 @@ THREADS: dict[str, tuple[ScriptedSlack, QuestionRow, list[str]]] = {
         in_thread(message_ts=None),
         ["begin 0 uses 0", "look 0 in 1.1", "begin 0 uses 0", "look 0 in 1.1", "thread 0 C1 1.1"],
     ),
-    "nobody can look, so a few copies at most, then directly": (
+    "it cannot be looked up, so a few copies at most, then a direct message": (
         ScriptedSlack(
             thread=[Retryable(error="http_503", maybe_posted=True)] * 9,
             lookups=[LookupForbidden(), LookupForbidden(), NotFound()],
@@ -446,7 +446,7 @@ LINES: dict[str, tuple[ScriptedSlack, QuestionRow, list[str], str | None]] = {
         ["look 0 in 1.1", "record 1.7"],
         "1.7",
     ),
-    "Slack is away": (
+    "Slack is unavailable": (
         ScriptedSlack(thread=[Retryable(error="http_503", maybe_posted=True)] * 9),
         in_thread(message_ts=None),
         [
@@ -470,7 +470,7 @@ LINES: dict[str, tuple[ScriptedSlack, QuestionRow, list[str], str | None]] = {
         None,
     ),
     "a click in a thread": (ScriptedSlack(), in_thread(), ["begin 0 uses 0", "change C1 1.2"], "1.2"),
-    "a line that stands there already": (ScriptedSlack(), in_thread(returns=1), [], "1.2"),
+    "a pending message that exists already": (ScriptedSlack(), in_thread(returns=1), [], "1.2"),
 }
 
 

@@ -215,7 +215,7 @@ ANSWER = Outcome(messages=(REPORT, OutgoingMessage(text="Its end.")), state="ans
 class Suspended(Questions):
     """Sleeps between the first read of a question and the second; another worker recovers it meanwhile.
 
-    That one answers in the same message where it is `answered`, and is at work on it still where not.
+    If `answered`, that one has answered in the same message; otherwise it is still working.
     """
 
     answered: bool = True
