@@ -20,7 +20,7 @@ from bot.delivery.delivery import Delivery
 from bot.delivery.progress import ProgressUpdater
 from bot.delivery.routes import default_routes
 from bot.delivery.status_message import StatusMessages
-from bot.digests.service import DigestComponents
+from bot.digests.wiring import DigestComponents
 from bot.listeners import actions, installation, messages, slash
 from bot.listeners.admission import Admission
 from bot.listeners.installation import Installation, token_hash

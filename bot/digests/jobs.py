@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID, uuid4
 
 from bot.blocks.digests import (
@@ -18,7 +17,7 @@ from bot.blocks.digests import (
 )
 from bot.clock import utc_now
 from bot.commands.base import Command, CommandContext, Reply
-from bot.model.digest import Digest, Owner, State, Trigger, latest_slot, next_slot
+from bot.model.digest import Digest, DigestRun, Owner, State, Trigger, latest_slot, next_slot, parse_run
 from bot.model.message import Audience, OutgoingMessage
 from bot.slack.users import AUTH_ERRORS
 from bot.storage.database import DatabaseRetry
@@ -32,48 +31,6 @@ COMMAND = "digest"
 """The command of a run's question; it cannot be typed."""
 
 SURFACE = "digest"
-
-LATE_AFTER = timedelta(minutes=15)
-"""A run that starts this long after its slot is marked as late."""
-
-_TEXT = re.compile(r"(?P<id>\S+) (?P<why>\S+) (?P<first>\S+) (?P<slot>\S+) (?P<title>.*)", re.DOTALL)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DigestRun:
-    """One run of a digest for the moment `slot`. `title` is what the digest is about.
-
-    `earliest_slot` is the first slot that the run covers: it is before `slot` if slots were missed.
-    """
-
-    digest_id: UUID
-    trigger: Trigger
-    earliest_slot: datetime
-    slot: datetime
-    title: str
-
-    def trigger_at(self, now: datetime) -> Trigger:
-        """Return the trigger if the run starts now: a scheduled run may be late by then."""
-        return Trigger.LATE if self.trigger is Trigger.SCHEDULED and now - self.slot > LATE_AFTER else self.trigger
-
-    @property
-    def text(self) -> str:
-        """Return the run as a question's text, which `parse_run` reads."""
-        return f"{self.digest_id} {self.trigger} {self.earliest_slot.isoformat()} {self.slot.isoformat()} {self.title}"
-
-
-def parse_run(text: str) -> DigestRun:
-    """Parse the text of a run. Raises ValueError."""
-    match = _TEXT.fullmatch(text)
-    if match is None:
-        raise ValueError("not a run of a digest")
-    return DigestRun(
-        digest_id=UUID(match["id"]),
-        trigger=Trigger(match["why"]),
-        earliest_slot=datetime.fromisoformat(match["first"]),
-        slot=datetime.fromisoformat(match["slot"]),
-        title=match["title"],
-    )
 
 
 def plan_run(digest: Digest, *, now: datetime, new_id: Callable[[], UUID]) -> PlannedRun:

@@ -13,8 +13,8 @@ from uuid import UUID
 
 from bot.blocks.digests import digest_failed_message, digest_messages
 from bot.commands.base import Command, CommandContext, Reply, Stats
-from bot.digests.jobs import COMMAND, OWNER_LEFT, OWNER_LEFT_CHANNEL, DigestRun, DigestStopper, parse_run
-from bot.model.digest import Digest, DigestReport, State, Trigger, search_window_start
+from bot.digests.jobs import COMMAND, OWNER_LEFT, OWNER_LEFT_CHANNEL, DigestStopper
+from bot.model.digest import Digest, DigestReport, DigestRun, State, Trigger, parse_run, search_window_start
 from bot.model.message import Audience, OutgoingMessage
 from bot.slack.users import Membership
 from bot.storage.database import DatabaseRetry

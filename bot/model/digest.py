@@ -6,6 +6,7 @@ first counts (https://peps.python.org/pep-0495/).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
@@ -179,6 +180,34 @@ class LimitReached:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DigestLimits:
+    """How many digests a person and a channel may have; if either is 0, digests are `disabled`."""
+
+    per_user: int
+    per_channel: int
+
+    @property
+    def disabled(self) -> bool:
+        """Whether digests are disabled; existing ones do not run."""
+        return not (self.per_user and self.per_channel)
+
+    def reached(self, *, of_owner: int, in_channel: int, of_owner_in_channel: int, direct: bool) -> LimitReached | None:
+        """Return the limit that these numbers of digests have reached, if any.
+
+        One person may have at most half of a channel's digests, rounded up, to leave some for others; this does not
+        apply to a `direct` message.
+        """
+        share = (self.per_channel + 1) // 2
+        if of_owner >= self.per_user:
+            return LimitReached(limit=self.per_user, channel=False)
+        if in_channel >= self.per_channel:
+            return LimitReached(limit=self.per_channel, channel=True)
+        if of_owner_in_channel >= share and not direct:
+            return LimitReached(limit=share, channel=True, share=True)
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
 class DigestList:
     """All digests of their owner, by number."""
 
@@ -306,6 +335,49 @@ def _after_gap(wanted: datetime, tz: ZoneInfo) -> datetime:
 
 _DAY = timedelta(days=1)
 _MONTH = timedelta(days=30)
+
+
+LATE_AFTER = timedelta(minutes=15)
+"""A run that starts this long after its slot is marked as late."""
+
+_RUN_TEXT = re.compile(r"(?P<id>\S+) (?P<why>\S+) (?P<first>\S+) (?P<slot>\S+) (?P<title>.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DigestRun:
+    """One run of a digest for the moment `slot`. `title` is what the digest is about.
+
+    `earliest_slot` is the first slot that the run covers: it is before `slot` if slots were missed.
+    """
+
+    digest_id: UUID
+    trigger: Trigger
+    earliest_slot: datetime
+    slot: datetime
+    title: str
+
+    def trigger_at(self, now: datetime) -> Trigger:
+        """Return the trigger if the run starts now: a scheduled run may be late by then."""
+        return Trigger.LATE if self.trigger is Trigger.SCHEDULED and now - self.slot > LATE_AFTER else self.trigger
+
+    @property
+    def text(self) -> str:
+        """Return the run as a question's text, which `parse_run` reads."""
+        return f"{self.digest_id} {self.trigger} {self.earliest_slot.isoformat()} {self.slot.isoformat()} {self.title}"
+
+
+def parse_run(text: str) -> DigestRun:
+    """Parse the text of a run. Raises ValueError."""
+    match = _RUN_TEXT.fullmatch(text)
+    if match is None:
+        raise ValueError("not a run of a digest")
+    return DigestRun(
+        digest_id=UUID(match["id"]),
+        trigger=Trigger(match["why"]),
+        earliest_slot=datetime.fromisoformat(match["first"]),
+        slot=datetime.fromisoformat(match["slot"]),
+        title=match["title"],
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

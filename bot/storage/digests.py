@@ -12,7 +12,7 @@ from uuid import UUID
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
-from bot.model.digest import Digest, DigestSpec, LimitReached, Owner, Schedule, State
+from bot.model.digest import Digest, DigestLimits, DigestSpec, LimitReached, Owner, Schedule, State
 from bot.storage import queries
 from bot.storage.questions import Defer, NewQuestion, Pool, storable
 
@@ -216,34 +216,6 @@ class PostedStories:
         async with self._pool.connection() as connection:
             row = await (await connection.execute(LAST_RUN_AT, values)).fetchone()
         return row["slot"] if row else None
-
-
-@dataclass(frozen=True, kw_only=True)
-class DigestLimits:
-    """How many digests a person and a channel may have; if either is 0, digests are `disabled`."""
-
-    per_user: int
-    per_channel: int
-
-    @property
-    def disabled(self) -> bool:
-        """Whether digests are disabled; existing ones do not run."""
-        return not (self.per_user and self.per_channel)
-
-    def reached(self, *, of_owner: int, in_channel: int, of_owner_in_channel: int, direct: bool) -> LimitReached | None:
-        """Return the limit that these numbers of digests have reached, if any.
-
-        One person may have at most half of a channel's digests, rounded up, to leave some for others; this does not
-        apply to a `direct` message.
-        """
-        share = (self.per_channel + 1) // 2
-        if of_owner >= self.per_user:
-            return LimitReached(limit=self.per_user, channel=False)
-        if in_channel >= self.per_channel:
-            return LimitReached(limit=self.per_channel, channel=True)
-        if of_owner_in_channel >= share and not direct:
-            return LimitReached(limit=share, channel=True, share=True)
-        return None
 
 
 @dataclass(frozen=True, kw_only=True)

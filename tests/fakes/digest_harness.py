@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
 from bot.commands.base import CommandContext
-from bot.digests.jobs import DigestRun, DigestStopper, run_question
+from bot.digests.jobs import DigestStopper, run_question
 from bot.digests.runner import Compare, DigestRunner, StorySelector
-from bot.model.digest import Digest, DigestReport, Trigger
+from bot.model.digest import Digest, DigestReport, DigestRun, Trigger
 from bot.slack.users import Membership
 from bot.storage.database import DatabaseRetry
 from bot.storage.digests import DigestStore

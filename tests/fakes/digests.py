@@ -12,8 +12,8 @@ from psycopg import AsyncConnection, OperationalError
 from psycopg.rows import DictRow
 
 from bot.digests.jobs import StopNotice, parse_notice
-from bot.model.digest import DAILY, Digest, DigestSpec, Owner, Schedule, next_slot
-from bot.storage.digests import DigestLimits, DigestStore
+from bot.model.digest import DAILY, Digest, DigestLimits, DigestSpec, Owner, Schedule, next_slot
+from bot.storage.digests import DigestStore
 from bot.storage.questions import Pool
 
 OWNER = Owner(team_id="T1", user_id="U1")

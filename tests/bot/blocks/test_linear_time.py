@@ -22,9 +22,9 @@ from bot.commands.help import pending_message
 from bot.commands.parsing import OptionParser, is_help_request, parse_options, tokenize
 from bot.commands.routing import BY_MENTION, route_message, route_slash_command, usage_reply
 from bot.commands.watch_syntax import parse_days, parse_digest_spec, schedule_start
-from bot.digests.jobs import parse_run as read_run
 from bot.errors import UsageError
 from bot.listeners.messages import parse_event
+from bot.model.digest import parse_run as read_run
 from bot.model.message import Audience, OutgoingMessage
 from bot.playground.bodies import MAX_TEXT, zone_of
 from perplexity.filters import parse_domain, parse_domains

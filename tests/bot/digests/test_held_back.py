@@ -9,9 +9,8 @@ import pytest
 
 from bot.blocks.digests import digest_messages
 from bot.digests.jobs import OWNER_LEFT, OWNER_LEFT_CHANNEL, StopNotice
-from bot.model.digest import DigestReport, State, Trigger
+from bot.model.digest import DigestLimits, DigestReport, State, Trigger
 from bot.slack.users import Membership
-from bot.storage.digests import DigestLimits
 from tests.fakes.digest_harness import DigestHarness
 from tests.fakes.digests import NOBODY, SATURDAY, make_spec, read_notices
 from tests.fakes.news_answers import BUDGET, VOLCANO

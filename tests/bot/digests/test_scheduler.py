@@ -11,9 +11,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot.digests.jobs import DigestRun, parse_run
 from bot.digests.scheduler import DigestScheduler, seconds_to_next_minute
-from bot.model.digest import DAILY, WEEKDAYS, Trigger, next_slot
+from bot.model.digest import DAILY, WEEKDAYS, DigestRun, Trigger, next_slot, parse_run
 from bot.storage.digests import DigestStore
 from bot.storage.questions import Pool, connection_pool
 from tests.fakes.digests import SATURDAY, WallClock, create_digest, make_spec, no_job

@@ -10,22 +10,25 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from bot.digests.jobs import DigestRun, parse_run, run_question
+from bot.digests.jobs import run_question
 from bot.digests.service import StoredDigestService
 from bot.model.digest import (
     AlreadyRunning,
     Created,
     Digest,
     DigestAction,
+    DigestLimits,
     DigestNotFound,
+    DigestRun,
     LimitReached,
     NotOwner,
     Owner,
     State,
     Trigger,
     Updated,
+    parse_run,
 )
-from bot.storage.digests import DigestLimits, DigestStore
+from bot.storage.digests import DigestStore
 from bot.storage.questions import Pool, connection_pool
 from tests.fakes.digests import NOBODY, OWNER, SATURDAY, WallClock, make_spec, no_job
 

@@ -11,10 +11,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from bot.digests.jobs import DigestRun, run_question
+from bot.digests.jobs import run_question
 from bot.digests.runner import StorySelector
 from bot.listeners.intake import Journal, Written
-from bot.model.digest import Digest, DigestReport, Trigger
+from bot.model.digest import Digest, DigestReport, DigestRun, Trigger
 from bot.storage.database import DatabaseRetry
 from bot.storage.questions import NewQuestion, Pool, Questions
 from perplexity.news.stories import Story, fingerprint, unseen
