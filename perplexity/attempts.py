@@ -1,7 +1,4 @@
-"""Adds up what all services charged for one question. Pure.
-
-Some services say what they charge and others do not, so a sum is one of those that are known.
-"""
+"""Attempts at providers and the sum of what they cost."""
 
 from __future__ import annotations
 
@@ -48,5 +45,5 @@ def cost_with_failures(own: float | None, failed: Iterable[Attempt]) -> float | 
 
 
 def without_costs(failed: Iterable[Attempt]) -> tuple[Attempt, ...]:
-    """Return the attempts without their prices, to stand beside a sum that holds them already."""
+    """Return the attempts without their prices, for use next to a sum that includes them."""
     return tuple(replace(attempt, cost_usd=None) for attempt in failed)

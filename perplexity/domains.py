@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from perplexity.citations import renumbered, without_foreign
 from perplexity.filters import MAX_HOST_LENGTH
+from perplexity.formatting import pluralize
 from perplexity.types import JSON, Answer, SearchResults, Source
 
 _MOST_NAMED = 3
@@ -96,7 +97,7 @@ def filter_results(results: SearchResults, domains: Sequence[str]) -> SearchResu
     if not dropped:
         return results
     nothing = "" if kept else ", so no result is left"
-    note = f"{_counted(len(dropped), 'result')} {policy.place} left out{nothing}."
+    note = f"{pluralize(len(dropped), 'result')} {policy.place} left out{nothing}."
     numbered = tuple(replace(source, number=number, aliases=()) for number, source in enumerate(kept, start=1))
     return replace(results, results=numbered, notes=(note, *results.notes))
 
@@ -242,17 +243,15 @@ def _map_value(value: JSON, change: Callable[[str], str]) -> JSON:
 
 def _notes(policy: DomainPolicy, *, left: int, dropped: int, markers: int, links: int) -> Iterator[str]:
     if dropped:
-        references = f", with {_counted(markers, 'reference')} to {'it' if dropped == 1 else 'them'}" if markers else ""
+        references = (
+            f", with {pluralize(markers, 'reference')} to {'it' if dropped == 1 else 'them'}" if markers else ""
+        )
         nothing = "" if left else "; no source is left"
-        yield f"{_counted(dropped, 'source')} {policy.place} left out{references}{nothing}."
+        yield f"{pluralize(dropped, 'source')} {policy.place} left out{references}{nothing}."
     if links:
-        yield f"{_counted(links, 'link')} {policy.place} removed."
+        yield f"{pluralize(links, 'link')} {policy.place} removed."
 
 
 def _matches(name: str, domains: Collection[str]) -> bool:
     labels = name.split(".")
     return f"www.{name}" in domains or any(".".join(labels[place:]) in domains for place in range(len(labels)))
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""Days in words. Pure."""
+"""Dates, durations, costs and counts as text."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class Timeouts:
 def resolve(model: str | None, *, reasoning: bool = False, reasoning_effort: Effort = "medium") -> Target:
     """Return who answers. A named model or effort wins over `reasoning`, which alone means `reasoning_effort`.
 
-    Raises InvalidRequest for a name that nobody knows; it holds the nearest right spelling.
+    Raises InvalidRequest for an unknown name; the error suggests the nearest known one.
     """
     if model is None:
         return Target(effort=reasoning_effort if reasoning else "fast")

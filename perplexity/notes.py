@@ -1,4 +1,4 @@
-"""What is said when a search found nothing: what was searched for, how it was narrowed, and what to try. Pure."""
+"""Sentences about an answer or a search: no results, another provider, another model, a cut text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that go on at the service while nobody is connected: started once, asked for, cancelled.
+"""Background runs at the service: create, wait, cancel.
 
 https://docs.perplexity.ai/docs/agent-api/background
 """
@@ -17,7 +17,7 @@ from perplexity.wire.json import as_text
 
 _MAX_PAUSE_SECONDS = 5.0
 _LAST_POLL_SECONDS = 2.0
-"""What is kept of the run's time to ask once more at its end."""
+"""What is kept of the run's time to ask again at its end."""
 _RUNNING = frozenset({"queued", "in_progress"})
 
 

@@ -1,7 +1,4 @@
-"""Text from outside, for a text that a model or a program reads: it can neither end its place there nor pose as ours.
-
-Pure.
-"""
+"""Escape untrusted text in prompts and tool results so that it cannot close its section or imitate our markup."""
 
 from __future__ import annotations
 

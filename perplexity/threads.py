@@ -1,4 +1,4 @@
-"""Blocking calls beside the event loop, where a call that never returns does no harm."""
+"""Run blocking calls in threads that do not stop the event loop or keep the process alive."""
 
 from __future__ import annotations
 

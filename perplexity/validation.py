@@ -1,4 +1,4 @@
-"""Limits the length of answers. Pure."""
+"""Queries and conversations are checked before sending, and the length of answers is limited."""
 
 from __future__ import annotations
 

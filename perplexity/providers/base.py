@@ -90,12 +90,12 @@ SEARCH_AND_ANSWER: frozenset[RequestKind] = frozenset({"search", "answer"})
 
 
 def generates_text(provider: Provider) -> bool:
-    """Tell whether a model writes the provider's answers; one with a true `search_only` answers with passages."""
+    """Return whether a model writes the provider's answers; one with a true `search_only` answers with passages."""
     return not getattr(provider, "search_only", False)
 
 
 def resumes_runs(provider: Provider) -> bool:
-    """Tell whether the provider is one with a true `resumes`: it goes on with a run by the id that it gave."""
+    """Return whether the provider is one with a true `resumes`: it goes on with a run by the id that it gave."""
     return bool(getattr(provider, "resumes", False))
 
 

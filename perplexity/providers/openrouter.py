@@ -277,7 +277,7 @@ def retired_models(body: Mapping[str, JSON], *, today: date) -> tuple[str, ...]:
 
 
 def _expired(model: Mapping[str, JSON], today: date) -> bool:
-    """Tell whether a model's last day, or moment, is over."""
+    """Return whether a model's last day, or moment, is over."""
     last = as_text(model.get("expiration_date"))[:10]
     return bool(last) and last < today.isoformat()
 

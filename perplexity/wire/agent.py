@@ -334,7 +334,7 @@ class Agent:
                 raise InvalidRequest.for_field("tools", kind, allowed)
 
     def should_stream(self, target: Target, *, seconds: float) -> bool:
-        """Tell whether the effort takes long."""
+        """Return whether the effort takes long."""
         return target.slow
 
     def build(self, question: Question, target: Target, *, stream: bool) -> dict[str, JSON]:
@@ -355,7 +355,7 @@ class Agent:
         }
 
     def emits_thinking(self, question: Question, target: Target) -> bool:
-        """Tell that the reasoning is not a part of the text."""
+        """Return False: the reasoning is not a part of the text."""
         return False
 
     def notes(self, question: Question) -> tuple[str, ...]:

@@ -80,7 +80,7 @@ class Wire(Protocol):
         ...
 
     def should_stream(self, target: Target, *, seconds: float) -> bool:
-        """Tell whether an answer that has so many seconds is read from a stream: silent connections are cut."""
+        """Return whether an answer that has so many seconds is read from a stream: silent connections are cut."""
         ...
 
     def build(self, question: Question, target: Target, *, stream: bool) -> dict[str, JSON]:
@@ -88,7 +88,7 @@ class Wire(Protocol):
         ...
 
     def emits_thinking(self, question: Question, target: Target) -> bool:
-        """Tell whether the text begins with what the model thought. Raises as `build` does."""
+        """Return whether the text begins with what the model thought. Raises as `build` does."""
         ...
 
     def notes(self, question: Question) -> tuple[str, ...]:

@@ -153,7 +153,7 @@ def _error_object(body: bytes) -> dict[str, JSON]:
 
 
 def _is_page(headers: Mapping[str, str], body: bytes) -> bool:
-    """Tell whether a proxy in front of the service wrote the body: Cloudflare's pages are HTML."""
+    """Return whether a proxy in front of the service wrote the body: Cloudflare's pages are HTML."""
     return "html" in headers.get("content-type", "").lower() or body.lstrip()[:1] == b"<"
 
 
@@ -176,7 +176,7 @@ def _class_for_status(status: int | None, error_map: ErrorMap) -> type[APIError]
 
 
 def _is_refusal(status: int, kind: str, *, told: bool, error_map: ErrorMap) -> bool:
-    """Tell whether the request is at fault; a 400 that the service did not write itself says nothing of the sort."""
+    """Return whether the request is at fault; a 400 that the service did not write itself says nothing of the sort."""
     if not told or kind in error_map.types:
         return False
     return status in _REFUSED or (status == 404 and kind.startswith("invalid_"))

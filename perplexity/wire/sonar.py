@@ -288,11 +288,11 @@ class Sonar:
         """Raise nothing: it carries every filter."""
 
     def should_stream(self, target: Target, *, seconds: float) -> bool:
-        """Tell whether the answer may come after the cut."""
+        """Return whether the answer may come after the cut."""
         return seconds > _IDLE_CUT_SECONDS
 
     def emits_thinking(self, question: Question, target: Target) -> bool:
-        """Tell whether the model is the one that thinks aloud."""
+        """Return whether the model is the one that thinks aloud."""
         return _without_vendor(self.model(question, target)) == _REASONING
 
     def build(self, question: Question, target: Target, *, stream: bool) -> dict[str, JSON]:
