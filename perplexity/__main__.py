@@ -17,9 +17,9 @@ def run() -> int:
     from perplexity.cli.base import ProcessIO
     from perplexity.cli.main import main
 
-    world = ProcessIO.current()
+    process = ProcessIO.current()
     signal.signal(signal.SIGINT, heard)
-    return main(sys.argv[1:], world)
+    return main(sys.argv[1:], process)
 
 
 def _leave(number: int, _: FrameType | None) -> None:

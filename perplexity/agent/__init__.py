@@ -1,4 +1,4 @@
-"""A web agent: a model that calls tools until it can answer, on pydantic-ai. Every citation is a page a tool returned.
+"""A web agent on pydantic-ai: a model that calls tools until it can answer, and cites only pages that they returned.
 
 https://ai.pydantic.dev/agents/
 """
@@ -14,6 +14,6 @@ from perplexity.agent.agent import (  # noqa: E402
     WebAgent,
     build_model,
 )
-from perplexity.agent.tools import provider_tools  # noqa: E402 - it imports what the extra brings
+from perplexity.agent.tools import provider_tools  # noqa: E402 - it imports the packages of the extra
 
 __all__ = ["NAME", "AgentLimits", "ToolFactory", "WebAgent", "build_model", "provider_tools"]

@@ -1,4 +1,4 @@
-"""An agent's tools over a provider, such as the chain: both keep to the question's filters, whatever the model asks."""
+"""An agent's two tools on a provider: search and ask, both within the question's filters."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from perplexity.wire.json import encode
 
 SEARCH = "search_pages"
 ASK = "ask_web"
-_SEARCHES = """\
+_SEARCH_DESCRIPTION = """\
 Searches the web and returns the best pages with what they say, in a second or two. Use specific queries: "artificial \
 intelligence medical diagnosis accuracy" is much better than "AI medical"."""
-_ASKS = """\
+_ASK_DESCRIPTION = """\
 Has a search service read the web and write an answer, with the pages that it rests on. Takes several seconds, with \
-`reasoning` a minute. Use it for what wants several pages compared or explained, not for a single fact."""
-_QUERY: Mapping[str, JSON] = {
+`reasoning` a minute. Use it if several pages must be compared or explained, not for a single fact."""
+_SEARCH_PARAMETERS: Mapping[str, JSON] = {
     "type": "object",
     "properties": {
         "query": {"type": "string", "description": "The search query, in the words that the pages would use"},
@@ -31,7 +31,7 @@ _QUERY: Mapping[str, JSON] = {
     "required": ["query"],
     "additionalProperties": False,
 }
-_PROMPT: Mapping[str, JSON] = {
+_ASK_PARAMETERS: Mapping[str, JSON] = {
     "type": "object",
     "properties": {
         "prompt": {"type": "string", "description": "The question, complete in itself"},
@@ -43,25 +43,30 @@ _PROMPT: Mapping[str, JSON] = {
 
 
 def provider_tools(provider: Provider) -> ToolFactory:
-    """Return the toolbox for questions that this provider searches and answers for."""
+    """Return the tools that search and ask this provider."""
 
-    def toolbox(question: Question) -> tuple[Tool, ...]:
+    def tools_for(question: Question) -> tuple[Tool, ...]:
         return (_search(provider, question.filters), _ask(provider, question.filters))
 
-    return toolbox
+    return tools_for
 
 
 def _search(provider: Provider, filters: Filters) -> Tool:
     async def found(query: str) -> str:
         results = await provider.search(Query(text=query, filters=filters))
-        return _told(
+        return _encode_result(
             sources=results.results,
             notes=results.notes,
             stand_in=agent_fallback_notice(results),
             cost_usd=cost_with_failures(results.cost_usd, results.failed),
         )
 
-    return Tool(name=SEARCH, description=_SEARCHES, parameters=_QUERY, handler=_safe(SEARCH, found, filters))
+    return Tool(
+        name=SEARCH,
+        description=_SEARCH_DESCRIPTION,
+        parameters=_SEARCH_PARAMETERS,
+        handler=_with_failures(SEARCH, found, filters),
+    )
 
 
 def _ask(provider: Provider, filters: Filters) -> Tool:
@@ -69,7 +74,7 @@ def _ask(provider: Provider, filters: Filters) -> Tool:
         messages = (Message(role="user", content=prompt),)
         answer = await provider.answer(Question(messages=messages, reasoning=reasoning, filters=filters))
         cost_usd = cost_with_failures(answer.usage.cost_usd, answer.failed)
-        return _told(
+        return _encode_result(
             content=answer_text(answer),
             sources=answer.sources,
             notes=answer.notes,
@@ -77,11 +82,18 @@ def _ask(provider: Provider, filters: Filters) -> Tool:
             cost_usd=cost_usd,
         )
 
-    return Tool(name=ASK, description=_ASKS, parameters=_PROMPT, handler=_safe(ASK, answered, filters))
+    return Tool(
+        name=ASK,
+        description=_ASK_DESCRIPTION,
+        parameters=_ASK_PARAMETERS,
+        handler=_with_failures(ASK, answered, filters),
+    )
 
 
-def _safe(name: str, handler: Callable[..., Awaitable[str]], filters: Filters) -> Callable[..., Awaitable[str]]:
-    """Return the handler with a failure told to the model that called."""
+def _with_failures(
+    name: str, handler: Callable[..., Awaitable[str]], filters: Filters
+) -> Callable[..., Awaitable[str]]:
+    """Return the handler, which reports a failure to the model instead of raising."""
 
     async def safe(**arguments: JSON) -> str:
         try:
@@ -96,10 +108,10 @@ def _safe(name: str, handler: Callable[..., Awaitable[str]], filters: Filters) -
     return safe
 
 
-def _told(
+def _encode_result(
     *, content: str = "", sources: Iterable[Source], notes: tuple[str, ...], stand_in: str, cost_usd: float | None
 ) -> str:
-    """Write a result in the form that `findings` reads; markers in `content` are the numbers of the sources."""
+    """Encode a result for `parse_tool_result`; markers in `content` are the numbers of the sources."""
     results = [{"id": s.number, "title": s.title, "url": s.url, "snippet": s.snippet, "date": s.date} for s in sources]
     told = {"content": content, "results": results, "notes": notes, "stand_in": stand_in, "cost_usd": cost_usd}
     return encode(told)

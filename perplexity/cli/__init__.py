@@ -1,1 +1,1 @@
-"""The commands of `python -m perplexity`. A new one is a file beside this and a line in `main.COMMANDS`."""
+"""The commands of `python -m perplexity`. To add one, add a module and a line in `main.COMMANDS`."""

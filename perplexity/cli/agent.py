@@ -1,4 +1,4 @@
-"""`agent`: an answer by a model of your own choice, which searches as often as it needs."""
+"""`agent`: an answer from a model of your choice, which searches as often as it needs."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from perplexity.types import JSON, Answer, Message, Question
 from perplexity.urls import hostname, strip_secrets
 from perplexity.validation import validate_messages
 
-_THINKS = "Thinking"
-_DOES: Mapping[str, str] = {"search_pages": "Searching for", "ask_web": "Asking"}
+_THINKING = "Thinking"
+_ACTIVITIES: Mapping[str, str] = {"search_pages": "Searching for", "ask_web": "Asking"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class AgentModel:
-    """The agent's model, as the variables have it: its name, where it is, and its key if it wants one."""
+    """The agent's model from the environment: its name, its address, and its key if it needs one."""
 
     name: str
     base_url: str
@@ -51,55 +51,55 @@ class AgentModel:
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "question", nargs="*", metavar="QUESTION", help="what to answer; - or nothing reads it from stdin"
+        "question", nargs="*", metavar="QUESTION", help="what to answer; omit it or use - to read stdin"
     )
     add_filters(parser)
     add_providers(parser)
     add_output_formats(parser)
 
 
-def run(parsed: argparse.Namespace, world: ProcessIO) -> None:
-    """Let the agent work and write its answer. Raises UsageError, Failure or PerplexityError."""
-    model, order, filters = model_from_env(world.environ), parse_providers(parsed), parse_filters(parsed)
-    text = read_input(parsed.question, world.stdin, wanted="question")
+def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
+    """Run the agent and write its answer. Raises UsageError, CommandFailed or PerplexityError."""
+    model, order, filters = model_from_env(process.environ), parse_providers(parsed), parse_filters(parsed)
+    text = read_input(parsed.question, process.stdin, wanted="question")
     messages = validate_messages([Message(role="user", content=text)])
-    # No one could resume a run after this process has ended.
+    # A run cannot be resumed after this process.
     question = Question(messages=messages, filters=filters, resumable=False)
     with explain_nothing_found(no_results_text(text, filters)):
-        answer = world.signals.run(_answered(question, model, order, world))
-    form, first, said = output_format(parsed, world), header(answer), notes(answer)
+        answer = process.signals.run(_ask(question, model, order, process))
+    form, first, remarks = output_format(parsed, process), header(answer), notes(answer)
     if form is OutputFormat.SCREEN:
         from perplexity.cli.live import Screen
 
-        screen = Screen(world.stdout, color=not parsed.no_color)
+        screen = Screen(process.stdout, color=not parsed.no_color)
         screen.print_header(first)
         screen.print_answer(answer)
-        screen.print_sources(answer, said)
+        screen.print_sources(answer, remarks)
     else:
         if form is OutputFormat.RAW and answer.notes:
-            world.write_stderr("\n".join(map(printable_line, answer.notes)))
-        world.stdout.write(_written(answer, first, said, form))
+            process.write_stderr("\n".join(map(printable_line, answer.notes)))
+        process.stdout.write(_format(answer, first, remarks, form))
 
 
 def model_from_env(environ: Mapping[str, str]) -> AgentModel:
     """Return the model of AGENT_MODEL, AGENT_BASE_URL and AGENT_API_KEY.
 
-    At OpenRouter its key may be that of OPENROUTER_API_KEY. Raises Failure for a variable that is not set, and
-    UsageError for one that cannot be right; both name it.
+    At OpenRouter, its key may be that of OPENROUTER_API_KEY. Raises CommandFailed for a missing variable and
+    UsageError for an invalid one; both name it.
     """
     name, address = environ.get("AGENT_MODEL", "").strip(), environ.get("AGENT_BASE_URL", "").strip() or OPENROUTER
     if not name:
-        raise CommandFailed("AGENT_MODEL is not set; it names the model that answers, such as openai/gpt-6-luna")
+        raise CommandFailed("AGENT_MODEL is not set; set it to the model that answers, such as openai/gpt-6-luna")
     try:
         address = checked_base_url(address)
     except InvalidRequest as error:
-        told = f"{strip_secrets(address)!r} is not allowed; {error.allowed}"
-        raise UsageError(f"AGENT_BASE_URL: {told}") from None
+        message = f"{strip_secrets(address)!r} is not allowed; {error.allowed}"
+        raise UsageError(f"AGENT_BASE_URL: {message}") from None
     is_openrouter = hostname(address) == hostname(OPENROUTER)
     variables = ("AGENT_API_KEY", "OPENROUTER_API_KEY") if is_openrouter else ("AGENT_API_KEY",)
     variable = next((variable for variable in variables if environ.get(variable, "").strip()), None)
     if variable is None and is_openrouter:
-        raise CommandFailed("AGENT_API_KEY is not set, nor OPENROUTER_API_KEY, which would do at OpenRouter")
+        raise CommandFailed("AGENT_API_KEY is not set; OpenRouter also accepts OPENROUTER_API_KEY")
     return AgentModel(name=name, base_url=address, api_key=None if variable is None else _key(variable, environ))
 
 
@@ -110,49 +110,49 @@ def _key(variable: str, environ: Mapping[str, str]) -> str:
         raise UsageError(f"{variable}: {error.message.removeprefix('api_key: ')}") from None
 
 
-async def _answered(question: Question, model: AgentModel, order: tuple[str, ...], world: ProcessIO) -> Answer:
-    # Over a second and 1,000 modules.
+async def _ask(question: Question, model: AgentModel, order: tuple[str, ...], process: ProcessIO) -> Answer:
+    # The import takes over a second.
     from perplexity.agent import WebAgent, build_model, provider_tools
 
-    progress = ProgressLine.for_process(world)
+    progress = ProgressLine.for_process(process)
     try:
         made = build_model(
-            model.base_url, name=model.name, api_key=model.api_key, open_timeout=open_timeout_of(world.environ)
+            model.base_url, name=model.name, api_key=model.api_key, open_timeout=open_timeout_of(process.environ)
         )
     except ConnectionFailed as error:
         raise UsageError(error.message) from None
     async with AsyncExitStack() as stack:
-        provider = await stack.enter_async_context(open_chain(world, order))
+        provider = await stack.enter_async_context(open_chain(process, order))
         toolbox = provider_tools(provider)
         agent = await stack.enter_async_context(
             WebAgent(made, lambda question: show_calls(toolbox(question), progress.show))
         )
-        await stack.enter_async_context(progress.running(_THINKS))
+        await stack.enter_async_context(progress.running(_THINKING))
         return await run_in_thread(add_newest_source_line, await agent.answer(question), question, now=time.time())
 
 
-def show_calls(tools: Sequence[Tool], tell: Callable[[str], None]) -> list[Tool]:
-    """Return the tools, which say before each call what it does, and after it that the model thinks again."""
+def show_calls(tools: Sequence[Tool], report: Callable[[str], None]) -> list[Tool]:
+    """Return the tools, which report each call before it, and after it that the model is thinking."""
 
-    def telling(tool: Tool) -> Tool:
+    def reporting(tool: Tool) -> Tool:
         async def handler(**arguments: JSON) -> str:
-            tell(f"{_DOES.get(tool.name, tool.name)} {next(iter(arguments.values()), '')}")
+            report(f"{_ACTIVITIES.get(tool.name, tool.name)} {next(iter(arguments.values()), '')}")
             try:
                 return await tool.handler(**arguments)
             finally:
-                tell(_THINKS)
+                report(_THINKING)
 
         return replace(tool, handler=handler)
 
-    return [telling(tool) for tool in tools]
+    return [reporting(tool) for tool in tools]
 
 
-def _written(answer: Answer, first: Sequence[str], said: Sequence[str], form: OutputFormat) -> str:
+def _format(answer: Answer, first: Sequence[str], remarks: Sequence[str], form: OutputFormat) -> str:
     if form is OutputFormat.JSON:
         return as_json(answer)
     if form is OutputFormat.RAW:
         return "\n\n".join(filter(None, (" ".join(first), printable(format_result(answer))))) + "\n"
-    return format_answer(answer, said, first)
+    return format_answer(answer, remarks, first)
 
 
 AGENT = Command(

@@ -44,7 +44,7 @@ from perplexity.validation import validate_messages
 
 
 def read_schema(path: Path) -> dict[str, JSON]:
-    """Return the schema. Raises UsageError where the file holds none, or one that refers to what is not in it."""
+    """Return the schema in a file. Raises UsageError if there is none, or one that refers to anything outside."""
     try:
         schema = json.loads(path.read_bytes())
         validate_schema(schema)
@@ -55,70 +55,70 @@ def read_schema(path: Path) -> dict[str, JSON]:
     except RecursionError:
         raise UsageError(f"--schema: {path} is nested too deeply") from None
     except SchemaError as error:
-        raise UsageError(f"--schema: {path} is no JSON Schema: {error.message}") from None
+        raise UsageError(f"--schema: {path} is not a JSON Schema: {error.message}") from None
     except Unresolvable as error:
-        raise UsageError(f"--schema: {path} refers to {error.ref!r}, which it does not hold") from None
+        raise UsageError(f"--schema: {path} refers to {error.ref!r}, which it does not contain") from None
     if not isinstance(schema, dict):
-        raise UsageError(f"--schema: {path} holds no JSON object; a JSON Schema is one")
+        raise UsageError(f"--schema: {path} contains no JSON object; a JSON Schema is one")
     return schema
 
 
 def require_schema(answer: Answer, schema: Mapping[str, JSON]) -> None:
-    """Raise Failure unless the answer is JSON of this schema."""
+    """Raise CommandFailed unless the answer is JSON of this schema."""
     if answer.incomplete:
-        raise CommandFailed(f"the JSON broke off ({answer.incomplete}); ask for less, or try again")
+        raise CommandFailed(f"the JSON was cut off ({answer.incomplete}); ask for less, or try again")
     if wrong := schema_mismatch(answer.text, schema):
         raise CommandFailed(f"{wrong}; try again, or with another --model")
 
 
 FIRST_STEP = "Searching the web"
-"""The first step of every answer."""
+"""The first activity of every answer."""
 
-_WRITE_JSON = ("perplexity", "openrouter")
-"""The providers whose models keep to a schema; a search engine's passages do not."""
+_JSON_PROVIDERS = ("perplexity", "openrouter")
+"""The providers whose models follow a schema; passages of a search engine do not."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "question", nargs="*", metavar="QUESTION", help="what to answer; - or nothing reads it from stdin"
+        "question", nargs="*", metavar="QUESTION", help="what to answer; omit it or use - to read stdin"
     )
     parser.add_argument("-r", "--reasoning", action="store_true", help="think longer before answering")
     parser.add_argument(
         "--model", metavar="NAME", help="sonar, sonar-pro, …, an effort from fast to xhigh, vendor/model"
     )
     parser.add_argument("--effort", metavar="|".join(EFFORTS), help="how long to think; --model takes these levels too")
-    parser.add_argument("--schema", metavar="FILE", help="answer with JSON, and nothing else, of this JSON Schema")
+    parser.add_argument("--schema", metavar="FILE", help="answer with JSON of this JSON Schema only")
     add_filters(parser)
     add_providers(parser)
     add_output_formats(parser)
 
 
-def run(parsed: argparse.Namespace, world: ProcessIO) -> None:
-    """Ask and write the answer. Raises UsageError, Failure or PerplexityError."""
-    order = parse_providers(parsed) or (_WRITE_JSON if parsed.schema else ())
-    question = _question(parsed, world)
-    form = output_format(parsed, world)
+def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
+    """Ask and write the answer. Raises UsageError, CommandFailed or PerplexityError."""
+    order = parse_providers(parsed) or (_JSON_PROVIDERS if parsed.schema else ())
+    question = _question(parsed, process)
+    form = output_format(parsed, process)
     if form is OutputFormat.SCREEN and question.schema is None:
-        _on_screen(question, parsed, world, order)
+        _on_screen(question, parsed, process, order)
         return
     with explain_nothing_found(no_results_text(question.text, question.filters)):
-        answer = world.signals.run(_answered(question, world, order, ProgressLine.for_process(world)))
+        answer = process.signals.run(_ask(question, process, order, ProgressLine.for_process(process)))
     if question.schema is not None:
         require_schema(answer, question.schema)
-    missing = missing_key_variable(world, order)
-    first, said = header(answer, unset=missing), notes(answer, unset=missing)
+    missing = missing_key_variable(process, order)
+    first, remarks = header(answer, unset=missing), notes(answer, unset=missing)
     if question.schema is not None and form in {OutputFormat.SCREEN, OutputFormat.PLAIN}:
-        world.stdout.write(printable(answer.text) + "\n")
-        world.write_stderr("\n".join([*first, *said, footer(answer)]))
+        process.stdout.write(printable(answer.text) + "\n")
+        process.write_stderr("\n".join([*first, *remarks, footer(answer)]))
     else:
         if form is OutputFormat.RAW and answer.notes:
-            world.write_stderr("\n".join(map(printable_line, answer.notes)))
-        world.stdout.write(_FORMS[form](answer, said, first))
+            process.write_stderr("\n".join(map(printable_line, answer.notes)))
+        process.stdout.write(_FORMS[form](answer, remarks, first))
 
 
 def _model(model: str | None, effort: str | None) -> str | None:
-    """Return the model or the effort that was typed. Raises InvalidRequest."""
+    """Return the model or the effort of the options. Raises InvalidRequest."""
     if effort is None:
         return model
     level = effort.strip().lower()
@@ -133,7 +133,7 @@ def _model(model: str | None, effort: str | None) -> str | None:
     return level
 
 
-def _question(parsed: argparse.Namespace, world: ProcessIO) -> Question:
+def _question(parsed: argparse.Namespace, process: ProcessIO) -> Question:
     model = _model(parsed.model, parsed.effort)
     target = resolve(model, reasoning=parsed.reasoning)
     schema = None if parsed.schema is None else read_schema(Path(parsed.schema))
@@ -142,28 +142,28 @@ def _question(parsed: argparse.Namespace, world: ProcessIO) -> Question:
     if parsed.reasoning and not target.slow:
         raise UsageError(f"--reasoning and --model contradict each other: {target.name} does not reason")
     filters = parse_filters(parsed)
-    text = read_input(parsed.question, world.stdin, wanted="question")
+    text = read_input(parsed.question, process.stdin, wanted="question")
     return Question(
         messages=validate_messages([Message(role="user", content=text)]),
         reasoning=parsed.reasoning,
         model=model,
         filters=filters,
         schema=schema,
-        # No one could resume the run after this process has ended.
+        # The run cannot be resumed after this process.
         resumable=False,
     )
 
 
-async def _answered(question: Question, world: ProcessIO, order: tuple[str, ...], progress: ProgressLine) -> Answer:
-    async with open_chain(world, order) as provider, progress.running(FIRST_STEP):
+async def _ask(question: Question, process: ProcessIO, order: tuple[str, ...], progress: ProgressLine) -> Answer:
+    async with open_chain(process, order) as provider, progress.running(FIRST_STEP):
         answer = await provider.answer(replace(question, on_event=progress.show_event))
         return await run_in_thread(add_newest_source_line, answer, question, now=time.time())
 
 
-def _on_screen(question: Question, parsed: argparse.Namespace, world: ProcessIO, order: tuple[str, ...]) -> None:
+def _on_screen(question: Question, parsed: argparse.Namespace, process: ProcessIO, order: tuple[str, ...]) -> None:
     from perplexity.cli.live import Screen
 
-    missing, progress = missing_key_variable(world, order), ProgressLine.for_process(world)
+    missing, progress = missing_key_variable(process, order), ProgressLine.for_process(process)
     turn: tuple[str, Sequence[Attempt]] = ("", ())
 
     def on_turn(name: str, failed: Sequence[Attempt]) -> None:
@@ -176,16 +176,16 @@ def _on_screen(question: Question, parsed: argparse.Namespace, world: ProcessIO,
         name, failed = turn
         return header(Answer(text="", sources=(), provider=name, failed=tuple(failed)), unset=missing)
 
-    async def followed() -> Answer:
-        async with open_chain(world, order, on_turn=on_turn) as provider, progress.running(FIRST_STEP):
-            # Only the whole text says which sources are cited, and the line about their age comes first.
+    async def stream() -> Answer:
+        async with open_chain(process, order, on_turn=on_turn) as provider, progress.running(FIRST_STEP):
+            # Which sources are cited is known at the end, but the line about their age comes first.
             held = max_age_days(question.text, question.filters.recency) is not None
             events = _with_as_of(provider.stream(question), question)
             return await screen.print_stream(events, progress, above=first, wait=held)
 
-    screen = Screen(world.stdout, color=not parsed.no_color)
+    screen = Screen(process.stdout, color=not parsed.no_color)
     with explain_nothing_found(no_results_text(question.text, question.filters)):
-        answer = world.signals.run(followed())
+        answer = process.signals.run(stream())
     screen.print_sources(answer, notes(answer, unset=missing))
 
 

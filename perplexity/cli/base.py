@@ -1,4 +1,4 @@
-"""What a command is, and what it may touch."""
+"""What a command is, its access to the process, and how signals end it."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from typing import TextIO, TypeVar
 from perplexity.errors import PerplexityError
 from perplexity.notes import is_empty_result, with_reasons
 
-_ENDING = (signal.SIGTERM, signal.SIGHUP)
-_SIGNALLED = 128
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+_SIGNAL_BASE = 128
 
 Result = TypeVar("Result")
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal other than Ctrl-C's asked the process to end."""
+    """A signal other than that of Ctrl-C ended the process."""
 
 
 class Signals:
-    """What signals asked of this process. Until it is told to `install`, none but Ctrl-C is heard."""
+    """The signals to this process. Before `install` is called, only Ctrl-C is handled."""
 
     def __init__(self) -> None:
         self._first = signal.SIGINT
@@ -35,24 +35,24 @@ class Signals:
 
     @property
     def exit_code(self) -> int:
-        """The exit code of a process that was asked to end, as a shell gives it: by Ctrl-C, unless it was another."""
-        return _SIGNALLED + self._first
+        """The exit code after a signal, as in a shell: that of Ctrl-C, unless there was another signal."""
+        return _SIGNAL_BASE + self._first
 
     @property
     def stopped(self) -> bool:
-        """Whether a signal other than Ctrl-C's came."""
+        """Whether a signal other than that of Ctrl-C was received."""
         return self._first is not signal.SIGINT
 
     def install(self) -> None:
-        """Take the signals from now on, in the main thread; those that are ignored, as with nohup, still are."""
-        for number in _ENDING:
+        """Handle the signals from now on, in the main thread, except those that are ignored, as with nohup."""
+        for number in _STOP_SIGNALS:
             if signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, self._take)
+                signal.signal(number, self._on_signal)
 
     def run(self, work: Coroutine[object, object, Result]) -> Result:
-        """Return what the work returns; a signal cancels it. Raises Stopped, or KeyboardInterrupt after Ctrl-C."""
+        """Run a coroutine until a signal cancels it. Raises Stopped, or KeyboardInterrupt after Ctrl-C."""
         try:
-            return asyncio.run(self._known(work))
+            return asyncio.run(self._track(work))
         except asyncio.CancelledError:
             if self.stopped:
                 raise Stopped from None
@@ -60,12 +60,12 @@ class Signals:
         finally:
             self._task = None
 
-    async def _known(self, work: Coroutine[object, object, Result]) -> Result:
+    async def _track(self, work: Coroutine[object, object, Result]) -> Result:
         self._task = asyncio.current_task()
         return await work
 
-    def _take(self, number: int, _: FrameType | None) -> None:
-        """Note the first signal; a terminal that is closed sends two, and clearing up is short."""
+    def _on_signal(self, number: int, _: FrameType | None) -> None:
+        """Handle the first signal only: a closed terminal sends two, and cleanup is short."""
         if self.stopped:
             return
         self._first = signal.Signals(number)
@@ -83,7 +83,7 @@ _STREAMS = {"stdin": "r", "stdout": "w", "stderr": "w"}
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessIO:
-    """The environment, the three streams and the signals of a process; `closed` names the streams it was not given."""
+    """The environment, the standard streams and the signals of a process; `closed` names its closed streams."""
 
     environ: Mapping[str, str] = field(repr=False)
     stdin: TextIO
@@ -94,14 +94,14 @@ class ProcessIO:
 
     @classmethod
     def current(cls) -> ProcessIO:
-        """Return the process's own."""
+        """Return those of this process."""
         closed = frozenset(name for name in _STREAMS if getattr(sys, name) is None)
         for name, mode in _STREAMS.items():
             if name in closed:
-                # In this order each takes the descriptor of its own, which a file of ours would take otherwise.
+                # In this order, each stream gets its own descriptor, which another file would get otherwise.
                 setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
         for stream in (sys.stdout, sys.stderr):
-            # An answer holds letters that the terminal's encoding may not have.
+            # The encoding of the terminal may lack characters of an answer.
             getattr(stream, "reconfigure", lambda **_: None)(errors="replace")
         signals = Signals()
         signals.install()
@@ -115,7 +115,7 @@ class ProcessIO:
         )
 
     def write_stderr(self, text: str) -> None:
-        """Write a line to stderr, unless nobody can read it any more."""
+        """Write a line to stderr; ignore a closed terminal."""
         with suppress(OSError):
             self.stderr.write(text + "\n")
             self.stderr.flush()
@@ -123,10 +123,10 @@ class ProcessIO:
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """One command: `add` declares its arguments, `run` does it with those that were read.
+    """A command: `add` declares its arguments, and `run` runs it with the parsed ones.
 
-    `run` raises UsageError, Failure, InvalidRequest or another PerplexityError, and KeyboardInterrupt; `cancelled` is
-    what is said then. `extras` are those that must be installed to run it; its help works without.
+    `run` raises UsageError, CommandFailed, InvalidRequest or another PerplexityError, and KeyboardInterrupt, for which
+    `cancelled` is written. `extras` must be installed to run the command, but not for its help.
     """
 
     name: str
@@ -138,16 +138,16 @@ class Command:
 
 
 class UsageError(Exception):
-    """The arguments cannot be used; its text is one line that says what is right."""
+    """Invalid arguments; the message is one line that says what is valid."""
 
 
 class CommandFailed(Exception):
-    """What came is not what was asked for; its text is one line that says why."""
+    """The result is not what was requested; the message is one line that says why."""
 
 
 @contextmanager
 def explain_nothing_found(nothing: str) -> Iterator[None]:
-    """Raise Failure with this sentence, and the reasons, for an error that only says that nothing was found."""
+    """Raise CommandFailed with this sentence and the reasons if an error only says that nothing was found."""
     try:
         yield
     except PerplexityError as error:

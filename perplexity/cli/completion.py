@@ -1,4 +1,4 @@
-"""`completion`: a script by which a shell completes commands, options and values."""
+"""`completion`: scripts with which shells complete commands, options and values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from perplexity.providers import PROVIDERS
 from perplexity.tools import TOOLS
 
 SCRIPT = "pplx"
-"""The name under which the command line is installed."""
+"""The name of the installed program."""
 
 _VALUES: Mapping[str, Sequence[str]] = {
     "recency": RECENCIES,
@@ -26,7 +26,7 @@ _VALUES: Mapping[str, Sequence[str]] = {
     "category": tuple(CATEGORIES),
     "tool": tuple(tool.name for tool in TOOLS),
 }
-"""The values of those arguments that check them themselves."""
+"""The values of arguments that argparse does not check."""
 
 _LISTS = frozenset({"providers"})
 _FILES = frozenset({"schema"})
@@ -34,7 +34,7 @@ _FILES = frozenset({"schema"})
 
 @dataclass(frozen=True, kw_only=True)
 class ArgumentSpec:
-    """An option, or an argument without a name: `values` are known ones, some of which a list may hold at once."""
+    """An option or a positional argument with its known values; a list takes several of them."""
 
     names: tuple[str, ...]
     takes: str
@@ -47,7 +47,7 @@ class ArgumentSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class CommandSpec:
-    """One command and its arguments."""
+    """A command and its arguments."""
 
     name: str
     summary: str
@@ -55,7 +55,7 @@ class CommandSpec:
 
     @property
     def options(self) -> list[ArgumentSpec]:
-        """The arguments that have a name."""
+        """The arguments with names."""
         return [argument for argument in self.arguments if argument.names]
 
     @property
@@ -65,7 +65,7 @@ class CommandSpec:
 
     @property
     def first(self) -> ArgumentSpec | None:
-        """The first argument without a name."""
+        """The first positional argument."""
         return next((argument for argument in self.arguments if not argument.names), None)
 
 
@@ -74,13 +74,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", choices=SHELLS, help="the shell that reads the script")
 
 
-def run(parsed: argparse.Namespace, world: ProcessIO, *, commands: Callable[[], Sequence[Command]]) -> None:
+def run(parsed: argparse.Namespace, process: ProcessIO, *, commands: Callable[[], Sequence[Command]]) -> None:
     """Write the script."""
-    world.stdout.write(SHELLS[parsed.shell]([describe_command(command) for command in commands()]))
+    process.stdout.write(SHELLS[parsed.shell]([describe_command(command) for command in commands()]))
 
 
 def describe_command(command: Command) -> CommandSpec:
-    """Return a command with its arguments, as it declares them."""
+    """Return a command with the arguments that it declares."""
     parser = argparse.ArgumentParser(allow_abbrev=False)
     command.add(parser)
     found = tuple(_argument(action) for action in parser._actions)
@@ -101,7 +101,7 @@ def _argument(action: argparse.Action) -> ArgumentSpec:
 
 
 def _bash(commands: Sequence[CommandSpec]) -> str:
-    """Return the script for bash, 3.2 too, which macOS has."""
+    """Return the script for bash, including version 3.2 of macOS."""
     names = " ".join(command.name for command in commands)
     values = "\n".join(case for command in commands for case in _bash_values(command))
     words = "\n".join(_bash_words(command) for command in commands)
@@ -110,7 +110,7 @@ def _bash(commands: Sequence[CommandSpec]) -> str:
 _{SCRIPT}() {{
     local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} command="" index IFS=$' \\t\\n'
     COMPREPLY=()
-    # bash takes the = of --option=value for a word of its own.
+    # bash treats the = of --option=value as a separate word.
     if [[ $cur == "=" ]]; then
         cur=""
     elif [[ $prev == "=" ]]; then

@@ -1,4 +1,4 @@
-"""An answer's text while it comes: which blocks of it are finished, and which may still change. Pure."""
+"""Answers on a terminal: Markdown as it arrives, redrawn until each block is finished."""
 
 from __future__ import annotations
 
@@ -41,36 +41,36 @@ from perplexity.urls import safe_url
 
 @dataclass
 class StreamingMarkdown:
-    """Takes the pieces and the sources. What was given as finished is never given again."""
+    """Collects the pieces and sources of a streamed answer, and returns each finished block once."""
 
     sources: tuple[Source, ...] = ()
     finished: str = ""
     _pieces: list[str] = field(default_factory=list)
 
     def add(self, piece: str) -> None:
-        """Take the next piece."""
+        """Add the next piece."""
         self._pieces.append(piece)
 
     def take_finished(self) -> tuple[str, str]:
-        """Return the blocks that are finished since the last cut, and those behind them.
+        """Return the blocks finished since the last call, and the text after them.
 
-        Nothing is finished while the text refers to a source that is not known yet: some services name theirs last.
+        No block is finished while the text refers to an unknown source: some services name their sources last.
         """
         cited = cite("".join(self._pieces), self.sources)
         text = printable(cited.text)
-        end = _last_block(text) if self.sources and not cited.orphans else 0
+        end = _last_block_start(text) if self.sources and not cited.orphans else 0
         if not text.startswith(self.finished) or end < len(self.finished):
             return "", text.removeprefix(self.finished)
         new, self.finished = text[len(self.finished) : end], text[:end]
         return new, text[end:]
 
     def remaining(self, text: str) -> str | None:
-        """Return what of the whole text was not given as finished; None when the whole is another text by now."""
+        """Return the part of the whole text that was not yet returned as finished; None if the text has changed."""
         return text.removeprefix(self.finished) if text.startswith(self.finished) else None
 
 
-def _last_block(text: str) -> int:
-    """Return where the last block begins that is in no other, nor in a formula, whose lines can look like blocks."""
+def _last_block_start(text: str) -> int:
+    """Return the start of the last top-level block outside formulas, whose lines can look like blocks."""
     starts = [0, *accumulate(map(len, text.splitlines(keepends=True)))]
     begun = [starts[token.map[0]] for token in blocks(text) if token.level == 0 and token.map]
     formulas = [(region.start, region.end) for region in regions(text) if region.kind is Kind.MATH]
@@ -81,23 +81,23 @@ def _last_block(text: str) -> int:
     return begun[-1] if begun else 0
 
 
-# By itself Rich drops HTML, which in an answer is text such as `List<int>`, definitions of links, and where images are.
+# Rich itself drops HTML, which in answers is text such as `List<int>`, definitions of links, and images.
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).disable(["reference", "image"])
 
 
 def render_markdown(text: str) -> Markdown:
-    """Return a printable text to be shown, its LaTeX readable; a link is its words and then its address."""
+    """Render a printable text with readable LaTeX; a link becomes its text followed by its address."""
     text = readable(text)
     rendered = Markdown("", hyperlinks=False, code_theme="ansi_dark")
     rendered.markup, rendered.parsed = text, _PARSER.parse(text)
     return rendered
 
 
-_REDRAWN_SECONDS = 0.1
+_REDRAW_SECONDS = 0.1
 
 
 class Screen:
-    """A terminal. Without `color` it is as with NO_COLOR: https://no-color.org."""
+    """A terminal. Without `color`, it behaves as with NO_COLOR: https://no-color.org."""
 
     def __init__(self, stream: TextIO, *, color: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = Console(file=stream, no_color=None if color else True, highlight=False, emoji=False)
@@ -112,13 +112,13 @@ class Screen:
         above: Callable[[Answer | None], Sequence[str]],
         wait: bool = False,
     ) -> Answer:
-        """Show an answer's text while it is made and return the answer. Raises any PerplexityError; what came stays.
+        """Print an answer as it arrives and return it. Raises any PerplexityError; the text so far stays visible.
 
-        `above` returns the lines that come first, of the finished answer or, for None, as far as they are known. With
-        `wait` the text is shown when it is finished, because one of these lines may depend on all of it. `progress`
-        shows what is done until there is text to show; if it is not shown itself, that is shown here.
+        `above` returns the lines before the text: of the finished answer, or for None as far as they are known. With
+        `wait`, the text is printed at the end, because one of these lines may depend on all of it. `progress` shows the
+        activity until there is text; if it is not shown, this method shows the activity.
         """
-        growing = StreamingMarkdown()
+        markdown_text = StreamingMarkdown()
         begins = Text("") if progress.is_shown else _dim("Searching the web …")
         live = Live(begins, console=self._console, auto_refresh=False, transient=True)
         try:
@@ -126,19 +126,19 @@ class Screen:
                 live.start(refresh=True)
             try:
                 async with aclosing(events):
-                    answer = await self._watched(events, growing, live, progress, above=None if wait else above)
+                    answer = await self._consume(events, markdown_text, live, progress, above=None if wait else above)
             finally:
                 progress.stop()
                 live.stop()
         except BaseException:
-            self._keep(growing)
+            self._print_unfinished(markdown_text)
             raise
         self.print_header(above(answer))
-        self._finish(answer, growing)
+        self._print_rest(answer, markdown_text)
         return answer
 
     def print_header(self, lines: Sequence[str]) -> None:
-        """Show the lines that come first, each once."""
+        """Print the lines before the text, each once."""
         new = [line for line in lines if line not in self._headed]
         for line in new:
             self._console.print(Text(line, style="yellow"))
@@ -147,37 +147,37 @@ class Screen:
         self._headed += new
 
     def print_answer(self, answer: Answer) -> None:
-        """Show the text of an answer that is whole."""
-        self._finish(answer, StreamingMarkdown())
+        """Print the text of a finished answer."""
+        self._print_rest(answer, StreamingMarkdown())
 
     def print_sources(self, answer: Answer, remarks: Sequence[str]) -> None:
-        """Show what stands below an answer: its sources, remarks, and who served."""
+        """Print the sources of an answer, the remarks and the footer."""
         _, listed, others = numbered_text(answer)
         if listed:
             self._console.print(Text("Sources", style="bold"))
         for number, source in enumerate(listed, 1):
-            self._source(number, source)
+            self._print_source(number, source)
         if others:
             self._console.print(_dim(f"    {pluralize(others, 'more source')}"))
-        self._end(remarks, footer(answer), apart=bool(listed))
+        self._print_footer(remarks, footer(answer), apart=bool(listed))
 
     def print_results(
         self, results: SearchResults, remarks: Sequence[str], *, nothing: str = "No pages were found."
     ) -> None:
-        """Show the pages, or `nothing` if there are none, and who served."""
+        """Print the pages, or `nothing` if there are none, and the footer."""
         if not results.results:
             self._console.print(Text(nothing))
         for number, source in enumerate(results.results, 1):
-            self._source(number, source)
+            self._print_source(number, source)
             if snippet := printable_line(source.snippet):
                 self._console.print(Padding(Text(snippet), (0, 0, 0, 4)))
             self._console.print()
-        self._end(remarks, footer(results), apart=not results.results)
+        self._print_footer(remarks, footer(results), apart=not results.results)
 
-    async def _watched(
+    async def _consume(
         self,
         events: AsyncIterator[Event],
-        growing: StreamingMarkdown,
+        markdown_text: StreamingMarkdown,
         live: Live,
         progress: ProgressLine,
         *,
@@ -190,53 +190,53 @@ class Screen:
             if isinstance(event, SearchQueries) and not progress.is_shown:
                 live.update(_dim(f"Searching for {printable_line(' · '.join(event.queries))} …"), refresh=True)
             if isinstance(event, Sources):
-                growing.sources = event.sources
+                markdown_text.sources = event.sources
             if isinstance(event, TextDelta):
-                growing.add(event.text)
+                markdown_text.add(event.text)
                 if above is None:
-                    self._wait(live, progress, event)
+                    self._show_waiting(live, progress, event)
                     continue
-                self._begin(live, progress)
-                # A text in one piece is over before it is drawn: it may be passages, which are no Markdown.
-                next_draw = self._clock() + _REDRAWN_SECONDS if next_draw is None else next_draw
+                self._replace_progress(live, progress)
+                # A text in one piece ends before it is drawn: it may be passages, which are not Markdown.
+                next_draw = self._clock() + _REDRAW_SECONDS if next_draw is None else next_draw
                 if self._clock() >= next_draw:
                     self.print_header(above(None))
-                next_draw = self._drawn(growing, live, next_draw)
+                next_draw = self._redraw(markdown_text, live, next_draw)
             elif not live.is_started:
                 progress.show_event(event)
         raise StreamTruncated("the stream ended without its last event")
 
-    def _wait(self, live: Live, progress: ProgressLine, event: TextDelta) -> None:
-        """Say that there is text, which is not shown yet."""
+    def _show_waiting(self, live: Live, progress: ProgressLine, event: TextDelta) -> None:
+        """Show that text is arriving but not shown yet."""
         if progress.is_shown:
             progress.show_event(event)
         else:
             live.update(_dim("Writing the answer …"), refresh=True)
 
-    def _begin(self, live: Live, progress: ProgressLine) -> None:
-        """Take the place of the line that said what is being done."""
+    def _replace_progress(self, live: Live, progress: ProgressLine) -> None:
+        """Replace the progress line by the live text."""
         if progress.is_shown and not live.is_started:
             progress.stop()
             live.start()
 
-    def _drawn(self, growing: StreamingMarkdown, live: Live, due: float) -> float:
-        """Draw when it is time, and return when it will be time again."""
+    def _redraw(self, markdown_text: StreamingMarkdown, live: Live, due: float) -> float:
+        """Redraw if it is due, and return when the next time is due."""
         if self._clock() < due:
             return due
-        finished, tail = growing.take_finished()
+        finished, tail = markdown_text.take_finished()
         if finished.strip():
-            self._block(finished)
-        # Half a formula would be shown as other signs than the whole.
+            self._print_markdown(finished)
+        # Half a formula would be rendered differently from the whole.
         live.update(render_markdown(tail[: unfinished(tail)]), refresh=True)
-        return self._clock() + _REDRAWN_SECONDS
+        return self._clock() + _REDRAW_SECONDS
 
-    def _keep(self, growing: StreamingMarkdown) -> None:
-        """Show what came of an answer that ends here, which would be wiped away with what is still being drawn."""
-        if rest := "".join(growing.take_finished()).strip():
-            self._block(rest)
+    def _print_unfinished(self, markdown_text: StreamingMarkdown) -> None:
+        """Print the text of an interrupted answer, which the live area would erase."""
+        if rest := "".join(markdown_text.take_finished()).strip():
+            self._print_markdown(rest)
 
-    def _finish(self, answer: Answer, growing: StreamingMarkdown) -> None:
-        """Show the rest of the text; all of it, where the service put right what was shown already."""
+    def _print_rest(self, answer: Answer, markdown_text: StreamingMarkdown) -> None:
+        """Print the rest of the text, or all of it if the service corrected what was already printed."""
         if answer.kind is AnswerKind.PASSAGES:
             for passage in answer.passages:
                 self._console.print(
@@ -244,29 +244,29 @@ class Screen:
                 )
             return
         text = printable(numbered_text(answer)[0])
-        rest = growing.remaining(text)
+        rest = markdown_text.remaining(text)
         if rest is None:
-            self._console.print(_dim("The service corrected its answer; here is the whole of it."))
+            self._console.print(_dim("The service corrected its answer. Here is the whole text:"))
             self._console.print()
-        self._block(text if rest is None else rest)
+        self._print_markdown(text if rest is None else rest)
 
     def print_document(self, text: str) -> None:
-        """Show a whole text in Markdown."""
-        self._block(printable(text))
+        """Print a Markdown document."""
+        self._print_markdown(printable(text))
 
-    def _block(self, text: str) -> None:
+    def _print_markdown(self, text: str) -> None:
         self._console.print(render_markdown(text))
         self._console.print()
 
-    def _source(self, number: int, source: Source) -> None:
+    def _print_source(self, number: int, source: Source) -> None:
         title, known = source_heading(source)
-        beside = f" · {known}" if known else ""
-        self._console.print(Text.assemble((f"{number:>2}. ", "bold cyan"), (title, "bold"), (beside, "dim")))
+        details = f" · {known}" if known else ""
+        self._console.print(Text.assemble((f"{number:>2}. ", "bold cyan"), (title, "bold"), (details, "dim")))
         address = printable_line(source.url)
         style = Style(color="blue", link=safe_url(source.url))
         self._console.print(Padding(Text(address, style=style, overflow="fold"), (0, 0, 0, 4)))
 
-    def _end(self, remarks: Sequence[str], last: str, *, apart: bool) -> None:
+    def _print_footer(self, remarks: Sequence[str], last: str, *, apart: bool) -> None:
         if apart:
             self._console.print()
         for remark in remarks:

@@ -1,4 +1,4 @@
-"""Reads the command line, runs one command and says how it went."""
+"""The command line: parse it, run one command, and report its errors."""
 
 from __future__ import annotations
 
@@ -47,59 +47,59 @@ PROGRAM = SCRIPT if Path(sys.argv[0]).name == SCRIPT else "python -m perplexity"
 _CHOICE = re.compile(r"invalid choice: '([^']*)'")
 
 
-def main(arguments: Sequence[str], world: ProcessIO) -> int:
+def main(arguments: Sequence[str], process: ProcessIO) -> int:
     """Run one command and return the process's exit code."""
-    # What a provider logs is for services, whose logs are kept; here it would stand between the lines.
+    # Log records of providers are for services; here they would appear between the lines.
     logging.getLogger("perplexity").addHandler(logging.NullHandler())
     try:
         parsed = build_parser(arguments).parse_args(join_dashed_values(arguments))
     except OSError as error:
-        return _cannot_write(PROGRAM, error, world)
-    return _run(parsed.command, parsed, world)
+        return _report_write_error(PROGRAM, error, process)
+    return _run(parsed.command, parsed, process)
 
 
-def _run(command: Command, parsed: argparse.Namespace, world: ProcessIO) -> int:
+def _run(command: Command, parsed: argparse.Namespace, process: ProcessIO) -> int:
     try:
         for extra in command.extras:
             require(extra)
-        command.run(parsed, world)
-        world.stdout.flush()
+        command.run(parsed, process)
+        process.stdout.flush()
     except OSError as error:
-        return _cannot_write(f"{PROGRAM} {command.name}", error, world)
+        return _report_write_error(f"{PROGRAM} {command.name}", error, process)
     except KeyboardInterrupt:
-        world.write_stderr(f"\n{command.cancelled}")
-        return world.signals.exit_code
+        process.write_stderr(f"\n{command.cancelled}")
+        return process.signals.exit_code
     except (UsageError, CommandFailed, PerplexityError) as error:
-        return _failed(command, error, world)
+        return _report(command, error, process)
     return OK
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong and what was probably meant on one line; raises OSError for a help that cannot be written.
+    """Reports an error and a suggestion on one line; raises OSError for help text that cannot be written.
 
-    `words` are all that was typed, `commands` the parsers of each command.
+    `words` are all arguments, `commands` the parsers of each command.
     """
 
     words: Sequence[str] = ()
     commands: Mapping[str, _Parser] = MappingProxyType({})
 
     def print_help(self, file: SupportsWrite[str] | None = None) -> None:
-        # argparse itself passes over the error, and leaves a part to be written when Python ends.
+        # argparse ignores the error, and leaves a part in the buffer until Python exits.
         (file or sys.stdout).write(self.format_help())
         sys.stdout.flush()
 
     def error(self, message: str) -> NoReturn:
-        """Exit with what is wrong."""
-        told = printable_line("; ".join(filter(None, (message, self._advice(message)))))
+        """Exit with the error and a suggestion."""
+        told = printable_line("; ".join(filter(None, (message, self._hint(message)))))
         end = "" if told.endswith("?") else ";"
-        self.exit(WRONG_USE, f"{self.prog}: {told}{end} --help lists what there is\n")
+        self.exit(WRONG_USE, f"{self.prog}: {told}{end} see --help\n")
 
     @property
     def options(self) -> list[str]:
-        """The options, in each way in which they may be written."""
+        """The options in all spellings."""
         return [option for action in self._actions for option in action.option_strings]
 
-    def _advice(self, message: str) -> str:
+    def _hint(self, message: str) -> str:
         if choice := _CHOICE.search(message):
             near = closest_match(choice[1], (str(known) for action in self._actions for known in action.choices or ()))
             return f"did you mean {near}?" if near else ""
@@ -110,12 +110,10 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """Return what reads the arguments; `command` is the Command they are for. `words` are all that was typed."""
-    reading = _Parser(
-        prog=PROGRAM, description="Searches the web and answers from it, with sources.", allow_abbrev=False
-    )
-    reading.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    commands = reading.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+    """Return the parser of the arguments `words`, which sets `command` to the Command they name."""
+    root = _Parser(prog=PROGRAM, description="Searches the web and answers from it, with sources.", allow_abbrev=False)
+    root.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    commands = root.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
     parsers: dict[str, _Parser] = {}
     for command in COMMANDS:
         described = f"{command.summary[0].upper()}{command.summary[1:]}."
@@ -123,12 +121,12 @@ def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
         command.add(added)
         added.set_defaults(command=command)
         parsers[command.name] = added
-    for one in (reading, *parsers.values()):
-        one.words, one.commands = join_dashed_values(words), parsers
-    return reading
+    for each in (root, *parsers.values()):
+        each.words, each.commands = join_dashed_values(words), parsers
+    return root
 
 
-def _failed(command: Command, error: UsageError | CommandFailed | PerplexityError, world: ProcessIO) -> int:
+def _report(command: Command, error: UsageError | CommandFailed | PerplexityError, process: ProcessIO) -> int:
     if isinstance(error, UsageError):
         code, told = WRONG_USE, str(error)
     elif isinstance(error, CommandFailed | MissingExtra):
@@ -137,21 +135,21 @@ def _failed(command: Command, error: UsageError | CommandFailed | PerplexityErro
         code, told = WRONG_USE, explain_invalid_request(error)
     else:
         code, told = FAILED, explain_error(error)
-    world.write_stderr(f"{PROGRAM} {command.name}: {printable_line(told)}")
+    process.write_stderr(f"{PROGRAM} {command.name}: {printable_line(told)}")
     return code
 
 
-def _cannot_write(program: str, error: OSError, world: ProcessIO) -> int:
-    """Say why nothing more can be written, unless the reader of a pipe has gone, and write to nowhere from now on.
+def _report_write_error(program: str, error: OSError, process: ProcessIO) -> int:
+    """Report why output failed, unless the reader closed the pipe, and redirect stdout to the null device.
 
-    Python would otherwise complain when it flushes at its end:
+    Otherwise Python would report an error when it flushes stdout at exit:
     https://docs.python.org/3/library/signal.html#note-on-sigpipe
     """
-    os.dup2(os.open(os.devnull, os.O_WRONLY), world.stdout.fileno())
-    if world.signals.stopped:
-        # A terminal that was closed cannot be tidied up.
-        return world.signals.exit_code
+    os.dup2(os.open(os.devnull, os.O_WRONLY), process.stdout.fileno())
+    if process.signals.stopped:
+        # A closed terminal cannot be restored.
+        return process.signals.exit_code
     if isinstance(error, BrokenPipeError):
         return PIPE_CLOSED
-    world.write_stderr(f"{program}: nothing more can be written ({error.strerror or type(error).__name__})")
+    process.write_stderr(f"{program}: cannot write output ({error.strerror or type(error).__name__})")
     return FAILED

@@ -1,4 +1,4 @@
-"""`news`: the day's news of a category."""
+"""`news`: the news of a category."""
 
 from __future__ import annotations
 
@@ -41,47 +41,49 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("category", metavar="CATEGORY", help=f"one of {', '.join(CATEGORIES)}")
     parser.add_argument(
-        "topic", nargs="*", default=[], metavar="TOPIC", help="what the news shall be about; anything unless you say"
+        "topic", nargs="*", default=[], metavar="TOPIC", help="what the news should be about; default: anything"
     )
     add_filters(parser)
     add_providers(parser)
     add_output_formats(parser)
 
 
-def run(parsed: argparse.Namespace, world: ProcessIO) -> None:
+def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
     """Find the news and write the stories. Raises UsageError or PerplexityError."""
     filters, order, kind = parse_filters(parsed), parse_providers(parsed), parse_category(parsed.category)
     topic = " ".join(parsed.topic)
     with explain_nothing_found(no_news_text(kind, topic, default_to_past_day(filters))):
-        summary = asyncio.run(_found(kind, topic, filters, world=world, order=order))
-    results, missing = as_results(summary), missing_key_variable(world, order)
+        summary = asyncio.run(_summarize(kind, topic, filters, process=process, order=order))
+    results, missing = as_results(summary), missing_key_variable(process, order)
     first = [printable_line(line) for line in filter(None, [news_stand_in(summary, unset=missing)])]
-    said = [_headed(summary), *notes(results, unset=missing)]
-    form = output_format(parsed, world)
+    remarks = [_title_line(summary), *notes(results, unset=missing)]
+    form = output_format(parsed, process)
     if form is OutputFormat.SCREEN:
         from perplexity.cli.live import Screen
 
-        screen = Screen(world.stdout, color=not parsed.no_color)
+        screen = Screen(process.stdout, color=not parsed.no_color)
         screen.print_header(first)
-        screen.print_results(results, said)
+        screen.print_results(results, remarks)
     elif form is OutputFormat.PLAIN:
-        world.stdout.write(format_results(results, said, first))
+        process.stdout.write(format_results(results, remarks, first))
     else:
-        world.stdout.write(as_json(summary) if form is OutputFormat.JSON else _raw(summary, first))
+        process.stdout.write(as_json(summary) if form is OutputFormat.JSON else _raw(summary, first))
 
 
-async def _found(kind: str, topic: str, filters: Filters, *, world: ProcessIO, order: tuple[str, ...]) -> NewsSummary:
-    async with open_chain(world, order) as provider:
+async def _summarize(
+    kind: str, topic: str, filters: Filters, *, process: ProcessIO, order: tuple[str, ...]
+) -> NewsSummary:
+    async with open_chain(process, order) as provider:
         return await news_summary(provider, category=kind, topic=topic, filters=filters, now=datetime.now(UTC))
 
 
 def _raw(summary: NewsSummary, first: list[str]) -> str:
-    told = printable(f"{format_result(as_answer(summary))}\n\nAs of {format_time(summary)}.\n")
-    return "\n\n".join(filter(None, (" ".join(first), told)))
+    text = printable(f"{format_result(as_answer(summary))}\n\nAs of {format_time(summary)}.\n")
+    return "\n\n".join(filter(None, (" ".join(first), text)))
 
 
 def as_results(summary: NewsSummary) -> SearchResults:
-    """Return the stories as pages: under each headline its day, its address, what happened, and who else tells it."""
+    """Return the stories as pages: headline, day, address, what happened, and the other sites."""
     return SearchResults(
         results=tuple(_as_page(number, story) for number, story in enumerate(summary.stories, 1)),
         provider=summary.provider,
@@ -103,9 +105,9 @@ def _as_page(number: int, story: Story) -> Source:
     )
 
 
-def _headed(summary: NewsSummary) -> str:
+def _title_line(summary: NewsSummary) -> str:
     about = f" about {summary.topic}" if summary.topic else ""
     return f"{summary.category.capitalize()} news{about}, as of {format_time(summary)}."
 
 
-NEWS = Command(name="news", summary="tell the day's news of a category, each story once", add=add, run=run)
+NEWS = Command(name="news", summary="list today's news of a category, without duplicates", add=add, run=run)

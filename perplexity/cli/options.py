@@ -1,4 +1,4 @@
-"""The options that narrow a search, the same for every command, and how their values are read."""
+"""Options and arguments that commands share: output formats, filters, providers and text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from perplexity.providers import PROVIDERS, validate_order
 
 
 class OutputFormat(StrEnum):
-    """For eyes, for pipes, for programs, for models."""
+    """For terminals, for pipes, for programs, for models."""
 
     SCREEN = "screen"
     PLAIN = "plain"
@@ -35,37 +35,37 @@ class OutputFormat(StrEnum):
 
 
 def add_output_formats(parser: argparse.ArgumentParser) -> None:
-    """Declare the options that choose a form."""
+    """Declare the options of the output format."""
     forms = parser.add_mutually_exclusive_group()
-    forms.add_argument("--json", action="store_true", help="one JSON object with everything that is known")
-    forms.add_argument("--raw", action="store_true", help="<result> and <references>, as the tools give it to models")
+    forms.add_argument("--json", action="store_true", help="one JSON object with all fields")
+    forms.add_argument("--raw", action="store_true", help="<result> and <references>, as tools return to models")
     parser.add_argument("--no-color", action="store_true", help="without colours, as with NO_COLOR")
 
 
-def output_format(parsed: argparse.Namespace, world: ProcessIO) -> OutputFormat:
-    """Return the form that was asked for; otherwise a terminal is for eyes and anything else a pipe."""
+def output_format(parsed: argparse.Namespace, process: ProcessIO) -> OutputFormat:
+    """Return the requested format; by default, that of a terminal or of a pipe."""
     if parsed.json or parsed.raw:
         return OutputFormat.JSON if parsed.json else OutputFormat.RAW
-    return OutputFormat.SCREEN if world.stdout.isatty() else OutputFormat.PLAIN
+    return OutputFormat.SCREEN if process.stdout.isatty() else OutputFormat.PLAIN
 
 
-_ALIKE = 0.6
-_LONGEST = 40
-"""Of a word that is compared; comparing takes time in proportion to the square of the length."""
+_SIMILARITY = 0.6
+_MAX_WORD = 40
+"""The longest word to compare; the time grows with the square of the length."""
 
 
 def closest_match(word: str, known: Iterable[str]) -> str | None:
-    """Return the known word that is most like this one, or that begins with it; None if none is."""
+    """Return the known word closest to this one, or one that begins with it; None if there is none."""
     candidates = sorted(known)
     begun = [candidate for candidate in candidates if len(word) > 1 and candidate.startswith(word)]
     if begun:
         return begun[0]
-    near = get_close_matches(word.lower(), candidates, n=1, cutoff=_ALIKE) if len(word) <= _LONGEST else []
+    near = get_close_matches(word.lower(), candidates, n=1, cutoff=_SIMILARITY) if len(word) <= _MAX_WORD else []
     return near[0] if near else None
 
 
 def option_hint(words: Iterable[str], known: Iterable[str], others: Mapping[str, Iterable[str]]) -> str:
-    """Return a sentence on the first of the words that is an option and not known; an empty text if there is none.
+    """Return a hint on the first unknown option among the words; an empty text if there is none.
 
     `others` are the options of each other command.
     """
@@ -81,12 +81,12 @@ def option_hint(words: Iterable[str], known: Iterable[str], others: Mapping[str,
     return ""
 
 
-_MAY_BEGIN_WITH_A_DASH = ("--domain",)
+_DASHED_VALUES = ("--domain",)
 _PROVIDERS = ",".join(PROVIDERS)
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
-    """Declare what every search can be narrowed by."""
+    """Declare the filters."""
     group = parser.add_argument_group("filters")
     group.add_argument("--recency", metavar="hour|day|week|month|year", help="only pages as new as this")
     group.add_argument(
@@ -94,7 +94,7 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="a.com,-b.com",
-        help="only these sites or, with a - each, all but these; at most 20; may be repeated",
+        help="only these sites or, with - before each, all others; at most 20; repeatable",
     )
     group.add_argument("--lang", action="append", default=[], metavar="en,de", help="pages in these languages")
     group.add_argument("--country", metavar="DE", help="pages that matter in this country")
@@ -103,23 +103,23 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
 
 
 def add_mode(parser: argparse.ArgumentParser) -> None:
-    """Declare which kind of pages is searched."""
+    """Declare the option for the kind of pages."""
     parser.add_argument("--mode", metavar="web|academic|sec", help="the web, papers, or filings with the SEC")
 
 
 def add_providers(parser: argparse.ArgumentParser) -> None:
-    """Declare who is asked, and in which order."""
-    parser.add_argument("--providers", metavar="a,b", help=f"who is asked, in this order, of {_PROVIDERS}")
+    """Declare the option for the providers."""
+    parser.add_argument("--providers", metavar="a,b", help=f"providers to ask, in this order, of {_PROVIDERS}")
 
 
 def parse_filters(parsed: argparse.Namespace) -> Filters:
-    """Return the filters that were typed. Raises InvalidRequest for a value or a combination that is not allowed."""
+    """Return the filters of the options. Raises InvalidRequest for an invalid value or combination."""
     mode = getattr(parsed, "mode", None)
     return validate(
         Filters(
             recency=None if parsed.recency is None else parse_recency(parsed.recency),
-            domains=parse_domains(_listed(parsed.domain)),
-            languages=parse_languages(_listed(parsed.lang)),
+            domains=parse_domains(_split_values(parsed.domain)),
+            languages=parse_languages(_split_values(parsed.lang)),
             country=None if parsed.country is None else parse_country(parsed.country),
             after=None if parsed.after is None else parse_day("after", parsed.after),
             before=None if parsed.before is None else parse_day("before", parsed.before),
@@ -129,7 +129,7 @@ def parse_filters(parsed: argparse.Namespace) -> Filters:
 
 
 def parse_providers(parsed: argparse.Namespace) -> tuple[str, ...]:
-    """Return who is asked; nobody stands for all of them. Raises InvalidRequest for a name that is none."""
+    """Return the providers of the option, empty for all. Raises InvalidRequest for an unknown name."""
     if parsed.providers is None:
         return ()
     if not parsed.providers.strip(", "):
@@ -138,10 +138,10 @@ def parse_providers(parsed: argparse.Namespace) -> tuple[str, ...]:
 
 
 def join_dashed_values(arguments: Iterable[str]) -> list[str]:
-    """Return the arguments with the values that may begin with a dash tied to their options, as argparse wants them."""
+    """Return the arguments with values that may begin with a dash joined to their options, as argparse requires."""
     kept: list[str] = []
     for argument in arguments:
-        if kept and kept[-1] in _MAY_BEGIN_WITH_A_DASH and not argument.startswith("--"):
+        if kept and kept[-1] in _DASHED_VALUES and not argument.startswith("--"):
             kept[-1] += f"={argument}"
         else:
             kept.append(argument)
@@ -149,37 +149,37 @@ def join_dashed_values(arguments: Iterable[str]) -> list[str]:
 
 
 def explain_invalid_request(error: InvalidRequest) -> str:
-    """Return one line on a value that is not allowed; fields are named as the options are."""
-    # What a service says of its own accord is about its own fields.
+    """Return one line on an invalid value, with the name of its option."""
+    # An error from a service names the service's own fields.
     typed = error.allowed is not None and error.field not in {"query", "prompt", "category"}
     return f"--{error}" if typed else str(error)
 
 
-def _listed(values: Sequence[str]) -> list[str]:
-    # A value without any part, such as of a variable that is not set, is wrong and not nothing.
+def _split_values(values: Sequence[str]) -> list[str]:
+    # A value without parts, such as that of an unset variable, is invalid, not empty.
     return [part for value in values for part in [part for part in value.split(",") if part.strip()] or [value]]
 
 
 STDIN = "-"
 
-_HALVES = re.compile("[\ud800-\udfff]")
-"""What Python makes of bytes in an argument that are not UTF-8: https://peps.python.org/pep-0383/."""
+_SURROGATES = re.compile("[\ud800-\udfff]")
+"""How Python represents bytes of an argument that are not UTF-8: https://peps.python.org/pep-0383/."""
 
 
 def read_input(words: Sequence[str], stdin: TextIO, *, wanted: str) -> str:
-    """Return the words with a space between, or all of stdin for a `-`, or for no words where stdin is no terminal.
+    """Return the words joined by spaces, or stdin for `-`, or for no words if stdin is not a terminal.
 
-    `wanted` names the text. Raises UsageError where there is none.
+    `wanted` names the text. Raises UsageError if there is none.
     """
-    text = _HALVES.sub("\ufffd", " ".join(words))
+    text = _SURROGATES.sub("\ufffd", " ".join(words))
     if text == STDIN or (not text and not stdin.isatty()):
-        text = _all_of(stdin)
+        text = _read_all(stdin)
     if not text.strip():
-        raise UsageError(f"there is no {wanted}; write it behind the options, or pipe it in")
+        raise UsageError(f"no {wanted} given; add it after the options, or pipe it in")
     return text
 
 
-def _all_of(stdin: TextIO) -> str:
+def _read_all(stdin: TextIO) -> str:
     try:
         return stdin.buffer.read().decode("utf-8", errors="replace")
     except OSError as error:

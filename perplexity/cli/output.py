@@ -1,4 +1,4 @@
-"""Answers, results and news as lines of text or JSON, safe for a terminal.
+"""Answers, results and news as plain text or JSON, safe for a terminal.
 
 An escape sequence in an answer or a title could move the cursor, rewrite what was shown, set the clipboard or make a
 link that lies: https://en.wikipedia.org/wiki/ANSI_escape_code.
@@ -33,39 +33,39 @@ _SPACES = re.compile(r"\s+")
 
 
 def printable(text: str) -> str:
-    """Return the text with every control character shown as a sign of its own; lines end in a line feed alone."""
-    return _UNSAFE.sub(lambda match: _shown(ord(match[0])), text.replace("\r\n", "\n").replace("\r", "\n"))
+    """Return the text with control characters made visible, and with line feeds as the only line ends."""
+    return _UNSAFE.sub(lambda match: _picture(ord(match[0])), text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def printable_line(text: str) -> str:
-    """Return the printable text without line breaks and double spaces, as a title is shown."""
+    """Return the printable text on one line, without repeated spaces."""
     return _SPACES.sub(" ", printable(text)).strip()
 
 
 def escape_json(json: str) -> str:
-    """Return a JSON text with the same characters as escape sequences of JSON, which change nothing for a reader."""
+    """Return JSON text with the same characters as JSON escapes, which decode to the same value."""
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", json)
 
 
-def _shown(code: int) -> str:
-    """Return the picture of a C0 character or DEL, and the replacement character for any other."""
+def _picture(code: int) -> str:
+    """Return the control picture of a C0 character or DEL, and the replacement character for any other."""
     if code < 0x20:
         return chr(0x2400 + code)
     return "\u2421" if code == 0x7F else "\ufffd"
 
 
 def as_json(value: Answer | SearchResults | NewsSummary | DeepDive) -> str:
-    """Return one JSON object on lines of its own: every field by its name, days and moments as ISO 8601 has them.
+    """Return an indented JSON object with every field; days and moments are in ISO 8601.
 
     `cost_usd` is the sum of all charges, including those of failed attempts; null if none is known.
     """
     title = {"title": report_title(value.topic)} if isinstance(value, DeepDive) else {}
     fields = value.as_json() if isinstance(value, DeepDive) else asdict(value)
-    told = title | fields | {"cost_usd": _charged(value)}
-    return escape_json(encode(told, indent=2, default=_iso)) + "\n"
+    document = title | fields | {"cost_usd": _total_cost(value)}
+    return escape_json(encode(document, indent=2, default=_iso)) + "\n"
 
 
-def _charged(value: Answer | SearchResults | NewsSummary | DeepDive) -> float | None:
+def _total_cost(value: Answer | SearchResults | NewsSummary | DeepDive) -> float | None:
     if isinstance(value, Answer):
         return cost_with_failures(value.usage.cost_usd, value.failed)
     return cost_with_failures(value.cost_usd, value.failed) if isinstance(value, SearchResults) else value.cost_usd
@@ -75,20 +75,20 @@ def _iso(moment: date) -> str:
     return moment.isoformat()
 
 
-PASSAGES = "No model wrote this: these are passages of the pages, word for word."
-"""Said of an answer by a provider that can only search."""
+PASSAGES = "No model wrote this: these are passages from the pages, word for word."
+"""The note for an answer from a provider that can only search."""
 
-UNSOURCED = "This answer came without sources, so nothing in it can be checked here."
+UNSOURCED = "This answer has no sources, so you can’t check it here."
 
 
 def header(reply: Answer | SearchResults, *, unset: str = "") -> list[str]:
-    """Return what changes how a reply is to be read; `unset` is the variable whose lack kept the first provider out."""
+    """Return the notices above a reply; `unset` is the missing variable of the first choice."""
     as_of = reply.as_of if isinstance(reply, Answer) else ""
     return [printable_line(line) for line in (fallback_notice(reply, unset=unset), as_of) if line]
 
 
 def notes(reply: Answer | SearchResults, *, unset: str = "") -> list[str]:
-    """Return what else whoever asked should know."""
+    """Return the notes below a reply."""
     passages = isinstance(reply, Answer) and reply.kind is AnswerKind.PASSAGES and not (reply.failed or unset)
     cut = [f"The answer is incomplete ({reply.incomplete})."] if isinstance(reply, Answer) and reply.incomplete else []
     unsourced = [UNSOURCED] if isinstance(reply, Answer) and not reply.sources and reply.text.strip() else []
@@ -96,10 +96,7 @@ def notes(reply: Answer | SearchResults, *, unset: str = "") -> list[str]:
 
 
 def footer(reply: Answer | SearchResults) -> str:
-    """Return the footer, as Slack has it: who answered, with which effort or model, the seconds, the price of all.
-
-    At its end the references to no source are counted, which were removed.
-    """
+    """Return the footer: provider, effort or model, seconds, total cost, and the number of removed references."""
     if isinstance(reply, Answer):
         own, effort, removed = reply.usage.cost_usd, reply.effort or reply.model, _removed(reply)
     else:
@@ -120,21 +117,21 @@ def _removed(answer: Answer) -> str:
 
 
 def source_heading(source: Source) -> tuple[str, str]:
-    """Return a source's title, and its site and day as far as they are known, as Slack shows them."""
+    """Return a source's title, and its site and day if they are known."""
     title = printable_line(source.title) or hostname(source.url) or printable_line(source.url) or "Untitled"
     return title, " · ".join(filter(None, (hostname(source.url), format_iso_date(source.date))))
 
 
 def missing_variable(order: Sequence[str], keys: Mapping[str, str]) -> str:
-    """Return the variable of the first choice's key where it is not set; empty where it is, or needs none."""
+    """Return the variable of the first choice's key if it is not set; empty if it is, or is not needed."""
     first = order[0]
     return "" if first in keys else next(iter(PROVIDERS[first].key_variables), "")
 
 
 def format_answer(answer: Answer, remarks: Sequence[str], above: Sequence[str] = ()) -> str:
-    """Return the lines `above`, the answer as Markdown, its sources numbered as its markers are, and who served."""
+    """Return the lines `above`, the answer as Markdown, its numbered sources, the remarks and the footer."""
     text, listed, others = numbered_text(answer)
-    sources = [f"{number}. {_titled(source)}" for number, source in enumerate(listed, 1)]
+    sources = [f"{number}. {_source_lines(source)}" for number, source in enumerate(listed, 1)]
     more = [pluralize(others, "more source")] if others else []
     listing = "\n".join(["Sources:", *sources, *more]) if listed else ""
     parts = [*above, printable(text), listing, *remarks, footer(answer)]
@@ -144,19 +141,19 @@ def format_answer(answer: Answer, remarks: Sequence[str], above: Sequence[str] =
 def format_results(
     results: SearchResults, remarks: Sequence[str], above: Sequence[str] = (), *, nothing: str = "No pages were found."
 ) -> str:
-    """Return the lines `above`, the pages, each with its number, title, address and what it says, and who served.
+    """Return the lines `above`, the numbered pages with title, address and excerpt, the remarks and the footer.
 
-    `nothing` stands in for the pages if there are none.
+    `nothing` replaces the pages if there are none.
     """
-    pages = ["\n".join(_page(number, source)) for number, source in enumerate(results.results, 1)]
+    pages = ["\n".join(_result_lines(number, source)) for number, source in enumerate(results.results, 1)]
     return "\n\n".join([*above, *(pages or [nothing]), *remarks, footer(results)]) + "\n"
 
 
 def numbered_text(answer: Answer) -> tuple[str, tuple[Source, ...], int]:
-    """Return the text, its markers numbered by first use, the sources they stand for, and how many others there are.
+    """Return the text with markers numbered by first use, their sources, and the number of other sources.
 
-    Without a marker all sources are listed. Passages keep their numbers, and all their sources are listed; a page's own
-    `[1]` is ‹1›.
+    Without markers, all sources are listed. Passages keep their numbers and list all sources; a page's own `[1]`
+    becomes ‹1›.
     """
     if answer.kind is AnswerKind.PASSAGES:
         return answer_text(answer), answer.sources, 0
@@ -164,11 +161,11 @@ def numbered_text(answer: Answer) -> tuple[str, tuple[Source, ...], int]:
     return (cited.text, cited.sources, len(cited.others)) if cited.sources else (cited.text, answer.sources, 0)
 
 
-def _page(number: int, source: Source) -> Iterator[str]:
-    yield f"{number}. {_titled(source)}"
+def _result_lines(number: int, source: Source) -> Iterator[str]:
+    yield f"{number}. {_source_lines(source)}"
     if snippet := printable_line(source.snippet):
         yield f"   {snippet}"
 
 
-def _titled(source: Source) -> str:
+def _source_lines(source: Source) -> str:
     return f"{' · '.join(filter(None, source_heading(source)))}\n   {printable_line(source.url)}"

@@ -1,4 +1,4 @@
-"""What is being done while an answer is made, and for how many seconds: one line on a terminal's stderr."""
+"""The progress line of a command on a terminal's stderr: the activity, the step and the seconds."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _WIDTH = 80
 
 
 class ProgressLine:
-    """A line that is drawn again every second and cleared at the end; nothing for a stream that is no terminal.
+    """A line that is redrawn every second and cleared at the end; nothing if the stream is not a terminal.
 
-    `step` counts what was told, as long as it changes.
+    `step` counts the different activities.
     """
 
     def __init__(
@@ -36,18 +36,18 @@ class ProgressLine:
         self._stream = stream
         self._clock, self._sleep = clock, sleep
         self._started = clock()
-        self._doing = ""
+        self._activity = ""
         self._step = 0
 
     @classmethod
-    def for_process(cls, world: ProcessIO) -> ProgressLine:
-        """Return the progress of a command in this world, shown if its stderr is a terminal that can clear a line."""
-        return cls(world.stderr, is_shown=world.stderr.isatty() and world.environ.get("TERM") != "dumb")
+    def for_process(cls, process: ProcessIO) -> ProgressLine:
+        """Return the progress line of a process, shown if its stderr is a terminal that can clear a line."""
+        return cls(process.stderr, is_shown=process.stderr.isatty() and process.environ.get("TERM") != "dumb")
 
     @asynccontextmanager
-    async def running(self, doing: str) -> AsyncIterator[None]:
-        """Show the line, which begins with this step, until the end or `stop`."""
-        self.show(doing)
+    async def running(self, activity: str) -> AsyncIterator[None]:
+        """Show the line, beginning with this activity, until the end or `stop`."""
+        self.show(activity)
         ticking = asyncio.create_task(self._tick())
         try:
             yield
@@ -57,15 +57,15 @@ class ProgressLine:
                 await ticking
             self.stop()
 
-    def show(self, doing: str) -> None:
-        """Show that this is being done now."""
-        doing = printable_line(doing)
-        if doing != self._doing:
-            self._doing, self._step = doing, self._step + 1
+    def show(self, activity: str) -> None:
+        """Show this activity."""
+        activity = printable_line(activity)
+        if activity != self._activity:
+            self._activity, self._step = activity, self._step + 1
             self._draw()
 
     def show_event(self, event: Event) -> None:
-        """Show what an event of an answer says."""
+        """Show the activity of an event."""
         if isinstance(event, RunStarted):
             self.show("Researching")
         elif isinstance(event, SearchQueries):
@@ -76,15 +76,15 @@ class ProgressLine:
             self.show("Writing the answer")
 
     def print_above(self, line: str) -> None:
-        """Write a line that stays above."""
+        """Write a line that stays above the progress line."""
         if self.is_shown:
             self._write(f"{_CLEAR}{printable_line(line)}\n")
             self._draw()
 
     def stop(self) -> None:
-        """Clear the line; nothing is drawn any more until something is told."""
-        if self._doing:
-            self._doing = ""
+        """Clear the line; it is drawn again with the next activity."""
+        if self._activity:
+            self._activity = ""
             self._write(_CLEAR)
 
     async def _tick(self) -> None:
@@ -93,13 +93,13 @@ class ProgressLine:
             self._draw()
 
     def _draw(self) -> None:
-        if self._doing:
+        if self._activity:
             end = f" … step {self._step} · {self._clock() - self._started:.0f} s"
-            self._write(f"{_CLEAR}{_cut(self._doing, self._columns() - len(end) - 1)}{end}")
+            self._write(f"{_CLEAR}{_truncate(self._activity, self._columns() - len(end) - 1)}{end}")
 
     def _write(self, text: str) -> None:
         if self.is_shown:
-            # A terminal that was closed is no reason to stop.
+            # A closed terminal does not end the command.
             with suppress(OSError):
                 self._stream.write(text)
                 self._stream.flush()
@@ -111,8 +111,8 @@ class ProgressLine:
             return _WIDTH
 
 
-def _cut(text: str, cells: int) -> str:
-    """Return the text as far as it fits into the cells; some characters take two."""
+def _truncate(text: str, cells: int) -> str:
+    """Return the text truncated to this many cells; some characters take two."""
     from rich.cells import cell_len, set_cell_size
 
     return text if cell_len(text) <= cells else f"{set_cell_size(text, max(0, cells - 1)).rstrip()}…"

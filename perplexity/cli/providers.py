@@ -1,4 +1,4 @@
-"""The services whose keys the environment holds, as one provider."""
+"""The fallback chain of a command, from the environment."""
 
 from __future__ import annotations
 
@@ -20,42 +20,42 @@ from perplexity.urls import strip_secrets
 
 @asynccontextmanager
 async def open_chain(
-    world: ProcessIO,
+    process: ProcessIO,
     order: Sequence[str] = (),
     *,
     seconds: float | None = None,
     proxy: ProxyFor = proxy_for,
     on_turn: OnCandidate | None = None,
 ) -> AsyncIterator[Fallback]:
-    """Give the chain, in this order or the usual one, and close its connections at the end.
+    """Open the chain in this order or the default one, and close its connections at the end.
 
-    `seconds` is the time for any one question, None for the usual time; `proxy` returns the proxy for an address;
+    `seconds` is the time limit of every request, None for the defaults; `proxy` returns the proxy for an address;
     `on_turn` is as for `Fallback`.
-    Raises UsageError or InvalidRequest for a variable that cannot be right, and Failure if there is no service to ask.
+    Raises UsageError or InvalidRequest for an invalid variable, and CommandFailed if no service is configured.
     """
-    limits, deadlines = timeouts(seconds)
-    setup = replace(checked_config(world, order), timeouts=limits, proxy=proxy)
-    async with open_providers(setup, order=order) as providers:
+    provider_timeouts, chain_timeouts = timeouts(seconds)
+    config = replace(checked_config(process, order), timeouts=provider_timeouts, proxy=proxy)
+    async with open_providers(config, order=order) as providers:
         try:
-            yield Fallback(providers, timeouts=deadlines, on_candidate=on_turn)
+            yield Fallback(providers, timeouts=chain_timeouts, on_candidate=on_turn)
         except AllProvidersFailed as error:
             if error.attempts:
                 raise
-            raise CommandFailed(_nobody(tuple(order) or tuple(PROVIDERS), setup)) from None
+            raise CommandFailed(_no_service(tuple(order) or tuple(PROVIDERS), config)) from None
 
 
 def timeouts(seconds: float | None) -> tuple[Timeouts, FallbackTimeouts]:
-    """Return the limits of a provider and of the chain: this one for whatever is asked, or the usual ones for None."""
+    """Return the time limits of a provider and of the chain: this one for everything, or the defaults for None."""
     if seconds is None:
         return Timeouts(), FallbackTimeouts()
     same = {"search": seconds, "answer": seconds, "reasoning": seconds, "deep": seconds}
     return Timeouts(**same), FallbackTimeouts(**same)
 
 
-def checked_config(world: ProcessIO, order: Sequence[str] = ()) -> ProviderConfig:
-    """Return what the providers of the order need. Raises UsageError or InvalidRequest for what cannot be right."""
+def checked_config(process: ProcessIO, order: Sequence[str] = ()) -> ProviderConfig:
+    """Return the configuration of the providers. Raises UsageError or InvalidRequest if it is invalid."""
     try:
-        setup = config_from_env(world.environ)
+        setup = config_from_env(process.environ)
     except InvalidRequest as error:
         raise UsageError(str(error)) from None
     for name in order or PROVIDERS:
@@ -64,17 +64,17 @@ def checked_config(world: ProcessIO, order: Sequence[str] = ()) -> ProviderConfi
         except InvalidRequest as error:
             if error.field not in {"api_key", "base_url"}:
                 raise
-            raise UsageError(_wrong(error, name, world.environ)) from None
+            raise UsageError(_variable_error(error, name, process.environ)) from None
     return setup
 
 
-def missing_key_variable(world: ProcessIO, order: Sequence[str] = ()) -> str:
-    """Return the variable whose lack keeps the first choice from being asked; empty when it can be asked."""
-    return missing_variable(tuple(order) or tuple(PROVIDERS), config_from_env(world.environ).keys)
+def missing_key_variable(process: ProcessIO, order: Sequence[str] = ()) -> str:
+    """Return the missing variable of the first choice; empty if it can be asked."""
+    return missing_variable(tuple(order) or tuple(PROVIDERS), config_from_env(process.environ).keys)
 
 
-def _wrong(error: InvalidRequest, name: str, environ: Mapping[str, str]) -> str:
-    """Name the variable, and the value of an address but for a password in it; never a key."""
+def _variable_error(error: InvalidRequest, name: str, environ: Mapping[str, str]) -> str:
+    """Return the variable and what is wrong; an address is shown without its password, a key never."""
     keys, address = PROVIDERS[name].key_variables, PROVIDERS[name].base_url_variable
     if error.field == "base_url":
         return f"{address}: {strip_secrets(environ.get(address, ''))!r} is not allowed; {error.allowed}"
@@ -82,10 +82,10 @@ def _wrong(error: InvalidRequest, name: str, environ: Mapping[str, str]) -> str:
     return f"{key}: {error.message.removeprefix(f'{error.field}: ')}"
 
 
-def _nobody(order: Sequence[str], setup: ProviderConfig) -> str:
+def _no_service(order: Sequence[str], setup: ProviderConfig) -> str:
     missing = [
         PROVIDERS[name].key_variables[0] for name in order if PROVIDERS[name].key_variables and name not in setup.keys
     ]
     if missing:
-        return f"Nobody can be asked: {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set."
-    return f"Nobody can be asked: {' and '.join(order)} cannot do this; choose others with --providers."
+        return f"No service is configured: {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set."
+    return f"{' and '.join(order)} cannot do this; choose others with --providers."

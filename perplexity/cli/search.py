@@ -27,43 +27,41 @@ from perplexity.validation import parse_max_results, validate_query
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "query", nargs="*", metavar="QUERY", help="what to search for; - or nothing reads it from stdin"
-    )
-    parser.add_argument("--n", default="5", metavar="1-20", help="how many pages; 5 unless you say so")
+    parser.add_argument("query", nargs="*", metavar="QUERY", help="what to search for; omit it or use - to read stdin")
+    parser.add_argument("--n", default="5", metavar="1-20", help="how many pages; default: 5")
     add_filters(parser)
     add_mode(parser)
     add_providers(parser)
     add_output_formats(parser)
 
 
-def run(parsed: argparse.Namespace, world: ProcessIO) -> None:
+def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
     """Search and write the pages. Raises UsageError or PerplexityError."""
     count, filters, order = parse_max_results(parsed.n), parse_filters(parsed), parse_providers(parsed)
-    text = read_input(parsed.query, world.stdin, wanted="query")
+    text = read_input(parsed.query, process.stdin, wanted="query")
     query = validate_query(Query(text=text, filters=filters, max_results=count))
     nothing = no_results_text(query.text, query.filters)
     with explain_nothing_found(nothing):
-        results = world.signals.run(_found(query, world, order))
-    missing = missing_key_variable(world, order)
-    first, said = header(results, unset=missing), notes(results, unset=missing)
-    form = output_format(parsed, world)
+        results = process.signals.run(_search(query, process, order))
+    missing = missing_key_variable(process, order)
+    first, remarks = header(results, unset=missing), notes(results, unset=missing)
+    form = output_format(parsed, process)
     if form is OutputFormat.SCREEN:
         from perplexity.cli.live import Screen
 
-        screen = Screen(world.stdout, color=not parsed.no_color)
+        screen = Screen(process.stdout, color=not parsed.no_color)
         screen.print_header(first)
-        screen.print_results(results, said, nothing=printable_line(nothing))
+        screen.print_results(results, remarks, nothing=printable_line(nothing))
     elif form is OutputFormat.PLAIN:
-        world.stdout.write(format_results(results, said, first, nothing=printable_line(nothing)))
+        process.stdout.write(format_results(results, remarks, first, nothing=printable_line(nothing)))
     else:
         if form is OutputFormat.RAW and results.notes:
-            world.write_stderr("\n".join(map(printable_line, results.notes)))
-        world.stdout.write(as_json(results) if form is OutputFormat.JSON else _raw(results, first))
+            process.write_stderr("\n".join(map(printable_line, results.notes)))
+        process.stdout.write(as_json(results) if form is OutputFormat.JSON else _raw(results, first))
 
 
-async def _found(query: Query, world: ProcessIO, order: tuple[str, ...]) -> SearchResults:
-    async with open_chain(world, order) as provider:
+async def _search(query: Query, process: ProcessIO, order: tuple[str, ...]) -> SearchResults:
+    async with open_chain(process, order) as provider:
         return await provider.search(query)
 
 
@@ -72,7 +70,7 @@ def _raw(results: SearchResults, first: list[str]) -> str:
 
 
 def _as_answer(results: SearchResults) -> Answer:
-    """Return the pages as the text that a model is given: what each says, under its number."""
+    """Return the pages as text for a model: each with its number, title and excerpt."""
     pages = [
         f"[{source.number}] {one_line(source.title)}\n{one_line(source.snippet)}".strip() for source in results.results
     ]

@@ -1,4 +1,4 @@
-"""`tools`: what agents can call, and how each protocol is told of it."""
+"""`tools`: the tools for agents, and their definitions in each protocol."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ FORMATS: Mapping[str, Callable[[Tool], dict[str, JSON]]] = {
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("tool", nargs="?", metavar="NAME", help="one tool; without it all are listed")
+    parser.add_argument("tool", nargs="?", metavar="NAME", help="one tool; default: all")
     parser.add_argument("--format", choices=FORMATS, help="the definition for this protocol, as JSON")
 
 
-def run(parsed: argparse.Namespace, world: ProcessIO) -> None:
-    """List the tools, or define one or all of them. Raises UsageError for a name that none has."""
+def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
+    """List the tools, or print the definition of one or all. Raises UsageError for an unknown name."""
     tools = TOOLS if parsed.tool is None else (_find_tool(parsed.tool),)
     if parsed.format is None and parsed.tool is None:
-        world.stdout.write("\n".join(_line(tool) for tool in tools) + "\n")
+        process.stdout.write("\n".join(_line(tool) for tool in tools) + "\n")
         return
     define = FORMATS[parsed.format] if parsed.format else Tool.spec
     defined = [define(tool) for tool in tools]
     shown = encode(defined if parsed.tool is None else defined[0], indent=2)
-    world.stdout.write(escape_json(shown) + "\n")
+    process.stdout.write(escape_json(shown) + "\n")
 
 
 def _find_tool(name: str) -> Tool:
@@ -44,7 +44,7 @@ def _find_tool(name: str) -> Tool:
     if name not in known:
         near = get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]}? " if near else ""
-        raise UsageError(f"there is no tool {name!r}; {hint}there are {', '.join(known)}")
+        raise UsageError(f"unknown tool {name!r}; {hint}choose from {', '.join(known)}")
     return known[name]
 
 
@@ -55,5 +55,5 @@ def _line(tool: Tool) -> str:
 
 
 TOOLS_COMMAND = Command(
-    name="tools", summary="list the tools for agents, and define them for a protocol", add=add, run=run, extras=()
+    name="tools", summary="list the tools for agents, or print their definitions", add=add, run=run, extras=()
 )

@@ -1,1 +1,1 @@
-"""Deep dives: facts, what people say, and an analysis of both."""
+"""Deep dives into a topic: the facts, public posts about it, and an analysis of both."""

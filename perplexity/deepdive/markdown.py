@@ -1,4 +1,4 @@
-"""A stage's own headings, which must not stand beside those of the report: they become bold lines. Pure."""
+"""Text from models and pages as part of a report: it can contain no heading, HTML, foreign link or marker."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from perplexity.markdown import Kind, blocks, regions
 from perplexity.sanitize import one_line, strip_controls
 from perplexity.types import Answer, AnswerKind, Source
 
-# What shows a text later may drop control characters, and may begin a line wherever Unicode does.
-_UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\ufdd0-\ufdef\ufffe\uffff]")
+# A renderer may drop control characters, and may break lines at every Unicode line separator.
+_CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\ufdd0-\ufdef\ufffe\uffff]")
 _LINE_END = re.compile("\r\n?|[\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _BOLD = re.compile(r"\*{2,}|_{2,}")
 _EMPTY_LINES = re.compile(r"\A(?:[ \t]*\n)+")
-_AROUND_A_HEADING = " #*:_"
+_HEADING_MARKS = " #*:_"
 
 
 def headings_to_bold(text: str) -> str:
-    """Return a Markdown text whose headings, in lists and quotations too, are bold lines; code stays as it is.
+    """Return a Markdown text with its headings, in lists and quotations too, as bold lines; code is unchanged.
 
-    Control characters are left out, and every line ends in a line feed.
+    Control characters are removed, and every line ends in a line feed.
     """
-    lines = _LINE_END.split(_UNSEEN.sub("", text))
+    lines = _LINE_END.split(_CONTROL_CHARACTERS.sub("", text))
     tokens = pairwise(blocks("\n".join(lines)))
     found = [(token, inline.content) for token, inline in tokens if token.type == "heading_open"]
     kept: list[str] = []
@@ -35,20 +35,20 @@ def headings_to_bold(text: str) -> str:
     for heading, words in found:
         if heading.map:
             first, end = heading.map
-            # Without empty lines around it, it would be one paragraph with its neighbours.
-            kept += [*lines[place:first], "", _before(lines[first], heading.markup, words) + _bold(words), ""]
+            # Empty lines keep it from joining the paragraphs around it.
+            kept += [*lines[place:first], "", _container_prefix(lines[first], heading.markup, words) + _bold(words), ""]
             place = end
     return "\n".join([*kept, *lines[place:]])
 
 
 def strip_own_heading(text: str, heading: str) -> str:
-    """Return a section's text without the heading that stands above it anyway."""
+    """Return a section's text without a first line that repeats its heading."""
     first, _, rest = text.lstrip().partition("\n")
-    return _EMPTY_LINES.sub("", rest) if first.strip(_AROUND_A_HEADING).upper() == heading else text
+    return _EMPTY_LINES.sub("", rest) if first.strip(_HEADING_MARKS).upper() == heading else text
 
 
-def _before(line: str, markup: str, words: str) -> str:
-    """Return the marks of the lists and quotations that a heading's first line stands in."""
+def _container_prefix(line: str, markup: str, words: str) -> str:
+    """Return the marks of the lists and quotations that contain a heading."""
     place = line.find(markup) if markup.startswith("#") else line.rfind(words.partition("\n")[0])
     return line[: max(0, place)]
 
@@ -58,8 +58,8 @@ def _bold(words: str) -> str:
     return f"**{plain}**" if plain else ""
 
 
-_JOINER = "\u2060"
-_SHOWN = {Kind.PROSE, Kind.MATH}
+_WORD_JOINER = "\u2060"
+_TEXT_KINDS = {Kind.PROSE, Kind.MATH}
 _BLOCK_CODE = {Kind.FENCE, Kind.INDENTED}
 _MARKUP = re.compile(r"<(?=[A-Za-z/!?])|\](?=\()")
 # A definition makes a link of each marker of its number: https://spec.commonmark.org/0.31.2/#link-reference-definitions
@@ -67,55 +67,55 @@ _DEFINITION = re.compile(r"^([ \t>*+\-0-9.)]*\[(?:\\.|[^\[\]\\]){1,999}\]):", re
 
 
 def neutralize(text: str, sources: Sequence[Source]) -> str:
-    """Return a section's text without headings, HTML and links to what is no source, its LaTeX readable.
+    """Return a section's text without headings, HTML and links to unknown sources, with readable LaTeX.
 
-    Code stays as it is.
+    Code is unchanged.
     """
     text, _ = without_strangers(readable(strip_controls(text)), sources)
-    return headings_to_bold(_without_definitions(_without_markup(text)))
+    return headings_to_bold(_break_definitions(_break_markup(text)))
 
 
 def neutralize_line(text: str) -> str:
-    """Return a title, a date or a note as words on one line, which is no heading, list or quotation either."""
+    """Return a title, a date or a note on one line that cannot be a heading, a list or a quotation."""
     words, _ = without_strangers(one_line(text), ())
     line = _MARKUP.sub(r"\g<0> ", words).strip()
     plain = not line or blocks(line)[0].type == "paragraph_open"
-    return line if plain else f"{_JOINER}{line}"
+    return line if plain else f"{_WORD_JOINER}{line}"
 
 
-def _without_markup(text: str) -> str:
-    """Return the text with a space in each tag and each link, which makes it none; in LaTeX that changes nothing."""
+def _break_markup(text: str) -> str:
+    """Return the text with a space in each tag and link, so that they are plain text; LaTeX is not affected."""
     pieces = ((region.kind, text[region.start : region.end]) for region in regions(text))
-    return "".join(_MARKUP.sub(r"\g<0> ", piece) if kind in _SHOWN else piece for kind, piece in pieces)
+    return "".join(_MARKUP.sub(r"\g<0> ", piece) if kind in _TEXT_KINDS else piece for kind, piece in pieces)
 
 
-def _without_definitions(text: str) -> str:
+def _break_definitions(text: str) -> str:
     code = [(region.start, region.end) for region in regions(text) if region.kind in _BLOCK_CODE]
     starts = [start for start, _ in code]
 
-    def told(match: re.Match[str]) -> str:
+    def broken(match: re.Match[str]) -> str:
         before = bisect_right(starts, match.start())
         inside = before > 0 and match.start() < code[before - 1][1]
         return match[0] if inside else f"{match[1]} :"
 
-    return _DEFINITION.sub(told, text)
+    return _DEFINITION.sub(broken, text)
 
 
 _EMPHASIS = re.compile(r"[*_~]{2,}")
 
 
 def quote_passages(answer: Answer) -> Answer:
-    """Return passages as block quotes, each one line with its source's number; a written answer stays as it is.
+    """Return passages as block quotes, each on one line with its source's number; a written answer is unchanged.
 
-    A page's own `[2]` is ‹2›, its links are their words, and it makes no heading, list, table or bold line, so that
-    nothing which a page says can pose as a source or as another section.
+    A page's own `[2]` becomes ‹2›, its links become their text, and it cannot make a heading, list, table or bold
+    line, so that no page can imitate a source or another section.
     """
     if answer.kind is not AnswerKind.PASSAGES:
         return answer
-    lines = [(_words(passage.text), passage.source) for passage in answer.passages]
+    lines = [(_passage_text(passage.text), passage.source) for passage in answer.passages]
     return replace(answer, text="\n\n".join(f"> {words} [{source}]" for words, source in lines if words))
 
 
-def _words(text: str) -> str:
-    # A link that is left out may have been all that kept its neighbours from being a marker.
+def _passage_text(text: str) -> str:
+    # The removal of a link may have joined the text around it to a marker.
     return one_line(neutralize_line(_EMPHASIS.sub("", text)))

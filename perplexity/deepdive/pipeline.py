@@ -1,4 +1,4 @@
-"""A deep dive into a topic: the facts, what people say, and an analysis of both, in three stages."""
+"""The three stages of a deep dive, in order, with their time limits; saved stages are not repeated."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ log = logging.getLogger(__name__)
 
 
 STAGE_SECONDS: Mapping[Stage, float] = {Stage.SITUATION: 420.0, Stage.PULSE: 170.0, Stage.ANALYSIS: 150.0}
-"""What each stage may take: ten minutes together, since the first two run side by side."""
+"""Time limits of the stages: ten minutes in all, because the first two run concurrently."""
 
 GRACE_SECONDS = 5.0
-"""A service whose time is over first clears up after itself; after so many more it is cut off."""
+"""Time for a service to clean up after its deadline, before it is cancelled."""
 
 
 async def run_deepdive(
@@ -46,13 +46,13 @@ async def run_deepdive(
     resumable: bool = True,
     seconds: Mapping[Stage, float] = STAGE_SECONDS,
 ) -> DeepDive:
-    """Return the report. What `store` holds already is not asked for again.
+    """Run a deep dive and return its report. Stages that `store` holds are not repeated.
 
-    `facts` answers from news, `posts` reads posts (None: there is nobody to), `synthesis` writes from the two and
-    searches nothing. A stage that fails leaves its section with a sentence on what is missing. `on_stage` hears when a
-    stage begins and ends. `clock` only goes forward, `now` is the time of day with its zone, `seconds` what each stage
-    may take. A run that is not `resumable` is cancelled when the dive is. Raises InvalidRequest for a topic that cannot
-    be asked, RequestCancelled when the store does, and the facts' own error where no stage came to anything.
+    `facts` answers from news, `posts` reads posts (None if no service is configured), and `synthesis` writes from both
+    without searching. If a stage fails, a sentence in its section says what is missing. `on_stage` is called when a
+    stage begins and when it ends. `clock` is monotonic, `now` returns the time of day with its zone, and `seconds` are
+    the time limits. A run that is not `resumable` is cancelled together with the dive. Raises InvalidRequest for an
+    invalid topic, Withdrawn if the store does, and the error of the facts if no stage succeeds.
     """
     stages = StageRunner(
         topic=parse_query(topic),
@@ -66,51 +66,52 @@ async def run_deepdive(
         resumable=resumable,
         seconds=seconds,
     )
-    return await _Dive(stages=stages, on_stage=on_stage, clock=clock).report()
+    return await _Pipeline(stages=stages, on_stage=on_stage, clock=clock).report()
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Dive:
+class _Pipeline:
     stages: StageRunner
     on_stage: Callable[[StageUpdate], None]
     clock: Callable[[], float]
     errors: dict[Stage, PerplexityError] = field(default_factory=dict)
 
     async def report(self) -> DeepDive:
-        situation, people = await _side_by_side(
-            self._stage(Stage.SITUATION, self.stages.situation), self._stage(Stage.PULSE, self.stages.public_pulse)
+        situation, pulse = await _run_both(
+            self._run_stage(Stage.SITUATION, self.stages.situation),
+            self._run_stage(Stage.PULSE, self.stages.public_pulse),
         )
-        if situation.failure and people.failure:
-            error = self.errors.get(Stage.SITUATION) or NothingFound("no stage came to anything")
-            error.cost_usd = total_cost([situation.cost_usd, people.cost_usd])
+        if situation.failure and pulse.failure:
+            error = self.errors.get(Stage.SITUATION) or NothingFound("no stage succeeded")
+            error.cost_usd = total_cost([situation.cost_usd, pulse.cost_usd])
             raise error
-        parts, numbering = await run_in_thread(renumber, situation, people)
-        analysis = await self._stage(Stage.ANALYSIS, lambda: self.stages.analysis(parts, numbering))
+        parts, source_list = await run_in_thread(renumber, situation, pulse)
+        analysis = await self._run_stage(Stage.ANALYSIS, lambda: self.stages.analysis(parts, source_list))
         name = self.stages.persona.name
-        return await run_in_thread(assemble, self.stages.topic, situation, people, analysis, persona=name)
+        return await run_in_thread(assemble, self.stages.topic, situation, pulse, analysis, persona=name)
 
-    async def _stage(self, stage: Stage, work: Callable[[], Awaitable[StageResult]]) -> StageResult:
-        """Return what is kept of the stage, or do it and keep what comes of it before anything else begins."""
+    async def _run_stage(self, stage: Stage, work: Callable[[], Awaitable[StageResult]]) -> StageResult:
+        """Return the saved result of the stage, or run it and save the result before the next one begins."""
         started = self.clock() - await self.stages.elapsed(stage)
-        kept = await self.stages.store.get(stage)
-        if kept is not None:
-            finding = StageResult.from_json(stage, kept)
-            if finding.failed:
-                self.errors[stage] = AllProvidersFailed(finding.failed)
+        saved = await self.stages.store.get(stage)
+        if saved is not None:
+            result = StageResult.from_json(stage, saved)
+            if result.failed:
+                self.errors[stage] = AllProvidersFailed(result.failed)
         else:
             self.on_stage(StageUpdate(stage=stage, started=started))
-            done = await self._tried(stage, work)
-            finding = replace(done, seconds=self.clock() - started, at=self.stages.now().isoformat())
-            await self.stages.store.put(stage, finding.as_json(), seconds=finding.seconds, cost_usd=finding.cost_usd)
-        self.on_stage(StageUpdate(stage=stage, started=started, result=finding))
-        return finding
+            done = await self._try_stage(stage, work)
+            result = replace(done, seconds=self.clock() - started, at=self.stages.now().isoformat())
+            await self.stages.store.put(stage, result.as_json(), seconds=result.seconds, cost_usd=result.cost_usd)
+        self.on_stage(StageUpdate(stage=stage, started=started, result=result))
+        return result
 
-    async def _tried(self, stage: Stage, work: Callable[[], Awaitable[StageResult]]) -> StageResult:
+    async def _try_stage(self, stage: Stage, work: Callable[[], Awaitable[StageResult]]) -> StageResult:
         try:
             async with asyncio.timeout(self.stages.seconds[stage] + GRACE_SECONDS):
                 return await work()
         except TimeoutError:
-            error: PerplexityError = TimedOut("the stage's time is over")
+            error: PerplexityError = TimedOut("the stage ran out of time")
         except RequestCancelled:
             raise
         except PerplexityError as failure:
@@ -122,10 +123,10 @@ class _Dive:
         )
 
 
-async def _side_by_side(
+async def _run_both(
     one: Coroutine[Any, Any, StageResult], other: Coroutine[Any, Any, StageResult]
 ) -> tuple[StageResult, StageResult]:
-    """Return both; when one raises, or we are cancelled, the other is cancelled and waited for."""
+    """Return both results; if one raises, or this is cancelled, cancel the other and wait for it."""
     tasks = [asyncio.create_task(one), asyncio.create_task(other)]
     try:
         first, second = await asyncio.gather(*tasks)
@@ -138,7 +139,7 @@ async def _side_by_side(
 
 @dataclass(frozen=True, kw_only=True)
 class DeepDiveRunner:
-    """Takes what `run_deepdive` takes; `now` is the time of day with its zone."""
+    """The services of a deep dive, as `run_deepdive` takes them; `now` returns the time of day with its zone."""
 
     facts: Provider
     synthesis: Provider
@@ -149,7 +150,7 @@ class DeepDiveRunner:
     async def run(
         self, topic: str, *, store: StageStore, on_stage: Callable[[StageUpdate], None], resumable: bool = True
     ) -> DeepDive:
-        """Return the report. Raises as `run_deepdive` does."""
+        """Run a deep dive and return its report. Raises as `run_deepdive` does."""
         return await run_deepdive(
             topic,
             facts=self.facts,
@@ -164,5 +165,5 @@ class DeepDiveRunner:
 
 
 def text_generators(providers: Sequence[Provider]) -> list[Provider]:
-    """Return those whose models can write from what they are given; an engine would search for it."""
+    """Return the providers whose models write from given text; a search engine would search for it."""
     return [provider for provider in providers if provider.name in {PerplexityProvider.name, OpenRouter.name}]

@@ -1,4 +1,4 @@
-"""One list of sources for several texts, each with numbers of its own. Pure."""
+"""The report as text: its sections, renumbered to one list of sources, and the complete document."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from perplexity.x_posts.types import Sentiment
 
 @dataclass(frozen=True, kw_only=True)
 class SourceList:
-    """The sources that the texts so far refer to: a source's number is its place, and that of its address.
+    """The sources that the texts so far refer to; a source's number is its position, and that of its address.
 
-    `dangling` were removed so far.
+    `dangling` counts the markers removed because they had no source.
     """
 
     sources: tuple[Source, ...] = ()
@@ -27,14 +27,14 @@ class SourceList:
     dangling: int = 0
 
     def renumber(self, text: str, sources: Sequence[Source]) -> tuple[str, SourceList]:
-        """Return a text with its markers numbered by the one list, and the list grown by what is new in it.
+        """Return a text with its markers renumbered, and the list extended by its new sources.
 
-        A text without any marker has all of its sources put on the list. Markers of no source are removed.
+        All sources of a text without markers are added. Markers without a source are removed.
         """
         cited = cite(text, sources)
         listed = dict(zip(self.addresses, self.sources, strict=True))
-        # The cited sources are in the order of their first markers, and a marker's number is its source's place there.
-        numbers = [_number_of(source, listed) for source in cited.sources or cited.others]
+        # The cited sources are in the order of their first markers: a marker's number is its source's position.
+        numbers = [_number_for(source, listed) for source in cited.sources or cited.others]
         pieces = (f"[{numbers[piece.number - 1]}]" if isinstance(piece, Marker) else piece for piece in cited.pieces)
         grown = SourceList(
             sources=tuple(listed.values()), addresses=tuple(listed), dangling=self.dangling + cited.orphans
@@ -42,113 +42,113 @@ class SourceList:
         return "".join(pieces), grown
 
 
-def _number_of(source: Source, listed: dict[str, Source]) -> int:
-    """Return a source's number in a list by address, which grows by a source that is not in it."""
+def _number_for(source: Source, listed: dict[str, Source]) -> int:
+    """Return a source's number in a list by address, to which a new source is added."""
     address = safe_url(source.url) or source.url
     if address not in listed:
         listed[address] = replace(source, number=len(listed) + 1, aliases=())
     return listed[address].number
 
 
-def renumber(situation: StageResult, people: StageResult) -> tuple[list[StageResult], SourceList]:
-    """Return the first two stages with their markers numbered by one list, and that list."""
-    numbering, parts = SourceList(), []
-    for part in (situation, people):
-        text, numbering = numbering.renumber(part.text, part.sources)
-        parts.append(replace(part, text=_plain(part.stage, text)))
-    return parts, numbering
+def renumber(situation: StageResult, pulse: StageResult) -> tuple[list[StageResult], SourceList]:
+    """Return the first two stages with their markers renumbered to one list, and that list."""
+    source_list, parts = SourceList(), []
+    for part in (situation, pulse):
+        text, source_list = source_list.renumber(part.text, part.sources)
+        parts.append(replace(part, text=_without_headings(part.stage, text)))
+    return parts, source_list
 
 
 def assemble(
-    topic: str, situation: StageResult, people: StageResult, analysis: StageResult, *, persona: str
+    topic: str, situation: StageResult, pulse: StageResult, analysis: StageResult, *, persona: str
 ) -> DeepDive:
-    """Return the report. The analysis keeps the numbers that it was given; any other is removed."""
-    parts, numbering = renumber(situation, people)
-    text, numbering = numbering.renumber(analysis.text, numbering.sources)
-    read = len(situation.sources) + len(people.sources)
+    """Return the report. The analysis keeps the numbers that it was given; other markers are removed."""
+    parts, source_list = renumber(situation, pulse)
+    text, source_list = source_list.renumber(analysis.text, source_list.sources)
+    read = len(situation.sources) + len(pulse.sources)
     return DeepDive(
         topic=topic,
-        stages=(*parts, replace(analysis, text=_plain(analysis.stage, text), sources=numbering.sources)),
-        sources=numbering.sources,
-        unused_sources=max(0, read - len(numbering.sources)),
-        dangling=numbering.dangling,
+        stages=(*parts, replace(analysis, text=_without_headings(analysis.stage, text), sources=source_list.sources)),
+        sources=source_list.sources,
+        unused_sources=max(0, read - len(source_list.sources)),
+        dangling=source_list.dangling,
         persona=persona,
-        made_at=_moment(analysis.at),
-        # The first two run side by side.
-        seconds=max(situation.seconds, people.seconds) + analysis.seconds,
+        made_at=_parse_time(analysis.at),
+        # The first two run concurrently.
+        seconds=max(situation.seconds, pulse.seconds) + analysis.seconds,
     )
 
 
-def _plain(stage: Stage, text: str) -> str:
-    """Return a section's text without headings, so that nothing which was found can pose as another section."""
+def _without_headings(stage: Stage, text: str) -> str:
+    """Return a section's text without headings, so that it cannot imitate another section."""
     return strip_own_heading(headings_to_bold(text), stage.heading)
 
 
-def _moment(at: str) -> datetime:
+def _parse_time(at: str) -> datetime:
     try:
         return datetime.fromisoformat(at)
     except ValueError:
         return datetime.fromtimestamp(0, UTC)
 
 
-_JOINER = "\u2060"
+_WORD_JOINER = "\u2060"
 
 
 def report_title(topic: str) -> str:
-    """Return the title of a report, as text."""
+    """Return the title of a report as plain text."""
     return f"Deep Dive Report: {topic}"
 
 
 def render_title(report: DeepDive) -> str:
-    """Return the title as the heading of a document."""
+    """Render the title as the heading of a document."""
     title = report_title(neutralize_line(report.topic))
-    # Number signs at the end would be taken for the end of the heading.
-    return f"# {title}{_JOINER if title.endswith('#') else ''}"
+    # Number signs at the end would be parsed as the end of the heading.
+    return f"# {title}{_WORD_JOINER if title.endswith('#') else ''}"
 
 
-def render_section(finding: StageResult) -> str:
-    """Return one section under its heading; its markers are numbers of the report's sources."""
-    return "\n\n".join(_section(finding))
+def render_section(result: StageResult) -> str:
+    """Render one section with its heading; its markers are numbers of the report's sources."""
+    return "\n\n".join(_section_parts(result))
 
 
 def render_sections(report: DeepDive) -> str:
-    """Return the three sections under their headings; markers are numbers of the report's sources."""
+    """Render the three sections with their headings; markers are numbers of the report's sources."""
     return "\n\n".join(map(render_section, report.stages))
 
 
 def as_document(report: DeepDive) -> str:
-    """Return the report as a document that is complete: its title, and no links but those of its sources."""
+    """Render the report as a complete document with its title, in which only its sources are links."""
     sources = [_source_line(source) for source in report.sources]
-    quiet = replace(report, stages=tuple(_quiet(finding, report) for finding in report.stages))
+    neutral = replace(report, stages=tuple(_neutralized(result, report) for result in report.stages))
     more = [f"({report.unused_sources} more were read.)"] if report.unused_sources else []
     parts = [
         render_title(report),
-        render_sections(quiet),
+        render_sections(neutral),
         "\n".join(["Sources:", *sources, *more]) if sources else "",
-        *stats_line(report),
+        stats_line(report),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def stats_line(report: DeepDive) -> list[str]:
-    """Return one line of figures: seconds and dollars of each stage and of all, whose voice it is, and when."""
-    each = [f"{finding.stage.heading} {_took(finding.seconds, finding.cost_usd)}" for finding in report.stages]
-    total = f"in all {_took(report.seconds, report.cost_usd)}"
-    return [" · ".join([*each, total, f"written as {report.persona}", f"{report.made_at:%Y-%m-%d %H:%M} UTC"])]
+def stats_line(report: DeepDive) -> str:
+    """Return one line with the time and cost of each stage and in all, the persona, and the time of the report."""
+    each = [f"{result.stage.heading} {_time_and_cost(result.seconds, result.cost_usd)}" for result in report.stages]
+    total = f"in all {_time_and_cost(report.seconds, report.cost_usd)}"
+    return " · ".join([*each, total, f"written as {report.persona}", f"{report.made_at:%Y-%m-%d %H:%M} UTC"])
 
 
 def sentiment_line(moods: Sentiment) -> str:
-    """Return how many posts are of each mood, in words."""
+    """Return how many posts express each sentiment, in words."""
     counts = " · ".join(f"{count} {mood}" for mood, count in moods.counts().items())
     return f"Of {moods.total} post{'' if moods.total == 1 else 's'}: {counts}"
 
 
-def _quiet(finding: StageResult, report: DeepDive) -> StageResult:
+def _neutralized(result: StageResult, report: DeepDive) -> StageResult:
     return replace(
-        finding,
-        text=neutralize(finding.text, report.sources),
-        notes=tuple(neutralize_line(note) for note in finding.notes),
-        stand_in=neutralize_line(finding.stand_in),
+        result,
+        text=neutralize(result.text, report.sources),
+        notes=tuple(neutralize_line(note) for note in result.notes),
+        stand_in=neutralize_line(result.stand_in),
     )
 
 
@@ -158,21 +158,21 @@ def _source_line(source: Source) -> str:
     return f"{source.number}. {neutralize_line(source.title) or 'Untitled'}{date}\n   {address}"
 
 
-def _section(finding: StageResult) -> Iterator[str]:
-    yield f"## {finding.stage.heading}"
-    if finding.stand_in:
-        yield f"_{finding.stand_in}_"
-    yield f"_{finding.failure}_" if finding.failure else _closed(finding.text.strip("\n"))
-    if finding.sentiment is not None and finding.sentiment.total:
-        yield sentiment_line(finding.sentiment)
-    yield from (f"_{note}_" for note in finding.notes)
+def _section_parts(result: StageResult) -> Iterator[str]:
+    yield f"## {result.stage.heading}"
+    if result.stand_in:
+        yield f"_{result.stand_in}_"
+    yield f"_{result.failure}_" if result.failure else _close_code(result.text.strip("\n"))
+    if result.sentiment is not None and result.sentiment.total:
+        yield sentiment_line(result.sentiment)
+    yield from (f"_{note}_" for note in result.notes)
 
 
-def _closed(text: str) -> str:
-    """Return the text with an end to code that was left open, which would swallow the sections below it."""
+def _close_code(text: str) -> str:
+    """Return the text with its last code block closed, which would otherwise include the sections below."""
     last = blocks(f"{text}\n\nbelow")[-1]
     return f"{text}\n{last.markup}" if last.type == "fence" else text
 
 
-def _took(seconds: float, cost_usd: float | None) -> str:
+def _time_and_cost(seconds: float, cost_usd: float | None) -> str:
     return f"{seconds:.0f} s" + ("" if cost_usd is None else f" (${cost_usd:.4f})")

@@ -1,4 +1,4 @@
-"""The parts of a kept finding, read back; what is not understood is left out. Pure."""
+"""The values of a deep dive: stages, their results, the report, and the store that saves them."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ _REPORT_NAMES = {"stages": "findings", "unused_sources": "others", "dangling": "
 """Names of fields in JSON, which is saved and which programs read, if they are not the fields' own."""
 
 
-def load_source(kept: Mapping[str, JSON]) -> Source:
-    """Read a source."""
-    aliases = kept.get("aliases")
+def load_source(saved: Mapping[str, JSON]) -> Source:
+    """Load a saved source."""
+    aliases = saved.get("aliases")
     return Source(
-        number=as_count(kept.get("number")) or 0,
-        title=as_text(kept.get("title")),
-        url=as_text(kept.get("url")),
-        snippet=as_text(kept.get("snippet")),
-        date=as_text(kept.get("date")) or None,
-        last_updated=as_text(kept.get("last_updated")) or None,
+        number=as_count(saved.get("number")) or 0,
+        title=as_text(saved.get("title")),
+        url=as_text(saved.get("url")),
+        snippet=as_text(saved.get("snippet")),
+        date=as_text(saved.get("date")) or None,
+        last_updated=as_text(saved.get("last_updated")) or None,
         aliases=tuple(one for one in aliases if as_count(one) is not None) if isinstance(aliases, list) else (),
     )
 
 
-def load_attempt(kept: Mapping[str, JSON]) -> Attempt:
-    """Read who was tried."""
+def load_attempt(saved: Mapping[str, JSON]) -> Attempt:
+    """Load a saved attempt."""
     return Attempt(
-        provider=as_text(kept.get("provider")),
-        seconds=as_dollars(kept.get("seconds")) or 0.0,
-        error_class=as_text(kept.get("error_class")) or None,
-        summary=as_text(kept.get("summary")) or None,
-        cost_usd=as_dollars(kept.get("cost_usd")),
-        search_only=kept.get("search_only") is True,
+        provider=as_text(saved.get("provider")),
+        seconds=as_dollars(saved.get("seconds")) or 0.0,
+        error_class=as_text(saved.get("error_class")) or None,
+        summary=as_text(saved.get("summary")) or None,
+        cost_usd=as_dollars(saved.get("cost_usd")),
+        search_only=saved.get("search_only") is True,
     )
 
 
 class Stage(StrEnum):
-    """The stages, in the order of the report; the first two run side by side."""
+    """The stages, in the order of the report; the first two run concurrently."""
 
     SITUATION = "situation"
     PULSE = "pulse"
@@ -53,17 +53,17 @@ class Stage(StrEnum):
 
     @property
     def heading(self) -> str:
-        """What stands above its section."""
+        """The heading of the stage's section."""
         return {"situation": "THE SITUATION", "pulse": "THE PUBLIC PULSE", "analysis": "MY ANALYSIS"}[self.value]
 
 
 @dataclass(frozen=True, kw_only=True)
 class StageResult:
-    """What came of a stage: a text whose markers refer to `sources`, or a sentence on why it is `failure`.
+    """The result of a stage: a text whose markers refer to `sources`, or a sentence on its `failure`.
 
-    `failed` are those who were tried where it is missing. `sentiment` are the posts' by number, None where none were
-    counted. `stand_in` is the line above the text if another provider than the first choice wrote it. `provider` is
-    the display name of who did it, `at` the moment when it was done (ISO 8601).
+    `failed` are the attempts of a failed stage. `sentiment` is that of the posts, None if none were counted.
+    `stand_in` is the notice above the text if another provider than the first choice wrote it. `provider` is a display
+    name, `at` the moment of the result (ISO 8601).
     """
 
     stage: Stage
@@ -84,31 +84,31 @@ class StageResult:
         return {_RESULT_NAMES.get(name, name): value for name, value in asdict(self).items()}
 
     @classmethod
-    def from_json(cls, stage: Stage, kept: JSON) -> StageResult:
-        """Read what `as_json` wrote; what is not understood is left out."""
-        told = as_object(kept)
-        moods = as_object(told.get("moods"))
+    def from_json(cls, stage: Stage, saved: JSON) -> StageResult:
+        """Load what `as_json` returned; values of unknown form are left out."""
+        fields = as_object(saved)
+        counts = as_object(fields.get("moods"))
         return cls(
             stage=stage,
-            text=as_text(told.get("text")),
-            sources=tuple(load_source(one) for one in as_objects(told.get("sources"))),
-            sentiment=Sentiment(**{mood: as_count(moods.get(mood)) or 0 for mood in SENTIMENT_LABELS})
-            if moods
+            text=as_text(fields.get("text")),
+            sources=tuple(load_source(one) for one in as_objects(fields.get("sources"))),
+            sentiment=Sentiment(**{label: as_count(counts.get(label)) or 0 for label in SENTIMENT_LABELS})
+            if counts
             else None,
-            failure=as_text(told.get("missing")) or None,
-            failed=tuple(load_attempt(one) for one in as_objects(told.get("failed"))),
-            notes=as_texts(told.get("notes")),
-            stand_in=as_text(told.get("stand_in")),
-            provider=as_text(told.get("provider")),
-            seconds=as_dollars(told.get("seconds")) or 0.0,
-            cost_usd=as_dollars(told.get("cost_usd")),
-            at=as_text(told.get("at")),
+            failure=as_text(fields.get("missing")) or None,
+            failed=tuple(load_attempt(one) for one in as_objects(fields.get("failed"))),
+            notes=as_texts(fields.get("notes")),
+            stand_in=as_text(fields.get("stand_in")),
+            provider=as_text(fields.get("provider")),
+            seconds=as_dollars(fields.get("seconds")) or 0.0,
+            cost_usd=as_dollars(fields.get("cost_usd")),
+            at=as_text(fields.get("at")),
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class StageUpdate:
-    """How a stage stands: at work since `started` on the dive's clock, or finished with `result`."""
+    """The state of a stage: running since `started` on the dive's clock, or finished with `result`."""
 
     stage: Stage
     started: float
@@ -117,7 +117,7 @@ class StageUpdate:
 
 @dataclass(frozen=True, kw_only=True)
 class Persona:
-    """In whose voice the analysis is: a name, and how they speak."""
+    """The voice of the analysis: a name, and instructions on how to write."""
 
     name: str = "Nikki"
     prompt: str = (
@@ -128,10 +128,10 @@ class Persona:
 
 @dataclass(frozen=True, kw_only=True)
 class DeepDive:
-    """The report. Every marker in `stages`, which stand in the order of the stages, is a number of `sources`.
+    """The report. Every marker in `stages`, which are in the order of `Stage`, is a number of `sources`.
 
-    `unused_sources` counts the pages and posts that were read and are not referred to. `made_at` is when it was
-    finished, `seconds` how long it took.
+    `unused_sources` counts the pages and posts that were read but not cited, `dangling` the markers without a source
+    that were removed. `made_at` is the moment when it was finished, `seconds` how long it took.
     """
 
     topic: str
@@ -150,29 +150,27 @@ class DeepDive:
 
     @property
     def cost_usd(self) -> float | None:
-        """The dollars of all stages, None where none says what it cost."""
-        return total_cost(finding.cost_usd for finding in self.stages)
+        """The cost of all stages, None if none is known."""
+        return total_cost(result.cost_usd for result in self.stages)
 
     @property
     def sentiment(self) -> Sentiment | None:
-        """The posts' moods, where any were counted."""
-        return next(
-            (finding.sentiment for finding in self.stages if finding.sentiment and finding.sentiment.total), None
-        )
+        """The sentiment of the posts, None if none were counted."""
+        return next((result.sentiment for result in self.stages if result.sentiment and result.sentiment.total), None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class BackgroundRun:
-    """A run in the background by its id, and how many seconds ago the stage was begun that it is for."""
+    """The id of a background run, and the seconds since its stage began."""
 
     id: str
     age: float
 
 
 class StageStore(Protocol):
-    """Keeps what is paid for, so that a dive that is begun again pays for nothing twice.
+    """Saves paid results, so that a restarted deep dive does not pay for them again.
 
-    `put` and `put_run` raise `RequestCancelled` where the dive is not wanted any more.
+    `put` and `put_run` raise `Withdrawn` if the deep dive was cancelled.
     """
 
     async def get(self, stage: str) -> Mapping[str, JSON] | None:
@@ -180,31 +178,31 @@ class StageStore(Protocol):
         ...
 
     async def put(self, stage: str, result: Mapping[str, JSON], *, seconds: float, cost_usd: float | None) -> None:
-        """Keep the result of a stage that has finished."""
+        """Save the result of a finished stage."""
         ...
 
     async def get_run(self, stage: str) -> BackgroundRun | None:
-        """Return a stage's run in the background, where one was begun."""
+        """Return a stage's background run, None if none was started."""
         ...
 
     async def put_run(self, stage: str, run: BackgroundRun) -> None:
-        """Keep a run that has just begun to cost money."""
+        """Save a run that has just started."""
         ...
 
 
 class NullStageStore:
-    """Keeps nothing: for a process that is asked once."""
+    """Saves nothing: for a process that answers once."""
 
     async def get(self, stage: str) -> Mapping[str, JSON] | None:
-        """Return nothing."""
+        """Return None."""
         return None
 
     async def put(self, stage: str, result: Mapping[str, JSON], *, seconds: float, cost_usd: float | None) -> None:
-        """Forget it."""
+        """Discard the argument."""
 
     async def get_run(self, stage: str) -> BackgroundRun | None:
-        """Return nothing."""
+        """Return None."""
         return None
 
     async def put_run(self, stage: str, run: BackgroundRun) -> None:
-        """Forget it."""
+        """Discard the argument."""

@@ -1,4 +1,4 @@
-"""An MCP server that offers what Perplexity's own one offers, under the same names.
+"""An MCP server with the same tools, under the same names, as Perplexity's own server.
 
 https://github.com/perplexityai/modelcontextprotocol (version 1.3.0), https://modelcontextprotocol.io/specification
 """
@@ -7,6 +7,6 @@ from perplexity.extras import require
 
 require("mcp")
 
-from perplexity.mcp_server.server import serve_http, serve_stdio  # noqa: E402 - it imports what the extra brings
+from perplexity.mcp_server.server import serve_http, serve_stdio  # noqa: E402 - it imports the packages of the extra
 
 __all__ = ["serve_http", "serve_stdio"]

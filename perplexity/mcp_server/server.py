@@ -1,4 +1,4 @@
-"""The server itself: the list of its tools, and their calls."""
+"""The MCP server: its tools, their calls, and its transports, stdio and HTTP."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-_PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
+_STANDARD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
 
 
 class LineFormatter(logging.Formatter):
-    """Formats a record as its time, its level, the event and its fields: `2026-11-22T08:00:00Z INFO call.ended {…}`."""
+    """Formats a record as time, level, event and fields: `2026-11-22T08:00:00Z INFO call.ended {…}`."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return one line. Of an exception it has the class alone: messages quote what was handed in."""
+        """Return one line. It includes only the class of an exception, because messages can quote user input."""
         moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))
-        fields = {name: value for name, value in vars(record).items() if name not in _PLAIN}
+        fields = {name: value for name, value in vars(record).items() if name not in _STANDARD_FIELDS}
         if record.exc_info and record.exc_info[0] is not None:
             fields["exception"] = record.exc_info[0].__qualname__
         level = "WARN" if record.levelno == logging.WARNING else record.levelname
@@ -59,7 +59,7 @@ class LineFormatter(logging.Formatter):
 
 @contextmanager
 def log_to(stream: TextIO, *, level: int) -> Iterator[None]:
-    """Write what this package logs to the stream, from this level on."""
+    """Write log records of this package to the stream, from this level on."""
     logger, handler = logging.getLogger("perplexity"), logging.StreamHandler(stream)
     handler.setFormatter(LineFormatter())
     before = logger.level
@@ -87,69 +87,69 @@ _ARGUMENTS = {
     "recency": "search_recency_filter",
     "n": "max_results",
 }
-"""What the arguments are called behind which errors name fields of our own."""
+"""Argument names of the tools, by the names of our fields in errors."""
 
 Context = ServerRequestContext[Any]
 
 
 def build_server(chain: Fallback) -> Server[Any]:
-    """Return a server whose tools ask this chain. Its failures are results that say what is wrong."""
+    """Return a server with tools on this chain. Failures are results that say what is wrong."""
 
-    async def listed(context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_tool(offer) for offer in MCP_TOOLS])
+    async def list_tools(context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_tool(tool) for tool in MCP_TOOLS])
 
-    async def called(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        offer = next((offer for offer in MCP_TOOLS if offer.name == params.name), None)
-        if offer is None:
-            raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name}")
+    async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        tool = next((tool for tool in MCP_TOOLS if tool.name == params.name), None)
+        if tool is None:
+            raise MCPError(types.INVALID_PARAMS, f"Unknown tool {params.name}")
         started = time.monotonic()
-        result = await _called(offer, params.arguments or {}, chain, context)
-        told = {"tool": offer.name, "seconds": round(time.monotonic() - started, 3)}
-        log.log(logging.WARNING if result.is_error else logging.INFO, "call.ended", extra=told)
+        result = await _call_tool(tool, params.arguments or {}, chain, context)
+        fields = {"tool": tool.name, "seconds": round(time.monotonic() - started, 3)}
+        log.log(logging.WARNING if result.is_error else logging.INFO, "call.ended", extra=fields)
         return result
 
     return Server(
         NAME,
         version=__version__,
         instructions=INSTRUCTIONS,
-        on_list_tools=listed,
-        on_call_tool=called,
-        # The tools are the same for everyone and for as long as this runs.
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        # The tools are the same for all clients, and do not change at run time.
         cache_hints={"tools/list": CacheHint(ttl_ms=_HOUR_MS, scope="public")},
     )
 
 
-def _tool(offer: McpTool) -> types.Tool:
+def _tool(tool: McpTool) -> types.Tool:
     return types.Tool(
-        name=offer.name,
-        title=offer.title,
-        description=offer.description,
-        input_schema=offer.input_schema,
-        output_schema=offer.output_schema,
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
         annotations=types.ToolAnnotations(
             read_only_hint=True, destructive_hint=False, idempotent_hint=False, open_world_hint=True
         ),
     )
 
 
-async def _called(
-    offer: McpTool, arguments: dict[str, JSON], chain: Fallback, context: Context
+async def _call_tool(
+    tool: McpTool, arguments: dict[str, JSON], chain: Fallback, context: Context
 ) -> types.CallToolResult:
     async def report(progress: float, message: str) -> None:
         await context.session.report_progress(progress, message=strip_controls(message))
 
-    given = with_defaults(offer.input_schema, offer.drop_unknown(arguments))
-    if wrong := validation_errors(offer.input_schema, given):
-        return _failed(f"Wrong arguments: {wrong}")
+    given = with_defaults(tool.input_schema, tool.drop_unknown(arguments))
+    if wrong := validation_errors(tool.input_schema, given):
+        return _error_result(f"Wrong arguments: {wrong}")
     try:
-        text = await offer.handler(given, chain, ProgressReporter(report))
+        text = await tool.handler(given, chain, ProgressReporter(report))
     except InvalidRequest as error:
-        return _failed(_explained(error))
+        return _error_result(_with_argument_names(error))
     except PerplexityError as error:
         if is_empty_result(error):
-            return _failed(with_reasons(nothing_found_text(given), error))
-        return _failed(f"{explain_error(error)} {_MORE_TIME}" if _is_late(error) else explain_error(error))
-    return types.CallToolResult(content=[types.TextContent(text=text)], structured_content={offer.field: text})
+            return _error_result(with_reasons(nothing_found_text(given), error))
+        return _error_result(f"{explain_error(error)} {_MORE_TIME}" if _is_late(error) else explain_error(error))
+    return types.CallToolResult(content=[types.TextContent(text=text)], structured_content={tool.field: text})
 
 
 def _is_late(error: PerplexityError) -> bool:
@@ -157,40 +157,40 @@ def _is_late(error: PerplexityError) -> bool:
     return isinstance(error, TimedOut) or any(attempt.error_class == TimedOut.__name__ for attempt in failed)
 
 
-def _explained(error: InvalidRequest) -> str:
-    """Return what is wrong, with the name that the argument has here."""
+def _with_argument_names(error: InvalidRequest) -> str:
+    """Return what is wrong, with the name of the argument in the tool."""
     if error.field in _ARGUMENTS and error.allowed is not None:
         return str(InvalidRequest.for_field(_ARGUMENTS[error.field], error.value, error.allowed))
     return str(error)
 
 
-def _failed(text: str) -> types.CallToolResult:
+def _error_result(text: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=strip_controls(text))], is_error=True)
 
 
 PATH = "/mcp"
-_OVER_SECONDS = 3
+_CALL_GRACE_SECONDS = 3
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _HOSTS = (b"host", b"origin")
 _HTTP_PORT = 80
-_LONGEST_HEADER = 200
+_MAX_LOGGED_HEADER = 200
 _METHODS = ("GET", "POST", "DELETE")
-_SENT = ("Content-Type", "Authorization", "Mcp-Session-Id", "Mcp-Protocol-Version", "Last-Event-ID")
-_READ = ("Mcp-Session-Id", "Mcp-Protocol-Version")
+_CORS_REQUEST_HEADERS = ("Content-Type", "Authorization", "Mcp-Session-Id", "Mcp-Protocol-Version", "Last-Event-ID")
+_CORS_RESPONSE_HEADERS = ("Mcp-Session-Id", "Mcp-Protocol-Version")
 
 
 class Ready(Protocol):
-    """Hears that the server listens at an address, which only this machine can reach if it is there `alone`."""
+    """Called with the address when the server listens; `alone` if only this machine can reach it."""
 
     def __call__(self, address: str, *, alone: bool) -> None:
-        """Take note."""
+        """Announce the address."""
         ...
 
 
 async def serve_stdio(opening: AbstractAsyncContextManager[Fallback], *, stopped: Callable[[], NoReturn]) -> None:
-    """Serve the client at the other end of stdin and stdout until it closes them; nothing else is written there.
+    """Serve the client on stdin and stdout until it closes them; nothing else is written there.
 
-    `stopped` ends the process when this is cancelled: a thread is reading stdin then, and nothing can call it off.
+    `stopped` ends the process when this is cancelled, because the thread that reads stdin cannot be cancelled.
     """
     async with stdio_server() as (incoming, outgoing):
         try:
@@ -202,34 +202,34 @@ async def serve_stdio(opening: AbstractAsyncContextManager[Fallback], *, stopped
 
 
 async def serve_http(opening: AbstractAsyncContextManager[Fallback], *, settings: HTTPSettings, ready: Ready) -> None:
-    """Serve HTTP until a signal ends it; `ready` is told the address once it listens. Raises CannotListen.
+    """Serve HTTP until a signal ends it; call `ready` with the address once it listens. Raises CannotListen.
 
-    Requests whose Host or Origin is neither this host's nor allowed are refused: a page in a browser could otherwise
-    reach a server on loopback (https://modelcontextprotocol.io/specification, transports, security).
+    Requests with a foreign Host or Origin are refused: otherwise a page in a browser could reach a server on loopback
+    (https://modelcontextprotocol.io/specification, transports, security).
     """
     host, port = settings.host, settings.port
-    # What it would log of a failed start is raised.
+    # A failed start is raised instead of logged.
     logging.getLogger("uvicorn").addHandler(logging.NullHandler())
     async with opening as chain:
         app = build_server(chain).streamable_http_app(
             streamable_http_path=PATH,
             host=host,
-            # `_guarded` checks every request before it gets there.
+            # `_check_requests` checks every request before it gets there.
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
         config = uvicorn.Config(
-            _guarded(app, settings),
+            _check_requests(app, settings),
             host=host,
             port=port,
             log_config=None,
             access_log=False,
             timeout_graceful_shutdown=1,
         )
-        await _served(_Announced(config, ready))
+        await _serve_until_stopped(_AnnouncingServer(config, ready))
 
 
-async def _served(server: uvicorn.Server) -> None:
-    """Serve until a signal ends it; when this is cancelled it ends as well as by a signal that uvicorn knows."""
+async def _serve_until_stopped(server: uvicorn.Server) -> None:
+    """Serve until a signal ends it; when this is cancelled, shut down as after a signal."""
     serving = asyncio.create_task(server.serve())
     try:
         await asyncio.shield(serving)
@@ -238,21 +238,21 @@ async def _served(server: uvicorn.Server) -> None:
         await serving
         raise
     finally:
-        await _calls_over()
+        await _wait_for_calls()
 
 
-async def _calls_over() -> None:
-    """Wait for the calls that uvicorn cancelled when it stopped, which it does not; each cancels its run."""
+async def _wait_for_calls() -> None:
+    """Wait for the calls that uvicorn cancelled when it stopped; each cancels its run."""
     if rest := asyncio.all_tasks() - {asyncio.current_task()}:
-        await asyncio.wait(rest, timeout=_OVER_SECONDS)
+        await asyncio.wait(rest, timeout=_CALL_GRACE_SECONDS)
 
 
 class CannotListen(Exception):
-    """The port is taken, or the host is none of this machine's."""
+    """The port is in use, or the host is not an address of this machine."""
 
 
-class _Announced(uvicorn.Server):
-    """Tells its address once it listens."""
+class _AnnouncingServer(uvicorn.Server):
+    """Announces its address once it listens."""
 
     def __init__(self, config: uvicorn.Config, ready: Ready) -> None:
         super().__init__(config)
@@ -279,9 +279,9 @@ def is_loopback(host: str) -> bool:
 def transport_security(
     host: str, port: int, *, hosts: Sequence[str] = (), origins: Sequence[str] = ()
 ) -> TransportSecuritySettings:
-    """Return the hosts and origins that requests may name, in lower case; `hosts` and `origins` are further ones.
+    """Return the allowed hosts and origins of requests, in lower case; `hosts` and `origins` are additional ones.
 
-    A client leaves out a port that is HTTP's own, or a proxy's before us.
+    A client omits the default port of HTTP, or that of a proxy in front of the server.
     """
     names = dict.fromkeys((*_LOOPBACK, bracket_ipv6(host).lower()))
     own = [f"{name}:{port}" for name in names]
@@ -296,10 +296,10 @@ def _has_port(host: str) -> bool:
     return ":" in host.rpartition("]")[2]
 
 
-def _guarded(app: ASGIApp, settings: HTTPSettings) -> ASGIApp:
-    """Return the app for requests that name an allowed host and origin; pages of ALLOWED_ORIGINS may read its replies.
+def _check_requests(app: ASGIApp, settings: HTTPSettings) -> ASGIApp:
+    """Return the app for requests with an allowed host and origin; pages of ALLOWED_ORIGINS may read its responses.
 
-    The SDK compares names letter by letter, so they are in lower case from here on:
+    The SDK compares names case-sensitively, so they are converted to lower case:
     https://www.rfc-editor.org/rfc/rfc9110#section-4.2.3
     """
     origins = settings.allowed_origins
@@ -317,15 +317,21 @@ def _guarded(app: ASGIApp, settings: HTTPSettings) -> ASGIApp:
         named = [h for h in headers if h[0] != b"origin" or h[1] == b"null"] if ANY in origins else headers
         refused = await check.validate_request(Request({**scope, "headers": named}))
         if refused is not None:
-            told = {
-                name.decode(): value.decode("latin-1")[:_LONGEST_HEADER] for name, value in headers if name in _HOSTS
+            fields = {
+                name.decode(): value.decode("latin-1")[:_MAX_LOGGED_HEADER] for name, value in headers if name in _HOSTS
             }
-            log.warning("request.refused", extra={**told, "status": refused.status_code})
+            log.warning("request.refused", extra={**fields, "status": refused.status_code})
         await (refused or served)(scope, receive, send)
 
     return guarded
 
 
 def _with_cors(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
-    """Return the app with what a browser wants to be told: https://fetch.spec.whatwg.org/#http-cors-protocol."""
-    return CORSMiddleware(app, allow_origins=origins, allow_methods=_METHODS, allow_headers=_SENT, expose_headers=_READ)
+    """Return the app with the headers that browsers require: https://fetch.spec.whatwg.org/#http-cors-protocol."""
+    return CORSMiddleware(
+        app,
+        allow_origins=origins,
+        allow_methods=_METHODS,
+        allow_headers=_CORS_REQUEST_HEADERS,
+        expose_headers=_CORS_RESPONSE_HEADERS,
+    )

@@ -1,4 +1,4 @@
-"""The variables that the server shares with Perplexity's own one, read and checked. Pure.
+"""The settings of the server from environment variables, most of them those of Perplexity's own server.
 
 https://github.com/perplexityai/modelcontextprotocol#self-hosted-http-mode
 """
@@ -20,7 +20,7 @@ DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8765
 LAST_PORT = 65_535
 ANY = "*"
-"""In ALLOWED_ORIGINS: pages of every site may call."""
+"""The value of ALLOWED_ORIGINS that allows pages of every site."""
 
 _LEVEL = "PERPLEXITY_LOG_LEVEL"
 _LEVELS: Mapping[str, int] = MappingProxyType(
@@ -34,7 +34,7 @@ _USUAL_PORTS: Mapping[str, str] = MappingProxyType({"http": ":80", "https": ":44
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What holds for both transports: the seconds that a call may take, None for the usual ones, and the log level."""
+    """The settings of both transports: the time limit of a call in seconds, None for the default, and the log level."""
 
     seconds: float | None = None
     log_level: int = logging.ERROR
@@ -42,9 +42,9 @@ class Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class HTTPSettings:
-    """The address that HTTP listens on, further hosts that requests may name, and the origins of pages that may call.
+    """The address of the HTTP server, additional hosts of requests, and the origins of pages that may call it.
 
-    `allowed_hosts` are in lower case, with a port or without one; without one they stand for the server's port, too.
+    `allowed_hosts` are in lower case, with or without a port; without one, the server's port is allowed too.
     """
 
     host: str = DEFAULT_HOST
@@ -61,7 +61,7 @@ def settings_from_env(environ: Mapping[str, str]) -> Settings:
 def http_settings_from_env(
     environ: Mapping[str, str], *, host: str | None = None, port: str | None = None
 ) -> HTTPSettings:
-    """Return the settings of HTTP; `host` and `port`, as typed, precede the variables.
+    """Return the settings of HTTP; the options `host` and `port` override the variables.
 
     Raises InvalidRequest, which names the option or the variable.
     """
@@ -69,7 +69,7 @@ def http_settings_from_env(
     if host is None:
         host = _host("BIND_ADDRESS", _value(environ, "BIND_ADDRESS") or DEFAULT_HOST)
     elif is_every_address(_host("--host", host)) and not hosts:
-        allowed = "it takes the one address that clients use; with ALLOWED_HOSTS every address, too"
+        allowed = "it takes the one address that clients use, or every address if ALLOWED_HOSTS is set"
         raise InvalidRequest.for_field("--host", host, allowed)
     return HTTPSettings(
         host=host,
@@ -80,12 +80,12 @@ def http_settings_from_env(
 
 
 def bracket_ipv6(host: str) -> str:
-    """Return the host as it is written in an address."""
+    """Return the host for an address, an IPv6 address in brackets."""
     return f"[{host}]" if ":" in host else host
 
 
 def is_every_address(host: str) -> bool:
-    """Return whether a host is every address of this machine at once: 0.0.0.0 or ::."""
+    """Return whether a host means every address of this machine: 0.0.0.0 or ::."""
     try:
         return ip_address(host).is_unspecified
     except ValueError:
@@ -106,7 +106,7 @@ def _seconds(text: str) -> float | None:
 
 
 def _number(text: str, most: int) -> int | None:
-    """Return the whole number from 1 on that a text writes, None for anything else."""
+    """Return the positive integer in a text, None for anything else."""
     is_number = text.isascii() and text.isdecimal() and len(text) < 10 and 1 <= int(text) <= most
     return int(text) if is_number else None
 
@@ -136,13 +136,13 @@ def _hosts(text: str) -> Iterator[str]:
     for host in _listed(text):
         checked = parse_host(host)
         if checked is None:
-            allowed = "it takes host names or addresses, with a port or without, and commas between them"
+            allowed = "it takes host names or addresses, with or without a port, separated by commas"
             raise InvalidRequest.for_field("ALLOWED_HOSTS", host, allowed)
         yield checked
 
 
 def parse_host(text: str) -> str | None:
-    """Return a host with or without a port as a Host header has it, in lower case; None for what is neither."""
+    """Return a host with or without a port as in a Host header, in lower case; None if it is invalid."""
     text = text.lower()
     if _is_address(text):
         return bracket_ipv6(text)
@@ -157,13 +157,13 @@ def _origins(text: str) -> Iterator[str]:
     for origin in _listed(text):
         checked = _origin(origin.lower())
         if checked is None:
-            allowed = "it takes origins such as https://app.example.com, null, or * for all, and commas between them"
+            allowed = "it takes origins such as https://app.example.com, null, or * for all, separated by commas"
             raise InvalidRequest.for_field("ALLOWED_ORIGINS", origin, allowed)
         yield checked
 
 
 def _origin(text: str) -> str | None:
-    """Return an origin as a browser writes it, without the usual port of its scheme; None for what is none."""
+    """Return an origin as browsers send it, without the default port of its scheme; None if it is invalid."""
     if text in {ANY, "null"}:
         return text
     match = _ORIGIN.fullmatch(text)

@@ -1,4 +1,4 @@
-"""Progress notifications of one call."""
+"""The tools of the server: their schemas, their handlers, their progress and their texts."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from perplexity.types import (
 from perplexity.validation import validate_messages
 
 HEARTBEAT_SECONDS = 10.0
-"""How often a call that takes minutes says that it is still at work; many clients give up after a silent minute."""
+"""The interval of progress in long calls; many clients give up after a silent minute."""
 
 Report = Callable[[float, str], Awaitable[None]]
-"""Sends a number, which only grows, and a line for people; nothing where the client asked for no progress."""
+"""Sends an increasing number and a line of text, if the client requested progress."""
 
 
 class ProgressReporter:
-    """Counts what is told: https://modelcontextprotocol.io/specification (utilities, progress)."""
+    """Numbers and sends progress notifications: https://modelcontextprotocol.io/specification (utilities, progress)."""
 
     def __init__(self, report: Report, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         self._report = report
@@ -49,13 +49,13 @@ class ProgressReporter:
         self._told = 0
 
     async def report(self, message: str) -> None:
-        """Tell what is being done now."""
+        """Report the current activity."""
         self._told += 1
         await self._report(self._told, message)
 
     @asynccontextmanager
     async def heartbeat(self) -> AsyncIterator[None]:
-        """Say every few seconds that the call is still at work."""
+        """Report every few seconds that the call is still running."""
         beat = asyncio.create_task(self._beat())
         try:
             yield
@@ -67,13 +67,13 @@ class ProgressReporter:
     async def _beat(self) -> None:
         while True:
             await self._sleep(HEARTBEAT_SECONDS)
-            await self.report("Still at work")
+            await self.report("Still working")
 
 
 def pages_text(results: SearchResults, *, nothing: str = "No pages were found.") -> str:
-    """Return who stands in, if anyone does, and the pages, each with its number, title, address, text and date.
+    """Return the pages as text, each with its number, title, address, excerpt and date, after a fallback notice.
 
-    `nothing` stands in for the pages if there are none.
+    `nothing` replaces the pages if there are none.
     """
     pages = [_page(number, source) for number, source in enumerate(results.results, 1)]
     found = [f"Found {len(pages)} pages:", *pages] if pages else [nothing]
@@ -81,10 +81,7 @@ def pages_text(results: SearchResults, *, nothing: str = "No pages were found.")
 
 
 def response_text(answer: Answer) -> str:
-    """Return the answer, remarks on how it came about, and at its end the addresses that its numbers stand for.
-
-    Who stands in, and that no source is as new as was asked for, comes first.
-    """
+    """Return the answer as text, with notices before it, and its notes and numbered addresses after it."""
     text, _ = without_orphans(answer_text(answer), answer.sources)
     above = [*filter(None, (fallback_notice(answer), answer.as_of))]
     cut = [f"The answer is incomplete ({answer.incomplete})."] if answer.incomplete else []
@@ -99,10 +96,10 @@ def _page(number: int, source: Source) -> str:
 
 
 ToolHandler = Callable[[Mapping[str, JSON], Fallback, ProgressReporter], Awaitable[str]]
-"""Takes arguments that fit the schema and returns the text. Raises any PerplexityError."""
+"""Takes valid arguments and returns the text. Raises any PerplexityError."""
 
 CONTINUE = "Please continue."
-"""The user's turn after an assistant's: the services answer nothing else."""
+"""The user's message after an assistant's, because services answer only user messages."""
 
 _DEFAULT_RESULTS = 10
 _TOKENS_PER_PAGE = 1024
@@ -122,36 +119,36 @@ async def search(arguments: Mapping[str, JSON], chain: Fallback, progress: Progr
 
 
 def answer_with(effort: Effort) -> ToolHandler:
-    """Return what answers a conversation with this effort."""
+    """Return the handler that answers a conversation with this effort."""
 
-    async def answering(arguments: Mapping[str, JSON], chain: Fallback, progress: ProgressReporter) -> str:
-        messages = [Message(role=told["role"], content=told["content"]) for told in arguments["messages"]]
+    async def handler(arguments: Mapping[str, JSON], chain: Fallback, progress: ProgressReporter) -> str:
+        messages = [Message(role=turn["role"], content=turn["content"]) for turn in arguments["messages"]]
         question = Question(
             messages=validate_messages(end_with_user_turn(messages)),
             model=effort,
             filters=_filters(arguments),
             context=arguments.get("search_context_size"),
-            # Who called gets no id to come back with: a call that is cancelled cancels its run.
+            # The client gets no id with which to resume, so a cancelled call cancels its run.
             resumable=False,
         )
         async with progress.heartbeat(), aclosing(chain.stream(question)) as events:
-            answer = await _watched(events, progress)
+            answer = await _consume(events, progress)
         return response_text(await run_in_thread(add_newest_source_line, answer, question, now=time.time()))
 
-    return answering
+    return handler
 
 
 def nothing_found_text(arguments: Mapping[str, JSON]) -> str:
-    """Return what to say when nothing was found for a call with these arguments. Raises InvalidRequest."""
-    asked = arguments["query"] if "query" in arguments else arguments["messages"][-1]["content"]
-    return no_results_text(asked, _filters(arguments))
+    """Return the text if nothing was found for a call with these arguments. Raises InvalidRequest."""
+    text = arguments["query"] if "query" in arguments else arguments["messages"][-1]["content"]
+    return no_results_text(text, _filters(arguments))
 
 
 def end_with_user_turn(messages: Sequence[Message]) -> list[Message]:
-    """Return a conversation that ends with the user's turn, as the services want it; one without messages as it is.
+    """Return the conversation with a user message at its end, as services require; an empty one is unchanged.
 
-    System messages at its end go before the other messages, and if there are no others the last one is the question.
-    After an assistant's turn the user asks to go on.
+    System messages at the end move to the front; if there are no others, the last one becomes the question. After an
+    assistant's message, the user asks to continue.
     """
     end = next((place for place, message in reversed(list(enumerate(messages))) if message.role != "system"), -1)
     turns, instructions = list(messages[: end + 1]), list(messages[end + 1 :])
@@ -161,24 +158,24 @@ def end_with_user_turn(messages: Sequence[Message]) -> list[Message]:
     return [*instructions, *turns, *more]
 
 
-async def _watched(events: AsyncIterator[Event], progress: ProgressReporter) -> Answer:
-    told = ""
+async def _consume(events: AsyncIterator[Event], progress: ProgressReporter) -> Answer:
+    reported = ""
     async for event in events:
         if isinstance(event, Done):
             return event.answer
-        doing = _doing(event)
-        if doing != told:
-            await progress.report(doing)
-        told = doing
+        activity = _describe(event)
+        if activity != reported:
+            await progress.report(activity)
+        reported = activity
     raise StreamTruncated("the stream ended without its last event")
 
 
-def _doing(event: Event) -> str:
+def _describe(event: Event) -> str:
     if isinstance(event, SearchQueries):
         return f"Searching: {' · '.join(event.queries)}"
     if isinstance(event, Sources):
         return f"Reading {len(event.sources)} pages"
-    return "Writing the answer" if isinstance(event, TextDelta) else "Begun"
+    return "Writing the answer" if isinstance(event, TextDelta) else "Started"
 
 
 def _filters(arguments: Mapping[str, JSON], *, country: str | None = None) -> Filters:
@@ -249,10 +246,10 @@ _RESPONSE = "The answer; its numbers such as [1] refer to the list of citations 
 
 @dataclass(frozen=True, kw_only=True)
 class McpTool:
-    """One tool: its `handler` makes the text, which is also the `field` of the structured result.
+    """A tool: its `handler` returns the text, which is also the `field` of the structured result.
 
-    `returns` describes that field. Arguments beyond `properties` are not announced, but ignored, as clients of older
-    versions send some.
+    `returns` describes that field. Arguments other than `properties` are ignored, because clients of older versions
+    send some.
     """
 
     name: str
@@ -270,11 +267,11 @@ class McpTool:
         return _object(self.properties, required=self.required)
 
     def drop_unknown(self, arguments: Mapping[str, JSON]) -> dict[str, JSON]:
-        """Return the arguments without those that the schema does not have, in messages too."""
+        """Return the arguments without unknown ones, also in messages."""
         given = {name: value for name, value in arguments.items() if name in self.properties}
         messages = given.get("messages")
         if isinstance(messages, list) and "messages" in self.properties:
-            given["messages"] = [_without_strangers(message) for message in messages]
+            given["messages"] = [_drop_unknown_fields(message) for message in messages]
         return given
 
     @property
@@ -292,7 +289,7 @@ def _object(properties: Mapping[str, JSON], *, required: str) -> dict[str, JSON]
     }
 
 
-def _without_strangers(message: JSON) -> JSON:
+def _drop_unknown_fields(message: JSON) -> JSON:
     known = _MESSAGES["items"]["properties"]
     return {name: message[name] for name in message if name in known} if isinstance(message, dict) else message
 

@@ -1,4 +1,4 @@
-"""Web search as tools for agents of any kind. A new tool is a file beside this, and a line in `TOOLS`."""
+"""Web search as tools for agents of any kind. To add a tool, add a module and a line in `TOOLS`."""
 
 from perplexity.tools import (
     agentic_web_search,
@@ -27,7 +27,7 @@ TOOLS: tuple[Tool, ...] = (
     news_summary.TOOL,
     news_deepdive.TOOL,
 )
-"""Every tool, ready to be called: keys and addresses are looked for in the environment when a call needs them."""
+"""Every tool, ready to be called: keys and addresses are read from the environment at each call."""
 
 __all__ = [
     "TOOLS",

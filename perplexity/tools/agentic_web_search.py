@@ -1,4 +1,4 @@
-"""AgenticWebSearch: an answer by Perplexity's own agent, with the pages that it rests on."""
+"""AgenticWebSearch: an answer by Perplexity's own agent, with its sources."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def create_agentic_web_search_tool(
 ) -> Tool:
     """Return the tool; its handler takes `prompt` and `reasoning` and returns the answer, then its references.
 
-    `api` is the API that answers, PERPLEXITY_API's unless it is handed in. The rest is as for `create_web_search_tool`.
+    `api` is the API that answers, by default that of PERPLEXITY_API. The rest is as for `create_web_search_tool`.
     """
     client = PerplexityClient.from_env(
         environ,
@@ -73,7 +73,7 @@ def create_agentic_web_search_tool(
         base_url=base_url,
         open_timeout=open_timeout,
         session=session,
-        # Asked once: the model that asks knows best whether to ask again.
+        # No retries: the calling model can decide whether to ask again.
         retry=RetryPolicy(attempts=1),
         limits=LIMITS,
         clock=clock,
@@ -81,7 +81,7 @@ def create_agentic_web_search_tool(
 
     async def handler(prompt: str, reasoning: bool) -> str:
         try:
-            # On leaving, a run that was given up is cancelled at the service, while there is a session to do it by.
+            # On exit, an abandoned run is cancelled at the service while the session is still open.
             async with client:
                 with report_attempts(PROVIDER, "answer", on_attempt=on_attempt, clock=clock) as attempt:
                     answer = attempt.record(await client.answer(prompt, reasoning=reasoning))
@@ -101,4 +101,4 @@ TOOL = _tool(
         create_agentic_web_search_tool, on_error=lambda error, _: failure_text(NAME, error, seconds=LIMITS.answer)
     )
 )
-"""The tool that looks for its key when it is called."""
+"""The tool, which reads its key from the environment at each call."""

@@ -1,4 +1,4 @@
-"""What a tool is: what a model is told of it, and what is done when the model calls it."""
+"""What a tool is: its definition for a model, and its handler; how a failure is reported."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from perplexity.wire.json import as_text
 
 
 class Failure(str):
-    """A text that a model is given in place of a result, for protocols that can say that a call failed.
+    """The text of a failed call in place of a result, for protocols that distinguish failures.
 
-    `cost_usd` is what the failed call was charged, None if unknown.
+    `cost_usd` is the cost of the failed call, None if unknown.
     """
 
     __slots__ = ("cost_usd",)
     cost_usd: float | None
 
-    def __new__(cls, told: str, *, cost_usd: float | None = None) -> Failure:
-        """Return the text; `cost_usd` is no part of it."""
-        failure = super().__new__(cls, told)
+    def __new__(cls, message: str, *, cost_usd: float | None = None) -> Failure:
+        """Return the text, with `cost_usd` as an attribute."""
+        failure = super().__new__(cls, message)
         failure.cost_usd = cost_usd
         return failure
 
@@ -51,17 +51,17 @@ class Tool:
     on_argument_error: Callable[[str, Mapping[str, JSON]], Failure] | None = None
 
     def __post_init__(self) -> None:
-        handler, function = self._described(self._handler()), self._described(self._function())
+        handler, function = self._with_metadata(self._handler()), self._with_metadata(self._as_function())
         # As `functools.update_wrapper` does, which cannot set the attributes of a frozen value.
         seen = {name: getattr(function, name) for name in ("__name__", "__qualname__", "__doc__", "__annotations__")}
         vars(self).update({**vars(function), **seen, "__call__": function, "handler": handler})
 
     def spec(self) -> dict[str, JSON]:
-        """Return what a model is told: `name`, `description` and `parameters`."""
+        """Return the definition for a model: `name`, `description` and `parameters`."""
         return {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
 
     async def run(self, arguments: Mapping[str, JSON]) -> str:
-        """Return the text for the model that called with these arguments; wrong ones are explained to it."""
+        """Call the handler and return its text; for wrong arguments, return a text that explains them."""
         if nameless := [name for name in arguments if not isinstance(name, str)]:
             return self.argument_error(f"the name of an argument must be a string, not {nameless[0]!r:.80}", {})
         given = with_defaults(self.parameters, arguments)
@@ -70,7 +70,7 @@ class Tool:
         return await self.handler(**given)
 
     async def __call__(self, *values: JSON, **arguments: JSON) -> str:
-        """Do as `run` does, with keywords or in the order of the signature."""
+        """Do the same as `run`, with positional or keyword arguments."""
         names = list(inspect.signature(self).parameters)
         if len(values) > len(names):
             return self.argument_error(f"it takes {len(names)} at most, not {len(values)}", arguments)
@@ -80,13 +80,13 @@ class Tool:
         return await self.run({**placed, **arguments})
 
     def argument_error(self, wrong: str, arguments: Mapping[str, JSON]) -> Failure:
-        """Return what the model is told that called with wrong arguments; `wrong` says what is wrong with them."""
-        told = as_text(wrong)
+        """Return the text for a model that called with wrong arguments; `wrong` says what is wrong with them."""
+        message = as_text(wrong)
         if self.on_argument_error is not None:
-            return self.on_argument_error(told, arguments)
-        return Failure(f"[{self.name} was called with wrong arguments: {told}]")
+            return self.on_argument_error(message, arguments)
+        return Failure(f"[{self.name} was called with wrong arguments: {message}]")
 
-    def _function(self) -> Function:
+    def _as_function(self) -> Function:
         async def call(*values: JSON, **arguments: JSON) -> str:
             return await Tool.__call__(self, *values, **arguments)
 
@@ -101,27 +101,27 @@ class Tool:
 
         return handler
 
-    def _described(self, function: Function) -> Function:
-        # Python 3.11 has no such mark; a coroutine function is known there by its code.
+    def _with_metadata(self, function: Function) -> Function:
+        # Python 3.11 has no such mark; it recognizes a coroutine function by its code.
         marked: Callable[[Function], Function] = getattr(inspect, "markcoroutinefunction", lambda function: function)
         return add_metadata(marked(function), name=self.name, description=self.description, parameters=self.parameters)
 
 
 def failure_text(name: str, error: PerplexityError, *, seconds: float) -> Failure:
-    """Return the failure of the tool of that name in square brackets; `seconds` is the time that it had."""
+    """Return the failure of the named tool in square brackets; `seconds` is its time limit."""
     if error.status is not None:
-        told = f"returned status code {error.status}"
+        message = f"returned status code {error.status}"
     elif isinstance(error, TimedOut):
-        told = f"timed out after {seconds:g} seconds"
+        message = f"timed out after {seconds:g} seconds"
     else:
-        told = f"{error.summary}: {error.message}"
-    return Failure(f"[{name} API {told}]", cost_usd=error.cost_usd)
+        message = f"{error.summary}: {error.message}"
+    return Failure(f"[{name} API {message}]", cost_usd=error.cost_usd)
 
 
 def chain_failure_text(
     name: str, error: PerplexityError, *, seconds: float, nothing: str, notes: Sequence[str] = ()
 ) -> Failure:
-    """Return the failure of a tool over the chain; `nothing` is what it says when nothing was found.
+    """Return the failure of a tool on the fallback chain; `nothing` is the text if nothing was found.
 
     `notes` are sentences that follow the reasons.
     """
@@ -129,6 +129,6 @@ def chain_failure_text(
         return Failure(f"[{' '.join([f'{name}: {with_reasons(nothing, error)}', *notes])}]", cost_usd=error.cost_usd)
     if isinstance(error, AllProvidersFailed):
         why = "; ".join(attempt_reasons(error.attempts)) or "no service is configured"
-        told = " ".join([f"{name} failed: {why}{'.' if notes else ''}", *notes])
-        return Failure(f"[{told}]", cost_usd=error.cost_usd)
+        message = " ".join([f"{name} failed: {why}{'.' if notes else ''}", *notes])
+        return Failure(f"[{message}]", cost_usd=error.cost_usd)
     return failure_text(name, error, seconds=seconds)

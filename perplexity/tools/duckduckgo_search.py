@@ -1,4 +1,4 @@
-"""web_search: three pages for a query by DuckDuckGo, which takes no key."""
+"""web_search: three pages for a query from DuckDuckGo, which needs no key."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SYSTEM_PROMPT_LINE = (
     "- web_search(query): Searches the web using DuckDuckGo to find "
     "up-to-date information or external documentation. Use when local files or commands don't provide the answer."
 )
-"""What tells an agent in its system prompt when to use the tool."""
+"""A line for the system prompt of an agent, on when to use the tool."""
 MAX_RESULTS = 3
 NO_RESULTS = (
     "No results found for {!r}. Try other words. A search that is refused looks the same: another tool may find some."
@@ -40,9 +40,9 @@ def create_duckduckgo_tool(
 ) -> Tool:
     """Return the tool; its handler takes `query` and returns title, snippet and address of each page as text.
 
-    `provider` searches: DuckDuckGo, or what stands in for it. `max_results` is how many pages are returned at most, 1
-    to 20. `on_attempt` hears how each search ended; without it each is a line of the log. A search that
-    fails, in whatever way, is a text that says so and a line of the log. Raises InvalidRequest for another number.
+    `provider` searches: DuckDuckGo or any other. `max_results` limits the pages, from 1 to 20. `on_attempt` is called
+    after each search; the default logs it. A search that fails in any way is logged and returns a text that says so.
+    Raises InvalidRequest for an invalid number.
     """
     searching, most = with_reporting(provider, on_attempt), parse_max_results(max_results, name="max_results")
 
@@ -55,7 +55,7 @@ def create_duckduckgo_tool(
         except PerplexityError as error:
             _log(provider, error)
             return Failure(f"Web search failed: {provider.name} {error.summary}: {error.message}")
-        except Exception as error:  # noqa: BLE001 - whatever breaks, the model is told and can go on
+        except Exception as error:  # noqa: BLE001 - the model gets a text for any failure and can go on
             _log(provider, error)
             return Failure(f"Web search failed: {provider.name} failed ({type(error).__name__})")
 
@@ -63,7 +63,7 @@ def create_duckduckgo_tool(
 
 
 def _log(provider: Provider, error: Exception) -> None:
-    """Write that a search failed. The error's own words may quote the query, so only its class is written."""
+    """Log a failed search. The error's message may quote the query, so only its class is logged."""
     log.error("web_search.failed", extra={"provider": provider.name, "error": type(error).__name__})
 
 
@@ -75,7 +75,7 @@ def _text(found: SearchResults, most: int) -> str:
 
 
 async def _search(query: str) -> str:
-    """Search with a provider of the call's own: what it holds belongs to one event loop."""
+    """Search with a new provider at each call, because its resources belong to one event loop."""
     return await create_duckduckgo_tool(DuckDuckGo()).handler(query)
 
 

@@ -1,4 +1,4 @@
-"""The services whose keys the environment holds; one whose variable is malformed is left out, and named."""
+"""Services from environment variables: their configuration, advice on errors, and reports of attempts."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ log = logging.getLogger(__name__)
 
 
 def config_from_env(environ: Mapping[str, str]) -> ProviderConfig:
-    """Return what the providers need whose keys the environment holds.
+    """Return the configuration of the providers whose keys are set.
 
-    Raises InvalidRequest for a PERPLEXITY_API or an OPEN_TIMEOUT whose value is not allowed.
+    Raises InvalidRequest for an invalid PERPLEXITY_API or OPEN_TIMEOUT.
     """
-    return replace(_setup(environ), api=api_of(environ), open_timeout=open_timeout_of(environ))
+    return replace(_read_environ(environ), api=api_of(environ), open_timeout=open_timeout_of(environ))
 
 
 @dataclass(frozen=True, kw_only=True)
 class UsableConfig:
-    """The setup without the providers whose variables are malformed; `notes` are sentences that name these."""
+    """The configuration without providers whose variables are malformed; `notes` are sentences that name them."""
 
     config: ProviderConfig
     notes: tuple[str, ...] = ()
 
 
 def usable_config(environ: Mapping[str, str]) -> UsableConfig:
-    """Return what is right in the environment, each malformed variable left out, named in a note and in the log."""
-    usable = UsableConfig(config=_setup(environ))
+    """Return the valid part of the configuration; each malformed variable is named in a note and logged."""
+    usable = UsableConfig(config=_read_environ(environ))
     try:
         usable = replace(usable, config=replace(usable.config, open_timeout=open_timeout_of(environ)))
     except InvalidRequest as error:
-        usable = _noted(f"{error}; {OPEN_SECONDS:g} seconds were taken.", usable)
+        usable = _with_note(f"{error}; {OPEN_SECONDS:g} seconds are used.", usable)
     for name, spec in PROVIDERS.items():
         if name not in usable.config.keys:
             continue
@@ -60,18 +60,18 @@ def usable_config(environ: Mapping[str, str]) -> UsableConfig:
 
 
 def exclude_provider(name: str, why: str, usable: UsableConfig) -> UsableConfig:
-    """Return the setup without the service of that name; `why` names the variable that is malformed."""
+    """Return the configuration without this provider; `why` names the malformed variable."""
     keys = {other: key for other, key in usable.config.keys.items() if other != name}
-    return _noted(f"{why}; {name} was left out.", replace(usable, config=replace(usable.config, keys=keys)))
+    return _with_note(f"{why}; {name} is not used.", replace(usable, config=replace(usable.config, keys=keys)))
 
 
-def _noted(note: str, usable: UsableConfig) -> UsableConfig:
+def _with_note(note: str, usable: UsableConfig) -> UsableConfig:
     log.warning("environment.malformed", extra={"setting": note.partition(":")[0]})
     return replace(usable, notes=(*usable.notes, note))
 
 
 def variable_error(error: InvalidRequest, environ: Mapping[str, str], *, keys: tuple[str, ...], address: str) -> str:
-    """Return what is wrong with a key or an address, by its variable, and what is allowed; never a value."""
+    """Return what is wrong with a key or an address, with its variable and what is allowed, but without the value."""
     if error.field == "base_url":
         return f"{address}: its value is not allowed; {error.allowed}"
     if error.field == "api_key":
@@ -80,43 +80,43 @@ def variable_error(error: InvalidRequest, environ: Mapping[str, str], *, keys: t
     return str(error)
 
 
-def _setup(environ: Mapping[str, str]) -> ProviderConfig:
+def _read_environ(environ: Mapping[str, str]) -> ProviderConfig:
     return ProviderConfig(
         keys={name: key for name, spec in PROVIDERS.items() if (key := first(environ, *spec.key_variables))},
         base_urls={name: url for name, spec in PROVIDERS.items() if (url := first(environ, spec.base_url_variable))},
     )
 
 
-_ADVICE: Mapping[str, str] = {
+_NEXT_STEPS: Mapping[str, str] = {
     "AuthenticationError": "Check {key}.",
     "BillingError": "Add credit to the account of {key}.",
     "RateLimitError": "Wait a moment, then try again.",
-    "ConnectionFailed": "Check the network, and HTTPS_PROXY where there is a proxy.",
+    "ConnectionFailed": "Check the network, and HTTPS_PROXY if you use a proxy.",
     "TimedOut": "Try again, or ask for less.",
     "MissingExtra": "Install it, or set PERPLEXITY_API_KEY.",
     "NothingFound": "Ask in other words, or with fewer filters.",
 }
-_ELSE = "Try again in a minute."
-_NOBODY = "Nobody can be asked: no service is configured that could answer this. Set PERPLEXITY_API_KEY."
+_OTHERWISE = "Try again in a minute."
+_NO_SERVICE = "No service is configured that could answer this. Set PERPLEXITY_API_KEY."
 
 
 def explain_error(error: PerplexityError) -> str:
-    """Return what happened, by provider, and what to do about the first of the failures."""
+    """Return what failed, by provider, and what to do about the first failure."""
     if isinstance(error, AllProvidersFailed):
-        return _of_all(error.attempts) if error.attempts else _NOBODY
+        return _explain_all(error.attempts) if error.attempts else _NO_SERVICE
     name = error.provider or "Perplexity"
-    return f"{name} {error.summary}. {_what_to_do(name, type(error).__name__)}"
+    return f"{name} {error.summary}. {_next_step(name, type(error).__name__)}"
 
 
-def _of_all(attempts: Sequence[Attempt]) -> str:
+def _explain_all(attempts: Sequence[Attempt]) -> str:
     first, why = attempts[0], "; ".join(attempt_reasons(attempts))
-    return f"Nobody could answer: {why}. {_what_to_do(first.provider, first.error_class or '')}"
+    return f"No service could answer: {why}. {_next_step(first.provider, first.error_class or '')}"
 
 
-def _what_to_do(provider: str, error_class: str) -> str:
+def _next_step(provider: str, error_class: str) -> str:
     spec = PROVIDERS.get(provider.split(maxsplit=1)[0].lower())
     keys = (spec.key_variables if spec is not None else ()) or ("its key",)
-    return _ADVICE.get(error_class, _ELSE).format(key=keys[0])
+    return _NEXT_STEPS.get(error_class, _OTHERWISE).format(key=keys[0])
 
 
 def lazy_tool(
@@ -125,10 +125,10 @@ def lazy_tool(
     on_error: Callable[[PerplexityError, Mapping[str, JSON]], Failure],
     environ: Mapping[str, str] = os.environ,
 ) -> Callable[..., Awaitable[str]]:
-    """Return the handler of the tool that `create` makes of a session and the environment.
+    """Return a handler that creates the tool with `create` at each call, from a new session and the environment.
 
-    Each call reads the environment and has connections of its own, which are closed at its end. `on_error` tells the
-    model that called with these arguments of a missing key, or of one that cannot be right.
+    Connections are closed at the end of the call. `on_error` returns the text for the model if the key is missing or
+    invalid.
     """
 
     async def handler(**arguments: JSON) -> str:
@@ -143,9 +143,9 @@ def lazy_tool(
 
 
 def with_reporting(provider: Provider, on_attempt: OnAttempt | None) -> Provider:
-    """Return the provider, which reports its attempts to the hook.
+    """Return the provider, which reports its attempts to `on_attempt`.
 
-    Without a hook each is a line of the log, which a `Fallback` writes itself unless it has a hook of its own.
+    Without it, attempts are logged; a `Fallback` logs them itself unless it has a hook of its own.
     """
     if on_attempt is None and isinstance(provider, Fallback):
         return provider
@@ -154,7 +154,7 @@ def with_reporting(provider: Provider, on_attempt: OnAttempt | None) -> Provider
 
 @dataclass(frozen=True, kw_only=True)
 class ReportingProvider:
-    """Asks `provider`, in its name; `on_attempt` hears of every attempt. `clock` only goes forward."""
+    """Calls `provider` and reports every attempt to `on_attempt`. `clock` is monotonic."""
 
     provider: Provider
     on_attempt: OnAttempt
@@ -167,21 +167,21 @@ class ReportingProvider:
 
     @property
     def capabilities(self) -> frozenset[RequestKind]:
-        """What the provider offers."""
+        """The capabilities of the provider."""
         return self.provider.capabilities
 
     async def search(self, query: Query) -> SearchResults:
-        """Return what the provider finds. Raises what it raises."""
+        """Search as the provider does. Raises what it raises."""
         with report_attempts(self.name, "search", on_attempt=self.on_attempt, clock=self.clock) as attempt:
             return attempt.record(await self.provider.search(query))
 
     async def answer(self, question: Question) -> Answer:
-        """Return what the provider answers. Raises what it raises."""
+        """Answer as the provider does. Raises what it raises."""
         with report_attempts(self.name, "answer", on_attempt=self.on_attempt, clock=self.clock) as attempt:
             return attempt.record(await self.provider.answer(question))
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
-        """Yield what the provider yields. Raises what it raises."""
+        """Yield the provider's events. Raises what it raises."""
         with report_attempts(self.name, "answer", on_attempt=self.on_attempt, clock=self.clock) as attempt:
             async for event in self.provider.stream(question):
                 if isinstance(event, Done):

@@ -1,4 +1,4 @@
-"""websearch: an answer by the first of the configured services that gives one."""
+"""websearch: an answer from the first configured service that has one."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ SECONDS = 60.0
 def create_websearch_tool(
     provider: Provider, *, now: Callable[[], float] = time.time, on_attempt: OnAttempt | None = None
 ) -> Tool:
-    """Return the tool; its handler takes `query` and returns an answer, its references and who served it.
+    """Return the tool; its handler takes `query` and returns an answer, its references and the provider.
 
-    `provider` answers: a `Fallback`, whose own deadlines hold too, or any single one. `now` gives seconds since 1970.
-    `on_attempt` hears how each attempt ended; without it each is a line of the log.
+    `provider` answers: a `Fallback`, whose own deadlines apply too, or a single provider. `now` returns seconds since
+    1970. `on_attempt` is called after each attempt; the default logs it.
     """
     return _tool(with_reporting(provider, on_attempt), now=now)
 
 
 def _tool(provider: Provider, *, now: Callable[[], float] = time.time, notes: Sequence[str] = ()) -> Tool:
-    """Return the tool; `notes` are said in every result."""
+    """Return the tool; `notes` are part of every result."""
 
     async def handler(query: str) -> str:
         try:
@@ -62,12 +62,12 @@ def _tool(provider: Provider, *, now: Callable[[], float] = time.time, notes: Se
 
 
 def build_chain(providers: Sequence[Provider]) -> Fallback:
-    """Return the providers as one, which has the tool's whole time for an answer."""
+    """Return the fallback chain over the providers, with the tool's time limit for an answer."""
     return Fallback(providers, timeouts=FallbackTimeouts(answer=SECONDS))
 
 
 async def _search(query: str) -> str:
-    """Ask the services whose keys the environment holds now, and close every connection at the end."""
+    """Ask the services whose keys are set, and close every connection at the end."""
     try:
         usable = usable_config(os.environ)
         async with open_providers(usable.config) as providers:
@@ -77,10 +77,10 @@ async def _search(query: str) -> str:
 
 
 def provenance(answer: Answer) -> str:
-    """Return who served, and whether a model wrote the text."""
+    """Return a sentence on the provider, and on whether a model wrote the text."""
     what = "Answered by" if answer.kind is AnswerKind.MODEL else "Passages, word for word and by no model, found by"
     return f"{what} {answer.provider}."
 
 
 TOOL = Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=_search)
-"""The tool over the services whose keys the environment holds when it is called."""
+"""The tool on the services whose keys are set in the environment at each call."""

@@ -1,7 +1,6 @@
-"""What a model sent to call a tool → what it is sent back, in the words of each protocol.
+"""Tools in the formats of OpenAI, Anthropic and MCP: their definitions, and replies to calls.
 
-A call that cannot be made, since there is no such tool or its arguments are wrong, is answered with a text that says
-so, never with an exception.
+A call of an unknown tool or with wrong arguments is answered with a text that says so; no exception is raised.
 """
 
 from __future__ import annotations
@@ -15,80 +14,13 @@ from perplexity.tools.base import Failure, Tool
 from perplexity.types import JSON
 from perplexity.wire.json import as_object, decode
 
-_LONGEST = 80
-
-
-async def reply_openai_chat(call: Mapping[str, JSON], tools: Sequence[Tool]) -> dict[str, JSON]:
-    """Return the message for one of a completion's `tool_calls`."""
-    function = as_object(call.get("function"))
-    text = await _run(function.get("name"), function.get("arguments"), tools)
-    return {"role": "tool", "tool_call_id": call["id"], "content": str(text)}
-
-
-async def reply_openai_responses(call: Mapping[str, JSON], tools: Sequence[Tool]) -> dict[str, JSON]:
-    """Return the input item for a response's `function_call` item."""
-    text = await _run(call.get("name"), call.get("arguments"), tools)
-    return {"type": "function_call_output", "call_id": call["call_id"], "output": str(text)}
-
-
-async def reply_anthropic(call: Mapping[str, JSON], tools: Sequence[Tool]) -> dict[str, JSON]:
-    """Return the content block for a message's `tool_use` block."""
-    text = await _run(call.get("name"), call.get("input"), tools)
-    failed = isinstance(text, Failure)
-    return {"type": "tool_result", "tool_use_id": call["id"], "content": str(text), "is_error": failed}
-
-
-async def reply_mcp(call: Mapping[str, JSON], tools: Sequence[Tool]) -> dict[str, JSON]:
-    """Return the result of a `tools/call` with these `params`; structured too where the tool has an output schema."""
-    text = await _run(call.get("name"), call.get("arguments") or {}, tools)
-    failed = isinstance(text, Failure)
-    reply = {"content": [{"type": "text", "text": str(text)}], "isError": failed}
-    structured = any(tool.name == call.get("name") and tool.output is not None for tool in tools)
-    if failed or not structured:
-        return reply
-    try:
-        return {**reply, "structuredContent": decode(text)}
-    except MalformedResponse:
-        return {**reply, "isError": True}
-
-
-async def _run(name: JSON, arguments: JSON, tools: Sequence[Tool]) -> str:
-    """Run the tool of that name; `arguments` are an object, or JSON text of one."""
-    tool = next((tool for tool in tools if tool.name == name), None)
-    if tool is None:
-        known = ", ".join(tool.name for tool in tools)
-        return Failure(f"[there is no tool {_short(str(name))!r}; the tools are {known}]")
-    read = _read(arguments)
-    if not isinstance(read, Mapping):
-        return tool.argument_error(f"the arguments must be a JSON object, not {_short(str(arguments))}", {})
-    return await tool.run(read)
-
-
-def _read(arguments: JSON) -> JSON:
-    """Return the arguments out of JSON text, where they are one; an empty text stands for none."""
-    if not isinstance(arguments, str):
-        return arguments
-    try:
-        return json.loads(arguments, parse_constant=_refused) if arguments.strip() else {}
-    except (ValueError, RecursionError):
-        return None
-
-
-def _refused(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON")
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-
-
 ANNOTATIONS: Mapping[str, JSON] = {
     "readOnlyHint": True,
     "destructiveHint": False,
     "idempotentHint": False,
     "openWorldHint": True,
 }
-"""Every tool reads the web and changes nothing, and the web changes."""
+"""Every tool reads the web and changes nothing; results change with the web."""
 
 
 def to_openai_chat(tool: Tool) -> dict[str, JSON]:
@@ -118,7 +50,7 @@ def to_mcp(tool: Tool) -> dict[str, JSON]:
 
 
 def _function(tool: Tool) -> dict[str, JSON]:
-    """Return the function, strict where its parameters can be: the model is then held to them as it writes."""
+    """Return the function, strict if its parameters allow it: the model then writes only valid arguments."""
     strict = strict_schema(tool.parameters)
     return {
         "name": tool.name,
@@ -129,10 +61,10 @@ def _function(tool: Tool) -> dict[str, JSON]:
 
 
 def strict_schema(schema: Mapping[str, JSON]) -> dict[str, JSON] | None:
-    """Return the schema as strict mode takes it, None where it cannot: an object whose properties are not known.
+    """Return the schema in strict mode, None if that is impossible, as for an object with unknown properties.
 
-    There every property is required and no other allowed, at any depth; an optional one becomes one that may be null,
-    and takes its default then. https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
+    In strict mode, every property is required and no other is allowed, at any depth; an optional one becomes nullable,
+    and null means its default. https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
     """
     if schema.get("type") == "array":
         items = strict_schema(schema.get("items", {}))
@@ -142,7 +74,7 @@ def strict_schema(schema: Mapping[str, JSON]) -> dict[str, JSON] | None:
     if "properties" not in schema or schema.get("additionalProperties") is not False:
         return None
     required = schema.get("required", ())
-    properties = {name: _strict(told, name in required) for name, told in schema["properties"].items()}
+    properties = {name: _strict(subschema, name in required) for name, subschema in schema["properties"].items()}
     if None in properties.values():
         return None
     return {**schema, "properties": properties, "required": list(properties)}
@@ -155,3 +87,70 @@ def _strict(schema: Mapping[str, JSON], required: bool) -> dict[str, JSON] | Non
     nullable = {name: value for name, value in strict.items() if name != "default"}
     nullable["type"] = [strict["type"], "null"]
     return {**nullable, "enum": [*strict["enum"], None]} if "enum" in strict else nullable
+
+
+_MAX_QUOTED = 80
+
+
+async def reply_openai_chat(call: Mapping[str, JSON], tools: Sequence[Tool]) -> dict[str, JSON]:
+    """Return the message for one of a completion's `tool_calls`."""
+    function = as_object(call.get("function"))
+    text = await _run(function.get("name"), function.get("arguments"), tools)
+    return {"role": "tool", "tool_call_id": call["id"], "content": str(text)}
+
+
+async def reply_openai_responses(call: Mapping[str, JSON], tools: Sequence[Tool]) -> dict[str, JSON]:
+    """Return the input item for a response's `function_call` item."""
+    text = await _run(call.get("name"), call.get("arguments"), tools)
+    return {"type": "function_call_output", "call_id": call["call_id"], "output": str(text)}
+
+
+async def reply_anthropic(call: Mapping[str, JSON], tools: Sequence[Tool]) -> dict[str, JSON]:
+    """Return the content block for a message's `tool_use` block."""
+    text = await _run(call.get("name"), call.get("input"), tools)
+    failed = isinstance(text, Failure)
+    return {"type": "tool_result", "tool_use_id": call["id"], "content": str(text), "is_error": failed}
+
+
+async def reply_mcp(call: Mapping[str, JSON], tools: Sequence[Tool]) -> dict[str, JSON]:
+    """Return the result of a `tools/call` with these `params`; also structured if the tool has an output schema."""
+    text = await _run(call.get("name"), call.get("arguments") or {}, tools)
+    failed = isinstance(text, Failure)
+    reply = {"content": [{"type": "text", "text": str(text)}], "isError": failed}
+    structured = any(tool.name == call.get("name") and tool.output is not None for tool in tools)
+    if failed or not structured:
+        return reply
+    try:
+        return {**reply, "structuredContent": decode(text)}
+    except MalformedResponse:
+        return {**reply, "isError": True}
+
+
+async def _run(name: JSON, arguments: JSON, tools: Sequence[Tool]) -> str:
+    """Run the named tool; `arguments` are an object or its JSON text."""
+    tool = next((tool for tool in tools if tool.name == name), None)
+    if tool is None:
+        known = ", ".join(tool.name for tool in tools)
+        return Failure(f"[there is no tool {_short(str(name))!r}; the tools are {known}]")
+    read = _parse_arguments(arguments)
+    if not isinstance(read, Mapping):
+        return tool.argument_error(f"the arguments must be a JSON object, not {_short(str(arguments))}", {})
+    return await tool.run(read)
+
+
+def _parse_arguments(arguments: JSON) -> JSON:
+    """Return arguments, decoded if they are JSON text; an empty text means no arguments."""
+    if not isinstance(arguments, str):
+        return arguments
+    try:
+        return json.loads(arguments, parse_constant=_reject_constant) if arguments.strip() else {}
+    except (ValueError, RecursionError):
+        return None
+
+
+def _reject_constant(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MAX_QUOTED else text[: _MAX_QUOTED - 1] + "…"

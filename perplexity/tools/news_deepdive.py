@@ -1,4 +1,4 @@
-"""news_deepdive: the facts of a topic, what people say about it, and an analysis of both."""
+"""news_deepdive: the facts of a topic, public posts about it, and an analysis of both."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from perplexity.citations import format_result
 from perplexity.client import first
-from perplexity.deepdive.pipeline import STAGE_SECONDS as OF_STAGES
+from perplexity.deepdive.pipeline import STAGE_SECONDS as STAGE_LIMITS
 from perplexity.deepdive.pipeline import DeepDiveRunner, text_generators
 from perplexity.deepdive.report import render_sections, render_title, stats_line
 from perplexity.deepdive.types import DeepDive, NullStageStore, Persona, Stage
@@ -27,7 +27,7 @@ _XAI_KEYS, _XAI_ADDRESS = ("XAI_API_KEY",), "XAI_BASE_URL"
 
 
 def usable_deepdive_config(environ: Mapping[str, str]) -> UsableConfig:
-    """Return as `usable_config` does, with the key of XAI_API_KEY and the address of XAI_BASE_URL if they are right."""
+    """Return the result of `usable_config` with the key and address of xAI, if they are valid."""
     usable = usable_config(environ)
     try:
         return replace(usable, config=add_xai(environ, usable.config))
@@ -36,7 +36,7 @@ def usable_deepdive_config(environ: Mapping[str, str]) -> UsableConfig:
 
 
 def add_xai(environ: Mapping[str, str], setup: ProviderConfig) -> ProviderConfig:
-    """Return the setup with what the environment holds for xAI. Raises InvalidRequest, which names the variable."""
+    """Return the configuration with the key and address of xAI. Raises InvalidRequest, which names the variable."""
     key, address = first(environ, *_XAI_KEYS), first(environ, _XAI_ADDRESS)
     if not key:
         return setup
@@ -56,10 +56,10 @@ async def open_deepdive_runner(
     order: Sequence[str] = (),
     on_attempt: OnAttempt = log_attempt,
 ) -> AsyncIterator[DeepDiveRunner]:
-    """Give the diver over the services of the setup, and close its connections at the end.
+    """Open the deep-dive runner on the configured services, and close its connections at the end.
 
-    xAI reads posts if the setup holds its key, else OpenRouter does. PERSONA_NAME and PERSONA_PROMPT say who writes the
-    analysis. `on_attempt` hears how each attempt ended. Raises InvalidRequest.
+    xAI reads posts if its key is set, otherwise OpenRouter. PERSONA_NAME and PERSONA_PROMPT define the voice of the
+    analysis. `on_attempt` is called after each attempt. Raises InvalidRequest.
     """
     async with AsyncExitStack() as stack:
         providers = await stack.enter_async_context(open_providers(setup, order=order))
@@ -74,13 +74,13 @@ async def open_deepdive_runner(
         )
 
 
-def report_attempts(diver: DeepDiveRunner, on_attempt: OnAttempt | None) -> DeepDiveRunner:
-    """Return the diver, whose services report their attempts to the hook; without one each is a line of the log."""
-    pulse = diver.posts
+def with_reporting_services(runner: DeepDiveRunner, on_attempt: OnAttempt | None) -> DeepDiveRunner:
+    """Return the runner, whose services report their attempts to `on_attempt`; the default logs them."""
+    pulse = runner.posts
     if pulse is not None and (on_attempt is not None or not isinstance(pulse, ReportingPostSource)):
         pulse = ReportingPostSource(source=pulse, on_attempt=on_attempt or log_attempt)
-    facts, synthesis = with_reporting(diver.facts, on_attempt), with_reporting(diver.synthesis, on_attempt)
-    return replace(diver, facts=facts, synthesis=synthesis, posts=pulse)
+    facts, synthesis = with_reporting(runner.facts, on_attempt), with_reporting(runner.synthesis, on_attempt)
+    return replace(runner, facts=facts, synthesis=synthesis, posts=pulse)
 
 
 def _persona(environ: Mapping[str, str]) -> Persona:
@@ -102,47 +102,47 @@ PARAMETERS: Mapping[str, JSON] = {
     "required": ["topic"],
     "additionalProperties": False,
 }
-SECONDS = max(OF_STAGES[Stage.SITUATION], OF_STAGES[Stage.PULSE]) + OF_STAGES[Stage.ANALYSIS]
+SECONDS = max(STAGE_LIMITS[Stage.SITUATION], STAGE_LIMITS[Stage.PULSE]) + STAGE_LIMITS[Stage.ANALYSIS]
 
 
-def create_news_deepdive_tool(diver: DeepDiveRunner, *, on_attempt: OnAttempt | None = None) -> Tool:
-    """Return the tool; its handler takes `topic` and returns the report, its references and its figures.
+def create_news_deepdive_tool(runner: DeepDiveRunner, *, on_attempt: OnAttempt | None = None) -> Tool:
+    """Return the tool; its handler takes `topic` and returns the report, its references and its statistics.
 
-    `on_attempt` hears how each attempt ended; without it each is a line of the log.
+    `on_attempt` is called after each attempt; the default logs it.
     """
-    return _tool(report_attempts(diver, on_attempt))
+    return _tool(with_reporting_services(runner, on_attempt))
 
 
-def _tool(diver: DeepDiveRunner, notes: Sequence[str] = ()) -> Tool:
-    """Return the tool; `notes` are said in every result."""
+def _tool(runner: DeepDiveRunner, notes: Sequence[str] = ()) -> Tool:
+    """Return the tool; `notes` are part of every result."""
 
     async def handler(topic: str) -> str:
         try:
-            # Nobody knows the run once this call is over.
-            report = await diver.run(topic, store=NullStageStore(), on_stage=lambda update: None, resumable=False)
+            # The run cannot be resumed after this call.
+            report = await runner.run(topic, store=NullStageStore(), on_stage=lambda update: None, resumable=False)
         except PerplexityError as error:
             return chain_failure_text(NAME, error, seconds=SECONDS, nothing=no_results_text(topic), notes=notes)
-        return "\n\n".join([format_result(as_answer(report)), *stats_line(report), *notes])
+        return "\n\n".join([format_result(as_answer(report)), stats_line(report), *notes])
 
     return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)
 
 
 def as_answer(report: DeepDive) -> Answer:
-    """Return the report as an answer, whose text is the title and the three sections."""
-    providers = dict.fromkeys(finding.provider for finding in report.stages if finding.provider)
+    """Return the report as an answer whose text is the title and the three sections."""
+    providers = dict.fromkeys(result.provider for result in report.stages if result.provider)
     text = f"{render_title(report)}\n\n{render_sections(report)}"
     return Answer(text=text, sources=report.sources, provider=", ".join(providers))
 
 
-async def _dive(topic: str) -> str:
-    """Ask the services whose keys the environment holds now, and close every connection at the end."""
+async def _run(topic: str) -> str:
+    """Ask the services whose keys are set, and close every connection at the end."""
     try:
         usable = usable_deepdive_config(os.environ)
-        async with open_deepdive_runner(os.environ, setup=usable.config) as diver:
-            return await _tool(diver, usable.notes).handler(topic)
+        async with open_deepdive_runner(os.environ, setup=usable.config) as runner:
+            return await _tool(runner, usable.notes).handler(topic)
     except PerplexityError as error:
         return failure_text(NAME, error, seconds=SECONDS)
 
 
-TOOL = Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=_dive)
-"""The tool over the services whose keys the environment holds when it is called."""
+TOOL = Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=_run)
+"""The tool on the services whose keys are set in the environment at each call."""

@@ -1,4 +1,4 @@
-"""news_summary: the stories of a category of news, by the first of the configured services that has them."""
+"""news_summary: the stories of a category, from the first configured service that has any."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ SECONDS = 60.0
 def create_news_summary_tool(
     provider: Provider, *, now: Callable[[], float] = time.time, on_attempt: OnAttempt | None = None
 ) -> Tool:
-    """Return the tool; its handler takes `category` and `topic` and returns stories, their references and who served.
+    """Return the tool; its handler takes `category` and `topic` and returns stories, their references and the provider.
 
-    `provider` answers: a `Fallback`, whose own deadlines hold too, or any single one. `now` gives seconds since 1970.
-    `on_attempt` hears how each attempt ended; without it each is a line of the log.
+    `provider` answers: a `Fallback`, whose own deadlines apply too, or a single provider. `now` returns seconds since
+    1970. `on_attempt` is called after each attempt; the default logs it.
     """
     return _tool(with_reporting(provider, on_attempt), now=now)
 
 
 def _tool(provider: Provider, *, now: Callable[[], float] = time.time, notes: Sequence[str] = ()) -> Tool:
-    """Return the tool; `notes` are said in every result."""
+    """Return the tool; `notes` are part of every result."""
 
     async def handler(category: str, topic: str = "") -> str:
         try:
@@ -68,8 +68,8 @@ def _tool(provider: Provider, *, now: Callable[[], float] = time.time, notes: Se
     return Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=handler)
 
 
-async def _news(category: str, topic: str = "") -> str:
-    """Ask the services whose keys the environment holds now, and close every connection at the end."""
+async def _summarize(category: str, topic: str = "") -> str:
+    """Ask the services whose keys are set, and close every connection at the end."""
     try:
         usable = usable_config(os.environ)
         async with open_providers(usable.config) as providers:
@@ -78,5 +78,5 @@ async def _news(category: str, topic: str = "") -> str:
         return failure_text(NAME, error, seconds=SECONDS)
 
 
-TOOL = Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=_news)
-"""The tool over the services whose keys the environment holds when it is called."""
+TOOL = Tool(name=NAME, description=DESCRIPTION, parameters=PARAMETERS, handler=_summarize)
+"""The tool on the services whose keys are set in the environment at each call."""

@@ -1,4 +1,4 @@
-"""perplexity_search: an answer by Perplexity as a structured result, with the pages that it rests on."""
+"""perplexity_search: an answer by Perplexity as a structured result, with its sources."""
 
 from __future__ import annotations
 
@@ -81,13 +81,13 @@ def build_question(
     max_tokens: int = 1000,
     response_format: Mapping[str, JSON] | None = None,
 ) -> Question:
-    """Return what is asked. Raises InvalidRequest for a schema that is none, or that the model does not take."""
+    """Return the question. Raises InvalidRequest for an invalid schema, or one that the model does not support."""
     return Question(
         messages=(Message(role="user", content=query),),
         model=model,
         filters=Filters(domains=tuple(search_domain_filter or ()), recency=search_recency_filter),
         resumable=False,
-        # A whole number may be written 1000.0 in JSON.
+        # In JSON, a whole number can be written as 1000.0.
         max_tokens=int(max_tokens),
         schema=None if response_format is None else _schema(response_format, model),
     )
@@ -137,20 +137,20 @@ OUTPUT: Mapping[str, JSON] = {
     },
     "required": ["success", "query"],
 }
-"""A result has `content`, `citations`, `web_results` and `model`, and `notes` if there are any on how it came about.
+"""A result has `content`, `citations`, `web_results`, `model`, and `notes` if there are any.
 
-A failure has `error`, and `results` without any.
+A failure has `error`, and an empty list of `results`.
 """
 
 
 def encode_answer(answer: Answer, asked: Question, *, query: str) -> str:
-    """Return an answer: `[n]` in its content is the nth citation. The model is the one asked for if none is named.
+    """Encode an answer, in which `[n]` is the nth citation. If the answer names no model, the requested one is used.
 
-    Content that is JSON stays as it came: what looks like a marker there may be a list.
+    JSON content is unchanged: what looks like a marker there may be a list.
     """
-    content, sources = _numbered(answer) if asked.schema is None else (answer.text, answer.sources)
+    content, sources = _renumbered(answer) if asked.schema is None else (answer.text, answer.sources)
     notes = answer_notes(answer, asked)
-    return _written(
+    return _encode(
         success=True,
         content=content,
         citations=[source.url for source in sources],
@@ -162,26 +162,26 @@ def encode_answer(answer: Answer, asked: Question, *, query: str) -> str:
 
 
 def encode_failure(error: PerplexityError, *, query: JSON) -> Failure:
-    """Return a failure, whose kind stands before the colon."""
-    told = f"{_kind(error)}: {error.message}"
-    return Failure(_written(success=False, error=told, query=query if isinstance(query, str) else None, results=[]))
+    """Return a failure with its kind before the colon."""
+    message = f"{_error_prefix(error)}: {error.message}"
+    return Failure(_encode(success=False, error=message, query=query if isinstance(query, str) else None, results=[]))
 
 
-def _kind(error: PerplexityError) -> str:
+def _error_prefix(error: PerplexityError) -> str:
     if isinstance(error, (AuthenticationError, MissingKey)):
         return "Authentication failed"
     return "Rate limit exceeded" if isinstance(error, RateLimitError) else "Search failed"
 
 
-def _numbered(answer: Answer) -> tuple[str, tuple[Source, ...]]:
-    """Return the text and its sources as a list counts them; a service may have left out numbers."""
+def _renumbered(answer: Answer) -> tuple[str, tuple[Source, ...]]:
+    """Return the text and its sources, numbered from 1 without gaps, which a service may have left."""
     if [source.number for source in answer.sources] == list(range(1, len(answer.sources) + 1)):
         return without_orphans(answer.text, answer.sources)[0], answer.sources
     cited = cite(answer.text, answer.sources)
     return cited.text, (*cited.sources, *cited.others)
 
 
-def _written(**result: JSON) -> str:
+def _encode(**result: JSON) -> str:
     return as_text(encode(result))
 
 
@@ -208,8 +208,8 @@ def create_perplexity_search_tool(
 ) -> Tool:
     """Return the tool; its handler takes the arguments of `PARAMETERS` and returns a result as JSON text.
 
-    Unlike the other tools it tries again, as it is specified to: inside the time of the model, and after `sleep`. The
-    rest is as for `create_agentic_web_search_tool`.
+    Unlike the other tools it retries, as specified: within the time limit of the model, after `sleep`. The rest is as
+    for `create_agentic_web_search_tool`.
     """
     client = PerplexityClient.from_env(
         environ,
@@ -225,35 +225,35 @@ def create_perplexity_search_tool(
     async def handler(query: str, **options: JSON) -> str:
         try:
             asked = build_question(query, **options)
-            # On leaving, a run that was given up is cancelled at the service, while there is a session to do it by.
+            # On exit, an abandoned run is cancelled at the service while the session is still open.
             async with client:
                 with report_attempts(PROVIDER, "answer", on_attempt=on_attempt, clock=clock) as attempt:
                     answer = attempt.record(await client.answer(asked))
                     if asked.schema is not None:
-                        _hold(answer, asked.schema)
+                        _require_schema(answer, asked.schema)
             return encode_answer(answer, asked, query=query)
         except PerplexityError as error:
-            return encode_failure(_renamed(error), query=query)
+            return encode_failure(_with_tool_names(error), query=query)
 
     return _tool(handler)
 
 
-def _hold(answer: Answer, schema: Mapping[str, JSON]) -> None:
+def _require_schema(answer: Answer, schema: Mapping[str, JSON]) -> None:
     """Raise RunFailed unless the answer is JSON of this schema."""
     if answer.incomplete:
-        raise RunFailed(f"the JSON broke off ({answer.incomplete}); it may take more max_tokens")
+        raise RunFailed(f"the JSON was cut off ({answer.incomplete}); it may need more max_tokens")
     if wrong := schema_mismatch(answer.text, schema):
         raise RunFailed(wrong)
 
 
-def _renamed(error: PerplexityError) -> PerplexityError:
-    """Name the parameter of the tool, where an error names the filter behind it."""
+def _with_tool_names(error: PerplexityError) -> PerplexityError:
+    """Return the error with the tool's name of a parameter in place of the name of its filter."""
     if isinstance(error, InvalidRequest) and error.field in _PARAMETERS and error.allowed is not None:
         return InvalidRequest.for_field(_PARAMETERS[error.field], error.value, error.allowed)
     return error
 
 
-def _refused(wrong: str, arguments: Mapping[str, JSON]) -> Failure:
+def _argument_failure(wrong: str, arguments: Mapping[str, JSON]) -> Failure:
     return encode_failure(InvalidRequest(wrong), query=arguments.get("query"))
 
 
@@ -264,7 +264,7 @@ def _tool(handler: Callable[..., Awaitable[str]]) -> Tool:
         parameters=PARAMETERS,
         handler=handler,
         output=OUTPUT,
-        on_argument_error=_refused,
+        on_argument_error=_argument_failure,
     )
 
 
@@ -273,4 +273,4 @@ TOOL = _tool(
         create_perplexity_search_tool, on_error=lambda error, arguments: encode_failure(error, query=arguments["query"])
     )
 )
-"""The tool that looks for its key when it is called."""
+"""The tool, which reads its key from the environment at each call."""

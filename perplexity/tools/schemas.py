@@ -1,10 +1,6 @@
-"""A JSON Schema that somebody hands in, and answers held to it. Pure.
+"""Arguments and answers against their JSON Schema: defaults, errors in words, and signatures.
 
-https://json-schema.org/draft/2020-12
-
-https://json-schema.org/draft/2020-12
-
-https://docs.python.org/3/library/inspect.html#inspect.Signature
+https://json-schema.org/draft/2020-12, https://docs.python.org/3/library/inspect.html#inspect.Signature
 """
 
 from __future__ import annotations
@@ -25,7 +21,7 @@ from referencing.jsonschema import DRAFT202012
 from perplexity.types import JSON
 
 _LONGEST = 80
-_KINDS: Mapping[str, str] = {
+_TYPE_NAMES: Mapping[str, str] = {
     "string": "a string",
     "boolean": "true or false",
     "integer": "a whole number",
@@ -34,32 +30,32 @@ _KINDS: Mapping[str, str] = {
     "object": "an object",
     "null": "null",
 }
-_DESCRIBED = frozenset({"type", "enum", "minimum", "maximum"})
+_TYPE_KEYWORDS = frozenset({"type", "enum", "minimum", "maximum"})
 
 
 def with_defaults(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> dict[str, JSON]:
-    """Return the arguments with the defaults of those that are left out.
+    """Return the arguments with defaults for omitted ones.
 
-    An optional argument that is null counts as left out: a model that must name every argument says so.
+    An optional argument that is null counts as omitted: a model that must name every argument omits one that way.
     """
     properties = schema["properties"]
     optional = properties.keys() - schema.get("required", ())
     given = {name: value for name, value in arguments.items() if value is not None or name not in optional}
-    defaults = {name: told["default"] for name, told in properties.items() if "default" in told}
+    defaults = {name: subschema["default"] for name, subschema in properties.items() if "default" in subschema}
     return {**defaults, **given}
 
 
 def validation_errors(schema: Mapping[str, JSON], arguments: JSON) -> str:
-    """Return what is wrong with the arguments: the name, the value and what is allowed; empty for right ones."""
+    """Return what is wrong with the arguments: the name, the value and what is allowed; empty if they are valid."""
     try:
         errors = Draft202012Validator(schema).iter_errors(arguments)
-        return "; ".join(dict.fromkeys(told for error in errors for told in _told(error)))
+        return "; ".join(dict.fromkeys(text for error in errors for text in _describe(error)))
     except (RecursionError, ValueError):
-        return "they are nested too deeply, or hold a number of thousands of digits"
+        return "they are nested too deeply, or contain a number of thousands of digits"
 
 
-def _told(error: ValidationError) -> list[str]:
-    place = _place(error)
+def _describe(error: ValidationError) -> list[str]:
+    place = _path(error)
     instance: JSON = error.instance
     schema: JSON = error.schema
     if error.validator == "required":
@@ -68,8 +64,8 @@ def _told(error: ValidationError) -> list[str]:
         known = schema["properties"]
         taken = _listed(list(known), "and")
         return [f"{_inside(place, name)} is unknown (it takes {taken})" for name in instance if name not in known]
-    if error.validator in _DESCRIBED:
-        return [f"{place or 'the arguments'} must be {_allowed(schema)}, not {_shown(instance)}"]
+    if error.validator in _TYPE_KEYWORDS:
+        return [f"{place or 'the arguments'} must be {_allowed(schema)}, not {_format_value(instance)}"]
     return [f"{place or 'the arguments'}: {_short(error.message)}"]
 
 
@@ -77,7 +73,7 @@ def _allowed(schema: Mapping[str, JSON]) -> str:
     if "enum" in schema:
         return _listed([str(value) for value in schema["enum"]], "or")
     kinds = schema["type"] if isinstance(schema.get("type"), list) else [schema.get("type", "number")]
-    return _listed([_KINDS[kind] for kind in kinds], "or") + _range(schema)
+    return _listed([_TYPE_NAMES[kind] for kind in kinds], "or") + _range(schema)
 
 
 def _range(schema: Mapping[str, JSON]) -> str:
@@ -87,7 +83,7 @@ def _range(schema: Mapping[str, JSON]) -> str:
     return f" from {least} on" if least is not None else "" if most is None else f" up to {most}"
 
 
-def _place(error: ValidationError) -> str:
+def _path(error: ValidationError) -> str:
     steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path]
     return "".join(steps).removeprefix(".")
 
@@ -100,8 +96,8 @@ def _listed(words: Sequence[str], last: str) -> str:
     return f"{', '.join(words[:-1])} {last} {words[-1]}" if len(words) > 1 else "".join(words)
 
 
-def _shown(value: JSON) -> str:
-    # A part of a sentence, in which NaN is called that.
+def _format_value(value: JSON) -> str:
+    # Part of a sentence, in which NaN may appear.
     return _short(json.dumps(value, ensure_ascii=False))
 
 
@@ -113,9 +109,9 @@ _REFERENCES = ("$ref", "$dynamicRef")
 
 
 def validate_schema(schema: JSON) -> None:
-    """Raise SchemaError for what is no schema, Unresolvable for one that refers to what it does not hold.
+    """Raise SchemaError for an invalid schema, Unresolvable for one that refers to anything outside itself.
 
-    Raises RecursionError for one that is nested too deeply. Nothing is fetched.
+    Raise RecursionError for one that is nested too deeply. Nothing is fetched.
     """
     Draft202012Validator.check_schema(schema)
     resolver = Registry().with_resource("", DRAFT202012.create_resource(schema)).resolver()
@@ -124,9 +120,9 @@ def validate_schema(schema: JSON) -> None:
 
 
 def schema_mismatch(text: str, schema: Mapping[str, JSON]) -> str:
-    """Return why an answer is not JSON of a schema that `check` has let pass; empty where it is."""
+    """Return why an answer is not JSON of a valid schema; empty if it is."""
     try:
-        value = json.loads(text, parse_constant=_no_json)
+        value = json.loads(text, parse_constant=_reject_constant)
     except (ValueError, RecursionError):
         return "the answer is not JSON"
     wrong = validation_errors(schema, value)
@@ -142,8 +138,8 @@ def _references(schema: JSON) -> Iterator[str]:
             yield from _references(value)
 
 
-def _no_json(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+def _reject_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
 
 
 Function = Callable[..., Awaitable[str]]
@@ -152,7 +148,7 @@ _TYPES: Mapping[str, Any] = {"string": str, "boolean": bool, "integer": int, "nu
 
 
 def add_metadata(function: Function, *, name: str, description: str, parameters: Mapping[str, JSON]) -> Function:
-    """Return the function with the name, the signature, the annotations and the docstring that the schema gives it.
+    """Return the function with the name, signature, annotations and docstring of the schema.
 
     `parameters` is a JSON Schema of type object. A required argument has no default; an optional one without a default
     in the schema may be None.
@@ -168,18 +164,18 @@ def add_metadata(function: Function, *, name: str, description: str, parameters:
 
 
 def build_signature(parameters: Mapping[str, JSON]) -> inspect.Signature:
-    """Return the signature for a JSON Schema of type object: the required arguments first, each group in its order."""
+    """Return the signature for a JSON Schema of type object: required arguments first, each group in its order."""
     listed = [_parameter(name, schema, required=required) for name, schema, required in _arguments(parameters)]
     return inspect.Signature(sorted(listed, key=lambda one: one.default is not one.empty), return_annotation=str)
 
 
 def build_docstring(description: str, parameters: Mapping[str, JSON]) -> str:
-    """Return the description and what is known of each argument, in the style that agent libraries parse.
+    """Return a docstring of the description and the arguments, in the style that agent libraries parse.
 
     https://google.github.io/styleguide/pyguide.html#383-functions-and-methods
     """
     listed = [
-        f"    {name} ({_word(_type(schema))}{'' if required else ', optional'}): {_line(schema)}"
+        f"    {name} ({_type_name(_type(schema))}{'' if required else ', optional'}): {_description(schema)}"
         for name, schema, required in _arguments(parameters)
     ]
     arguments = ["Args:", *listed, ""] if listed else []
@@ -187,7 +183,7 @@ def build_docstring(description: str, parameters: Mapping[str, JSON]) -> str:
 
 
 def _arguments(parameters: Mapping[str, JSON]) -> Iterator[tuple[str, Mapping[str, JSON], bool]]:
-    """Yield each argument's name, its schema and whether it is required; one that Python cannot name is left out."""
+    """Yield each argument's name, its schema and whether it is required, without those that Python cannot name."""
     required = parameters.get("required", ())
     for name, schema in parameters.get("properties", {}).items():
         if name.isidentifier() and not iskeyword(name):
@@ -204,7 +200,7 @@ def _parameter(name: str, schema: Mapping[str, JSON], *, required: bool) -> insp
 
 
 def _type(schema: Mapping[str, JSON]) -> Any:
-    """Return the Python type of a value that fits the schema; Any if the schema does not say."""
+    """Return the Python type of a value of the schema; Any if the schema does not define it."""
     enum = schema.get("enum")
     if isinstance(enum, list) and enum and all(isinstance(value, (str, int, NoneType)) for value in enum):
         return Literal[tuple(enum)]
@@ -218,9 +214,9 @@ def _type(schema: Mapping[str, JSON]) -> Any:
     return _TYPES.get(kind, Any) if isinstance(kind, str) else Any
 
 
-def _word(annotation: Any) -> str:
+def _type_name(annotation: Any) -> str:
     return inspect.formatannotation(annotation).replace("typing.", "")
 
 
-def _line(schema: Mapping[str, JSON]) -> str:
+def _description(schema: Mapping[str, JSON]) -> str:
     return " ".join(str(schema.get("description", "")).split())

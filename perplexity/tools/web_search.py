@@ -1,4 +1,4 @@
-"""WebSearch: the five best pages for a query, as they were found."""
+"""WebSearch: the five best pages for a query, as Perplexity returns them."""
 
 from __future__ import annotations
 
@@ -54,40 +54,40 @@ def create_web_search_tool(
 ) -> Tool:
     """Return the tool; its handler takes `query` and returns the `results` of the Search API as JSON text.
 
-    The session stays the caller's. The key is PERPLEXITY_API_KEY's or PPLX_API_KEY's, the address PERPLEXITY_BASE_URL's
-    and `open_timeout`, the seconds for opening a connection, OPEN_TIMEOUT's, unless they are handed in. `on_attempt`
-    hears how each call ended. `clock` only goes forward. Raises MissingKey without a key, InvalidRequest for a value
-    that cannot be right.
+    The session is not closed. By default, the key is that of PERPLEXITY_API_KEY or PPLX_API_KEY, the address that of
+    PERPLEXITY_BASE_URL, and `open_timeout`, the time in seconds for opening a connection, that of OPEN_TIMEOUT.
+    `on_attempt` is called after each call. `clock` is monotonic. Raises MissingKey without a key, InvalidRequest for an
+    invalid value.
     """
     access = Access.found(environ, api_key=api_key, base_url=base_url, open_timeout=open_timeout)
-    calls = _calls(access, session)
+    calls = _api_calls(access, session)
 
     async def handler(query: str) -> str:
         try:
             with report_attempts(PROVIDER, "search", on_attempt=on_attempt, clock=clock) as attempt:
-                wanted = Query(text=query, max_results=MAX_RESULTS, max_tokens_per_page=1024)
-                body = search.build(validate_query(wanted))
+                request = Query(text=query, max_results=MAX_RESULTS, max_tokens_per_page=1024)
+                body = search.build(validate_query(request))
                 found = await calls.json("POST", search.PATH, body, deadline=Deadline.after(SECONDS, clock))
                 attempt.record(replace(search.parse_results(found), provider=PROVIDER))
         except PerplexityError as error:
             return failure_text(NAME, error, seconds=SECONDS)
-        return as_text(encode(_first(found["results"], MAX_RESULTS)))
+        return as_text(encode(_limit(found["results"], MAX_RESULTS)))
 
     return _tool(handler)
 
 
-def _first(results: list[JSON], most: int) -> list[JSON]:
-    """Return at most so many pages of a list, in which a group of pages may stand for one."""
+def _limit(results: list[JSON], limit: int) -> list[JSON]:
+    """Return at most `limit` pages of a list, in which an item may be a group of pages."""
     kept: list[JSON] = []
     for result in results:
-        room = most - sum(len(one) if isinstance(one, list) else 1 for one in kept)
+        room = limit - sum(len(one) if isinstance(one, list) else 1 for one in kept)
         if room > 0:
             kept.append(result[:room] if isinstance(result, list) else result)
     return kept
 
 
-def _calls(access: Access, session: Session) -> Calls:
-    """Return calls that are made once: the model that asks knows best whether to ask again."""
+def _api_calls(access: Access, session: Session) -> Calls:
+    """Return calls without retries: the calling model can decide whether to ask again."""
     return Calls(
         transport=Transport(
             access.api_key, base_url=access.base_url, session=session, open_timeout=access.open_timeout
@@ -102,4 +102,4 @@ def _tool(handler: Callable[..., Awaitable[str]]) -> Tool:
 
 
 TOOL = _tool(lazy_tool(create_web_search_tool, on_error=lambda error, _: failure_text(NAME, error, seconds=SECONDS)))
-"""The tool that looks for its key when it is called."""
+"""The tool, which reads its key from the environment at each call."""

@@ -1,4 +1,4 @@
-"""Grok, which reads X: `async with Grok(key) as grok`.
+"""The client for Grok, which reads X: `async with Grok(key) as grok`.
 
 https://docs.x.ai/docs/api-reference#api-key
 """
@@ -26,11 +26,10 @@ from perplexity.x_posts.xai import DIALECT, XaiWire
 
 
 class Grok:
-    """What people say on X. Each post that is read costs half a cent, so at most twenty are asked for.
+    """What people say on X. Each post read costs half a cent, so at most twenty are requested.
 
-    `wire` is the way to Grok, xAI itself where none is named, and `api_key` a key of that service. `base_url` must be
-    https, except on loopback. A `session` that is handed in is used and not closed. Raises InvalidRequest for a key or
-    an address that cannot be right.
+    `wire` selects the service, by default xAI, and `api_key` is a key of that service. `base_url` must be https, except
+    on loopback. A `session` that is passed in is not closed. Raises InvalidRequest for an invalid key or address.
     """
 
     def __init__(
@@ -65,30 +64,30 @@ class Grok:
 
     @property
     def name(self) -> str:
-        """The display name, which says by whom Grok is reached."""
+        """The display name, which includes the service."""
         return self._wire.name
 
     async def summarize(self, topic: str, *, since: date, until: date, seconds: float) -> PostSummary:
-        """Return what people said from `since` to `until`, both included. Raises any PerplexityError.
+        """Summarize posts from `since` to `until`, both included. Raises any PerplexityError.
 
-        It is asked again only where the first request surely did nothing: the posts that were read are paid for.
+        A request is retried only if the first one certainly had no effect, because posts that were read are charged.
         """
         started = self._clock()
         wire = self._wire
         body = wire.build(topic, since=since, until=until)
         deadline = Deadline.after(seconds, self._clock)
         try:
-            told = await self._calls.json("POST", wire.path, body, deadline=deadline, again=is_safe_to_repeat)
-            return replace(validate_response(wire.read(told)), seconds=self._clock() - started)
+            response = await self._calls.json("POST", wire.path, body, deadline=deadline, again=is_safe_to_repeat)
+            return replace(validate_response(wire.read(response)), seconds=self._clock() - started)
         except PerplexityError as error:
-            meant = wire.translate_error(error)
-            if meant is error:
+            translated = wire.translate_error(error)
+            if translated is error:
                 raise
-            raise meant from error
+            raise translated from error
 
 
 SERVICES: Mapping[str, GrokWire] = {"xai": XaiWire(), "openrouter": OpenRouterWire()}
-"""By the service's name, the first that there is a key for counts: xAI itself tells how many posts it has read."""
+"""The services by name, in order of preference: only xAI reports how many posts it has read."""
 
 
 def build_grok(
@@ -98,9 +97,9 @@ def build_grok(
     retry: RetryPolicy | None = None,
     open_timeout: float = OPEN_SECONDS,
 ) -> Grok | None:
-    """Return Grok, None where there is no key for it; keys and addresses are by the service's name.
+    """Return Grok at the first service with a key, None if there is none; keys and addresses are by service name.
 
-    Raises InvalidRequest for a key or an address that cannot be right.
+    Raises InvalidRequest for an invalid key or address.
     """
     for name, wire in SERVICES.items():
         if key := keys.get(name):
@@ -110,7 +109,7 @@ def build_grok(
 
 @dataclass(frozen=True, kw_only=True)
 class ReportingPostSource:
-    """Asks `source`; `on_attempt` hears of every attempt, the successful one too. `clock` only goes forward."""
+    """Calls `source` and reports every attempt to `on_attempt`, also a successful one. `clock` is monotonic."""
 
     source: PostSource
     on_attempt: Callable[[Attempt], None]
@@ -122,10 +121,10 @@ class ReportingPostSource:
         return self.source.name
 
     async def summarize(self, topic: str, *, since: date, until: date, seconds: float) -> PostSummary:
-        """Return what the source says. Raises what it raises."""
+        """Summarize as the source does. Raises what it raises."""
         started = self.clock()
         try:
-            felt = await self.source.summarize(topic, since=since, until=until, seconds=seconds)
+            summary = await self.source.summarize(topic, since=since, until=until, seconds=seconds)
         except PerplexityError as error:
             self.on_attempt(
                 Attempt(
@@ -137,8 +136,8 @@ class ReportingPostSource:
                 )
             )
             raise
-        self.on_attempt(Attempt(provider=self.name, seconds=self.clock() - started, cost_usd=felt.cost_usd))
-        return felt
+        self.on_attempt(Attempt(provider=self.name, seconds=self.clock() - started, cost_usd=summary.cost_usd))
+        return summary
 
 
 KEY_PATH = "/api-key"
@@ -156,17 +155,17 @@ async def check_key(
     now: Callable[[], float] = time.time,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> None:
-    """Ask about the key, once. `open_timeout` is the seconds for opening the connection.
+    """Check the key with one request. `open_timeout` is the time in seconds for opening the connection.
 
-    Raises AuthenticationError for one that is blocked or not taken, InvalidRequest too, since xAI answers a wrong one
-    with a 400; any other PerplexityError where that is not known.
+    Raises AuthenticationError if the key is blocked or refused, and InvalidRequest too, because xAI answers a wrong key
+    with a 400; any other PerplexityError if the check itself fails.
     """
     transport = Transport(api_key, base_url=base_url, open_timeout=open_timeout)
     retries = Retrier(policy=RetryPolicy(attempts=1), sleep=sleep, random=randomness.random)
     calls = Calls(transport=transport, retries=retries, now=now, dialect=DIALECT)
     try:
-        told = await calls.json("GET", KEY_PATH, deadline=Deadline.after(seconds, clock))
+        response = await calls.json("GET", KEY_PATH, deadline=Deadline.after(seconds, clock))
     finally:
         await transport.close()
-    if any(told.get(name) is True for name in BLOCKED_FLAGS):
+    if any(response.get(name) is True for name in BLOCKED_FLAGS):
         raise AuthenticationError("the key is blocked or disabled", provider=XaiWire.name)

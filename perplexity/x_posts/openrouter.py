@@ -1,4 +1,4 @@
-"""Grok at OpenRouter, where xAI searches X behind a chat completion. Pure.
+"""Requests to Grok at OpenRouter and their responses: a chat completion with xAI's search of X.
 
 https://openrouter.ai/docs/guides/features/server-tools/web-search
 """
@@ -21,12 +21,12 @@ from perplexity.x_posts.types import GrokResponse
 MODEL = "x-ai/grok-4.3"
 
 _X_ONLY = "Use the search of X only, not the search of web pages."
-"""The tool brings both: https://openrouter.ai/docs/client-sdks/python/api-reference/components/websearchservertoolconfig"""
+"""The tool includes both: https://openrouter.ai/docs/client-sdks/python/api-reference/components/websearchservertoolconfig"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpenRouterWire:
-    """The wire of OpenRouter. xAI's price of half a cent a post is passed on."""
+    """Grok at OpenRouter, which charges xAI's price of half a cent a post."""
 
     name: str = "Grok at OpenRouter"
     base_url: str = openrouter.BASE_URL
@@ -34,9 +34,9 @@ class OpenRouterWire:
     dialect: ErrorMap = openrouter.ERROR_MAP
 
     def build(self, topic: str, *, since: date, until: date) -> dict[str, JSON]:
-        """Return the request's body. The search is forced, or it might answer from memory.
+        """Return the body of a request. The search is forced, because Grok might answer from memory otherwise.
 
-        Only xAI's own endpoints search X; any other would be paid for nothing:
+        Only xAI's own endpoints search X; any other would be charged without a search:
         https://openrouter.ai/docs/guides/routing/provider-selection
         """
         days: dict[str, JSON] = {"from_date": since.isoformat(), "to_date": until.isoformat()}
@@ -53,9 +53,9 @@ class OpenRouterWire:
         }
 
     def read(self, body: Mapping[str, JSON]) -> GrokResponse:
-        """Return what a response says. Raises what its error says, or RunFailed.
+        """Parse a response. Raises the error that it reports, or RunFailed.
 
-        How many posts were read it does not tell, and what it came across only by annotations:
+        It does not include the number of posts read, and their addresses only as annotations:
         https://openrouter.ai/docs/guides/features/plugins/web-search
         """
         choice = first_choice(body)
@@ -64,13 +64,13 @@ class OpenRouterWire:
             raise error_from_run(error, provider=self.name, error_map=self.dialect, usage=body.get("usage"))
         if finish == "error":
             cost_usd = cost_of(body.get("usage"))
-            raise RunFailed("the answer was broken off", provider=self.name, cost_usd=cost_usd)
+            raise RunFailed("the answer was cut off", provider=self.name, cost_usd=cost_usd)
         message = as_object(choice.get("message"))
-        annotated = _annotated(as_objects(message.get("annotations")))
+        urls = _annotation_urls(as_objects(message.get("annotations")))
         return GrokResponse(
             text=as_text(message.get("content")),
-            annotation_urls=annotated,
-            confirmed_urls=annotated,
+            annotation_urls=urls,
+            confirmed_urls=urls,
             posts_read=None,
             incomplete=None if finish in {"", "stop"} else finish,
             provider=self.name,
@@ -79,10 +79,10 @@ class OpenRouterWire:
         )
 
     def translate_error(self, error: PerplexityError) -> PerplexityError:
-        """Return what an error means: OpenRouter says some in words only."""
+        """Return the error with its meaning: OpenRouter describes some in words only."""
         return openrouter.translate_error(error, provider=self.name)
 
 
-def _annotated(notes: Sequence[Mapping[str, JSON]]) -> tuple[str, ...]:
+def _annotation_urls(notes: Sequence[Mapping[str, JSON]]) -> tuple[str, ...]:
     cited = (as_object(note.get("url_citation")) for note in notes if note.get("type") == "url_citation")
     return tuple(as_text(page.get("url")) for page in cited)

@@ -1,7 +1,4 @@
-"""Posts on X by their addresses: what is one, and which one a marker means. Pure.
-
-https://docs.x.ai/docs/guides/tools/overview
-"""
+"""Which posts of a response count: addresses of posts, the links in a text, and the JSON that Grok returns."""
 
 from __future__ import annotations
 
@@ -22,123 +19,122 @@ _LINK = re.compile(
     r"\([ \t]{0,8}<?(?P<url>[^\s()<>]{0,2000}(?:\([^\s()<>]{0,200}\)[^\s()<>]{0,200}){0,4})>?"
     r"(?:[ \t]{1,8}[\"'][^\"'\n]{0,100}[\"'])?[ \t]{0,8}\)"
 )
-_MOST_PASSES = 5  # what is removed may have kept its neighbours from being a link
+_MAX_PASSES = 5  # a removal can turn the text around it into a link
 _ONLY_NUMBERS = re.compile(rf"(?:web:|[\d\s,;，；、{DASHES}])+")
 
 
 def post_url(url: str) -> str | None:
-    """Return a post's address without what follows its number; None for any other page."""
+    """Return a post's address up to its number, None for any other page."""
     match = _POST.match(url.strip())
     return match[0] if match else None
 
 
 def post_id(url: str) -> str:
-    """Return the number by which X knows a post, whoever its address names; "" for any other page."""
+    """Return the number that identifies a post whatever author its address names; "" for any other page."""
     match = _POST.match(url.strip())
     return match[1] if match else ""
 
 
 def inline_links(written: str) -> Iterator[str]:
-    """Yield the addresses of the linked markers that the service puts into a text; JSON may escape its slashes."""
+    """Yield the addresses of the service's linked markers in a text; JSON may escape its slashes."""
     yield from (match["url"] for match in _LINK.finditer(written.replace(r"\/", "/")) if match["marker"])
 
 
 def strip_links(written: str) -> str:
-    """Return the text without the linked markers that the service puts into it."""
+    """Return the text without the service's linked markers."""
     return _LINK.sub(lambda match: "" if match["marker"] else match[0], written)
 
 
 def renumber_links(summary: str, posts: Sequence[Source]) -> str:
-    """Return the text with each link to a post of the list as the marker of that post, and without any other link.
+    """Return the text with each link to a listed post as the marker of that post, and without other links.
 
-    The service numbers its own markers in an order of its own, so their numbers mean nothing: the address does. A
-    link's own words stay.
+    The service numbers its markers in an order of its own, so that only their addresses identify posts. The words of
+    links are kept.
     """
     numbers = {post_id(post.url): post.number for post in posts}
-    for _ in range(_MOST_PASSES):
-        before, summary = summary, _LINK.sub(lambda match: _marked(match, numbers), summary)
+    for _ in range(_MAX_PASSES):
+        before, summary = summary, _LINK.sub(lambda match: _replacement(match, numbers), summary)
         if summary == before:
             break
     return summary
 
 
-def _marked(match: re.Match[str], numbers: Mapping[str, int]) -> str:
+def _replacement(match: re.Match[str], numbers: Mapping[str, int]) -> str:
     words = match["words"] if match["words"] and not _ONLY_NUMBERS.fullmatch(match["words"]) else ""
     number = numbers.get(post_id(match["url"]))
     marker = f"[{number}]" if number else ""
     return f"{match['space'] if words or marker else ''}{words}{marker}"
 
 
-NO_POSTS = "No post on X was read for this, so it may be only what the model remembers."
-NOT_CONFIRMED = "Only the model's word stands for these posts, so their moods are not counted."
-MORE_THAN_READ = "More posts are listed than were read on X, so their moods are not counted."
+NO_POSTS = "No posts on X were read for this, so it may rest on the model’s memory alone."
+NOT_CONFIRMED = "Only the model names these posts, so their sentiment is not counted."
+MORE_THAN_READ = "More posts are listed than were read on X, so their sentiment is not counted."
 
 UNKNOWN = "unknown"
 
-_LIKE_JSON = re.compile(r'\A\s*(?:```(?:json)?\s*)?(?:\{|\[\s*[{\]])|"(?:posts|summary)"\s*:')
+_LOOKS_LIKE_JSON = re.compile(r'\A\s*(?:```(?:json)?\s*)?(?:\{|\[\s*[{\]])|"(?:posts|summary)"\s*:')
 
 
-def validate_response(told: GrokResponse) -> PostSummary:
-    """Return what people say. Raises MalformedResponse.
+def validate_response(response: GrokResponse) -> PostSummary:
+    """Return the summary with the posts that count. Raises MalformedResponse.
 
-    The posts that the search returned are not in the response, only what the model says of them. So a post counts when
-    its address is that of a post, and the response does not name other ones as all that it came across. Moods are
-    counted here, and only where the service names the posts and has read as many. Where no post was fetched, none
-    counts.
+    The response contains what the model says about posts, not the posts themselves. So a post counts only if its
+    address is that of a post, and if the service, provided that it names posts at all, names this one. Sentiment is
+    counted here, and only if the service names the posts and has read that many. If it read none, no post counts.
     """
-    if not told.text.strip():
-        raise _unreadable("the response holds no text", told)
-    said = _decoded(told) or _prose(told)
-    known = frozenset(filter(None, map(post_id, told.confirmed_urls)))
-    posts = [] if told.posts_read == 0 else list(_posts(said, known=known))
+    if not response.text.strip():
+        raise _malformed("the response has no text", response)
+    reply = _decode(response) or _from_prose(response)
+    confirmed = frozenset(filter(None, map(post_id, response.confirmed_urls)))
+    posts = [] if response.posts_read == 0 else list(_valid_posts(reply, confirmed=confirmed))
     sources = tuple(source for source, _ in posts)
-    degraded = _degraded(len(posts), known=known, fetched=told.posts_read)
+    unreliable = _unreliable_reason(len(posts), confirmed=confirmed, fetched=response.posts_read)
     return PostSummary(
-        text=renumber_links(as_text(said.get("summary")).strip(), sources),
+        text=renumber_links(as_text(reply.get("summary")).strip(), sources),
         posts=sources,
         sentiment=Sentiment()
-        if degraded
+        if unreliable
         else Sentiment(**{mood: sum(one == mood for _, one in posts) for mood in SENTIMENT_LABELS}),
-        posts_read=told.posts_read,
-        unreliable=degraded,
-        incomplete=told.incomplete,
-        provider=told.provider,
-        model=told.model,
-        cost_usd=told.cost_usd,
+        posts_read=response.posts_read,
+        unreliable=unreliable,
+        incomplete=response.incomplete,
+        provider=response.provider,
+        model=response.model,
+        cost_usd=response.cost_usd,
     )
 
 
-def _degraded(posts: int, *, known: frozenset[str], fetched: int | None) -> str | None:
-    """Return why nobody's mood is counted, None where the posts are to be believed."""
+def _unreliable_reason(posts: int, *, confirmed: frozenset[str], fetched: int | None) -> str | None:
+    """Return why the sentiment is not counted, None if the posts are reliable."""
     if not posts:
         return NO_POSTS
     if fetched is not None and posts > fetched:
         return MORE_THAN_READ
-    return None if known else NOT_CONFIRMED
+    return None if confirmed else NOT_CONFIRMED
 
 
-def _prose(told: GrokResponse) -> Mapping[str, JSON]:
-    return {"summary": told.text, "posts": [{"url": url, "mood": UNKNOWN} for url in told.annotation_urls]}
+def _from_prose(response: GrokResponse) -> Mapping[str, JSON]:
+    return {"summary": response.text, "posts": [{"url": url, "mood": UNKNOWN} for url in response.annotation_urls]}
 
 
-def _decoded(told: GrokResponse) -> Mapping[str, JSON] | None:
-    """Return the object that was asked for; None for prose. Raises MalformedResponse for JSON of another kind."""
-    if not _LIKE_JSON.search(told.text):
+def _decode(response: GrokResponse) -> Mapping[str, JSON] | None:
+    """Return the requested object, None for prose. Raises MalformedResponse for any other JSON."""
+    if not _LOOKS_LIKE_JSON.search(response.text):
         return None
-    said = _loaded(told.text) or _loaded(strip_links(told.text))
-    if said is None:
-        raise _unreadable("the text is not the JSON that was asked for", told)
-    if not as_text(said.get("summary")).strip():
-        raise _unreadable("the JSON has no summary", told)
-    return said
+    reply = _load_object(response.text) or _load_object(strip_links(response.text))
+    if reply is None:
+        raise _malformed("the text is not the requested JSON", response)
+    if not as_text(reply.get("summary")).strip():
+        raise _malformed("the JSON has no summary", response)
+    return reply
 
 
-def _unreadable(why: str, told: GrokResponse) -> MalformedResponse:
-    return MalformedResponse(why, provider=told.provider, cost_usd=told.cost_usd)
+def _malformed(why: str, response: GrokResponse) -> MalformedResponse:
+    return MalformedResponse(why, provider=response.provider, cost_usd=response.cost_usd)
 
 
-def _loaded(written: str) -> dict[str, JSON] | None:
-    """Return the object in a text, which may stand in a fence or behind a sentence; None where there is none."""
+def _load_object(written: str) -> dict[str, JSON] | None:
+    """Return the object in a text, which may be in a code block or follow a sentence; None if there is none."""
     try:
         loaded: dict[str, JSON] = json.JSONDecoder().raw_decode(written, written.index("{"))[0]
     except (ValueError, RecursionError):
@@ -146,12 +142,12 @@ def _loaded(written: str) -> dict[str, JSON] | None:
     return loaded
 
 
-def _posts(said: Mapping[str, JSON], *, known: frozenset[str]) -> Iterator[tuple[Source, str]]:
-    """Yield each post that counts, once, with its mood; its number is its place in the model's list."""
+def _valid_posts(reply: Mapping[str, JSON], *, confirmed: frozenset[str]) -> Iterator[tuple[Source, str]]:
+    """Yield each post that counts once, with its sentiment; its number is its position in the model's list."""
     seen: set[str] = set()
-    for number, post in enumerate(as_objects(said.get("posts"))[:MAX_POSTS], 1):
+    for number, post in enumerate(as_objects(reply.get("posts"))[:MAX_POSTS], 1):
         address, mood = post_url(as_text(post.get("url"))), as_text(post.get("mood"))
         key = post_id(address or "")
-        if address and key not in seen and mood in {*SENTIMENT_LABELS, UNKNOWN} and (not known or key in known):
+        if address and key not in seen and mood in {*SENTIMENT_LABELS, UNKNOWN} and (not confirmed or key in confirmed):
             seen.add(key)
             yield Source(number=number, title=as_text(post.get("about")).strip() or "Post on X", url=address), mood

@@ -1,4 +1,4 @@
-"""xAI's Responses API with its search of X. Pure.
+"""Requests to xAI's Responses API with its search of X, and their responses.
 
 https://docs.x.ai/docs/guides/tools/overview
 """
@@ -24,7 +24,7 @@ DIALECT = ErrorMap(types={"insufficient_quota": BillingError, "rate_limit_exceed
 
 @dataclass(frozen=True, kw_only=True)
 class XaiWire:
-    """The wire of xAI itself. Each post that is read costs half a cent."""
+    """Grok at xAI. Each post that is read costs half a cent."""
 
     name: str = "Grok"
     base_url: str = "https://api.x.ai/v1"
@@ -32,7 +32,7 @@ class XaiWire:
     dialect: ErrorMap = DIALECT
 
     def build(self, topic: str, *, since: date, until: date) -> dict[str, JSON]:
-        """Return the request's body. The search is forced, or it might answer from memory."""
+        """Return the body of a request. The search is forced, because Grok might answer from memory otherwise."""
         return {
             "model": MODEL,
             "input": build_messages(topic),
@@ -40,56 +40,56 @@ class XaiWire:
             "tool_choice": "required",
             "max_turns": MAX_SEARCHES + 1,
             "text": {"format": {"type": "json_schema", "name": "pulse", "schema": SCHEMA, "strict": True}},
-            # They would be numbered in another order than ours, and stand inside the JSON.
+            # Inline citations have another order than our numbers, and would be inside the JSON.
             "include": ["no_inline_citations"],
             "store": False,
         }
 
     def read(self, body: Mapping[str, JSON]) -> GrokResponse:
-        """Return what a response says. Raises RunFailed.
+        """Parse a response. Raises RunFailed.
 
-        What it came across stands in its list of citations, in annotations, and in the linked markers in the text.
+        The posts that it found are in its list of citations, in annotations, and in linked markers in the text.
         """
         status = as_text(body.get("status"))
         if status not in {"", "completed", "incomplete"}:
-            cost_usd = _dollars(as_object(body.get("usage")))
-            raise RunFailed("the response says that it failed", provider=self.name, cost_usd=cost_usd)
-        written, annotated = _written(body), tuple(_annotated(body))
+            cost_usd = _cost_usd(as_object(body.get("usage")))
+            raise RunFailed("the response reports a failure", provider=self.name, cost_usd=cost_usd)
+        output, urls = _text(body), tuple(_annotation_urls(body))
         usage = as_object(body.get("usage"))
         why = sanitize_message(as_object(body.get("incomplete_details")).get("reason")) or "unknown"
         return GrokResponse(
-            text=written,
-            annotation_urls=annotated,
-            confirmed_urls=(*as_texts(body.get("citations")), *annotated, *inline_links(written)),
+            text=output,
+            annotation_urls=urls,
+            confirmed_urls=(*as_texts(body.get("citations")), *urls, *inline_links(output)),
             posts_read=as_count(as_object(usage.get("server_side_tool_usage_details")).get("x_posts_fetched")),
             incomplete=why if status == "incomplete" else None,
             provider=self.name,
             model=as_text(body.get("model")) or None,
-            cost_usd=_dollars(usage),
+            cost_usd=_cost_usd(usage),
         )
 
     def translate_error(self, error: PerplexityError) -> PerplexityError:
-        """Return the error in the service's name: its statuses mean what they say."""
+        """Return the error with the name of the service; its statuses are accurate."""
         error.provider = self.name
         return error
 
 
 def _parts(body: Mapping[str, JSON]) -> Iterator[Mapping[str, JSON]]:
-    written = (item for item in as_objects(body.get("output")) if item.get("type") == "message")
-    return (part for message in written for part in as_objects(message.get("content")))
+    output = (item for item in as_objects(body.get("output")) if item.get("type") == "message")
+    return (part for message in output for part in as_objects(message.get("content")))
 
 
-def _written(body: Mapping[str, JSON]) -> str:
+def _text(body: Mapping[str, JSON]) -> str:
     return "".join(as_text(part.get("text")) for part in _parts(body) if part.get("type") == "output_text")
 
 
-def _annotated(body: Mapping[str, JSON]) -> Iterator[str]:
-    """Yield the addresses that the response's text is annotated with."""
+def _annotation_urls(body: Mapping[str, JSON]) -> Iterator[str]:
+    """Yield the addresses in the annotations of the text."""
     for note in (note for part in _parts(body) for note in as_objects(part.get("annotations"))):
         if note.get("type") == "url_citation":
             yield as_text(note.get("url"))
 
 
-def _dollars(usage: Mapping[str, JSON]) -> float | None:
+def _cost_usd(usage: Mapping[str, JSON]) -> float | None:
     ticks = as_dollars(usage.get("cost_in_usd_ticks"))
     return None if ticks is None else ticks / TICKS_PER_DOLLAR

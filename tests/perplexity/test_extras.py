@@ -44,7 +44,7 @@ async def test_the_chain_says_what_to_install() -> None:
         await Fallback([DuckDuckGo(search_page=_without_library)]).search(Query(text="x"))
 
     assert explain_error(raised.value) == (
-        f"Nobody could answer: DuckDuckGo needs an extra that is not installed ({COMMAND}). "
+        f"No service could answer: DuckDuckGo needs an extra that is not installed ({COMMAND}). "
         "Install it, or set PERPLEXITY_API_KEY."
     )
 

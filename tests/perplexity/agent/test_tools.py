@@ -89,7 +89,7 @@ async def over(provider: FakeProvider, *script: Turn) -> tuple[Answer, FakeModel
 
 
 @pytest.mark.parametrize("call", [calls("search_pages", query="so"), calls("ask_web", prompt="so?", reasoning=True)])
-async def test_a_chain_that_fails_is_told_to_the_model(call: Turn) -> None:
+async def test_a_failed_chain_is_reported_to_the_model(call: Turn) -> None:
     failed = AllProvidersFailed([Attempt(provider="Brave", seconds=1, error_class="TimedOut")])
 
     answer, server, _ = await over(FakeProvider("One", error=failed), call, Says(text="I do not know."))

@@ -16,7 +16,7 @@ from pydantic_ai.providers.openrouter import OpenRouterProvider
 
 from perplexity.agent import AgentLimits, WebAgent, build_model
 from perplexity.agent.agent import LAST_STEP, NO_CALLS_LEFT
-from perplexity.agent.results import NO_PAGES, UNCITED, UNSEARCHED
+from perplexity.agent.outcome import NO_PAGES, UNCITED, UNSEARCHED
 from perplexity.attempts import Attempt, cost_with_failures
 from perplexity.errors import (
     APIError,
@@ -182,7 +182,7 @@ async def test_an_address_in_a_failure_is_no_source() -> None:
     assert server.results(1) == ["[find failed: see\nhttps://invented.example/]"]
 
 
-async def test_a_tool_that_fails_is_told_to_the_model_which_goes_on() -> None:
+async def test_a_failed_tool_is_reported_to_the_model_which_goes_on() -> None:
     answer, server = await run(calls("WebSearch", query="mars"), calls("WebSearch", query="sun"), Says(text="So [1]."))
 
     assert server.results(1) == ["[WebSearch API returned status code 503]"]
@@ -282,7 +282,7 @@ async def test_calls_beyond_those_that_are_allowed_are_not_made_and_the_model_is
 async def test_a_model_that_goes_on_calling_all_the_same_comes_to_the_end_of_its_steps() -> None:
     greedy = Calls(wanted=(("WebSearch", {"query": "void"}),) * 9)
 
-    with pytest.raises(RunFailed, match="took all its steps"):
+    with pytest.raises(RunFailed, match="used all its steps"):
         await run(greedy)
 
 
@@ -407,7 +407,7 @@ async def test_a_failure_of_the_endpoint_is_one_of_ours(turn: Turn, kind: type[P
         (Says(text="[9]"), "MalformedResponse"),
     ],
 )
-async def test_what_was_found_before_a_failure_is_answered_with_and_the_failure_is_told(turn: Turn, kind: str) -> None:
+async def test_a_failed_run_answers_with_the_pages_it_found_and_reports_the_failure(turn: Turn, kind: str) -> None:
     answer, _ = await run(calls("WebSearch", query="moon"), turn)
 
     assert (answer.kind, answer.text) == (AnswerKind.PASSAGES, "It is 384,400 km away. [1]")
@@ -445,7 +445,7 @@ def asking(**call: object) -> Replies:
         ),
     ],
 )
-async def test_garbage_is_a_failure_of_ours_and_nothing_else(turn: Turn) -> None:
+async def test_garbage_raises_an_error_of_ours(turn: Turn) -> None:
     with pytest.raises((RunFailed, MalformedResponse)):
         await run(turn)
 
@@ -558,7 +558,7 @@ async def test_a_run_that_failed_cost_what_its_model_had_cost_by_then() -> None:
     assert [(attempt.error_class, attempt.cost_usd) for attempt in heard] == [("RunFailed", LIMITS.steps * 0.25)]
 
 
-async def test_the_cost_is_unknown_where_the_endpoint_does_not_tell_it() -> None:
+async def test_the_cost_is_unknown_if_the_endpoint_does_not_report_it() -> None:
     answer, _ = await run(Says(text="Far."))
 
     assert answer.usage.cost_usd is None

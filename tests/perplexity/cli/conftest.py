@@ -15,10 +15,10 @@ async def fake() -> AsyncIterator[FakePerplexity]:
 
 @pytest.fixture
 def settings(fake: FakePerplexity) -> dict[str, str]:
-    """The environment of a command that asks the fake and could reach nobody else."""
+    """The environment of a command that can reach the fake only."""
     return {
         "PERPLEXITY_API_KEY": KEY,
         "PERPLEXITY_BASE_URL": fake.base_url,
-        # DuckDuckGo needs no key; a proxy that nobody runs keeps the chain's last resort on this machine.
+        # DuckDuckGo needs no key; a proxy that does not exist keeps the chain's last resort on this machine.
         "DDGS_PROXY": "http://127.0.0.1:9",
     }

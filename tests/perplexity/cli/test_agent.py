@@ -62,8 +62,12 @@ async def test_a_terminal_is_shown_its_steps_and_then_the_answer(settings: dict[
 @pytest.mark.parametrize(
     ("changed", "code", "told"),
     [
-        ({"AGENT_MODEL": " "}, 1, "AGENT_MODEL is not set; it names the model"),
-        ({"AGENT_BASE_URL": "", "AGENT_API_KEY": ""}, 1, "AGENT_API_KEY is not set, nor OPENROUTER_API_KEY"),
+        ({"AGENT_MODEL": " "}, 1, "AGENT_MODEL is not set; set it to the model"),
+        (
+            {"AGENT_BASE_URL": "", "AGENT_API_KEY": ""},
+            1,
+            "AGENT_API_KEY is not set; OpenRouter also accepts OPENROUTER_API_KEY",
+        ),
         ({"AGENT_BASE_URL": "http://u:p/w@a.example"}, 2, "AGENT_BASE_URL: 'http://a.example' is not allowed; it must"),
         ({"AGENT_API_KEY": "two words"}, 2, "AGENT_API_KEY: it must be ASCII"),
     ],

@@ -168,7 +168,7 @@ async def test_json_is_one_object_with_everything(fake: FakePerplexity, settings
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["ask", "--recency", "hours", "q"], "--recency: 'hours' is not allowed; did you mean hour?"),
         (["ask", "--recency", "day", "--after", "2026-01-01", "q"], "cannot be combined with after or before"),
@@ -199,13 +199,13 @@ async def test_json_is_one_object_with_everything(fake: FakePerplexity, settings
         (["ask", "--schema", "pyproject.toml", "q"], "--schema: pyproject.toml is not JSON"),
         (["ask", "--mode", "academic", "q"], "unrecognized arguments: --mode"),
         (["ask", "--json", "--raw", "q"], "not allowed with argument --json"),
-        (["ask"], "there is no question"),
-        (["ask", "   "], "there is no question"),
-        (["search"], "there is no query"),
+        (["ask"], "no question given"),
+        (["ask", "   "], "no question given"),
+        (["search"], "no query given"),
         (["search", "--n", "21", "q"], "--n: '21' is not allowed; it takes a whole number from 1 to 20"),
         (["search", "--mode", "images", "q"], "--mode: 'images' is not allowed"),
         (["search", "--reco", "day", "q"], "unrecognized arguments: --reco"),
-        (["tools", "hammer"], "there is no tool 'hammer'"),
+        (["tools", "hammer"], "unknown tool 'hammer'"),
         (["mcp", "--port", "0"], "it takes a port from 1 to 65535"),
         (["mcp", "--host", "::"], "it takes the one address that clients use"),
         (["weather"], "invalid choice: 'weather'"),
@@ -214,41 +214,41 @@ async def test_json_is_one_object_with_everything(fake: FakePerplexity, settings
     ],
 )
 async def test_what_cannot_be_used_is_said_on_one_line(
-    arguments: list[str], told: str, fake: FakePerplexity, settings: dict[str, str]
+    arguments: list[str], message: str, fake: FakePerplexity, settings: dict[str, str]
 ) -> None:
     ended = await here(*arguments, settings=settings)
 
     assert (ended.code, ended.out) == (2, "")
-    assert told in ended.err
+    assert message in ended.err
     assert ended.err.startswith("python -m perplexity")
     assert ended.err.count("\n") == 1
     assert fake.requests == []
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "told"),
+    ("status", "body", "message"),
     [
         (401, {"error": {"type": "invalid_api_key", "message": "no"}}, "does not accept the configured key"),
         (401, json.loads(fixture("err.401.insufficient_quota.json")), "is out of credit"),
     ],
 )
 async def test_a_failure_names_everyone_who_was_asked_and_what_to_do(
-    status: int, body: dict[str, Any], told: str, fake: FakePerplexity, settings: dict[str, str]
+    status: int, body: dict[str, Any], message: str, fake: FakePerplexity, settings: dict[str, str]
 ) -> None:
     fake.fail("/v1/agent", status=status, body=body)
 
     ended = await run("ask", "why", settings=settings)
 
     assert (ended.code, ended.out) == (1, "")
-    failed = f"Perplexity {told}; DuckDuckGo could not be reached."
-    assert ended.err.startswith(f"python -m perplexity ask: Nobody could answer: {failed}")
+    failed = f"Perplexity {message}; DuckDuckGo could not be reached."
+    assert ended.err.startswith(f"python -m perplexity ask: No service could answer: {failed}")
     assert "PERPLEXITY_API_KEY." in ended.err
     assert ended.err.count("\n") == 1
     assert KEY not in ended.err
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["ask", "--providers", "perplexity"], "PERPLEXITY_API_KEY is not set."),
         (["search", "--providers", "brave"], "BRAVE_API_KEY is not set."),
@@ -260,11 +260,11 @@ async def test_a_failure_names_everyone_who_was_asked_and_what_to_do(
     ],
     ids=lambda value: str(value)[-30:],
 )
-async def test_without_a_service_that_was_asked_for_its_key_is_named(arguments: list[str], told: str) -> None:
+async def test_without_the_requested_service_its_key_is_named(arguments: list[str], message: str) -> None:
     ended = await here(*arguments, "why")
 
     assert (ended.code, ended.out) == (1, "")
-    assert ended.err == f"python -m perplexity {arguments[0]}: Nobody can be asked: {told}\n"
+    assert ended.err == f"python -m perplexity {arguments[0]}: No service is configured: {message}\n"
 
 
 async def test_a_service_that_only_answers_is_not_asked_to_search() -> None:
@@ -275,7 +275,7 @@ async def test_a_service_that_only_answers_is_not_asked_to_search() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         ({"PERPLEXITY_API_KEY": "two words"}, "PERPLEXITY_API_KEY: it must be ASCII"),
         ({"PPLX_API_KEY": "two words"}, "PPLX_API_KEY: it must be ASCII"),
@@ -293,12 +293,12 @@ async def test_a_service_that_only_answers_is_not_asked_to_search() -> None:
 )
 @pytest.mark.parametrize("command", ["ask", "search"])
 async def test_a_variable_that_cannot_be_right_is_named_and_no_secret_shown(
-    command: str, settings: dict[str, str], told: str
+    command: str, settings: dict[str, str], message: str
 ) -> None:
     ended = await here(command, "why", settings=settings)
 
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.startswith(f"python -m perplexity {command}: {told}")
+    assert ended.err.startswith(f"python -m perplexity {command}: {message}")
     assert "two words" not in ended.err
 
 
@@ -346,7 +346,7 @@ async def test_a_full_disk_is_said_on_one_line(settings: dict[str, str]) -> None
         _, err = await asyncio.wait_for(process.communicate(), 20)
 
     assert process.returncode == 1
-    assert err.decode() == "python -m perplexity search: nothing more can be written (No space left on device)\n"
+    assert err.decode() == "python -m perplexity search: cannot write output (No space left on device)\n"
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
@@ -398,12 +398,12 @@ async def test_ctrl_c_while_it_is_loaded_is_quiet(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "told"),
+    ("words", "code", "message"),
     [
         ("ask why >&-", 0, ""),
         ("ask why >&- 2>&-", 0, ""),
         ("ask why <&-", 0, ""),
-        ("ask <&-", 2, "python -m perplexity ask: there is no question;"),
+        ("ask <&-", 2, "python -m perplexity ask: no question given;"),
         ("ask <&- >&- 2>&-", 2, ""),
         ("ask 0>/dev/null", 2, "python -m perplexity ask: stdin cannot be read (Bad file descriptor)"),
         ("ask --wrong >&-", 2, "python -m perplexity"),
@@ -412,13 +412,13 @@ async def test_ctrl_c_while_it_is_loaded_is_quiet(tmp_path: Path) -> None:
         ("mcp >&-", 2, "python -m perplexity mcp: stdout is closed,"),
         ("mcp <&- >&- 2>&-", 2, ""),
         ("--help >&-", 0, ""),
-        ("--help >/dev/full", 1, "python -m perplexity: nothing more can be written (No space left on device)"),
+        ("--help >/dev/full", 1, "python -m perplexity: cannot write output (No space left on device)"),
         ("--help | true", 141, ""),
         ("ask --help | true", 141, ""),
     ],
 )
 async def test_streams_that_are_closed_or_full_end_without_a_traceback(
-    words: str, code: int, told: str, settings: dict[str, str]
+    words: str, code: int, message: str, settings: dict[str, str]
 ) -> None:
     # Python is slower than `true`, whose pipe is closed by the time anything is written.
     line = f"set -o pipefail; {shlex.join(COMMAND)} {words}"
@@ -430,8 +430,8 @@ async def test_streams_that_are_closed_or_full_end_without_a_traceback(
         _, err = await process.communicate()
 
     assert process.returncode == code
-    assert err.decode().startswith(told)
-    assert err.count(b"\n") == bool(told)
+    assert err.decode().startswith(message)
+    assert err.count(b"\n") == bool(message)
 
 
 @pytest.mark.parametrize("words", [["a", "b\udcffc"], ["a b\udcffc"]])

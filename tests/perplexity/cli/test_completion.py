@@ -143,7 +143,7 @@ async def test_the_version_is_printed() -> None:
         (["ask", "--port", "1", "why"], "--port goes with mcp"),
         (["tools", "--format", "opnai"], "did you mean openai?"),
         (["mcp", "--transport", "htpp"], "did you mean http?"),
-        (["tools", "WebSerch"], "there is no tool 'WebSerch'; did you mean WebSearch? there are WebSearch, "),
+        (["tools", "WebSerch"], "unknown tool 'WebSerch'; did you mean WebSearch? choose from WebSearch, "),
         (["search", "--effort", "high", "why"], "--effort goes with ask"),
         (["search", "--providers", "brav", "why"], "--providers: 'brav' is not allowed; did you mean brave? it takes"),
     ],

@@ -90,7 +90,7 @@ async def test_without_either_key_the_report_names_both(settings: dict[str, str]
     ended = await run("deepdive", "heat pumps", settings=settings | {"XAI_API_KEY": ""})
 
     assert ended.code == 0
-    assert "`XAI_API_KEY` or `OPENROUTER_API_KEY` sets one up" in ended.out
+    assert "Set `XAI_API_KEY` or `OPENROUTER_API_KEY`." in ended.out
 
 
 async def test_ctrl_c_cancels_the_run_at_the_service(fake: FakePerplexity, settings: dict[str, str]) -> None:

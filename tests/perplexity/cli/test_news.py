@@ -15,7 +15,7 @@ from tests.fakes.perplexity import FakePerplexity
 TEXT = """\
 Parliament passes the budget | 2026-11-20 | It passed by three votes. [1][2]
 Volcano erupts in Iceland | 2026-11-21 | Lava flows to the sea. [web:2]
-A story of nobody | 2026-11-21 | It stands on no page. [9]
+An unsourced story | 2026-11-21 | It is on no page. [9]
 """
 PLAIN = """\
 1. Parliament passes the budget · a.example · 20 Nov 2026

@@ -1,4 +1,4 @@
-"""A deep dive over loopback servers: the report, the table of what each stage's failure comes to, and what is kept."""
+"""Deep dives over loopback servers: the report, the failures of each stage, and what is saved."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Memory:
 
 
 @dataclass
-class Bench:
+class DiveHarness:
     """The servers, one for each stage, and what a dive over them is handed."""
 
     facts: FakePerplexity
@@ -110,7 +110,7 @@ def chain_over(client: PerplexityClient) -> Fallback:
 
 
 @pytest.fixture
-async def bench() -> AsyncIterator[Bench]:
+async def harness() -> AsyncIterator[DiveHarness]:
     once = RetryPolicy(attempts=1)
     async with FakePerplexity() as facts, FakeGrok() as fake, FakePerplexity() as writer, AsyncExitStack() as stack:
         clients = [
@@ -119,17 +119,17 @@ async def bench() -> AsyncIterator[Bench]:
         ]
         posts = await stack.enter_async_context(Grok(grok.KEY, base_url=fake.api_url, retry=once))
         given = {"facts": chain_over(clients[0]), "posts": posts, "synthesis": chain_over(clients[1])}
-        yield Bench(facts=facts, grok=fake, writer=writer, given=given)
+        yield DiveHarness(facts=facts, grok=fake, writer=writer, given=given)
 
 
 def by_stage(report: DeepDive) -> dict[Stage, StageResult]:
-    return {finding.stage: finding for finding in report.stages}
+    return {result.stage: result for result in report.stages}
 
 
-async def test_the_report_has_three_sections_and_one_list_of_sources(bench: Bench) -> None:
-    report = await bench.dive()
+async def test_the_report_has_three_sections_and_one_list_of_sources(harness: DiveHarness) -> None:
+    report = await harness.dive()
 
-    assert [finding.stage.heading for finding in report.stages] == [
+    assert [result.stage.heading for result in report.stages] == [
         "THE SITUATION",
         "THE PUBLIC PULSE",
         "MY ANALYSIS",
@@ -145,46 +145,46 @@ async def test_the_report_has_three_sections_and_one_list_of_sources(bench: Benc
         (5, "https://x.com/i/status/2222"),
     ]
     assert report.sentiment == Sentiment(positive=2, negative=1)
-    assert (report.persona, report.made_at, bench.asked()) == ("Nikki", NOW, (1, 1, 1))
+    assert (report.persona, report.made_at, harness.asked()) == ("Nikki", NOW, (1, 1, 1))
 
 
-async def test_each_stage_has_its_seconds_and_dollars(bench: Bench) -> None:
-    report = await bench.dive()
+async def test_each_stage_has_its_seconds_and_dollars(harness: DiveHarness) -> None:
+    report = await harness.dive()
 
-    costs = [finding.cost_usd for finding in report.stages]
+    costs = [result.cost_usd for result in report.stages]
     assert all(cost is not None and cost > 0 for cost in costs)
     assert report.cost_usd == pytest.approx(sum(cost or 0 for cost in costs))
-    assert all(finding.seconds > 0 for finding in report.stages)
-    assert report.seconds >= max(finding.seconds for finding in report.stages)
+    assert all(result.seconds > 0 for result in report.stages)
+    assert report.seconds >= max(result.seconds for result in report.stages)
 
 
-async def test_facts_and_pulse_are_asked_side_by_side_and_the_analysis_after_both(bench: Bench) -> None:
-    bench.facts.hold()
-    bench.grok.hold()
-    diving = asyncio.create_task(bench.dive())
-    await asyncio.gather(bench.facts.wait_for(1), bench.grok.wait_for(1))
-    asked_first = bench.asked()
-    bench.facts.release()
-    bench.grok.release()
+async def test_facts_and_posts_run_concurrently_and_the_analysis_after_both(harness: DiveHarness) -> None:
+    harness.facts.hold()
+    harness.grok.hold()
+    diving = asyncio.create_task(harness.dive())
+    await asyncio.gather(harness.facts.wait_for(1), harness.grok.wait_for(1))
+    asked_first = harness.asked()
+    harness.facts.release()
+    harness.grok.release()
     await diving
 
     assert asked_first == (1, 1, 0)
-    assert [update.stage for update in bench.updates[-2:]] == [Stage.ANALYSIS] * 2
-    assert [update.result is None for update in bench.updates] == [True, True, False, False, True, False]
+    assert [update.stage for update in harness.updates[-2:]] == [Stage.ANALYSIS] * 2
+    assert [update.result is None for update in harness.updates] == [True, True, False, False, True, False]
 
 
-async def test_an_engine_is_asked_for_the_topic_and_nothing_else(bench: Bench) -> None:
+async def test_an_engine_is_asked_for_the_topic_and_nothing_else(harness: DiveHarness) -> None:
     engine = FakeProvider("Engine")
-    await bench.dive(facts=engine)
+    await harness.dive(facts=engine)
 
     ((question, text),) = [(asked, asked.text) for asked in engine.questions]
     assert (text, question.news, question.model, question.run_id) == ("heat pumps", True, "high", None)
 
 
-async def test_the_analysis_is_given_both_parts_and_may_not_search(bench: Bench) -> None:
-    await bench.dive()
+async def test_the_analysis_is_given_both_parts_and_may_not_search(harness: DiveHarness) -> None:
+    await harness.dive()
 
-    body = bench.writer.requests[0].json
+    body = harness.writer.requests[0].json
     system, user = (message["content"] for message in body["input"])
     assert (body["tool_choice"], body.get("tools")) == ("none", None)
     assert "Nikki" in system
@@ -214,27 +214,27 @@ class Writer(FakeProvider):
     ],
 )
 async def test_the_analysis_keeps_the_numbers_it_was_given_and_no_others(
-    bench: Bench, written: str, shown: str, orphans: int
+    harness: DiveHarness, written: str, shown: str, orphans: int
 ) -> None:
-    report = await bench.dive(synthesis=Writer(written))
+    report = await harness.dive(synthesis=Writer(written))
 
     assert by_stage(report)[Stage.ANALYSIS].text == shown
     assert (len(report.sources), report.dangling) == (5, orphans)
 
 
-async def test_an_analysis_with_sources_of_its_own_is_none(bench: Bench) -> None:
-    report = await bench.dive(synthesis=Writer("The minister resigned.[1]", SOURCE))
+async def test_an_analysis_with_sources_of_its_own_is_rejected(harness: DiveHarness) -> None:
+    report = await harness.dive(synthesis=Writer("The minister resigned.[1]", SOURCE))
 
     assert by_stage(report)[Stage.ANALYSIS].failure == NO_MODEL
     assert len(report.sources) == 5
 
 
-async def test_where_a_writer_searches_all_the_same_the_next_one_writes(bench: Bench) -> None:
-    bench.writer.script(AGENT, *[streamed(fixture("agent.stream.completed.sse"))] * 2)
-    alone = await bench.dive()
-    bench.store.results.clear()
+async def test_if_a_provider_searches_anyway_the_next_one_writes(harness: DiveHarness) -> None:
+    harness.writer.script(AGENT, *[streamed(fixture("agent.stream.completed.sse"))] * 2)
+    alone = await harness.dive()
+    harness.store.results.clear()
     second = Writer("It is so.[3]")
-    with_another = await bench.dive(synthesis=Fallback([bench.given["synthesis"], second]))
+    with_another = await harness.dive(synthesis=Fallback([harness.given["synthesis"], second]))
 
     assert by_stage(alone)[Stage.ANALYSIS].failure == "The analysis is missing: Perplexity could not finish the answer."
     assert by_stage(with_another)[Stage.ANALYSIS].text == "It is so.[3]"
@@ -280,51 +280,51 @@ STREAM_CUT = streamed(sse({"type": "response.created", "response": {"id": "r1"}}
         (None, GARBAGE, HANG, {"pulse", "analysis"}),
     ],
 )
-async def test_the_report_stands_whatever_stage_fails(
-    bench: Bench, situation: Fault | None, pulse: Fault | None, analysis: Fault | None, missing: set[str]
+async def test_a_failed_stage_keeps_the_other_sections(
+    harness: DiveHarness, situation: Fault | None, pulse: Fault | None, analysis: Fault | None, missing: set[str]
 ) -> None:
-    bench.facts.script(AGENT, *filter(None, [situation]))
-    bench.grok.script(grok.PATH, *filter(None, [pulse]))
-    bench.writer.script(AGENT, *filter(None, [analysis]))
-    report = await bench.dive(seconds=BRIEFLY)
+    harness.facts.script(AGENT, *filter(None, [situation]))
+    harness.grok.script(grok.PATH, *filter(None, [pulse]))
+    harness.writer.script(AGENT, *filter(None, [analysis]))
+    report = await harness.dive(seconds=BRIEFLY)
 
-    assert {finding.stage.value for finding in report.stages if finding.failure} == missing
-    assert all(bool(finding.text) != bool(finding.failure) for finding in report.stages)
-    assert all(finding.failure is None or "missing" in finding.failure for finding in report.stages)
+    assert {result.stage.value for result in report.stages if result.failure} == missing
+    assert all(bool(result.text) != bool(result.failure) for result in report.stages)
+    assert all(result.failure is None or "missing" in result.failure for result in report.stages)
 
 
 @pytest.mark.parametrize(
     ("situation", "pulse"), [(RESET, GARBAGE), (HANG, HANG), (EMPTY, RESET), (PERPLEXITY["401 key"], Fault())]
 )
-async def test_a_report_of_nothing_is_a_failure(bench: Bench, situation: Fault, pulse: Fault) -> None:
-    bench.facts.script(AGENT, situation)
-    bench.grok.script(grok.PATH, pulse)
+async def test_if_no_stage_succeeds_the_dive_fails(harness: DiveHarness, situation: Fault, pulse: Fault) -> None:
+    harness.facts.script(AGENT, situation)
+    harness.grok.script(grok.PATH, pulse)
 
     with pytest.raises(AllProvidersFailed):
-        await bench.dive(seconds=BRIEFLY)
+        await harness.dive(seconds=BRIEFLY)
 
-    assert bench.writer.requests == []
+    assert harness.writer.requests == []
 
 
-async def test_a_refusal_is_told_as_one_where_nothing_else_came(bench: Bench) -> None:
-    bench.facts.script(AGENT, PERPLEXITY["400"])
+async def test_if_only_refusals_came_the_error_is_a_refusal(harness: DiveHarness) -> None:
+    harness.facts.script(AGENT, PERPLEXITY["400"])
 
     with pytest.raises(InvalidRequest):
-        await bench.dive(posts=None)
+        await harness.dive(posts=None)
 
 
 @pytest.mark.parametrize("stage", ["facts", "posts", "synthesis"])
-async def test_a_service_that_breaks_takes_its_own_stage_only(
-    bench: Bench, stage: str, caplog: pytest.LogCaptureFixture
+async def test_a_service_that_breaks_fails_only_its_own_stage(
+    harness: DiveHarness, stage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Broken(FakeProvider):
         async def summarize(self, topic: str, **more: Any) -> PostSummary:
             raise ValueError(topic)
 
     broken: dict[str, Any] = {stage: Broken("Broken", error=ValueError("heat pumps"))}
-    report = await bench.dive(**broken)
+    report = await harness.dive(**broken)
 
-    (one,) = [finding for finding in report.stages if finding.failure]
+    (one,) = [result for result in report.stages if result.failure]
     assert one.stage == {"facts": Stage.SITUATION, "posts": Stage.PULSE, "synthesis": Stage.ANALYSIS}[stage]
     broke, failed = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert (broke.message, vars(broke)["error"]) == ("provider.broke", "ValueError")
@@ -346,17 +346,17 @@ REFUSED = ServerError("x", provider="Grok")
     ("error", "why"),
     [
         (OUT, "Perplexity is out of credit; OpenRouter did not answer in time"),
-        (AllProvidersFailed([]), "set up"),
+        (AllProvidersFailed([]), "configured"),
         (REFUSED, "Grok is having trouble"),
-        (TimedOut("x"), "its time was over before an answer came"),
-        (InvalidRequest.for_field("prompt", "x", "less"), "the services that were asked could not answer"),
+        (TimedOut("x"), "it ran out of time"),
+        (InvalidRequest.for_field("prompt", "x", "less"), "the services could not answer"),
     ],
 )
-async def test_a_section_that_is_missing_says_who_failed_and_how(
-    bench: Bench, stage: Stage, error: Exception, why: str
+async def test_a_missing_section_names_the_provider_and_its_failure(
+    harness: DiveHarness, stage: Stage, error: Exception, why: str
 ) -> None:
     broken: dict[str, Any] = {"facts" if stage is Stage.SITUATION else "synthesis": FakeProvider("P", error=error)}
-    report = await bench.dive(**broken)
+    report = await harness.dive(**broken)
 
     assert str(by_stage(report)[stage].failure).endswith(f"{why}.")
 
@@ -368,12 +368,12 @@ class Mute(FakeProvider):
         raise REFUSED
 
 
-async def test_why_all_came_to_nothing_outlives_the_process(bench: Bench) -> None:
+async def test_the_reasons_of_failed_stages_survive_a_restart(harness: DiveHarness) -> None:
     failing: dict[str, Any] = {"facts": FakeProvider("P", error=OUT), "posts": Mute("Grok")}
     raised = []
     for _ in range(2):
         with pytest.raises(AllProvidersFailed) as caught:
-            await bench.dive(**failing)
+            await harness.dive(**failing)
         raised.append(caught.value.attempts)
 
     assert raised == [OUT.attempts] * 2
@@ -387,26 +387,26 @@ def cut_short(body: dict[str, Any]) -> dict[str, Any]:
 CUT = "This part is incomplete: the model stopped early (max_output_tokens)."
 
 
-async def test_a_part_that_was_cut_says_so(bench: Bench) -> None:
-    bench.facts.script(f"{AGENT}/resp_1", replied(cut_short(json.loads(fixture("agent.200.json")))))
-    bench.grok.script(grok.PATH, replied(cut_short(grok.told(grok.sentiment()))))
-    bench.writer.script(AGENT, streamed(sse({"type": "response.incomplete", "response": cut_short(WRITTEN)})))
-    report = await bench.dive()
+async def test_a_part_that_was_cut_says_so(harness: DiveHarness) -> None:
+    harness.facts.script(f"{AGENT}/resp_1", replied(cut_short(json.loads(fixture("agent.200.json")))))
+    harness.grok.script(grok.PATH, replied(cut_short(grok.told(grok.sentiment()))))
+    harness.writer.script(AGENT, streamed(sse({"type": "response.incomplete", "response": cut_short(WRITTEN)})))
+    report = await harness.dive()
 
-    assert [finding.notes for finding in report.stages] == [(CUT,)] * 3
+    assert [result.notes for result in report.stages] == [(CUT,)] * 3
     assert as_document(report).count(CUT) == 3
-    assert CUT in bench.writer.requests[0].json["input"][1]["content"]
+    assert CUT in harness.writer.requests[0].json["input"][1]["content"]
 
 
-async def test_facts_without_sources_say_so(bench: Bench) -> None:
-    bench.facts.script(f"{AGENT}/resp_1", replied(WRITTEN))
-    report = await bench.dive()
+async def test_facts_without_sources_say_so(harness: DiveHarness) -> None:
+    harness.facts.script(f"{AGENT}/resp_1", replied(WRITTEN))
+    report = await harness.dive()
 
     assert by_stage(report)[Stage.SITUATION].notes == (UNSOURCED,)
 
 
-async def test_a_stand_in_says_why_it_served(bench: Bench) -> None:
-    report = await bench.dive(
+async def test_a_stand_in_says_why_it_served(harness: DiveHarness) -> None:
+    report = await harness.dive(
         facts=Fallback([FakeProvider("Perplexity", error=ServerError("x")), FakeProvider("Engine")]),
         synthesis=Fallback([FakeProvider("Perplexity", error=BillingError("x")), Writer("It is so.[1]")]),
     )
@@ -419,102 +419,102 @@ async def test_a_stand_in_says_why_it_served(bench: Bench) -> None:
     )
 
 
-async def test_without_a_service_for_posts_the_section_says_so(bench: Bench) -> None:
-    report = await bench.dive(posts=None)
+async def test_without_a_service_for_posts_the_section_says_so(harness: DiveHarness) -> None:
+    report = await harness.dive(posts=None)
 
     assert by_stage(report)[Stage.PULSE].failure == NO_KEY
-    assert (report.sentiment, bench.asked()) == (None, (1, 0, 1))
+    assert (report.sentiment, harness.asked()) == (None, (1, 0, 1))
 
 
-async def test_a_pulse_that_rests_on_no_post_says_so_and_counts_none(bench: Bench) -> None:
-    bench.grok.script(grok.PATH, replied(grok.told(grok.sentiment(), fetched=0)))
-    report = await bench.dive()
+async def test_a_pulse_without_posts_says_so_and_counts_none(harness: DiveHarness) -> None:
+    harness.grok.script(grok.PATH, replied(grok.told(grok.sentiment(), fetched=0)))
+    report = await harness.dive()
 
     found = by_stage(report)[Stage.PULSE]
     assert (found.text, found.notes) == ("Most people are glad. Some fear the cost.", (NO_POSTS,))
     assert (report.sentiment, len(report.sources)) == (None, 2)
 
 
-async def test_passages_are_no_analysis(bench: Bench) -> None:
+async def test_passages_are_rejected_as_an_analysis(harness: DiveHarness) -> None:
     results = SearchResults(results=(SOURCE,), provider="Engine")
 
     class Engine(FakeProvider):
         async def answer(self, question: Question) -> Answer:
             return passages_answer(results, question.text)
 
-    report = await bench.dive(synthesis=Engine("Engine"))
+    report = await harness.dive(synthesis=Engine("Engine"))
 
     assert by_stage(report)[Stage.ANALYSIS].failure == NO_MODEL
 
 
 @pytest.mark.parametrize("topic", ["", "   ", "\u200b", "x" * 4_001])
-async def test_a_topic_that_cannot_be_asked_costs_nothing(bench: Bench, topic: str) -> None:
+async def test_a_topic_that_cannot_be_asked_costs_nothing(harness: DiveHarness, topic: str) -> None:
     with pytest.raises(InvalidRequest):
-        await bench.dive(topic)
+        await harness.dive(topic)
 
-    assert bench.asked() == (0, 0, 0)
+    assert harness.asked() == (0, 0, 0)
 
 
 @pytest.mark.parametrize("finished", [0, 1, 2, 3])
-async def test_begun_again_no_finished_stage_is_asked_twice(bench: Bench, finished: int) -> None:
-    before = await bench.dive()
+async def test_after_a_restart_no_finished_stage_is_repeated(harness: DiveHarness, finished: int) -> None:
+    before = await harness.dive()
     stages = [*Stage][:finished]
-    bench.store.results = {stage: bench.store.results[stage] for stage in stages}
-    bench.store.runs = {}
-    again = await bench.dive()
+    harness.store.results = {stage: harness.store.results[stage] for stage in stages}
+    harness.store.runs = {}
+    again = await harness.dive()
 
-    assert bench.asked() == tuple(1 if place < finished else 2 for place in range(3))
-    assert [finding.text for finding in again.stages] == [finding.text for finding in before.stages]
+    assert harness.asked() == tuple(1 if place < finished else 2 for place in range(3))
+    assert [result.text for result in again.stages] == [result.text for result in before.stages]
     assert (again.sources, again.sentiment) == (before.sources, before.sentiment)
 
 
-async def test_a_run_that_was_begun_is_resumed(bench: Bench) -> None:
-    bench.facts.hold()
-    diving = asyncio.create_task(bench.dive())
-    await bench.facts.wait_for(1)
-    bench.facts.release()
-    await bench.facts.wait_for(2)
+async def test_a_saved_run_is_resumed(harness: DiveHarness) -> None:
+    harness.facts.hold()
+    diving = asyncio.create_task(harness.dive())
+    await harness.facts.wait_for(1)
+    harness.facts.release()
+    await harness.facts.wait_for(2)
     diving.cancel()
     with suppress(asyncio.CancelledError):
         await diving
-    await bench.dive()
+    await harness.dive()
 
-    assert (bench.asked()[0], bench.facts.cancelled) == (1, [])
+    assert (harness.asked()[0], harness.facts.cancelled) == (1, [])
 
 
-async def test_an_analysis_that_runs_in_the_background_is_kept_and_resumed(bench: Bench) -> None:
-    bench.writer.script(f"{AGENT}/resp_1", HANG)
+async def test_a_background_analysis_is_saved_and_resumed(harness: DiveHarness) -> None:
+    harness.writer.script(f"{AGENT}/resp_1", HANG)
     once = RetryPolicy(attempts=1)
     async with PerplexityClient(
-        KEY, base_url=bench.writer.base_url, retry=once, sleep=briefly, reasoning_effort="high"
+        KEY, base_url=harness.writer.base_url, retry=once, sleep=briefly, reasoning_effort="high"
     ) as client:
-        diving = asyncio.create_task(bench.dive(synthesis=chain_over(client)))
-        await bench.writer.wait_for(2)
-        kept = {stage: run.id for stage, run in bench.store.runs.items()}
+        diving = asyncio.create_task(harness.dive(synthesis=chain_over(client)))
+        await harness.writer.wait_for(2)
+        saved = {stage: run.id for stage, run in harness.store.runs.items()}
         diving.cancel()
         with suppress(asyncio.CancelledError):
             await diving
-        report = await bench.dive(synthesis=chain_over(client))
+        report = await harness.dive(synthesis=chain_over(client))
 
-    assert kept == {Stage.SITUATION: "resp_1", Stage.ANALYSIS: "resp_1"}
-    assert (by_stage(report)[Stage.ANALYSIS].failure, bench.asked()) == (None, (1, 1, 1))
-    assert bench.writer.cancelled == []
+    assert saved == {Stage.SITUATION: "resp_1", Stage.ANALYSIS: "resp_1"}
+    assert (by_stage(report)[Stage.ANALYSIS].failure, harness.asked()) == (None, (1, 1, 1))
+    assert harness.writer.cancelled == []
 
 
 @pytest.mark.parametrize(("passed", "left"), [(0, 420.0), (100, 320.0), (1_000, MIN_RESUME_SECONDS), (-5, 420.0)])
-async def test_a_resumed_stage_goes_on_with_what_is_left_of_its_time_and_its_seconds_are_all_of_them(
-    bench: Bench, passed: int, left: float
+async def test_a_resumed_stage_has_its_remaining_time_and_reports_all_of_it(
+    harness: DiveHarness, passed: int, left: float
 ) -> None:
     begun = BackgroundRun(id="resp_0", age=passed)
-    bench.store.runs = {Stage.SITUATION: begun}
+    harness.store.runs = {Stage.SITUATION: begun}
     facts = RunsAnew("Facts")
-    report = await bench.dive(facts=facts, clock=lambda: 5_000.0)
+    report = await harness.dive(facts=facts, clock=lambda: 5_000.0)
 
     (question,) = facts.questions
     assert (question.run_id, question.seconds) == ("resp_0", left)
-    assert bench.updates[0] == StageUpdate(stage=Stage.SITUATION, started=5_000.0 - max(0, passed))
+    assert harness.updates[0] == StageUpdate(stage=Stage.SITUATION, started=5_000.0 - max(0, passed))
     assert (by_stage(report)[Stage.SITUATION].seconds, report.seconds) == (max(0, passed), max(0, passed))
-    assert bench.store.runs[Stage.SITUATION] == BackgroundRun(id="resp_9", age=max(0, passed))
+    assert harness.store.runs[Stage.SITUATION] == BackgroundRun(id="resp_9", age=max(0, passed))
 
 
 class RunsAnew(FakeProvider):
@@ -526,29 +526,29 @@ class RunsAnew(FakeProvider):
         return await super().answer(question)
 
 
-async def test_a_run_nobody_will_come_back_for_is_cancelled(bench: Bench) -> None:
-    bench.facts.script(f"{AGENT}/resp_1", HANG)
-    diving = asyncio.create_task(bench.dive(resumable=False))
-    await bench.facts.wait_for(2)
+async def test_a_run_that_cannot_be_resumed_is_cancelled(harness: DiveHarness) -> None:
+    harness.facts.script(f"{AGENT}/resp_1", HANG)
+    diving = asyncio.create_task(harness.dive(resumable=False))
+    await harness.facts.wait_for(2)
     diving.cancel()
     with suppress(asyncio.CancelledError):
         await diving
     async with asyncio.timeout(5):
-        await bench.facts.told_to_cancel.wait()
+        await harness.facts.told_to_cancel.wait()
 
-    assert bench.facts.cancelled == ["resp_1"]
+    assert harness.facts.cancelled == ["resp_1"]
 
 
-async def test_a_dive_that_is_not_wanted_any_more_ends_upstream(bench: Bench) -> None:
-    bench.store.withdrawn = True
-    bench.grok.hold()
+async def test_a_cancelled_dive_cancels_its_run(harness: DiveHarness) -> None:
+    harness.store.withdrawn = True
+    harness.grok.hold()
 
     with pytest.raises(RequestCancelled):
-        await bench.dive()
+        await harness.dive()
     async with asyncio.timeout(5):
-        await bench.facts.told_to_cancel.wait()
+        await harness.facts.told_to_cancel.wait()
 
-    assert (bench.facts.cancelled, bench.store.results) == (["resp_1"], {})
+    assert (harness.facts.cancelled, harness.store.results) == (["resp_1"], {})
 
 
 WILD = st.recursive(
@@ -562,9 +562,9 @@ WILD = st.recursive(
 
 
 @given(counts=st.lists(st.integers(0, 20), min_size=4, max_size=4), written=st.text(max_size=60))
-def test_what_is_kept_is_read_back(counts: list[int], written: str) -> None:
+def test_a_saved_result_is_loaded_unchanged(counts: list[int], written: str) -> None:
     positive, neutral, negative, mixed = counts
-    finding = StageResult(
+    result = StageResult(
         stage=Stage.PULSE,
         text=written.replace("\0", ""),
         sources=(SOURCE, replace(SOURCE, number=7, aliases=(8, 9), date="2026-11-20")),
@@ -575,9 +575,9 @@ def test_what_is_kept_is_read_back(counts: list[int], written: str) -> None:
         cost_usd=0.25,
     )
 
-    assert StageResult.from_json(Stage.PULSE, json.loads(json.dumps(finding.as_json()))) == finding
+    assert StageResult.from_json(Stage.PULSE, json.loads(json.dumps(result.as_json()))) == result
 
 
-@given(kept=st.dictionaries(st.sampled_from(["text", "sources", "moods", "notes"]), WILD))
-def test_whatever_is_kept__reading_it_raises_nothing(kept: JSON) -> None:
-    assert StageResult.from_json(Stage.SITUATION, kept).stage is Stage.SITUATION
+@given(saved=st.dictionaries(st.sampled_from(["text", "sources", "moods", "notes"]), WILD))
+def test_loading_any_json_raises_nothing(saved: JSON) -> None:
+    assert StageResult.from_json(Stage.SITUATION, saved).stage is Stage.SITUATION

@@ -1,4 +1,4 @@
-"""What a deep dive cost, where a stage was paid for and came to nothing."""
+"""The cost of a deep dive, including stages that failed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Priced(FakeProvider):
 
 
 @dataclass(frozen=True)
-class People:
+class FakePosts:
     """Says one thing for three cents, or fails."""
 
     error: PerplexityError | None = None
@@ -47,7 +47,7 @@ class People:
 
 
 @dataclass
-class Bill:
+class CostHarness:
     """Dives, and hears of every attempt."""
 
     heard: list[Attempt] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Bill:
         return Fallback(providers, on_attempt=self.heard.append)
 
     async def dive(self, **services: Any) -> DeepDive:
-        given: dict[str, Any] = {"facts": Priced(), "posts": People(), "synthesis": Priced()} | services
+        given: dict[str, Any] = {"facts": Priced(), "posts": FakePosts(), "synthesis": Priced()} | services
         return await run_deepdive("heat pumps", store=NullStageStore(), now=lambda: NOW, **given)
 
 
@@ -65,36 +65,34 @@ class Bill:
     [
         ({"facts": Priced("  ")}, Stage.SITUATION, 0.5),
         ({"facts": FakeProvider("One", error=USELESS)}, Stage.SITUATION, 0.25),
-        ({"posts": People(MalformedResponse("no summary", cost_usd=0.04))}, Stage.PULSE, 0.04),
+        ({"posts": FakePosts(MalformedResponse("no summary", cost_usd=0.04))}, Stage.PULSE, 0.04),
         ({"synthesis": FakeProvider("One", error=USELESS)}, Stage.ANALYSIS, 0.25),
         ({"synthesis": Priced("It is so.[1]", SOURCE)}, Stage.ANALYSIS, 0.5),
         ({"synthesis": FakeProvider("One", error=RunFailed("nobody says"))}, Stage.ANALYSIS, None),
     ],
 )
-async def test_a_stage_that_came_to_nothing_says_what_it_cost(
-    services: dict[str, Any], stage: Stage, cost: float | None
-) -> None:
-    report = await Bill().dive(**services)
+async def test_a_failed_stage_has_its_cost(services: dict[str, Any], stage: Stage, cost: float | None) -> None:
+    report = await CostHarness().dive(**services)
 
-    (lost,) = [finding for finding in report.stages if finding.failure]
+    (lost,) = [result for result in report.stages if result.failure]
     assert (lost.stage, lost.cost_usd) == (stage, cost)
     others = {Stage.SITUATION: 0.5, Stage.PULSE: 0.03, Stage.ANALYSIS: 0.5} | {stage: cost or 0.0}
     assert report.cost_usd == pytest.approx(sum(others.values()))
 
 
-async def test_what_a_stand_in_had_to_make_good_is_paid_as_well() -> None:
-    bill = Bill()
+async def test_the_cost_includes_failed_attempts() -> None:
+    harness = CostHarness()
     broken = FakeProvider("One", error=USELESS)
-    served = await bill.dive(synthesis=bill.chain(broken, Priced()))
-    alone = await bill.dive(synthesis=bill.chain(broken))
+    served = await harness.dive(synthesis=harness.chain(broken, Priced()))
+    alone = await harness.dive(synthesis=harness.chain(broken))
 
     assert [report.stages[2].cost_usd for report in (served, alone)] == [0.75, 0.25]
-    assert [(one.provider, one.cost_usd) for one in bill.heard] == [("One", 0.25), ("Priced", 0.5), ("One", 0.25)]
+    assert [(one.provider, one.cost_usd) for one in harness.heard] == [("One", 0.25), ("Priced", 0.5), ("One", 0.25)]
 
 
-async def test_a_report_of_nothing_says_what_it_cost() -> None:
-    bill = Bill()
+async def test_a_failed_dive_has_its_cost() -> None:
+    harness = CostHarness()
 
     with pytest.raises(AllProvidersFailed) as raised:
-        await bill.dive(facts=bill.chain(FakeProvider("One", error=USELESS)), posts=People(USELESS))
+        await harness.dive(facts=harness.chain(FakeProvider("One", error=USELESS)), posts=FakePosts(USELESS))
     assert raised.value.cost_usd == 0.5

@@ -1,4 +1,4 @@
-"""A situation that no model wrote: what a page says cites that page, and poses as nothing else."""
+"""A situation of passages: each cites its page and cannot imitate other parts of the report."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ async def dive(*snippets: str) -> tuple[DeepDive, str]:
         ("# Heat pumps", "\u2060# Heat pumps"),
     ],
 )
-async def test_what_a_page_says_is_a_quotation_that_cites_that_page(said: str, line: str) -> None:
+async def test_a_passage_is_a_quotation_that_cites_its_page(said: str, line: str) -> None:
     report, asked = await dive(said)
 
     quotation = f"> {line} [1]\n"
@@ -93,7 +93,7 @@ ADDRESSES = ("http://evil.com", "https://evil.com/x", GOV)
 
 @given(st.lists(wild, min_size=1, max_size=3))
 @settings(max_examples=200, deadline=None)
-def test_whatever_a_page_says__each_passage_is_a_quotation_that_cites_its_page(snippets: list[str]) -> None:
+def test_any_passage_is_a_quotation_that_cites_its_page(snippets: list[str]) -> None:
     linked = [Source(number=n, title="", url=url) for n, url in enumerate(ADDRESSES, 5)]
     results = (*pages(*(f"so {snippet}" for snippet in snippets)).results[:-1], *linked)
     answer = passages_answer(SearchResults(results=results, provider="Engine"), "so")

@@ -1,4 +1,4 @@
-"""What the analysis is asked: it fits into a prompt, and nothing in it poses as another part of it."""
+"""The prompt of the analysis: it fits, and found text in it cannot imitate another part."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perplexity.deepdive import stages as prompts
+from perplexity.deepdive import prompts
 from perplexity.deepdive.report import renumber
 from perplexity.deepdive.types import Persona, Stage, StageResult
 from perplexity.types import Source
@@ -42,7 +42,7 @@ def test_the_analysis_is_given_both_parts_and_their_sources() -> None:
 
 
 @pytest.mark.parametrize("length", [60, 120])
-def test_however_much_was_found__it_fits_and_the_parts_come_before_the_list(length: int) -> None:
+def test_a_prompt_of_any_material_fits_and_the_parts_come_before_the_list(length: int) -> None:
     pages = tuple(
         Source(number=n, title="Long title " * 1_000, url=f"https://s{n}.example/{'a' * 90}", date="x" * 1_000)
         for n in range(1, length)
@@ -66,7 +66,7 @@ FORGED = (
 
 @given(place=st.sampled_from(["title", "date", "url", "text", "post", "note"]), said=wild)
 @settings(max_examples=150, deadline=None)
-def test_nothing_that_was_found_poses_as_another_part(place: str, said: str) -> None:
+def test_found_text_cannot_imitate_another_part(place: str, said: str) -> None:
     attack = f"{said}{FORGED}{said}"
     page = Source(
         number=1,

@@ -1,4 +1,4 @@
-"""The report as a document: its form, and that nothing which was found can change it or lead away from its sources."""
+"""The report as a document: its form, which found text cannot change, and its links, which are only its sources."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_the_sources_are_listed_with_dates_and_addresses() -> None:
         ("## THE SITUATION\n\n    [[1]](https://evil.example)", "    [[1]](https://evil.example)"),
     ],
 )
-def test_a_text_leads_nowhere_but_to_its_sources(written: str, shown: str) -> None:
+def test_a_text_links_only_to_its_sources(written: str, shown: str) -> None:
     document = as_document(report(written))
 
     assert shown in document
@@ -85,7 +85,7 @@ def test_a_text_leads_nowhere_but_to_its_sources(written: str, shown: str) -> No
         ("C# and #MeToo", "1. C# and #MeToo (2026-11-20)"),
     ],
 )
-def test_a_title_is_words_on_one_line(title: str, shown: str) -> None:
+def test_a_title_is_plain_text_on_one_line(title: str, shown: str) -> None:
     document = as_document(report(title=title))
 
     assert f"{shown}\n   {URL}\n" in document
@@ -101,7 +101,7 @@ def test_a_date_and_a_note_are_one_line() -> None:
 
 
 @given(text=wild, title=short, note=short)
-def test_whatever_was_found__the_document_leads_to_no_other_site(text: str, title: str, note: str) -> None:
+def test_a_document_of_any_material_links_to_no_other_site(text: str, title: str, note: str) -> None:
     document = as_document(report(text, title=title, note=note))
 
     assert headings(document) == HEADINGS

@@ -1,4 +1,4 @@
-"""A deep dive whose facts, or whose analysis, another service than Perplexity gives: killed, slow, empty, malformed."""
+"""Deep dives with facts or an analysis from another service than Perplexity: killed, slow, empty, malformed."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ async def dive(facts: Provider, synthesis: Provider) -> dict[Stage, StageResult]
         now=lambda: NOW,
         seconds=BRIEFLY,
     )
-    assert [finding.stage for finding in report.stages] == [*Stage]
-    return {finding.stage: finding for finding in report.stages}
+    assert [result.stage for result in report.stages] == [*Stage]
+    return {result.stage: result for result in report.stages}
 
 
 WELL = {
@@ -94,7 +94,7 @@ WELL = {
 
 
 @pytest.mark.parametrize("name", WELL)
-async def test_facts_come_from_whoever_is_there(services: Services, name: str) -> None:
+async def test_facts_come_from_any_available_provider(services: Services, name: str) -> None:
     found = await dive(services.providers[name], FakeProvider("Nobody"))
 
     situation = found[Stage.SITUATION]
@@ -112,7 +112,7 @@ async def test_facts_come_from_whoever_is_there(services: Services, name: str) -
     ],
     ids=["OpenRouter", "Brave", "DuckDuckGo"],
 )
-async def test_the_report_stands_whatever_becomes_of_the_facts(
+async def test_a_failure_of_the_facts_keeps_the_other_sections(
     services: Services, name: str, path: str, faults: list[Fault]
 ) -> None:
     for fault in faults:
@@ -136,7 +136,7 @@ async def test_openrouter_writes_with_a_model_that_does_not_search(services: Ser
     [RESET, HANG, NOTHING, NO_TEXT, GARBAGE, OPENROUTER["500"], OPENROUTER["400"], SEARCHED],
     ids=["killed", "slow", "empty", "no text", "malformed", "500", "400", "searched"],
 )
-async def test_the_report_stands_whatever_becomes_of_the_analysis(services: Services, fault: Fault) -> None:
+async def test_a_failure_of_the_analysis_keeps_the_other_sections(services: Services, fault: Fault) -> None:
     services.servers["OpenRouter"].script(CHAT, fault)
     found = await dive(services.providers["Brave"], services.providers["OpenRouter"])
 
@@ -146,7 +146,7 @@ async def test_the_report_stands_whatever_becomes_of_the_analysis(services: Serv
 
 
 @pytest.mark.parametrize("name", ["Brave", "DuckDuckGo"])
-async def test_who_only_searches_writes_nothing(services: Services, name: str) -> None:
+async def test_a_search_provider_writes_no_analysis(services: Services, name: str) -> None:
     found = await dive(services.providers["OpenRouter"], services.providers[name])
 
     assert found[Stage.ANALYSIS].failure == f"The analysis is missing: {NO_TEXT_GENERATOR}."

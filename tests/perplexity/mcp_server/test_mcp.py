@@ -178,7 +178,7 @@ async def test_every_tool_answers_and_says_what_it_does(transport: str, mode: st
         {"response": text(researched)},
     ]
     assert told == [
-        (1, "Begun"), (2, "Searching: example query"), (3, "Reading 2 pages"), (4, "Writing the answer")
+        (1, "Started"), (2, "Searching: example query"), (3, "Reading 2 pages"), (4, "Writing the answer")
     ]  # fmt: skip
     efforts = [request.json.get("effort") for request in fake.requests if request.method == "POST"]
     assert efforts == [None, "fast", "medium", "high"]
@@ -447,7 +447,7 @@ async def test_a_port_that_is_taken_is_said_in_one_line(fake: FakePerplexity) ->
 
     assert (ended.code, ended.out) == (2, "")
     assert ended.err == (
-        f"python -m perplexity mcp: 127.0.0.1 port {port} cannot be listened on; --port takes another\n"
+        f"python -m perplexity mcp: 127.0.0.1 port {port} is not available; choose another with --port\n"
     )
 
 

@@ -75,7 +75,7 @@ def nested(depth: int) -> list[Any]:
 def test_a_value_that_cannot_be_shown_is_wrong(value: Any) -> None:
     found = validation_errors(described(it={"type": "string"}), {"it": value})
 
-    assert found == "they are nested too deeply, or hold a number of thousands of digits"
+    assert found == "they are nested too deeply, or contain a number of thousands of digits"
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ async def test_posts_are_read_by_xai_or_else_by_openrouter(
 
     assert (len(xai.requests), len(router.requests)) == asked
     assert (COUNTED in told) == any(asked)
-    assert ("`XAI_API_KEY` or `OPENROUTER_API_KEY` sets one up" in told) != any(asked)
+    assert ("Set `XAI_API_KEY` or `OPENROUTER_API_KEY`." in told) != any(asked)
 
 
 async def test_a_key_that_openrouter_refuses_leaves_the_report_standing(
@@ -93,6 +93,6 @@ async def test_a_malformed_variable_of_xai_is_named_and_openrouter_reads_the_pos
     assert COUNTED in told
     note = told.split("\n\n")[-1]
     assert note.startswith(f"{variable}: {wrong}")
-    assert note.endswith("; xai was left out.")
+    assert note.endswith("; xai is not used.")
     assert ("environment.malformed", variable) in [(r.message, vars(r).get("setting")) for r in caplog.records]
     assert value not in told + caplog.text

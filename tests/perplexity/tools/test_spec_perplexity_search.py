@@ -235,7 +235,7 @@ async def test_json_that_broke_off_is_a_failure_that_says_what_may_help(
 
     found = await result(tool, model="sonar-pro", response_format=SCHEMA)
 
-    assert found["error"] == "Search failed: the JSON broke off (max_output_tokens); it may take more max_tokens"
+    assert found["error"] == "Search failed: the JSON was cut off (max_output_tokens); it may need more max_tokens"
     assert (await result(tool, model="sonar-pro"))["success"]
 
 

@@ -183,7 +183,7 @@ async def test_perplexity_is_left_out_if_its_own_variable_is_malformed(
 
     assert "found by DuckDuckGo." in told
     assert said in told
-    assert told.endswith("; perplexity was left out.")
+    assert told.endswith("; perplexity is not used.")
 
 
 async def test_if_all_fail_the_malformed_one_is_named_too(point_at: PointAt, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Grok over HTTP: what is sent, what is believed of what comes back, and how it fails."""
+"""Grok over HTTP: requests, the validation of responses, and failures."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def fake() -> AsyncIterator[FakeGrok]:
         yield server
 
 
-async def feel(fake: FakeGrok, *, key: str = KEY, seconds: float = 5.0) -> PostSummary:
+async def summarize(fake: FakeGrok, *, key: str = KEY, seconds: float = 5.0) -> PostSummary:
     async with Grok(key, base_url=fake.api_url) as grok:
         return await grok.summarize("heat pumps", since=SINCE, until=UNTIL, seconds=seconds)
 
@@ -49,7 +49,7 @@ def read(body: dict[str, Any]) -> PostSummary:
 
 
 async def test_the_search_of_x_is_forced_and_bounded_in_days_posts_and_turns(fake: FakeGrok) -> None:
-    await feel(fake)
+    await summarize(fake)
 
     body = fake.requests[0].json
     assert body["tools"] == [{"type": "x_search", "from_date": "2026-11-14", "to_date": "2026-11-21"}]
@@ -59,17 +59,17 @@ async def test_the_search_of_x_is_forced_and_bounded_in_days_posts_and_turns(fak
     assert "heat pumps" in body["input"][1]["content"]
 
 
-async def test_posts_are_counted_by_mood_and_the_cost_is_read(fake: FakeGrok) -> None:
-    pulse = await feel(fake)
+async def test_posts_are_counted_by_sentiment_and_the_cost_is_read(fake: FakeGrok) -> None:
+    summary = await summarize(fake)
 
-    assert [(post.number, post.url) for post in pulse.posts] == [
+    assert [(post.number, post.url) for post in summary.posts] == [
         (1, "https://x.com/ada/status/1111"),
         (2, "https://x.com/i/status/2222"),
         (3, "https://x.com/eve/status/3333"),
     ]
-    assert (pulse.sentiment, pulse.sentiment.total) == (Sentiment(positive=2, negative=1), 3)
-    assert pulse.cost_usd == pytest.approx(0.02923315)
-    assert (pulse.posts_read, pulse.unreliable) == (12, None)
+    assert (summary.sentiment, summary.sentiment.total) == (Sentiment(positive=2, negative=1), 3)
+    assert summary.cost_usd == pytest.approx(0.02923315)
+    assert (summary.posts_read, summary.unreliable) == (12, None)
 
 
 def post(url: str, mood: str = "neutral") -> dict[str, str]:
@@ -102,7 +102,7 @@ def posts(count: int) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("body", "urls", "degraded"),
+    ("body", "urls", "unreliable"),
     [
         (told(sentiment(post("https://x.com/a/status/1"), post("https://example.com/2"))), ["1"], None),
         (told(sentiment(post("https://x.com/a/status/1"), post("https://twitter.com/b/status/1"))), ["1"], None),
@@ -131,12 +131,12 @@ def posts(count: int) -> list[dict[str, str]]:
         "prose",
     ],
 )
-def test_what_is_believed(body: dict[str, Any], urls: list[str], degraded: str | None) -> None:
-    pulse = read(body)
+def test_only_valid_posts_count(body: dict[str, Any], urls: list[str], unreliable: str | None) -> None:
+    summary = read(body)
 
-    assert [source.url.rpartition("/")[2] for source in pulse.posts] == urls
-    assert pulse.unreliable == degraded
-    assert pulse.sentiment.total == (0 if body == fixture() else len(urls))
+    assert [source.url.rpartition("/")[2] for source in summary.posts] == urls
+    assert summary.unreliable == unreliable
+    assert summary.sentiment.total == (0 if body == fixture() else len(urls))
 
 
 def annotated(body: dict[str, Any], *urls: str) -> dict[str, Any]:
@@ -148,7 +148,7 @@ LINKED = "Glad.[[1]](https://x.com/i/status/0)"
 
 
 @pytest.mark.parametrize(
-    ("body", "counted", "degraded"),
+    ("body", "counted", "unreliable"),
     [
         (told(sentiment(*posts(3)), citations=["https://x.com/i/status/0", "https://x.com/i/status/2"]), 2, None),
         (annotated(told(sentiment(*posts(3)), citations=[], fetched=2), "https://x.com/i/status/1"), 1, None),
@@ -172,19 +172,19 @@ LINKED = "Glad.[[1]](https://x.com/i/status/0)"
         "more than were read",
     ],
 )
-def test_moods_are_counted_only_of_posts_that_the_service_names_and_has_read(
-    body: dict[str, Any], counted: int, degraded: str | None
+def test_sentiment_is_counted_only_for_confirmed_and_read_posts(
+    body: dict[str, Any], counted: int, unreliable: str | None
 ) -> None:
-    pulse = read(body)
+    summary = read(body)
 
-    assert (pulse.sentiment.total, pulse.sentiment.positive, pulse.unreliable) == (counted, counted, degraded)
-    assert len(pulse.posts) == (counted or 3)
+    assert (summary.sentiment.total, summary.sentiment.positive, summary.unreliable) == (counted, counted, unreliable)
+    assert len(summary.posts) == (counted or 3)
 
 
 @pytest.mark.parametrize(
     ("ticks", "cost"), [(20_000_000, 0.002), (0, 0.0), (None, None), (-1, None), ("much", None), (10**400, None)]
 )
-def test_a_price_is_told_where_it_is_one(ticks: object, cost: float | None) -> None:
+def test_the_cost_is_read_if_it_is_a_number(ticks: object, cost: float | None) -> None:
     body = told(sentiment())
     body["usage"]["cost_in_usd_ticks"] = ticks
 
@@ -242,9 +242,9 @@ WHOLE = json.dumps(sentiment())
     ],
 )
 def test_json_with_something_around_it_is_read(written: str) -> None:
-    pulse = read(told(written, citations=[one["url"] for one in sentiment()["posts"]]))
+    summary = read(told(written, citations=[one["url"] for one in sentiment()["posts"]]))
 
-    assert (pulse.text, pulse.sentiment.total) == ("Most people are glad.[1][3] Some fear the cost.[2]", 3)
+    assert (summary.text, summary.sentiment.total) == ("Most people are glad.[1][3] Some fear the cost.[2]", 3)
 
 
 @pytest.mark.parametrize("written", [f"```json\n{WHOLE[:60]}", f"Here is it: {WHOLE[:60]}", "[]", '[{"posts": []}]'])
@@ -286,11 +286,13 @@ def test_any_summary_is_read(summary: str) -> None:
         (Fault(hang=True), TimedOut),
     ],
 )
-async def test_each_failure_is_told_and_paid_once(fake: FakeGrok, fault: Fault, error: type[PerplexityError]) -> None:
+async def test_each_failure_is_reported_and_charged_once(
+    fake: FakeGrok, fault: Fault, error: type[PerplexityError]
+) -> None:
     fake.script(PATH, fault)
 
     with pytest.raises(error) as raised:
-        await feel(fake, seconds=0.5)
+        await summarize(fake, seconds=0.5)
 
     assert (raised.value.provider, len(fake.requests)) == ("Grok", 1)
     assert KEY not in str(raised.value)
@@ -301,11 +303,11 @@ async def test_an_answer_of_no_use_says_what_it_cost(fake: FakeGrok, written: st
     fake.script(PATH, replied(told(written)))
 
     with pytest.raises(MalformedResponse) as raised:
-        await feel(fake)
+        await summarize(fake)
     assert raised.value.cost_usd == pytest.approx(0.02923315)
 
 
 async def test_a_short_limit_is_waited_for(fake: FakeGrok) -> None:
     fake.script(PATH, refused(429, headers={"Retry-After": "0.01"}))
 
-    assert (await feel(fake)).sentiment.total == 3
+    assert (await summarize(fake)).sentiment.total == 3

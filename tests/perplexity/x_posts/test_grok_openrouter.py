@@ -1,4 +1,4 @@
-"""Grok at OpenRouter: what is sent, what is believed of what comes back, and how it fails."""
+"""Grok at OpenRouter: requests, the validation of responses, and failures."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ async def fake() -> AsyncIterator[FakeOpenRouter]:
         yield server
 
 
-async def feel(fake: FakeOpenRouter, *, seconds: float = 5.0) -> PostSummary:
+async def summarize(fake: FakeOpenRouter, *, seconds: float = 5.0) -> PostSummary:
     retry = RetryPolicy(base=0.001)
     async with Grok(KEY, wire=OpenRouterWire(), base_url=fake.base_url, retry=retry) as grok:
         return await grok.summarize("heat pumps", since=SINCE, until=UNTIL, seconds=seconds)
 
 
 async def test_the_search_of_x_is_forced_and_bounded_and_only_xai_is_asked(fake: FakeOpenRouter) -> None:
-    await feel(fake)
+    await summarize(fake)
 
     (request,) = fake.requests
     body = request.json
@@ -74,17 +74,21 @@ async def test_the_search_of_x_is_forced_and_bounded_and_only_xai_is_asked(fake:
     assert (request.method, request.path, request.headers["Authorization"]) == ("POST", PATH, f"Bearer {KEY}")
 
 
-async def test_posts_are_counted_by_mood_and_the_cost_is_read(fake: FakeOpenRouter) -> None:
-    pulse = await feel(fake)
+async def test_posts_are_counted_by_sentiment_and_the_cost_is_read(fake: FakeOpenRouter) -> None:
+    summary = await summarize(fake)
 
-    assert [(post.number, post.url) for post in pulse.posts] == [
+    assert [(post.number, post.url) for post in summary.posts] == [
         (1, "https://x.com/ada/status/1111"),
         (2, "https://x.com/i/status/2222"),
         (3, "https://x.com/eve/status/3333"),
     ]
-    assert (pulse.sentiment, pulse.posts_read, pulse.unreliable) == (Sentiment(positive=2, negative=1), None, None)
-    assert (pulse.cost_usd, pulse.provider, pulse.model) == (0.00502, "Grok at OpenRouter", "x-ai/grok-4.3")
-    assert pulse.seconds > 0
+    assert (summary.sentiment, summary.posts_read, summary.unreliable) == (
+        Sentiment(positive=2, negative=1),
+        None,
+        None,
+    )
+    assert (summary.cost_usd, summary.provider, summary.model) == (0.00502, "Grok at OpenRouter", "x-ai/grok-4.3")
+    assert summary.seconds > 0
 
 
 ADA, BOB = "https://x.com/i/status/1111", "https://x.com/bob/status/2222"
@@ -94,7 +98,7 @@ BROKEN += '"about": "Ada"}], "summary": "Most are glad.[1]"}'
 
 
 @pytest.mark.parametrize(
-    ("body", "numbers", "counted", "degraded"),
+    ("body", "numbers", "counted", "unreliable"),
     [
         (pulse_of(sentiment(), annotated=[ADA, BOB]), [1, 2], 2, None),
         (pulse_of(sentiment(), annotated=[ADA, "https://example.com/"]), [1], 1, None),
@@ -120,11 +124,11 @@ BROKEN += '"about": "Ada"}], "summary": "Most are glad.[1]"}'
         "a marker in the JSON",
     ],
 )
-def test_what_is_believed(body: dict[str, Any], numbers: list[int], counted: int, degraded: str | None) -> None:
-    pulse = validate_response(OpenRouterWire().read(body))
+def test_only_valid_posts_count(body: dict[str, Any], numbers: list[int], counted: int, unreliable: str | None) -> None:
+    summary = validate_response(OpenRouterWire().read(body))
 
-    assert [post.number for post in pulse.posts] == numbers
-    assert (pulse.sentiment.total, pulse.unreliable) == (counted, degraded)
+    assert [post.number for post in summary.posts] == numbers
+    assert (summary.sentiment.total, summary.unreliable) == (counted, unreliable)
 
 
 @pytest.mark.parametrize(("finish", "incomplete"), [("stop", None), (None, None), ("length", "length")])
@@ -138,9 +142,9 @@ def test_an_answer_that_was_cut_says_why(finish: str | None, incomplete: str | N
 def test_annotations_and_costs_of_a_kind_that_is_not_known_are_skipped() -> None:
     body = pulse_of(sentiment(), usage={"cost": "much"}, model=None)
     body["choices"][0]["message"]["annotations"] = [{"type": "file"}, {"type": "url_citation"}, None, 7]
-    pulse = validate_response(OpenRouterWire().read(body))
+    summary = validate_response(OpenRouterWire().read(body))
 
-    assert (pulse.unreliable, pulse.cost_usd, pulse.model) == (NOT_CONFIRMED, None, None)
+    assert (summary.unreliable, summary.cost_usd, summary.model) == (NOT_CONFIRMED, None, None)
 
 
 def status(code: int, message: str = "No.", **options: Any) -> Fault:
@@ -183,13 +187,13 @@ def broken_off(**choice: Any) -> Fault:
         (Fault(hang=True), TimedOut),
     ],
 )
-async def test_each_failure_is_told_and_paid_once(
+async def test_each_failure_is_reported_and_charged_once(
     fake: FakeOpenRouter, fault: Fault, kind: type[PerplexityError]
 ) -> None:
     fake.script(PATH, fault)
 
     with pytest.raises(kind) as raised:
-        await feel(fake, seconds=2)
+        await summarize(fake, seconds=2)
 
     assert (raised.value.provider, len(fake.requests)) == ("Grok at OpenRouter", 1)
     assert KEY not in str(raised.value)
@@ -198,7 +202,7 @@ async def test_each_failure_is_told_and_paid_once(
 async def test_a_short_limit_is_waited_for(fake: FakeOpenRouter) -> None:
     fake.script(PATH, status(429, headers={"Retry-After": "0.01"}))
 
-    assert (await feel(fake)).sentiment.total == 3
+    assert (await summarize(fake)).sentiment.total == 3
 
 
 @pytest.mark.parametrize(

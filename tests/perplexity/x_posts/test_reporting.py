@@ -17,7 +17,7 @@ DAY = date(2026, 11, 21)
 
 
 @dataclass(frozen=True)
-class People:
+class FakePosts:
     """Takes two seconds to say one thing, or to fail."""
 
     time: Time
@@ -33,20 +33,20 @@ class People:
 
 async def test_an_answer_is_heard_with_its_seconds_and_its_cost() -> None:
     time, attempts = Time(), list[Attempt]()
-    telling = ReportingPostSource(source=People(time), on_attempt=attempts.append, clock=time.clock)
-    pulse = await telling.summarize("heat", since=DAY, until=DAY, seconds=9.0)
+    source = ReportingPostSource(source=FakePosts(time), on_attempt=attempts.append, clock=time.clock)
+    summary = await source.summarize("heat", since=DAY, until=DAY, seconds=9.0)
 
-    assert (pulse.text, telling.name) == ("heat 2026-11-21 2026-11-21 9.0", "People")
+    assert (summary.text, source.name) == ("heat 2026-11-21 2026-11-21 9.0", "People")
     assert attempts == [Attempt(provider="People", seconds=2.0, cost_usd=0.03)]
 
 
 @pytest.mark.parametrize("error", [AuthenticationError("x"), RunFailed("x", cost_usd=0.04)])
 async def test_a_failure_is_heard_with_its_class_and_its_cost(error: PerplexityError) -> None:
     time, attempts = Time(), list[Attempt]()
-    telling = ReportingPostSource(source=People(time, error), on_attempt=attempts.append, clock=time.clock)
+    source = ReportingPostSource(source=FakePosts(time, error), on_attempt=attempts.append, clock=time.clock)
 
     with pytest.raises(type(error)):
-        await telling.summarize("heat", since=DAY, until=DAY, seconds=9.0)
+        await source.summarize("heat", since=DAY, until=DAY, seconds=9.0)
     (heard,) = attempts
     assert (heard.provider, heard.seconds, heard.cost_usd) == ("People", 2.0, error.cost_usd)
     assert (heard.error_class, heard.summary) == (type(error).__name__, error.summary)

@@ -1,4 +1,4 @@
-"""What is read out of the forms in which tools give their results."""
+"""Parsing the results of tools, and registering their pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PARAGRAPHS = f"1. A page\nSays https://elsewhere.example/ so.\nURL: {A}\n\nTitle
 
 
 @pytest.mark.parametrize(
-    ("result", "finding"),
+    ("result", "expected"),
     [
         (
             format_result(Answer(text="So [1][2].", sources=(FIRST, SECOND), provider="P")),
@@ -88,8 +88,8 @@ PARAGRAPHS = f"1. A page\nSays https://elsewhere.example/ so.\nURL: {A}\n\nTitle
         ("[]", ToolResult(text="[]")),
     ],
 )
-def test_a_result_is_its_text_and_its_pages(result: str, finding: ToolResult) -> None:
-    assert parse_tool_result(result) == finding
+def test_a_result_is_parsed_to_text_and_pages(result: str, expected: ToolResult) -> None:
+    assert parse_tool_result(result) == expected
 
 
 JSONS = st.recursive(
@@ -108,48 +108,48 @@ JSONS = st.recursive(
 
 
 @given(JSONS.map(json.dumps) | st.text())
-def test_whatever_a_tool_returns_can_be_read_and_noted(result: str) -> None:
-    notebook = SourceRegistry()
+def test_any_result_can_be_parsed_and_registered(result: str) -> None:
+    registry = SourceRegistry()
 
-    noted = notebook.add(parse_tool_result(result))
+    registered = registry.add(parse_tool_result(result))
 
-    assert [source.number for source in notebook.sources] == list(range(1, len(notebook.sources) + 1))
-    assert all(f"[{source.number}]" in noted for source in notebook.sources)
+    assert [source.number for source in registry.sources] == list(range(1, len(registry.sources) + 1))
+    assert all(f"[{source.number}]" in registered for source in registry.sources)
 
 
-def noted(*results: Any) -> tuple[SourceRegistry, list[str]]:
-    notebook = SourceRegistry()
-    return notebook, [notebook.add(parse_tool_result(result)) for result in results]
+def registered(*results: Any) -> tuple[SourceRegistry, list[str]]:
+    registry = SourceRegistry()
+    return registry, [registry.add(parse_tool_result(result)) for result in results]
 
 
 def test_markers_of_a_written_answer_become_the_run_s_numbers() -> None:
     earlier = json.dumps([{"title": "Z", "url": "https://z.example/"}])
     answer = format_result(Answer(text="So [1], and [2].", sources=(SECOND_AS_FIRST, FIRST_AS_SECOND), provider="P"))
 
-    notebook, (_, first, second) = noted(earlier, json.dumps([{"title": "A", "url": A}]), answer)
+    registry, (_, first, second) = registered(earlier, json.dumps([{"title": "A", "url": A}]), answer)
 
     assert first == f"<pages>\n[2] A (no date) {A}\n</pages>"
     assert second.startswith("So [3], and [2].\n\n<pages>\n[3] B")
-    assert [source.url for source in notebook.sources] == ["https://z.example/", A, B]
+    assert [source.url for source in registry.sources] == ["https://z.example/", A, B]
 
 
 SECOND_AS_FIRST = Source(number=1, title="B", url=B)
 FIRST_AS_SECOND = Source(number=2, title="A", url=A)
 
 
-def test_a_page_that_comes_again_keeps_its_number_and_gains_what_it_says_more() -> None:
-    notebook, _ = noted(
+def test_a_repeated_page_keeps_its_number_and_gains_a_longer_excerpt() -> None:
+    registry, _ = registered(
         json.dumps({"citations": [A]}),
         json.dumps([{"title": "A", "url": "HTTPS://A.example", "snippet": "Much.", "date": "2026-01-02"}]),
         json.dumps([{"title": "A, later", "url": A, "snippet": "", "date": None}]),
     )
 
-    assert notebook.sources == (
+    assert registry.sources == (
         Source(number=1, title="A", url="HTTPS://A.example", snippet="Much.", date="2026-01-02"),
     )
 
 
-def test_an_address_that_must_not_be_linked_is_no_page() -> None:
-    notebook, (told,) = noted(json.dumps([{"title": "A", "url": "https://user:pass@a.example/"}]))
+def test_an_unsafe_address_is_not_registered() -> None:
+    registry, (told,) = registered(json.dumps([{"title": "A", "url": "https://user:pass@a.example/"}]))
 
-    assert (notebook.sources, told) == ((), "Nothing was found.")
+    assert (registry.sources, told) == ((), "Nothing was found.")
