@@ -137,7 +137,7 @@ async def test_an_app_that_is_not_there_is_a_failed_dispatch() -> None:
 async def test_old_command_lines_are_forgotten(
     site: Site, visitor: BrowserClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.playground.conversation.REMEMBERED", 1)
+    monkeypatch.setattr("bot.playground.conversation.MAX_LINES", 1)
     await visitor.say("/ask first")
     await visitor.say("/ask second")
     for fields in site.app.requests:

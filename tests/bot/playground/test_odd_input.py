@@ -237,7 +237,7 @@ async def test_what_is_kept_is_bounded(visitor: BrowserClient, token: str, site:
 
 
 async def test_only_so_many_pages_are_kept_up_to_date(visitor: BrowserClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "MOST_STREAMS", 1)
+    monkeypatch.setattr(server, "MAX_STREAMS", 1)
     url = f"{visitor.origin}/playground/events"
     async with visitor.session.get(url) as first, visitor.session.get(url) as second:
         assert (first.status, second.status) == (200, 429)

@@ -183,7 +183,7 @@ async def test_a_json_body_is_an_object_or_nothing(
 
 
 async def test_only_the_newest_messages_are_kept(monkeypatch: pytest.MonkeyPatch, client: AsyncWebClient) -> None:
-    monkeypatch.setattr("bot.playground.timeline.KEPT", 2)
+    monkeypatch.setattr("bot.playground.timeline.MAX_MESSAGES", 2)
     for text in ("one", "two", "three"):
         await client.chat_postMessage(channel=GENERAL.id, text=text)
     history = await client.conversations_history(channel=GENERAL.id)
