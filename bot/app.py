@@ -24,7 +24,7 @@ from bot.digests.wiring import DigestComponents
 from bot.listeners import actions, installation, messages, slash
 from bot.listeners.admission import Admission
 from bot.listeners.installation import Installation, token_hash
-from bot.listeners.intake import ACK_SECONDS, Journal, Services
+from bot.listeners.intake import ACK_SECONDS, Intake, ListenerContext
 from bot.process import Application
 from bot.services import open_search_services, slack_connection
 from bot.slack.connection import SlackConnection, SocketMode, open_session, web_client
@@ -41,9 +41,9 @@ from bot.web import server
 from bot.web.metrics import Metrics
 from bot.web.server import Server
 from bot.web.signature import RequestVerifier
-from bot.worker.background import Background, Stopping
+from bot.worker.background import BackgroundTasks, RunCanceller
 from bot.worker.queue import STALLED_AFTER_SECONDS, Jobs
-from bot.worker.report_files import Filing
+from bot.worker.report_files import ReportUploader
 from bot.worker.worker import Answering, Working
 from perplexity.attempts import Attempt
 
@@ -64,7 +64,7 @@ A new surface is a function in `bot/listeners`, and a line here.
 """
 
 
-def bolt_app(slack: SlackConnection, client: AsyncWebClient, services: Services) -> AsyncApp:
+def bolt_app(slack: SlackConnection, client: AsyncWebClient, services: ListenerContext) -> AsyncApp:
     """Build the Bolt app with every surface's listeners.
 
     Bolt must not verify requests again, must not call Slack for its own identity before the acknowledgement (hence
@@ -153,14 +153,14 @@ async def compose(
             response_urls=response_urls,
             slack_api_url=slack.api_url,
         )
-        background = await stack.enter_async_context(Background())
-        stopping = Stopping(questions=questions, stages=stages, providers=asked.providers, background=background)
+        background = await stack.enter_async_context(BackgroundTasks())
+        stopping = RunCanceller(questions=questions, stages=stages, providers=asked.providers, background=background)
         workspaces, profiles = WorkspaceStore(pool), Profiles(client)
         installation = Installation(
             client=client,
             workspaces=workspaces,
             token_hash=token_hash(slack.bot_token),
-            cancel_runs=stopping.begin_runs,
+            cancel_runs=stopping.start_runs,
         )
         admission = Admission(
             client=client,
@@ -170,7 +170,7 @@ async def compose(
             patience=patience,
             external=settings.allow_external_users,
         )
-        filing = Filing(
+        filing = ReportUploader(
             client=client,
             chat=chat,
             questions=questions,
@@ -198,8 +198,8 @@ async def compose(
             agent=asked.agent,
             diver=asked.deepdives,
             stages=lambda row: QuestionStages(stages=stages, row=row, database_retry=patience),
-            sends_files=filing.allowed,
-            end_runs=stopping.begin,
+            sends_files=filing.can_upload,
+            end_runs=stopping.start,
         )
         answering = Answering(
             questions=questions,
@@ -223,24 +223,24 @@ async def compose(
             ),
         )
         jobs.on_question(answering.run)
-        services = Services(
-            journal=Journal(questions=received),
+        services = ListenerContext(
+            intake=Intake(questions=received),
             questions=received,
             commands=commands,
             metrics=metrics,
-            tell=announcing.reply_privately,
-            say=announcing.post_in_thread,
-            whisper=announcing.post_ephemeral,
-            watching=digests.service,
-            replace=announcing.replace_original,
-            end_runs=stopping.begin,
-            report_of=filing.report,
-            send_file=filing.begin,
+            reply_privately=announcing.reply_privately,
+            post_in_thread=announcing.post_in_thread,
+            post_ephemeral=announcing.post_ephemeral,
+            digests=digests.service,
+            replace_original=announcing.replace_original,
+            cancel_runs=stopping.start,
+            load_report=filing.load_report,
+            upload_report=filing.start,
             refusal=installation.refusal,
-            on_end=installation.end,
-            knows_outsider=admission.is_known_outsider,
-            note_sender=admission.record_sender,
-            want_file=partial(workspaces.request_file, seconds=SAME_FILE_SECONDS),
+            record_end=installation.end,
+            is_known_outsider=admission.is_known_outsider,
+            record_sender=admission.record_sender,
+            request_file=partial(workspaces.request_file, seconds=SAME_FILE_SECONDS),
             forget_file=workspaces.cancel_file_request,
         )
         app = bolt_app(slack, client, services)
@@ -273,7 +273,7 @@ def _server(
     settings: Settings,
     slack: SlackConnection,
     app: AsyncApp,
-    services: Services,
+    services: ListenerContext,
     *,
     playground: Playground | None,
     questions: Questions,

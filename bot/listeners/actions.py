@@ -19,7 +19,7 @@ from bot.commands.base import Command
 from bot.commands.help import text_message
 from bot.errors import UsageError
 from bot.listeners.admission import MEMBERS_ONLY
-from bot.listeners.intake import Services, Written
+from bot.listeners.intake import ListenerContext, Submitted
 from bot.listeners.messages import THREAD_FULL
 from bot.listeners.slash import too_many_open
 from bot.model.digest import DigestAction, DigestNotFound, DigestResult
@@ -58,12 +58,12 @@ _RETRY_ACTIONS = re.compile(rf"retry|{PAST_WEEK}")
 _DIGEST_ACTIONS = re.compile(rf"{ACTION_PREFIX}(?:{'|'.join(DigestAction)})")
 
 
-def register(app: AsyncApp, services: Services) -> None:
+def register(app: AsyncApp, context: ListenerContext) -> None:
     """Listen to every button."""
-    button(app, services, _RETRY_ACTIONS, retry_question)
-    button(app, services, "stop", stop_question)
-    button(app, services, _DIGEST_ACTIONS, apply_digest_button)
-    button(app, services, "as_file", send_report)
+    button(app, context, _RETRY_ACTIONS, retry_question)
+    button(app, context, "stop", stop_question)
+    button(app, context, _DIGEST_ACTIONS, apply_digest_button)
+    button(app, context, "as_file", send_report)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,28 +134,28 @@ class Reply:
     after: Callable[[], None] = lambda: None
 
 
-Handler = Callable[[Click, Services], Coroutine[Any, Any, Reply | None]]
+Handler = Callable[[Click, ListenerContext], Coroutine[Any, Any, Reply | None]]
 
 
-def button(app: AsyncApp, services: Services, action: str | re.Pattern[str], handle: Handler) -> None:
+def button(app: AsyncApp, context: ListenerContext, action: str | re.Pattern[str], handle: Handler) -> None:
     """Listen to a button: refuse outsiders, handle the click in time for its acknowledgement, and send the reply."""
 
     @app.action(action)
     async def clicked(ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
         click = Click(body=body, action=action)
-        reply = await _handle(click, services, handle)
+        reply = await _handle(click, context, handle)
         if reply is not None:
-            send = services.replace if reply.replaces else services.tell
+            send = context.replace_original if reply.replaces else context.reply_privately
             await _within_ack(send(click.response_url, reply.message))
             reply.after()
         await ack()
 
 
-async def _handle(click: Click, services: Services, handle: Handler) -> Reply | None:
-    if services.knows_outsider(click.body, click.user):
+async def _handle(click: Click, context: ListenerContext, handle: Handler) -> Reply | None:
+    if context.is_known_outsider(click.body, click.user):
         return _text(MEMBERS_ONLY)
     try:
-        return await services.journal.in_time(handle(click, services), seconds=DATABASE_SECONDS)
+        return await context.intake.within_ack_deadline(handle(click, context), seconds=DATABASE_SECONDS)
     except DATABASE_UNAVAILABLE:
         return _text(DATABASE_DOWN)
 
@@ -171,50 +171,50 @@ def _text(text: str) -> Reply:
     return Reply(message=text_message(text))
 
 
-async def _question(click: Click, services: Services) -> QuestionRow | None:
-    return await services.questions.get(click.id) if click.id is not None else None
+async def _question(click: Click, context: ListenerContext) -> QuestionRow | None:
+    return await context.questions.get(click.id) if click.id is not None else None
 
 
-async def retry_question(click: Click, services: Services) -> Reply | None:
+async def retry_question(click: Click, context: ListenerContext) -> Reply | None:
     """Ask the clicked question again, for the same asker, or for a longer time; reply only if that is not possible.
 
     Otherwise the worker replaces the clicked message. However often the button is clicked, the question is asked once.
     """
-    earlier = await _question(click, services)
+    earlier = await _question(click, context)
     if earlier is None or not click.is_by_asker(earlier):
         log.warning("click.stale", extra={"error": "unknown question" if earlier is None else "not the asker"})
         return _text(UNKNOWN_QUESTION if earlier is None else NOT_YOURS_TO_RETRY)
     wider = click.action_id == PAST_WEEK
-    text = _past_week(earlier, services) if wider else earlier.text
+    text = _past_week(earlier, context) if wider else earlier.text
     if text is None:
         log.warning("click.stale", extra={"error": "no longer time"})
         return _text(UNKNOWN_QUESTION)
-    question = _build_retry(earlier, click, services, text=text, key=PAST_WEEK if wider else "retry")
-    written = await services.journal.write(question)
-    if written is Written.NEW:
+    question = _build_retry(earlier, click, context, text=text, key=PAST_WEEK if wider else "retry")
+    written = await context.intake.submit(question)
+    if written is Submitted.NEW:
         # If the earlier answer is still in progress, it is no longer needed.
-        services.end_runs(earlier.id)
-        services.metrics.received(command=earlier.command, surface="click")
+        context.cancel_runs(earlier.id)
+        context.metrics.received(command=earlier.command, surface="click")
         log.info("question.received", extra={"question": str(question.id), "surface": "click"})
-    return await _refusal(written, question, services)
+    return await _refusal(written, question, context)
 
 
-async def _refusal(written: Written, question: NewQuestion, services: Services) -> Reply | None:
+async def _refusal(written: Submitted, question: NewQuestion, context: ListenerContext) -> Reply | None:
     """Return why a question was not saved; None if it was."""
     match written:
-        case Written.NEW | Written.KNOWN:
+        case Submitted.NEW | Submitted.DUPLICATE:
             return None
-        case Written.TOO_MANY_OPEN:
-            return Reply(message=await too_many_open(question, services))
-        case Written.THREAD_FULL | Written.THREAD_FULL_EXPLAIN:
+        case Submitted.TOO_MANY_OPEN:
+            return Reply(message=await too_many_open(question, context))
+        case Submitted.THREAD_FULL | Submitted.THREAD_FULL_EXPLAIN:
             return _text(THREAD_FULL)
-        case Written.NOT:
+        case Submitted.FAILED:
             return _text(DATABASE_DOWN)
 
 
-def _past_week(earlier: QuestionRow, services: Services) -> str | None:
+def _past_week(earlier: QuestionRow, context: ListenerContext) -> str | None:
     """Return the text that asks the same for the past week; None if the command has no such text."""
-    command = _command_of(earlier, services.commands)
+    command = _command_of(earlier, context.commands)
     if command is None or command.past_week is None:
         return None
     try:
@@ -223,11 +223,11 @@ def _past_week(earlier: QuestionRow, services: Services) -> str | None:
         return None
 
 
-def _build_retry(earlier: QuestionRow, click: Click, services: Services, *, text: str, key: str) -> NewQuestion:
+def _build_retry(earlier: QuestionRow, click: Click, context: ListenerContext, *, text: str, key: str) -> NewQuestion:
     """Return the question with this text; in a thread its answer replaces the clicked message."""
     in_thread = earlier.thread_ts is not None
     return NewQuestion(
-        id=services.new_id(),
+        id=context.new_id(),
         delivery_key=f"{earlier.id}:{key}",
         again=earlier.id,
         surface=earlier.surface if in_thread else "click",
@@ -242,63 +242,63 @@ def _build_retry(earlier: QuestionRow, click: Click, services: Services, *, text
     )
 
 
-async def stop_question(click: Click, services: Services) -> Reply:
+async def stop_question(click: Click, context: ListenerContext) -> Reply:
     """Close the question as stopped and cancel its runs."""
-    row = await _question(click, services)
+    row = await _question(click, context)
     if row is None or not click.is_by_asker(row):
         return _text(UNKNOWN_STOPPED_QUESTION if row is None else NOT_YOURS_TO_STOP)
-    if not await services.questions.stop(row.id, user_id=click.user):
+    if not await context.questions.stop(row.id, user_id=click.user):
         if row.state != "stopped":
             return _text(ALREADY_FINISHED)
         # The reply to the first click may have been lost, and with it the cancellation of the runs.
-        services.end_runs(row.id)
+        context.cancel_runs(row.id)
         return _text(ALREADY_STOPPED)
-    services.end_runs(row.id)
-    services.metrics.settled(command=row.command, state="stopped")
+    context.cancel_runs(row.id)
+    context.metrics.settled(command=row.command, state="stopped")
     log.info("question.stopped", extra={"question": str(row.id), "command": row.command})
-    command = _command_of(row, services.commands)
+    command = _command_of(row, context.commands)
     text = command.parse_question_text(row.text) if command is not None else ""
     return Reply(message=question_stopped_message(text, question_id=str(row.id)), replaces=True)
 
 
-async def apply_digest_button(click: Click, services: Services) -> Reply:
+async def apply_digest_button(click: Click, context: ListenerContext) -> Reply:
     """Apply a digest's button and reply with the result."""
-    result = await _apply_digest_button(click, services)
-    message = digest_result_message(result, command=services.watching.command_label, channel=click.channel)
+    result = await _apply_digest_button(click, context)
+    message = digest_result_message(result, command=context.digests.command_label, channel=click.channel)
     return Reply(message=message)
 
 
-async def _apply_digest_button(click: Click, services: Services) -> DigestResult:
+async def _apply_digest_button(click: Click, context: ListenerContext) -> DigestResult:
     if click.id is None:
         return DigestNotFound()
     verb = DigestAction(click.action_id.removeprefix(ACTION_PREFIX))
     by = str(click.action.get("action_ts", ""))
-    result = await services.watching.apply_button(verb, click.id, user_id=click.user, teams=click.teams, by=by)
+    result = await context.digests.apply_button(verb, click.id, user_id=click.user, teams=click.teams, by=by)
     log.info("digest.clicked", extra={"digest": str(click.id), "state": type(result).__name__})
     return result
 
 
-async def send_report(click: Click, services: Services) -> Reply:
+async def send_report(click: Click, context: ListenerContext) -> Reply:
     """Send the report of a question as a file, in the background, to the user who clicked."""
-    row = await _question(click, services)
+    row = await _question(click, context)
     if row is None:
         return _text(UNKNOWN_REPORT)
-    if not _may_download(row, click, services.commands):
+    if not _may_download(row, click, context.commands):
         return _text(NOT_YOUR_REPORT)
-    report = await services.report_of(row.id)
+    report = await context.load_report(row.id)
     if report is None:
         return _text(UNKNOWN_REPORT)
-    if not await services.want_file(row.id, click.user):
+    if not await context.request_file(row.id, click.user):
         return _text(ALREADY_REQUESTED)
 
     async def failed(text: str) -> None:
         with suppress(*DATABASE_UNAVAILABLE):
-            await services.forget_file(row.id, click.user)
-        await services.tell(click.response_url, text_message(text))
+            await context.forget_file(row.id, click.user)
+        await context.reply_privately(click.response_url, text_message(text))
 
     def upload() -> None:
-        services.send_file(
-            report, click.user, sorry=lambda: failed(UPLOAD_FAILED), refused=lambda: failed(MEMBERS_ONLY)
+        context.upload_report(
+            report, click.user, on_failure=lambda: failed(UPLOAD_FAILED), on_refusal=lambda: failed(MEMBERS_ONLY)
         )
 
     return Reply(message=text_message(UPLOADING), after=upload)

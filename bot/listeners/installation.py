@@ -15,7 +15,7 @@ from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.listeners.intake import Services
+from bot.listeners.intake import ListenerContext
 from bot.model.membership import LIFECYCLE_EVENTS, Identity, RequestOrigin, is_foreign
 from bot.slack.messages import FAILURES
 from bot.storage.database import DATABASE_UNAVAILABLE
@@ -28,7 +28,7 @@ NO_RETRY: dict[str, str | Sequence[str]] = {"x-slack-no-retry": "1"}
 """Keeps Slack from sending a refused event again. https://docs.slack.dev/apis/events-api/#errors"""
 
 
-def register(app: AsyncApp, services: Services) -> None:
+def register(app: AsyncApp, context: ListenerContext) -> None:
     """Listen to the events that end the installation, and refuse requests of other workspaces or apps.
 
     https://docs.slack.dev/reference/events/app_uninstalled
@@ -39,11 +39,11 @@ def register(app: AsyncApp, services: Services) -> None:
     async def refuse(
         body: dict[str, Any], request: AsyncBoltRequest, next: Callable[[], Awaitable[BoltResponse]]
     ) -> BoltResponse | None:
-        reason = services.refusal(body)
+        reason = context.refusal(body)
         if reason is None:
             await next()
             return None
-        services.metrics.refused(403)
+        context.metrics.refused(403)
         log.warning("request.refused", extra={"status": 403, "error": reason})
         return BoltResponse(status=403, body=reason, headers=NO_RETRY)
 
@@ -51,16 +51,16 @@ def register(app: AsyncApp, services: Services) -> None:
 
         @app.event(kind)
         async def ended(body: dict[str, Any]) -> BoltResponse | None:
-            return await record_end(body, services)
+            return await record_end(body, context)
 
 
-async def record_end(body: dict[str, Any], services: Services) -> BoltResponse | None:
+async def record_end(body: dict[str, Any], context: ListenerContext) -> BoltResponse | None:
     """Record the end before the event is acknowledged; if that fails, answer 503, so that Slack sends it again."""
     state = closed_state(body)
     if state is None:
         return None
     try:
-        await services.journal.in_time(services.on_end(state, body))
+        await context.intake.within_ack_deadline(context.record_end(state, body))
     except DATABASE_UNAVAILABLE as error:
         log.error("workspace.not_closed", extra={"state": state, "error": type(error).__name__})
         return BoltResponse(status=503)

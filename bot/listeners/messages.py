@@ -14,7 +14,7 @@ from slack_bolt.response import BoltResponse
 
 from bot.commands.help import text_message
 from bot.commands.routing import route_message
-from bot.listeners.intake import Services, Written
+from bot.listeners.intake import ListenerContext, Submitted
 from bot.listeners.slash import too_many_open
 from bot.model.membership import RequestOrigin
 from bot.model.message import OutgoingMessage
@@ -58,19 +58,19 @@ class MessageEvent:
         return f"{self.team}:{self.channel}:{self.ts}"
 
 
-def register(app: AsyncApp, services: Services) -> None:
+def register(app: AsyncApp, context: ListenerContext) -> None:
     """Listen to mentions and messages; Slack sends a channel's messages only if the manifest subscribes to them."""
 
     @app.event("app_mention")
     async def mentioned(body: dict[str, Any], request: AsyncBoltRequest) -> BoltResponse | None:
-        return await receive(body, services, redelivered=_is_redelivery(request))
+        return await receive(body, context, redelivered=_is_redelivery(request))
 
     @app.event("message")
     async def written(body: dict[str, Any], request: AsyncBoltRequest) -> BoltResponse | None:
-        return await receive(body, services, redelivered=_is_redelivery(request))
+        return await receive(body, context, redelivered=_is_redelivery(request))
 
 
-async def receive(body: dict[str, Any], services: Services, *, redelivered: bool) -> BoltResponse | None:
+async def receive(body: dict[str, Any], context: ListenerContext, *, redelivered: bool) -> BoltResponse | None:
     """Submit the question of an event, if it has one; `redelivered` is whether Slack delivers the event again.
 
     If the question cannot be saved, answer 503, so that Slack delivers the event again: at once, after a minute and
@@ -79,32 +79,32 @@ async def receive(body: dict[str, Any], services: Services, *, redelivered: bool
     event = parse_event(body)
     if event is None:
         return None
-    question = await _build_question(event, services)
-    match await _submit(question, body, services):
-        case Written.NEW:
-            services.metrics.received(command=question.command, surface=question.surface)
+    question = await _build_question(event, context)
+    match await _submit(question, body, context):
+        case Submitted.NEW:
+            context.metrics.received(command=question.command, surface=question.surface)
             extra = {"question": str(question.id), "command": question.command, "chars": len(question.text)}
             log.info("question.received", extra=extra | {"surface": question.surface})
-        case Written.NOT:
+        case Submitted.FAILED:
             if not redelivered:
-                await _reply_to_asker(event, text_message(DATABASE_DOWN), services)
+                await _reply_to_asker(event, text_message(DATABASE_DOWN), context)
             return BoltResponse(status=503)
-        case Written.TOO_MANY_OPEN:
-            await _reply_to_asker(event, await too_many_open(question, services), services)
-        case Written.THREAD_FULL_EXPLAIN:
-            await _reply_to_asker(event, text_message(THREAD_FULL), services)
-        case Written.THREAD_FULL | Written.KNOWN:
+        case Submitted.TOO_MANY_OPEN:
+            await _reply_to_asker(event, await too_many_open(question, context), context)
+        case Submitted.THREAD_FULL_EXPLAIN:
+            await _reply_to_asker(event, text_message(THREAD_FULL), context)
+        case Submitted.THREAD_FULL | Submitted.DUPLICATE:
             pass
     return None
 
 
-async def _submit(question: NewQuestion, body: dict[str, Any], services: Services) -> Written:
+async def _submit(question: NewQuestion, body: dict[str, Any], context: ListenerContext) -> Submitted:
     """Submit the question after saving the sender's other workspace, if the event names one: a worker needs it."""
     try:
-        await services.journal.in_time(services.note_sender(body, question.user_id), seconds=RECORD_SECONDS)
+        await context.intake.within_ack_deadline(context.record_sender(body, question.user_id), seconds=RECORD_SECONDS)
     except DATABASE_AWAY:
-        return Written.NOT
-    return await services.journal.write(question)
+        return Submitted.FAILED
+    return await context.intake.submit(question)
 
 
 def parse_event(body: dict[str, Any]) -> MessageEvent | None:
@@ -156,10 +156,10 @@ def _without_mentions(text: str, own: frozenset[str]) -> tuple[str, bool]:
     return (re.sub(r"^[,:](?=\s)", "", left) if before else left).strip(), bool(before)
 
 
-async def _build_question(event: MessageEvent, services: Services) -> NewQuestion:
-    command, text = await run_in_thread(route_message, event.text, services.commands)
+async def _build_question(event: MessageEvent, context: ListenerContext) -> NewQuestion:
+    command, text = await run_in_thread(route_message, event.text, context.commands)
     return NewQuestion(
-        id=services.new_id(),
+        id=context.new_id(),
         delivery_key=event.delivery_key,
         surface=event.surface,
         command=command,
@@ -171,7 +171,7 @@ async def _build_question(event: MessageEvent, services: Services) -> NewQuestio
     )
 
 
-async def _reply_to_asker(event: MessageEvent, message: OutgoingMessage, services: Services) -> None:
+async def _reply_to_asker(event: MessageEvent, message: OutgoingMessage, context: ListenerContext) -> None:
     """Send a message that only the asker sees, within the three seconds that the event has, or not at all.
 
     It may name their other questions, and no other bot should read and answer it. Slack shows such a message in a
@@ -180,10 +180,10 @@ async def _reply_to_asker(event: MessageEvent, message: OutgoingMessage, service
     with suppress(TimeoutError):
         async with asyncio.timeout(REPLY_SECONDS):
             if event.surface == "im":
-                await services.say(event.channel, event.thread_ts, message)
+                await context.post_in_thread(event.channel, event.thread_ts, message)
             else:
                 thread_ts = None if event.ts == event.thread_ts else event.thread_ts
-                await services.whisper(event.channel, event.user, thread_ts, message)
+                await context.post_ephemeral(event.channel, event.user, thread_ts, message)
 
 
 def _is_redelivery(request: AsyncBoltRequest) -> bool:

@@ -21,7 +21,7 @@ from bot.commands.help import (
 from bot.commands.routing import RoutedCommand, route_slash_command
 from bot.errors import UsageError
 from bot.listeners.admission import MEMBERS_ONLY
-from bot.listeners.intake import Services, Written
+from bot.listeners.intake import ListenerContext, Submitted
 from bot.model.message import Audience, OutgoingMessage
 from bot.storage.questions import NewQuestion
 
@@ -34,12 +34,12 @@ DATABASE_DOWN = (
 )
 
 
-def register(app: AsyncApp, services: Services) -> None:
+def register(app: AsyncApp, context: ListenerContext) -> None:
     """Listen to every slash command; its name determines the command."""
 
     @app.command(ANY_COMMAND)
     async def slash(ack: AsyncAck, command: dict[str, Any]) -> None:
-        message = escaping.sanitize_message(await respond(command, services))
+        message = escaping.sanitize_message(await respond(command, context))
         await ack(
             text=message.text,
             blocks=list(message.blocks),
@@ -49,53 +49,53 @@ def register(app: AsyncApp, services: Services) -> None:
         )
 
 
-async def respond(payload: dict[str, Any], services: Services) -> OutgoingMessage:
+async def respond(payload: dict[str, Any], context: ListenerContext) -> OutgoingMessage:
     """Return the acknowledgement: a placeholder for the answer, help, or why the text cannot be used."""
-    if services.knows_outsider(payload, str(payload.get("user_id", ""))):
+    if context.is_known_outsider(payload, str(payload.get("user_id", ""))):
         return text_message(MEMBERS_ONLY)
-    routed = route_slash_command(str(payload.get("command", "")), str(payload.get("text", "")), services.commands)
+    routed = route_slash_command(str(payload.get("command", "")), str(payload.get("text", "")), context.commands)
     command = routed.command
     if command is None:
-        return help_overview(services.commands, slash=routed.slash, unknown=routed.unknown, closest=routed.closest)
+        return help_overview(context.commands, slash=routed.slash, unknown=routed.unknown, closest=routed.closest)
     if routed.help:
         return help_message(command, slash=routed.slash)
     try:
         request = command.parse(routed.rest)
     except UsageError as error:
         return usage_message(command, error, slash=routed.slash)
-    return await _enqueue(payload, routed, command, request, services)
+    return await _enqueue(payload, routed, command, request, context)
 
 
 async def _enqueue(
-    payload: dict[str, Any], routed: RoutedCommand, command: Command[Any, Any], request: Any, services: Services
+    payload: dict[str, Any], routed: RoutedCommand, command: Command[Any, Any], request: Any, context: ListenerContext
 ) -> OutgoingMessage:
-    question = _build_question(payload, routed, command, services)
-    written = await services.journal.write(question)
-    if written is Written.NOT:
+    question = _build_question(payload, routed, command, context)
+    written = await context.intake.submit(question)
+    if written is Submitted.FAILED:
         return text_message(DATABASE_DOWN)
-    if written is Written.TOO_MANY_OPEN:
-        return await too_many_open(question, services)
-    if written is Written.NEW:
-        services.metrics.received(command=command.name, surface=question.surface)
+    if written is Submitted.TOO_MANY_OPEN:
+        return await too_many_open(question, context)
+    if written is Submitted.NEW:
+        context.metrics.received(command=command.name, surface=question.surface)
         extra = {"question": str(question.id), "command": command.name, "chars": len(question.text)}
         log.info("question.received", extra=extra | {"surface": question.surface})
     public = command.audience(request) is Audience.CHANNEL
     return pending_message(command, request, question_id=str(question.id), public=public)
 
 
-async def too_many_open(question: NewQuestion, services: Services) -> OutgoingMessage:
+async def too_many_open(question: NewQuestion, context: ListenerContext) -> OutgoingMessage:
     """Render that the asker has too many open questions, with a list of them."""
     log.info("question.too_many_open", extra={"command": question.command})
-    questions = await services.journal.open_questions(question)
+    questions = await context.intake.open_questions(question)
     return too_many_open_message([(one.command, one.text, one.age) for one in questions])
 
 
 def _build_question(
-    payload: dict[str, Any], routed: RoutedCommand, command: Command[Any, Any], services: Services
+    payload: dict[str, Any], routed: RoutedCommand, command: Command[Any, Any], context: ListenerContext
 ) -> NewQuestion:
     team = str(payload.get("team_id") or payload.get("enterprise_id") or "")
     return NewQuestion(
-        id=services.new_id(),
+        id=context.new_id(),
         delivery_key=f"{team}:{payload.get('command', '')}:{payload.get('trigger_id', '')}",
         surface="slash",
         command=command.name,

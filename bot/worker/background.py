@@ -1,4 +1,4 @@
-"""Work that a click begins and nobody waits for, until the process ends."""
+"""Background tasks of clicks: cancelling runs, until the process ends."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from perplexity.providers.perplexity import PerplexityProvider
 log = logging.getLogger(__name__)
 
 
-class Background:
+class BackgroundTasks:
     """Runs work in background tasks; on exit it waits `seconds` for unfinished ones, then cancels them.
 
     The work must raise nothing.
@@ -43,32 +43,32 @@ class Background:
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
 
-    def begin(self, work: Coroutine[Any, Any, None]) -> None:
-        """Begin some work. Returns at once."""
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Start some work. Returns at once."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stopping:
-    """Cancels runs in the background, which go on though nobody is connected.
+class RunCanceller:
+    """Cancels background runs, which continue without a connection.
 
-    What is asked over an open connection ends with it, when the worker notices.
+    A request over an open connection ends with the connection, when the worker notices.
     """
 
     questions: Questions
     stages: StageStore
     providers: Sequence[Provider]
-    background: Background
+    background: BackgroundTasks
 
-    def begin(self, question_id: UUID) -> None:
-        """Have a question's runs cancelled; not waited for, since a click wants its answer at once."""
-        self.background.begin(self._cancel_runs_of(question_id))
+    def start(self, question_id: UUID) -> None:
+        """Start cancelling a question's runs. Returns at once, since a click needs its reply."""
+        self.background.start(self._cancel_runs_of(question_id))
 
-    def begin_runs(self, run_ids: Sequence[str]) -> None:
-        """Begin to cancel these runs; their questions may be deleted by then."""
-        self.background.begin(self._cancel_each(run_ids))
+    def start_runs(self, run_ids: Sequence[str]) -> None:
+        """Start cancelling these runs; their questions may be deleted by then."""
+        self.background.start(self._cancel_each(run_ids))
 
     async def _cancel_runs_of(self, question_id: UUID) -> None:
         try:
@@ -79,13 +79,13 @@ class Stopping:
         await self._cancel_each(run_ids)
 
     async def _run_ids(self, question_id: UUID) -> Sequence[str]:
-        """Return the runs of a question: its own, and those of its stages."""
+        """Return the runs of a question and of its stages."""
         row = await self.questions.get(question_id)
         own = [row.run_id] if row is not None and row.run_id else []
         return list(dict.fromkeys([*own, *await self.stages.runs(question_id)]))
 
     async def _cancel_each(self, run_ids: Sequence[str]) -> None:
-        """Cancel runs; if a service refuses one, the others are cancelled anyway."""
+        """Cancel runs; if one cannot be cancelled, the others are."""
         for run_id in run_ids:
             try:
                 await self._cancel(run_id)

@@ -1,7 +1,4 @@
-"""Deep dives as files: a report in Markdown, sent to whoever asks for it.
-
-https://docs.slack.dev/reference/methods/files.completeUploadExternal
-"""
+"""Deep dives as files: a report in Markdown, sent as a direct message."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ from bot.slack.messages import FAILURES, Chat
 from bot.slack.scopes import FILES
 from bot.storage.questions import Questions
 from bot.storage.stages import StageStore
-from bot.worker.background import Background
+from bot.worker.background import BackgroundTasks
 from perplexity.deepdive.report import as_document, assemble, report_title
 from perplexity.deepdive.types import DeepDive, Stage, StageResult
 from perplexity.threads import run_in_thread
@@ -29,11 +26,12 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(kw_only=True)
-class Filing:
-    """Sends files in the background, since Slack's three calls for one take longer than a click may.
+class ReportUploader:
+    """Sends files in the background, since Slack's three calls take longer than a click's acknowledgement may.
 
-    `granted` is whether the bot token is known to have the scope. `persona` is who wrote the analyses. `admits`
-    returns whether a person may get a file, None if that is unknown.
+    `granted` is whether the bot token is known to have the scope. `persona` is the author of the analyses. `admits`
+    returns whether a user may get a file, None if that is unknown.
+    https://docs.slack.dev/reference/methods/files.completeUploadExternal
     """
 
     client: AsyncWebClient
@@ -41,23 +39,23 @@ class Filing:
     questions: Questions
     stages: StageStore
     persona: str
-    background: Background
+    background: BackgroundTasks
     admits: Callable[[str], Awaitable[bool | None]]
     granted: bool = False
 
-    async def allowed(self) -> bool:
-        """Tell whether files can be sent; Slack is asked until it says so, for the scope can be added any time."""
+    async def can_upload(self) -> bool:
+        """Return whether files can be sent; Slack is called until it confirms, since the scope can be added later."""
         if not self.granted:
             try:
                 headers = (await self.client.auth_test()).headers
             except FAILURES:
                 return False
-            told = next((value for name, value in headers.items() if name.lower() == "x-oauth-scopes"), "")
-            self.granted = FILES in {scope.strip() for scope in str(told).split(",")}
+            scopes = next((value for name, value in headers.items() if name.lower() == "x-oauth-scopes"), "")
+            self.granted = FILES in {scope.strip() for scope in str(scopes).split(",")}
         return self.granted
 
-    async def report(self, question_id: UUID) -> DeepDive | None:
-        """Return a question's report, None where it has none. Raises like the database."""
+    async def load_report(self, question_id: UUID) -> DeepDive | None:
+        """Return a question's report, None if it has none. Raises database errors."""
         row = await self.questions.get(question_id)
         kept = {stage: await self.stages.get(question_id, stage) for stage in Stage}
         results = {stage: one["result"] for stage, one in kept.items() if one and one["result"]}
@@ -66,21 +64,21 @@ class Filing:
         found = [StageResult.from_json(stage, results[stage]) for stage in Stage]
         return await run_in_thread(assemble, DEEPDIVE.parse(row.text).topic, *found, persona=self.persona)
 
-    def begin(
+    def start(
         self,
         report: DeepDive,
         user_id: str,
         *,
-        sorry: Callable[[], Awaitable[None]],
-        refused: Callable[[], Awaitable[None]],
+        on_failure: Callable[[], Awaitable[None]],
+        on_refusal: Callable[[], Awaitable[None]],
     ) -> None:
-        """Begin to send a report to a person as a direct message.
+        """Start sending a report to a user as a direct message.
 
-        `sorry` is called if the report cannot be sent, `refused` if the person is not a member.
+        `on_failure` is called if the report cannot be sent, `on_refusal` if the person is not a member.
         """
-        self.background.begin(self._admitted(report, user_id, sorry, refused))
+        self.background.start(self._send_if_admitted(report, user_id, on_failure, on_refusal))
 
-    async def _admitted(
+    async def _send_if_admitted(
         self,
         report: DeepDive,
         user_id: str,
@@ -89,13 +87,13 @@ class Filing:
     ) -> None:
         match await self.admits(user_id):
             case True:
-                await self._sent(report, user_id, sorry)
+                await self._send(report, user_id, sorry)
             case False:
                 await refused()
             case None:
                 await sorry()
 
-    async def _sent(self, report: DeepDive, user_id: str, sorry: Callable[[], Awaitable[None]]) -> None:
+    async def _send(self, report: DeepDive, user_id: str, sorry: Callable[[], Awaitable[None]]) -> None:
         try:
             await self._upload(report, channel=await self.chat.open_direct_message(user_id))
         except FAILURES as error:

@@ -13,7 +13,7 @@ import pytest
 
 from bot.digests.jobs import run_question
 from bot.digests.runner import StorySelector
-from bot.listeners.intake import Journal, Written
+from bot.listeners.intake import Intake, Submitted
 from bot.model.digest import Digest, DigestReport, DigestRun, Trigger
 from bot.storage.database import DatabaseRetry
 from bot.storage.questions import NewQuestion, Pool, Questions
@@ -140,9 +140,9 @@ async def another(office: DigestHarness) -> tuple[DigestRun, UUID]:
     return run, question_id
 
 
-async def acks(office: DigestHarness, *, until: asyncio.Event) -> list[tuple[Written, float]]:
+async def acks(office: DigestHarness, *, until: asyncio.Event) -> list[tuple[Submitted, float]]:
     """Have a slash command written down ten times a second; return what its ack says and after how many seconds."""
-    journal, found = Journal(questions=Questions(office.pool, no_job)), []
+    journal, found = Intake(questions=Questions(office.pool, no_job)), []
     while not until.is_set():
         began, key = monotonic(), uuid4()
         question = NewQuestion(
@@ -155,7 +155,7 @@ async def acks(office: DigestHarness, *, until: asyncio.Event) -> list[tuple[Wri
             channel_id="C",
             user_id=key.hex,
         )
-        found.append((await journal.write(question), monotonic() - began))
+        found.append((await journal.submit(question), monotonic() - began))
         await asyncio.sleep(0.1)
     return found
 
@@ -172,7 +172,7 @@ async def test_many_that_are_made_at_once_lose_nothing_and_keep_no_slash_command
     acked = await asking
 
     assert [len(report.stories) for report in reports if report is not None] == [1] * MANY
-    assert {written for written, _ in acked} == {Written.NEW}
+    assert {written for written, _ in acked} == {Submitted.NEW}
     assert max(seconds for _, seconds in acked) < 1
     assert slow.most_at_once == 1
     assert threading.current_thread() not in slow.threads

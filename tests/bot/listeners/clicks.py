@@ -13,7 +13,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.app import bolt_app
 from bot.commands import COMMANDS
-from bot.listeners.intake import Journal, Services
+from bot.listeners.intake import Intake, ListenerContext
 from bot.model.message import OutgoingMessage
 from bot.slack.connection import SlackConnection
 from bot.storage.questions import Questions
@@ -60,19 +60,19 @@ class RecordingListeners:
     async def _report_of(self, question_id: UUID) -> DeepDive | None:
         raise AssertionError(question_id)
 
-    def _services(self) -> Services:
+    def _services(self) -> ListenerContext:
         questions = cast("Questions", self)
-        return Services(
-            journal=Journal(questions=questions),
+        return ListenerContext(
+            intake=Intake(questions=questions),
             questions=questions,
             commands=COMMANDS,
             metrics=Metrics(),
-            tell=self._reply,
-            replace=self._reply,
-            end_runs=lambda _: None,
-            report_of=self._report_of,
-            send_file=lambda report, user_id, *, sorry, refused: None,
-            say=lambda *_: asyncio.sleep(0),
-            whisper=lambda *_: asyncio.sleep(0),
-            watching=self.digests,
+            reply_privately=self._reply,
+            replace_original=self._reply,
+            cancel_runs=lambda _: None,
+            load_report=self._report_of,
+            upload_report=lambda report, user_id, *, on_failure, on_refusal: None,
+            post_in_thread=lambda *_: asyncio.sleep(0),
+            post_ephemeral=lambda *_: asyncio.sleep(0),
+            digests=self.digests,
         )

@@ -15,7 +15,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.app import bolt_app
 from bot.commands import COMMANDS
-from bot.listeners.intake import Journal, Services
+from bot.listeners.intake import Intake, ListenerContext
 from bot.listeners.messages import DATABASE_DOWN, MessageEvent, parse_event, receive
 from bot.model.message import OutgoingMessage
 from bot.slack.connection import SlackConnection
@@ -89,24 +89,24 @@ class DatabaseDown:
             await asyncio.Event().wait()
         self.ephemeral_posts.append((channel, user, thread_ts, message.text))
 
-    def services(self) -> Services:
+    def services(self) -> ListenerContext:
         async def tell(url: str | None, message: OutgoingMessage) -> None:
             raise AssertionError(url, message)
 
         questions = cast("Questions", self)
-        return Services(
-            journal=Journal(questions=questions, seconds=0.45),
+        return ListenerContext(
+            intake=Intake(questions=questions, seconds=0.45),
             questions=questions,
             commands=COMMANDS,
             metrics=Metrics(),
-            tell=tell,
-            replace=tell,
-            end_runs=lambda _: None,
-            report_of=no_report,
-            send_file=lambda report, user_id, *, sorry, refused: None,
-            say=self.say,
-            whisper=self.whisper,
-            watching=FakeDigests(),
+            reply_privately=tell,
+            replace_original=tell,
+            cancel_runs=lambda _: None,
+            load_report=no_report,
+            upload_report=lambda report, user_id, *, on_failure, on_refusal: None,
+            post_in_thread=self.say,
+            post_ephemeral=self.whisper,
+            digests=FakeDigests(),
         )
 
 
