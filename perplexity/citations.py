@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import unescape
+from typing import NamedTuple
 
-from perplexity.markdown import Kind, regions
+from perplexity.block_parser import Block
+from perplexity.markdown import Document, Edit, RegionKind, parse
 from perplexity.markers import CLOSE, DASHES, NUMBERS, OPEN, is_plain, ranges, written
 from perplexity.sanitize import answer_text, encode_url, one_line
 from perplexity.types import Answer, Source
@@ -26,6 +28,14 @@ _FOUND = re.compile(
     rf"|\[(?P<label>{_WORDS}(?:(?:{_MARKER}|\[{_WORDS}\]){_WORDS})*+)(?<!\[)\]{_ADDRESS.format(name='label_address')}"
     r"|<?(?P<bare>(?:(?i:https?)://|(?<![\w.])(?i:www)\.)[^\s<>\[\]【】［］()|`\"]+)>?)"
 )
+# A number in brackets, or where one of the others may begin. Each way begins with a sign of its own, so that the search
+# leaps from one to the next.
+_BEGUN = re.compile(
+    r"\[([0-9]{1,3})\](?!\()|\\(?=\[)|\[|【|［|<(?=[hHwW])"
+    r"|h(?=[tT]{2}[pP][sSſ]?://)|H(?=[tT]{2}[pP][sSſ]?://)|w(?=[wW]{2}\.)|W(?=[wW]{2}\.)"
+)
+_SIGNS = ("[", "【", "［", "://", "w.", "W.")
+"""What one of these has at least."""
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//|www\.", re.IGNORECASE)
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _SENTENCE_END = ".,;:!?'’”*_~。，、；：！？"
@@ -41,8 +51,7 @@ class Known:
     addresses: Mapping[str, Source]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reference:
+class Reference(NamedTuple):
     """A place in the text that refers to sources: what stays of it as text, and the sources; both may be empty.
 
     `orphans` counts its numbers of no source; `stranger` is a link or an address of no source; `moved` are markers that
@@ -53,7 +62,7 @@ class Reference:
     end: int
     text: str
     sources: tuple[Source, ...]
-    orphans: int
+    orphans: int = 0
     renamed: bool = False
     stranger: bool = False
     moved: bool = False
@@ -66,74 +75,77 @@ def known_of(sources: Sequence[Source]) -> Known:
     return Known(numbers=aliases | {source.number: source for source in reversed(sources)}, addresses=addresses)
 
 
-def references(text: str, known: Known) -> Iterator[Reference]:
-    """Yield the markers, and the links and addresses of sources, in the order of the text.
+def references(document: Document, known: Known) -> list[Reference]:
+    """Return the markers, and the links and addresses of sources, in the order of the text.
 
     A link whose own marker follows it, as in `[Title](address).[1]`, is its words alone: one marker is enough.
     """
+    places, markers = list(_places(document)), _Markers(known)
+    if not any(place.address for place in places):
+        return [_moved(place) if place.inside else markers.read(place) for place in places]
     found: list[Reference] = []
     ahead: set[Source] = set()
-    for place in reversed(list(_places(text))):
-        reference = _reference(place, known)
+    for place in reversed(places):
+        reference = _reference(place, markers)
         if reference is None:
             continue
-        gap = text[place.end : found[-1].start] if found else None
+        gap = document.text[place.end : found[-1].start] if found else None
         if gap is None or not _BETWEEN.fullmatch(gap):
             ahead.clear()
         elif place.address and reference.sources and ahead.issuperset(reference.sources):
             reference = _unmarked(reference, adjacent=not gap)
         ahead.update(reference.sources)
         found.append(reference)
-    yield from reversed(found)
+    found.reverse()
+    return found
 
 
-def strangers(text: str, known: Known) -> Iterator[Reference]:
+def strangers(document: Document, known: Known) -> Iterator[Reference]:
     """Yield the links and the addresses of no source, in the order of the text; of a link its words stay."""
-    for place in _places(text):
+    for place in _places(document):
         if place.inside:
-            yield place.with_markers_behind()
-        elif place.numbers is None and known.addresses.get(safe_url(place.address) or "") is None and place.elsewhere:
-            yield place.without_address()
+            yield _moved(place)
+        elif place.numbers is None and _linked(place, known) is None and place.elsewhere:
+            yield _unlinked(place)
 
 
 def foreign(
-    text: str, known: Known, dropped: Collection[Source], is_foreign: Callable[[str], bool]
+    document: Document, known: Known, dropped: Collection[Source], is_foreign: Callable[[str], bool]
 ) -> Iterator[Reference]:
     """Yield the markers of dropped sources, and the links and addresses that are foreign, in the order of the text.
 
     `orphans` counts the numbers of dropped sources; the other numbers of a marker, and the words of a link, stay.
     """
-    for place in _places(text):
+    for place in _places(document):
         if place.inside:
-            yield place.with_markers_behind()
+            yield _moved(place)
             continue
-        leads_away = place.elsewhere and is_foreign(place.target)
+        leads_away = place.address != "" and place.elsewhere and is_foreign(place.target)
         if place.numbers is None:
             if leads_away:
-                yield place.without_address()
+                yield _unlinked(place)
             continue
-        if linked := known.addresses.get(safe_url(place.address) or ""):
+        if linked := _linked(place, known):
             if linked in dropped:
-                yield replace(place.without_address(), orphans=1, stranger=False)
+                yield _unlinked(place)._replace(orphans=1, stranger=False)
             continue
         numbers = [number for one in ranges(place.numbers) for number in one.numbers]
         kept = [number for number in numbers if known.numbers.get(number) not in dropped]
         if leads_away or len(kept) < len(numbers):
             lost = len(numbers) - len(kept)
-            yield replace(place.without_address(), text=written(kept), orphans=lost, stranger=leads_away)
+            yield _unlinked(place)._replace(text=written(kept), orphans=lost, stranger=leads_away)
 
 
-def renamed(text: str, numbers: Mapping[int, int]) -> Iterator[Reference]:
+def renamed(document: Document, numbers: Mapping[int, int]) -> Iterator[Reference]:
     """Yield the markers that have other numbers by `numbers`, with those as their text."""
-    for place in _places(text):
+    for place in _places(document):
         named = [number for one in ranges(place.numbers or "".join(place.inside)) for number in one.numbers]
         if any(numbers.get(number, number) != number for number in named):
             new = written([numbers.get(number, number) for number in named])
-            yield Reference(start=place.start, end=place.end, text=f"{place.link}{new}", sources=(), orphans=0)
+            yield Reference(place.start, place.end, f"{place.link}{new}", ())
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Place:
+class _Place(NamedTuple):
     """A marker, a link or an address in the text: its parts as they are written, empty or None for those it lacks.
 
     `inside` are the markers among the words of a link, which are not part of its `label`.
@@ -142,11 +154,11 @@ class _Place:
     start: int
     end: int
     shown: str
+    numbers: str | None = None
+    address: str = ""
     label: str = ""
     image: bool = False
-    numbers: str | None = None
     inside: tuple[str, ...] = ()
-    address: str = ""
 
     @property
     def target(self) -> str:
@@ -163,83 +175,102 @@ class _Place:
         """The link without the markers among its words; empty for a marker, and if it has no other words."""
         return f"[{self.label}]({self.address})" if self.label else ""
 
-    def with_markers_behind(self) -> Reference:
-        """Return a reference that leaves the link and, after it, the markers among its words: a link has no links."""
-        text = f"{self.link}{''.join(self.inside)}"
-        start = self.start - (self.image and not self.link)
-        return Reference(start=start, end=self.end, text=text, sources=(), orphans=0, renamed=True, moved=True)
 
-    def without_address(self) -> Reference:
-        """Return a reference that leaves the words of the link, if it has any."""
-        start = self.start - self.image
-        return Reference(start=start, end=self.end, text=self.label, sources=(), orphans=0, stranger=True)
+def _moved(place: _Place) -> Reference:
+    """Return a reference that leaves the link and, after it, the markers among its words: a link has no links."""
+    start = place.start - (place.image and not place.link)
+    return Reference(start, place.end, f"{place.link}{''.join(place.inside)}", (), renamed=True, moved=True)
 
 
-def _places(text: str) -> Iterator[_Place]:
-    for region in regions(text):
-        if region.kind is Kind.PROSE:
-            for match in _FOUND.finditer(text, region.start, region.end):
-                yield _place(match)
+def _unlinked(place: _Place) -> Reference:
+    """Return a reference that leaves the words of the link, if it has any."""
+    return Reference(place.start - place.image, place.end, place.label, (), stranger=True)
+
+
+def _places(document: Document) -> Iterator[_Place]:
+    text = document.text
+    if not any(sign in text for sign in _SIGNS):
+        return
+    for kind, start, end in document.regions:
+        if kind is RegionKind.PROSE:
+            place = start
+            while begun := _BEGUN.search(text, place, end):
+                first, place = begun.span()
+                if begun[1]:
+                    yield _Place(first, place, begun[0], begun[1])
+                elif match := _FOUND.match(text, first, end):
+                    yield _place(match)
+                    place = match.end()
 
 
 def _place(match: re.Match[str]) -> _Place:
-    for label, address in (("double", "double_address"), ("numbers", "address")):
-        if match[label] is not None:
-            return _Place(
-                start=match.start(),
-                end=match.end(),
-                shown=match[0],
-                numbers=match[label],
-                address=match[address] or "",
-            )
-    if match["label"]:
-        inside = tuple(_MARKERS_INSIDE.findall(match["label"]))
-        return _Place(
-            start=match.start(),
-            end=match.end(),
-            shown=match[0],
-            label=_MARKERS_INSIDE.sub("", match["label"]).strip() if inside else match["label"],
-            inside=inside,
-            image=match.string.endswith("!", 0, match.start()),
-            address=match["label_address"],
-        )
-    address = match["bare"].rstrip(_SENTENCE_END)
-    end = match.end() if match[0].startswith("<") else match.start() + len(address)
-    return _Place(start=match.start(), end=end, shown=match.string[match.start() : end], address=address)
+    start, end = match.span()
+    double, double_address, numbers, address, label, label_address, bare = match.groups()
+    if double is not None:
+        return _Place(start, end, match[0], double, double_address or "")
+    if numbers is not None:
+        return _Place(start, end, match[0], numbers, address or "")
+    if label:
+        image = match.string.endswith("!", 0, start)
+        inside = tuple(_MARKERS_INSIDE.findall(label))
+        label = _MARKERS_INSIDE.sub("", label).strip() if inside else label
+        return _Place(start, end, match[0], None, label_address, label, image, inside)
+    address = bare.rstrip(_SENTENCE_END)
+    end = end if match[0][0] == "<" else start + len(address)
+    return _Place(start, end, match.string[start:end], None, address)
 
 
-def _reference(place: _Place, known: Known) -> Reference | None:
+def _linked(place: _Place, known: Known) -> Source | None:
+    """Return the source that an address leads to."""
+    return known.addresses.get(safe_url(place.address) or "") if place.address else None
+
+
+def _reference(place: _Place, markers: _Markers) -> Reference | None:
     if place.inside:
-        return place.with_markers_behind()
-    source = known.addresses.get(safe_url(place.address) or "")
+        return _moved(place)
+    source = _linked(place, markers.known)
     if place.numbers is not None:
-        return _of_numbers(place, place.numbers, source, known)
+        # Of a link whose text is a number, the address is only believed when it was retrieved.
+        return Reference(place.start, place.end, "", (source,)) if source else markers.read(place)
     if source is None:
         return None
-    text = f"{place.label or place.shown} "
-    return Reference(start=place.start, end=place.end, text=text, sources=(source,), orphans=0)
+    return Reference(place.start, place.end, f"{place.label or place.shown} ", (source,))
 
 
-def _of_numbers(place: _Place, numbers: str, linked: Source | None, known: Known) -> Reference:
-    """Read a marker. Of a link whose text is a number, the address is only believed when it was retrieved."""
-    if linked:
-        return Reference(start=place.start, end=place.end, text="", sources=(linked,), orphans=0)
-    found: dict[Source, None] = {}
-    orphans, renamed = 0, not is_plain(place.shown)
-    for one in ranges(numbers):
-        named = {number: known.numbers[number] for number in one.numbers if number in known.numbers}
-        found |= dict.fromkeys(named.values())
-        # Of a range that goes on and on the rest counts as one.
-        orphans += 1 if one.cut else len(one.numbers) - len(named)
-        renamed = renamed or any(source.number != number for number, source in named.items())
-    return Reference(start=place.start, end=place.end, text="", sources=tuple(found), orphans=orphans, renamed=renamed)
+class _Markers:
+    """Reads markers, each way to write one once."""
+
+    def __init__(self, known: Known) -> None:
+        self.known = known
+        self._read: dict[str, tuple[tuple[Source, ...], int, bool]] = {}
+
+    def read(self, place: _Place) -> Reference:
+        """Return what a marker refers to."""
+        found = self._read.get(place.shown)
+        if found is None:
+            found = self._read[place.shown] = self._of_numbers(place.numbers or "", place.shown)
+        sources, orphans, renamed = found
+        return Reference(place.start, place.end, "", sources, orphans, renamed)
+
+    def _of_numbers(self, numbers: str, shown: str) -> tuple[tuple[Source, ...], int, bool]:
+        known, orphans, renamed = self.known.numbers, 0, not is_plain(shown)
+        if numbers.isascii() and numbers.isdecimal() and (source := known.get(int(numbers))):
+            return (source,), 0, renamed or source.number != int(numbers)
+        found: dict[Source, None] = {}
+        for one in ranges(numbers):
+            named = {number: known[number] for number in one.numbers if number in known}
+            found |= dict.fromkeys(named.values())
+            # Of a range that goes on and on the rest counts as one.
+            orphans += 1 if one.cut else len(one.numbers) - len(named)
+            renamed = renamed or any(source.number != number for number, source in named.items())
+        return tuple(found), orphans, renamed
 
 
 def _unmarked(reference: Reference, *, adjacent: bool) -> Reference:
     """Return a link without its marker, since that follows; what is only a number goes, unless nothing is between."""
     if not reference.text:
-        return reference if adjacent else replace(reference, sources=())
-    return replace(reference, text=reference.text if adjacent else reference.text.rstrip(" "), sources=())
+        return reference if adjacent else reference._replace(sources=())
+    return reference._replace(text=reference.text if adjacent else reference.text.rstrip(" "), sources=())
 
 
 _OF_A_MARKER = re.compile(rf"[\[\]\d,;:web【】［］，；、\\{DASHES}]")
@@ -267,11 +298,19 @@ class Cited:
     sources: tuple[Source, ...]
     others: tuple[Source, ...]
     orphans: int
+    blocks: tuple[Block, ...] | None = None
+    """The blocks of the text, whatever stands for the markers; None if they depend on it."""
 
     @property
     def text(self) -> str:
         """The text with its new numbers."""
         return "".join(piece if isinstance(piece, str) else f"[{piece.number}]" for piece in self.pieces)
+
+    def document(self, marks: Callable[[int], str]) -> Document:
+        """Return the text as a document with signs in the place of the markers, which begin no block and no code."""
+        signs = {number: marks(number) for number in {p.number for p in self.pieces if isinstance(p, Marker)}}
+        text = "".join([piece if isinstance(piece, str) else signs[piece.number] for piece in self.pieces])
+        return parse(text) if self.blocks is None else Document(text, self.blocks)
 
 
 def cite(text: str, sources: Sequence[Source]) -> Cited:
@@ -292,34 +331,52 @@ def cite_each(texts: Iterable[str], sources: Sequence[Source]) -> list[Cited]:
 
 
 def _cited(text: str, known: Known, sources: Sequence[Source]) -> Cited:
-    text, orphans = _without_orphans(text, known)
+    document, orphans, found = _without_orphans(parse(text), known)
+    text = document.text
     pieces: list[str | Source] = []
-    place = 0
-    for reference in references(text, known):
+    edits: list[Edit] = []
+    last: str | Source | None = None
+    place, complete = 0, True
+    for reference in found:
         start, end = _with_spaces(text, reference)
-        found: tuple[str | Source, ...] = (text[place : max(place, start)] + reference.text, *reference.sources)
-        for piece in found:
-            if piece and [piece] != pieces[-1:]:
-                pieces.append(piece)
+        start = max(place, start)
+        before = text[place:start] + reference.text
+        if before and before == last:
+            complete = False
+        elif before:
+            pieces.append(before)
+            last = before
+        for source in reference.sources:
+            if source is not last and source != last:
+                pieces.append(source)
+                last = source
+        edits.append(Edit(start, end, reference.text + ("[1]" if reference.sources else "")))
         place = end
-    return _numbered([*pieces, text[place:]], sources, orphans)
+    blocks = document.blocks if complete and document.keeps_blocks(edits) else None
+    return _numbered([*pieces, text[place:]], sources, orphans, blocks)
 
 
 def without_orphans(text: str, sources: Sequence[Source]) -> tuple[str, int]:
     """Return the text without its references to no source, and how many were removed; aliases become numbers."""
-    return _without_orphans(text, known_of(sources))
+    document, removed, _ = _without_orphans(parse(text), known_of(sources))
+    return document.text, removed
 
 
-def _without_orphans(text: str, known: Known) -> tuple[str, int]:
+def _without_orphans(document: Document, known: Known) -> tuple[Document, int, list[Reference]]:
+    """Return the document without orphans, how many were removed, and the references that are left."""
     removed = 0
     # What is removed may have been all that kept other words from being code or a marker, so it is looked at again.
     # So are the markers that are moved out of a link.
     for _ in range(_MOST_PASSES):
-        text, count, again = _remove_orphans(text, known)
-        removed += count
-        if not again:
+        found = references(document, known)
+        wrong = [reference for reference in found if reference.orphans or reference.renamed]
+        if not wrong:
+            return document, removed, found
+        document = _without(document, wrong)
+        removed += sum(reference.orphans for reference in wrong)
+        if not any(reference.orphans or reference.moved for reference in wrong):
             break
-    return text, removed
+    return document, removed, references(document, known)
 
 
 def without_strangers(text: str, sources: Sequence[Source]) -> tuple[str, int]:
@@ -327,14 +384,14 @@ def without_strangers(text: str, sources: Sequence[Source]) -> tuple[str, int]:
 
     Addresses inside code and LaTeX, and those without a scheme or `www.`, are text.
     """
-    known, removed = known_of(sources), 0
+    document, known, removed = parse(text), known_of(sources), 0
     for _ in range(_MOST_PASSES):
-        found = list(strangers(text, known))
-        text = _without(text, found)
-        removed += sum(reference.stranger for reference in found)
+        found = list(strangers(document, known))
         if not found:
             break
-    return text, removed
+        document = _without(document, found)
+        removed += sum(reference.stranger for reference in found)
+    return document.text, removed
 
 
 def without_foreign(
@@ -345,20 +402,21 @@ def without_foreign(
     `sources` are all that there were, the dropped ones too. Also returns how many markers and how many links were
     removed; a link's words stay, as do numbers of no source, and what is in code and LaTeX.
     """
-    known, markers, links = known_of(sources), 0, 0
+    document, known, markers, links = parse(text), known_of(sources), 0, 0
     for _ in range(_MOST_PASSES):
-        found = list(foreign(text, known, dropped, is_foreign))
-        text = _without(text, found)
-        markers += sum(reference.orphans for reference in found)
-        links += sum(reference.stranger for reference in found)
+        found = list(foreign(document, known, dropped, is_foreign))
         if not found:
             break
-    return text, markers, links
+        document = _without(document, found)
+        markers += sum(reference.orphans for reference in found)
+        links += sum(reference.stranger for reference in found)
+    return document.text, markers, links
 
 
 def renumbered(text: str, numbers: Mapping[int, int]) -> str:
     """Return the text with other numbers in its markers; those that are not among `numbers` stay."""
-    return _without(text, list(renamed(text, numbers)))
+    document = parse(text)
+    return _without(document, renamed(document, numbers)).text
 
 
 def format_result(answer: Answer) -> str:
@@ -375,23 +433,17 @@ def format_result(answer: Answer) -> str:
     return "\n".join(["<result>", text, "</result>", "", "<references>", *listed, "</references>"])
 
 
-def _remove_orphans(text: str, known: Known) -> tuple[str, int, bool]:
-    """Return the text, how many references were removed, and whether to look again."""
-    found = [reference for reference in references(text, known) if reference.orphans or reference.renamed]
-    orphans = sum(reference.orphans for reference in found)
-    return _without(text, found), orphans, orphans > 0 or any(reference.moved for reference in found)
-
-
-def _without(text: str, found: Iterable[Reference]) -> str:
-    """Return the text with each reference replaced by what stays of it."""
-    kept: list[str] = []
-    place = 0
+def _without(document: Document, found: Iterable[Reference]) -> Document:
+    """Return the document with each reference replaced by what stays of it."""
+    text, place = document.text, 0
+    edits: list[Edit] = []
     for reference in found:
         start, end = _with_spaces(text, reference)
         stays = reference.text + "".join(f"[{source.number}]" for source in reference.sources)
-        kept += [text[place:start], stays or _joint(text[max(0, start - 1) : start], text[end : end + 1])]
+        stays = stays or _joint(text[max(0, start - 1) : start], text[end : end + 1])
+        edits.append(Edit(max(place, start), end, stays))
         place = end
-    return "".join([*kept, text[place:]])
+    return document.replace(edits)
 
 
 def _with_spaces(text: str, reference: Reference) -> tuple[int, int]:
@@ -412,13 +464,24 @@ def _joint(before: str, after: str) -> str:
     return _JOINER if _OF_A_MARKER.match(before) and _OF_A_MARKER.match(after) else ""
 
 
-def _numbered(pieces: Sequence[str | Source], sources: Sequence[Source], orphans: int) -> Cited:
-    used = list(dict.fromkeys(piece for piece in pieces if isinstance(piece, Source)))
-    numbers = {source: place for place, source in enumerate(used, 1)}
-    marked = (p if isinstance(p, str) else Marker(number=numbers[p], source=p) for p in pieces)
+def _numbered(
+    pieces: Sequence[str | Source], sources: Sequence[Source], orphans: int, blocks: tuple[Block, ...] | None
+) -> Cited:
+    markers: dict[Source, Marker] = {}
+    # To find a source by its fields takes longer than to know it again.
+    known: dict[int, Marker] = {}
+    marked: list[str | Marker] = []
+    for piece in pieces:
+        if isinstance(piece, str):
+            marked.append(piece)
+            continue
+        if id(piece) not in known:
+            known[id(piece)] = markers.setdefault(piece, Marker(number=len(markers) + 1, source=piece))
+        marked.append(known[id(piece)])
     return Cited(
         pieces=tuple(piece for piece in marked if piece),
-        sources=tuple(used),
-        others=tuple(source for source in sources if source not in numbers),
+        sources=tuple(markers),
+        others=tuple(source for source in sources if source not in markers),
         orphans=orphans,
+        blocks=blocks,
     )

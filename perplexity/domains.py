@@ -19,6 +19,8 @@ _LONGEST_AUTHORITY = 1_000
 _IGNORED = re.compile(r"[\t\n\r]")
 _AUTHORITY = re.compile(r"(?:https?:[/\\]*|[/\\]{2,}|(?=www\.))([^/\\?#]*)", re.IGNORECASE)
 _PORT = re.compile(r":[0-9]*$")
+# Of these, punycode leaves a name in ASCII as it is.
+_LABELS = re.compile(r"(?:[^.]{1,63}\.)*[^.]{0,63}")
 _HOST = re.compile(r"[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?")
 
 _LEAST_GROWTH = 6
@@ -41,10 +43,12 @@ def requested_host(url: str) -> str | None:
     # Encoding takes time in proportion to the square of the length.
     if len(name) > MAX_HOST_LENGTH + 1:
         return None
-    try:
-        name = name.encode("idna").decode("ascii").lower().rstrip(".")
-    except UnicodeError:
-        return None
+    if not (name.isascii() and _LABELS.fullmatch(name)):
+        try:
+            name = name.encode("idna").decode("ascii")
+        except UnicodeError:
+            return None
+    name = name.lower().rstrip(".")
     return name if _HOST.fullmatch(name) and ".." not in name else None
 
 

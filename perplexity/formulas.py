@@ -10,8 +10,9 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from perplexity.block_parser import BlockKind
 from perplexity.latex import unicode_text
-from perplexity.markdown import DISPLAYED, OPENER, Kind, Region, blocks, looks_like_maths, regions
+from perplexity.markdown import DISPLAYED, OPENER, Document, Edit, Region, RegionKind, looks_like_maths, parse
 
 _JOINER = "\u2060"
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -37,22 +38,26 @@ _LINK_BEHIND = re.compile(r"\](?=[(\[:])")
 _TAG = re.compile(r" ?<(?=[A-Za-z/!?])")
 
 
-def readable(text: str) -> str:
-    """Return a Markdown text whose LaTeX is Unicode if that is exact, and otherwise code with every character.
+def readable(document: Document) -> Document:
+    """Return a document whose LaTeX is Unicode if that is exact, and otherwise code with every character.
 
     A formula inside a line becomes text or inline code, a displayed one a code block; in a heading or a table, where no
     block can be, it is treated as one inside a line. The signs around a formula, such as `$`, are left out. Prices and
     code stay as they are.
     """
-    cut = _cut_off(text)
-    written, rest = (text, "") if cut is None else (text[:cut], text[cut:])
-    return "".join(_Writer(written).pieces()) + _ESCAPE.sub(r"\\\\", rest)
+    if "$" not in document.text and "\\" not in document.text:
+        return document
+    cut = _cut_off(document)
+    if cut is None:
+        return document.replace(list(_Writer(document).edits()))
+    written, rest = parse(document.text[:cut]), document.text[cut:]
+    return parse(written.replace(list(_Writer(written).edits())).text + _ESCAPE.sub(r"\\\\", rest))
 
 
-def unfinished(text: str) -> int:
+def unfinished(document: Document) -> int:
     """Return where the formula begins that a text, still being written, ends in; the text's length if there is none."""
-    found = regions(text)
-    if not found or found[-1].kind is not Kind.PROSE:
+    text, found = document.text, document.regions
+    if not found or found[-1].kind is not RegionKind.PROSE:
         return len(text)
     start = found[-1].start
     last_line = max(text.rfind("\n", start), text.rfind("\r", start))
@@ -71,10 +76,10 @@ def unfinished(text: str) -> int:
     return begun.start() if begun and not _is_escaped(text, begun.start()) else len(text)
 
 
-def _cut_off(text: str) -> int | None:
+def _cut_off(document: Document) -> int | None:
     """Return where a formula begins whose end a text does not have, None if there is none; `$` alone begins none."""
-    place = unfinished(text)
-    return place if text.startswith(tuple(_CLOSERS), place) else None
+    place = unfinished(document)
+    return place if document.text.startswith(tuple(_CLOSERS), place) else None
 
 
 def _is_escaped(text: str, place: int) -> bool:
@@ -99,33 +104,31 @@ class _Place:
 class _Writer:
     """Writes a text with its formulas made readable."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._lines = [0, *(match.end() for match in _LINE_END.finditer(text))]
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._text, self._lines = document.text, document.lines
         self._places: list[_Place] | None = None
-        self._mark = _LEFT_TO_RIGHT_MARK if _RIGHT_TO_LEFT.search(text) else ""
+        self._mark = _LEFT_TO_RIGHT_MARK if _RIGHT_TO_LEFT.search(self._text) else ""
 
-    def pieces(self) -> Iterator[str]:
-        """Yield the pieces of the new text."""
-        place = 0
-        for region in regions(self._text):
-            start = max(region.start, place)
-            piece = self._text[start : region.end]
-            if region.kind is Kind.PROSE:
-                yield _THOUSANDS.sub("\u2009", piece)
-            elif region.kind is not Kind.MATH or _HELD.search(piece):
-                yield piece
-            else:
+    def edits(self) -> Iterator[Edit]:
+        """Yield what to write in the place of the formulas, in order."""
+        text, place, thousands = self._text, 0, "\\," in self._text
+        for region in self._document.regions:
+            if region.kind is RegionKind.PROSE:
+                if thousands:
+                    found = _THOUSANDS.finditer(text, max(region.start, place), region.end)
+                    yield from (Edit(match.start(), match.end(), "\u2009") for match in found)
+            elif region.kind is RegionKind.MATH and not _HELD.search(text, max(region.start, place), region.end):
                 where = self._place_of(region)
-                if where.inline or not piece.startswith(DISPLAYED):
-                    yield self._in_line(region, where)
+                if where.inline or not text.startswith(DISPLAYED, region.start):
+                    yield Edit(region.start, region.end, self._in_line(region, where))
                 else:
                     shown, place = self._displayed(region, where)
-                    yield shown
+                    yield Edit(region.start, place, shown)
 
     def _place_of(self, region: Region) -> _Place:
         if self._places is None:
-            self._places = [*_places(self._text, self._lines)]
+            self._places = [*_places(self._document)]
         line = self._line(region.start)
         index = bisect_right(self._places, line, key=lambda place: place.first) - 1
         found = self._places[index] if index >= 0 else None
@@ -136,7 +139,7 @@ class _Writer:
         return _Place(first=found.first, end=found.end) if outside else found
 
     def _line(self, place: int) -> int:
-        return bisect_right(self._lines, place) - 1
+        return self._document.line_at(place)
 
     def _body(self, region: Region, where: _Place) -> str:
         """Return what stands between the signs around a formula, of each line what is its own."""
@@ -203,7 +206,7 @@ class _Writer:
         if end < len(text) and text[end] not in "\r\n":
             return _space(text, end)
         line = self._line(min(end, max(len(text) - 1, 0))) + 1
-        if line >= min(where.end, len(self._lines)):
+        if line >= min(where.end, len(self._lines) - 1):
             return end
         start = self._lines[line]
         prefix = _PREFIX.match(text, start)
@@ -217,19 +220,17 @@ def _space(text: str, place: int) -> int:
     return place
 
 
-def _places(text: str, lines: list[int]) -> Iterator[_Place]:
-    tokens = blocks(text)
-    for index, token in enumerate(tokens):
-        if not token.map:
-            continue
-        first, end = token.map
-        if token.type == "table_open":
-            yield _Place(first=first, end=end, inline=True, cells=True)
-        elif token.type == "inline":
-            line = text[lines[first] : lines[first + 1] if first + 1 < len(lines) else len(text)]
-            begun = max(0, line.find(_LINE_END.split(token.content, maxsplit=1)[0]))
-            inline = tokens[index - 1].type == "heading_open" or begun > _DEEPEST
-            yield _Place(first=first, end=end, prefix=line[: min(begun, _DEEPEST)], inline=inline)
+def _places(document: Document) -> Iterator[_Place]:
+    for block in document.blocks:
+        if block.kind is BlockKind.TABLE:
+            yield _Place(first=block.start, end=block.end, inline=True, cells=True)
+        elif block.kind in (BlockKind.PARAGRAPH, BlockKind.HEADING):
+            line = document.stretch(block.start, block.start + 1)
+            heading = block.kind is BlockKind.HEADING
+            own = block.content if heading else line[block.column :]
+            begun = max(0, line.find(_LINE_END.split(own.strip(), maxsplit=1)[0]))
+            inline = heading or begun > _DEEPEST
+            yield _Place(first=block.start, end=block.text_end, prefix=line[: min(begun, _DEEPEST)], inline=inline)
 
 
 def _as_code(formula: str, before: str, after: str) -> str:

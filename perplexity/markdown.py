@@ -1,62 +1,38 @@
-"""Where code, LaTeX and prose stand in a Markdown text.
+"""A Markdown text as a document: its blocks, found once, and where code, LaTeX and prose are in it.
 
-What is a block is CommonMark's own decision (https://spec.commonmark.org/0.31.2/) plus GitHub's tables, taken from
-`markdown-it-py` without its inline parser; what stands inside a line is found here, because that parser keeps no
-places of inline code and knows no LaTeX.
+`markdown-it-py` keeps no places of inline code and knows no LaTeX, so what is inside a line is found here.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import pairwise
+from functools import cached_property
+from itertools import accumulate, pairwise
+from operator import itemgetter
+from typing import NamedTuple
 
-from markdown_it import MarkdownIt
-from markdown_it.rules_block import StateBlock
-from markdown_it.rules_block import table as _is_table
-from markdown_it.token import Token
-
+from perplexity.block_parser import Block, BlockKind, read_blocks
 from perplexity.markers import NUMBERS
 
-
-def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Take a table as one token without its cells: a short text can have millions, most of them empty.
-
-    What is a table is the parser's decision; it ends as in the parser's own rule.
-    """
-    if not _is_table(state, start, end, True):
-        return False
-    if silent:
-        return True
-    line = start + 2
-    while line < end and not _ends_table(state, line, end):
-        line += 1
-    state.push("table_open", "table", 1).map = [start, line]
-    state.push("table_close", "table", -1)
-    state.line = line
-    return True
-
-
-def _ends_table(state: StateBlock, line: int, end: int) -> bool:
-    if state.sCount[line] < state.blkIndent or state.isEmpty(line) or state.is_code_block(line):
-        return True
-    kind, state.parentType = state.parentType, "table"
-    try:
-        return any(rule(state, line, end, True) for rule in state.md.block.ruler.getRules("blockquote"))
-    finally:
-        state.parentType = kind
-
-
-_PARSER = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["inline", "reference"])
-_PARSER.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
 _LINE_END = re.compile(r"\r\n?|\n")
 _BLANK_LINE = re.compile(r"(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)")
+_BACKTICK = re.compile("`")
 _BACKTICKS = re.compile(r"\\[^`]|\\?(`+)")
 _CELL_EDGE = re.compile(r"(?<!\\)\|")
-OPENER = re.compile(r"\\[\[(]|\\begin\{[A-Za-z]{1,20}\*?\}|(?<!\$)\$\$(?!\$)|(?<![\\$\w])\$(?![\s$])|\\.", re.DOTALL)
+_LETTER = re.compile(r"[^\W\d_]")
+# What may make a block, or a cell of a table, wherever it is in a line.
+_OF_LINES = re.compile(r"[|\n]|\\\Z")
+_IS_CODE = re.compile(r"`[^`]+`")
+_BLOCK_SIGNS = frozenset(["", *" \t-+*#>=_~:.)0123456789"])
+"""What may be a sign of a block at the beginning of a line."""
+# Each way begins with a sign of its own, so that the search leaps from one to the next.
+OPENER = re.compile(
+    r"\\(?:[\[(]|begin\{[A-Za-z]{1,20}\*?\}|.)|\$(?:(?<!\$\$)\$(?!\$)|(?<![\\$\w]\$)(?![\s$]))", re.DOTALL
+)
 _MATH_CLOSERS = {
     r"\[": re.compile(r"\\\]"),
     r"\(": re.compile(r"\\\)"),
@@ -89,7 +65,7 @@ _ARITHMETIC = re.compile(
 _AROUND_WORDS = re.compile(r"[\s\d.,;:!?'’“”\"()\[\]/&*–—…-]+")
 
 
-class Kind(StrEnum):
+class RegionKind(StrEnum):
     """What a stretch of a text is."""
 
     PROSE = "prose"
@@ -99,66 +75,187 @@ class Kind(StrEnum):
     MATH = "math"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Region:
+class Region(NamedTuple):
     """A stretch of a text: from `start` up to, not including, `end`, in characters."""
 
-    kind: Kind
+    kind: RegionKind
     start: int
     end: int
+
+
+class Edit(NamedTuple):
+    """A stretch of a text, from `start` up to `end`, and the text to put in its place."""
+
+    start: int
+    end: int
+    text: str
 
 
 DISPLAYED = ("$$", r"\[", r"\begin")
 """What opens a formula that is shown on lines of its own; `$` and `\\(` open one inside a line."""
 
 
-def blocks(text: str) -> list[Token]:
-    """Return the block tokens of a Markdown text, their inline content unparsed. A table has no tokens for its cells.
+@dataclass(frozen=True)
+class Document:
+    """A Markdown text with its blocks, each before those inside it. Regions are found when they are asked for."""
 
-    Link definitions and HTML blocks are not known: both are paragraphs here, so that nothing in the text is invisible.
-    """
-    return _PARSER.parse(text)
+    text: str
+    blocks: tuple[Block, ...]
+
+    @cached_property
+    def lines(self) -> list[int]:
+        """The places at which the lines begin, and the text's end."""
+        if "\r" in self.text:
+            return [0, *(match.end() for match in _LINE_END.finditer(self.text)), len(self.text)]
+        starts = [0, *accumulate([len(line) + 1 for line in self.text.split("\n")])]
+        starts[-1] -= 1
+        return starts
+
+    @cached_property
+    def regions(self) -> tuple[Region, ...]:
+        """The regions that, joined, are the text; neighbours differ in kind or are two of a kind of code."""
+        text = self.text
+        code = [*self._block_code()]
+        cells: list[tuple[int, int]] = []
+        has_math = may_have_math(text)
+        if has_math or "`" in text:
+            cells = [*self._cells()]
+        if "`" in text:
+            spans = _spans(text, [*self._inline_ranges(), *cells])
+            code = _apart(sorted([*code, *spans], key=_START))
+        if has_math:
+            code = _apart(sorted([*code, *_math(text, code, cells)], key=_START))
+        return tuple(_filled(code, len(text)))
+
+    def line_at(self, place: int) -> int:
+        """Return the number of the line that a place is in, from 0."""
+        return bisect_right(self.lines, place, 0, max(1, len(self.lines) - 1)) - 1
+
+    def stretch(self, start: int, end: int) -> str:
+        """Return the text from one line up to, not including, another, without its last line end."""
+        first, last = self.lines[min(start, len(self.lines) - 1)], self.lines[min(end, len(self.lines) - 1)]
+        return self.text[first:last].removesuffix("\n")
+
+    def replace(self, edits: Sequence[Edit]) -> Document:
+        """Return the document with other text at some places, in order, that are neither code nor overlap.
+
+        It is parsed again only if an edit might change what is a block.
+        """
+        if not edits:
+            return self
+        kept, place = [], 0
+        for start, end, new in edits:
+            kept += [self.text[place:start], new]
+            place = end
+        text = "".join([*kept, self.text[place:]])
+        return Document(text, self.blocks) if self.keeps_blocks(edits) else parse(text)
+
+    def keeps_blocks(self, edits: Sequence[Edit]) -> bool:
+        """Return whether the blocks are surely the same after these edits."""
+        text, headings = self.text, self._headings
+        words, line_end, row = 0, -1, False
+        if "\r" in text or (headings and any(_touches(headings, edit.start) for edit in edits)):
+            return False
+        known: set[str] = set()
+        for start, end, new in edits:
+            old = text[start:end]
+            if "\n" in old or "|" in old or "`" in old:
+                return False
+            if new not in known:
+                if _OF_LINES.search(new) or ("`" in new and not _IS_CODE.search(new)):
+                    return False
+                known.add(new)
+            stays = bool(new.strip())
+            if stays and new[0] not in _BLOCK_SIGNS and text[start : start + 1] not in _BLOCK_SIGNS:
+                continue
+            # Unless words before it have begun the line, it may be a sign of a block, or the line may be empty then.
+            if start > line_end:
+                line, line_end = text.rfind("\n", 0, start) + 1, text.find("\n", start)
+                line_end = len(text) if line_end < 0 else line_end
+                letter = _LETTER.search(text, line, line_end)
+                words, row = letter.start() if letter else line_end, text.find("|", line, line_end) >= 0
+            if (words >= start or (row and not stays)) and not (
+                text.startswith("|", line) and _touches(self._rows, start)
+            ):
+                return False
+        return True
+
+    @cached_property
+    def _headings(self) -> list[tuple[int, int]]:
+        return [self._range(block.start, block.end) for block in self.blocks if block.kind is BlockKind.HEADING]
+
+    @cached_property
+    def _rows(self) -> list[tuple[int, int]]:
+        """The rows below the headers of tables, whose cells may be empty."""
+        tables = (block for block in self.blocks if block.kind is BlockKind.TABLE)
+        return [self._range(block.start + 2, block.end) for block in tables if block.end > block.start + 2]
+
+    def _block_code(self) -> Iterator[Region]:
+        for block in self.blocks:
+            if block.kind in _CODE:
+                start, end = self._range(block.start, block.end)
+                yield Region(_CODE[block.kind], start, end)
+
+    def _range(self, start: int, end: int) -> tuple[int, int]:
+        lines = self.lines
+        return lines[start], lines[min(end, len(lines) - 1)]
+
+    def _inline_ranges(self) -> Iterator[tuple[int, int]]:
+        """Yield the stretches that inline code cannot leave: a paragraph, a heading."""
+        for block in self.blocks:
+            if block.kind in _WITH_TEXT:
+                yield self._range(block.start, block.text_end)
+
+    def _cells(self) -> Iterator[tuple[int, int]]:
+        """Yield the cells of the tables, which inline code and LaTeX cannot leave."""
+        for block in self.blocks:
+            if block.kind is BlockKind.TABLE:
+                for line, after in pairwise(self.lines[block.start : block.end + 1]):
+                    edges = [line, *(m.start() for m in _CELL_EDGE.finditer(self.text, line, after)), after]
+                    yield from pairwise(edges)
+
+
+_START = itemgetter(1)
+_CODE = {BlockKind.FENCE: RegionKind.FENCE, BlockKind.INDENTED: RegionKind.INDENTED}
+_WITH_TEXT = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING})
+
+
+def parse(text: str) -> Document:
+    """Return a Markdown text as a document."""
+    return Document(text, read_blocks(text))
 
 
 def regions(text: str) -> tuple[Region, ...]:
-    """Cut a text into regions that, joined, are the text; neighbours differ in kind or are two of a kind of code."""
-    lines = [0, *(match.end() for match in _LINE_END.finditer(text)), len(text)]
-    tokens = blocks(text)
-    code = [*_block_code(tokens, lines)]
-    cells = [*_cells(text, tokens, lines)]
-    code += _spans(text, [*_inline_ranges(tokens, lines), *cells])
-    code = _apart(sorted(code, key=lambda region: (region.start, -region.end)))
-    return tuple(_filled(_apart(sorted([*code, *_math(text, code, cells)], key=lambda r: r.start)), len(text)))
+    """Cut a text into the regions of its document."""
+    return parse(text).regions
 
 
-def _block_code(tokens: Sequence[Token], lines: Sequence[int]) -> Iterator[Region]:
-    for token in tokens:
-        if token.type in ("fence", "code_block") and token.map:
-            kind = Kind.FENCE if token.type == "fence" else Kind.INDENTED
-            yield Region(kind=kind, start=lines[token.map[0]], end=lines[min(token.map[1], len(lines) - 1)])
+def may_have_math(text: str) -> bool:
+    """Return whether there is anything in a text that could open a formula."""
+    return "$" in text or ("\\" in text and any(opener in text for opener in (r"\(", r"\[", r"\begin{")))
 
 
-def _inline_ranges(tokens: Sequence[Token], lines: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield the stretches that inline code cannot leave: a paragraph, a heading."""
-    for token in tokens:
-        if token.type == "inline" and token.map:
-            yield lines[token.map[0]], lines[min(token.map[1], len(lines) - 1)]
-
-
-def _cells(text: str, tokens: Sequence[Token], lines: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield the cells of the tables, which inline code and LaTeX cannot leave."""
-    for token in tokens:
-        if token.type == "table_open" and token.map:
-            for line, after in pairwise(lines[token.map[0] : token.map[1] + 1]):
-                edges = [line, *(line + m.start() for m in _CELL_EDGE.finditer(text[line:after])), after]
-                yield from pairwise(edges)
+def _touches(ranges: Sequence[tuple[int, int]], place: int) -> bool:
+    index = bisect_right(ranges, place, key=lambda one: one[0]) - 1
+    return index >= 0 and place < ranges[index][1]
 
 
 def _spans(text: str, ranges: Sequence[tuple[int, int]]) -> Iterator[Region]:
     """Find inline code: a run of backticks up to the next run of the same length."""
     for start, end in ranges:
-        runs = [m.span(1) for m in _BACKTICKS.finditer(text, start, end) if m[1]]
-        literal = {m.start(1) for m in _BACKTICKS.finditer(text, start, end) if m[1] and m[0].startswith("\\")}
+        if text.find("`", start, end) < 0:
+            continue
+        if text.find("\\", start, end) < 0 and text.find("``", start, end) < 0:
+            signs = [match.start() for match in _BACKTICK.finditer(text, start, end)]
+            pairs = zip(signs[::2], signs[1::2], strict=False)
+            yield from [Region(RegionKind.SPAN, first, last + 1) for first, last in pairs]
+            continue
+        runs, literal = [], set()
+        for match in _BACKTICKS.finditer(text, start, end):
+            if match[1]:
+                runs.append(match.span(1))
+                if match[0][0] == "\\":
+                    literal.add(match.start(1))
         yield from _paired(runs, literal)
 
 
@@ -174,7 +271,7 @@ def _paired(runs: Sequence[tuple[int, int]], literal: set[int]) -> Iterator[Regi
             continue
         closing = next((i for i in range(index, len(runs)) if runs[i][1] - runs[i][0] == end - start), None)
         if closing is not None:
-            yield Region(kind=Kind.SPAN, start=start, end=runs[closing][1])
+            yield Region(RegionKind.SPAN, start, runs[closing][1])
             index = closing + 1
 
 
@@ -182,8 +279,10 @@ def _math(text: str, code: Sequence[Region], cells: Sequence[tuple[int, int]]) -
     """Find LaTeX between code, never across a blank line, out of a cell or in prices: "$5 and $6" has none."""
     edges = [(0, 0), *((region.start, region.end) for region in code), (len(text), len(text))]
     for (_, start), (end, _) in pairwise(edges):
+        if not may_have_math(text[start:end]):
+            continue
         spaced = [m for m in _SPACED_MATH.finditer(text, start, end) if looks_like_maths(m["body"], "$$")]
-        yield from (Region(kind=Kind.MATH, start=m.start("all"), end=m.end("all")) for m in spaced)
+        yield from (Region(RegionKind.MATH, start=m.start("all"), end=m.end("all")) for m in spaced)
         breaks = [(start, start), *_breaks(text, start, end, spaced), (end, end)]
         breaks += [(place, place) for place in _edges_between(cells, start, end)]
         for (_, first), (last, _) in pairwise(sorted(breaks)):
@@ -206,10 +305,8 @@ def _edges_between(cells: Sequence[tuple[int, int]], start: int, end: int) -> It
 
 
 def _math_between(text: str, start: int, end: int) -> Iterator[Region]:
-    if not OPENER.search(text, start, end):
-        return
-    closers = {opener: _Next(sign, text) for opener, sign in _MATH_CLOSERS.items()}
-    inside = {opener: _Next(sign, text) for opener, sign in _MATH_INSIDE.items()}
+    closers: dict[str, _Next] = {}
+    inside: dict[str, _Next] = {}
     environments: dict[int, int] | None = None
     line_end = start - 1
     while opener := OPENER.search(text, start, end):
@@ -219,10 +316,12 @@ def _math_between(text: str, start: int, end: int) -> Iterator[Region]:
                 environments = _environments(text, opener.start(), end)
             if opener.start() in environments:
                 start = environments[opener.start()]
-                yield Region(kind=Kind.MATH, start=opener.start(), end=start)
+                yield Region(RegionKind.MATH, start=opener.start(), end=start)
+            continue
+        if sign not in _MATH_CLOSERS:
             continue
         if sign not in closers:
-            continue
+            closers[sign], inside[sign] = _Next(_MATH_CLOSERS[sign], text), _Next(_MATH_INSIDE[sign], text)
         if start > line_end:
             line_end = _line_end(text, start, end)
         # A single dollar sign never reaches over a line's end.
@@ -232,7 +331,7 @@ def _math_between(text: str, start: int, end: int) -> Iterator[Region]:
             continue
         if looks_like_maths(text[start : closer[0]], sign):
             start = closer[1]
-            yield Region(kind=Kind.MATH, start=opener.start(), end=start)
+            yield Region(RegionKind.MATH, start=opener.start(), end=start)
 
 
 def _environments(text: str, start: int, end: int) -> dict[int, int]:
@@ -302,8 +401,8 @@ def _filled(found: Sequence[Region], length: int) -> Iterator[Region]:
     place = 0
     for region in found:
         if region.start > place:
-            yield Region(kind=Kind.PROSE, start=place, end=region.start)
+            yield Region(RegionKind.PROSE, start=place, end=region.start)
         yield region
         place = region.end
     if length > place:
-        yield Region(kind=Kind.PROSE, start=place, end=length)
+        yield Region(RegionKind.PROSE, start=place, end=length)

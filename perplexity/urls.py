@@ -5,16 +5,20 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 from urllib.parse import SplitResult, quote, urlsplit
 
 from perplexity.filters import MAX_HOST_LENGTH
 
 MAX_URL_LENGTH = 2000
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?\.?")
+# A name that punycode leaves as it is.
+_ASCII_HOST = re.compile(r"(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}")
 _PORTS = {"http": 80, "https": 443}
 _STRAY_PERCENT = re.compile(r"%(?![0-9a-fA-F]{2})")
 # A Markdown renderer decodes `&copy;` in an address as well; Slack would see a mention in an address with `@here`.
 _ENTITY = re.compile(r"(&#?\w+);")
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _MENTION = re.compile(r"@(?=(?:here|channel|everyone|group))", re.IGNORECASE)
 
 
@@ -26,7 +30,13 @@ def safe_url(url: str) -> str | None:
     pipes, letters outside ASCII) is percent-encoded.
     """
     url = url.strip()
-    if len(url) > MAX_URL_LENGTH or any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") for c in url):
+    return _safe_url(url) if len(url) <= MAX_URL_LENGTH else None
+
+
+@lru_cache(maxsize=512)
+def _safe_url(url: str) -> str | None:
+    # What ASCII has of these cannot be printed either.
+    if not (url.isascii() and url.isprintable()) and any(unicodedata.category(c) in _UNSEEN for c in url):
         return None
     try:
         parts = urlsplit(url)
@@ -67,7 +77,7 @@ def _ascii_host(parts: SplitResult) -> str | None:
     # Encoding takes time in proportion to the square of the length.
     if len(name) > MAX_HOST_LENGTH + 1:
         return None
-    host = name.encode("idna").decode("ascii").lower()
+    host = name if _ASCII_HOST.fullmatch(name) else name.encode("idna").decode("ascii").lower()
     return host if _HOST.fullmatch(host) else None
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bot.blocks import messages
-from bot.blocks.elements import MAX_TEXT, context, markdown, note_lines, section, warning_blocks
+from bot.blocks.elements import MAX_TEXT, context, note_lines, section, warning_blocks
 from bot.blocks.escaping import clean, escape, one_line, shorten
 from bot.blocks.footer import footer, quote_question
 from bot.blocks.markdown.placeholders import hold
-from bot.blocks.markdown.render import pages
+from bot.blocks.markdown.render import Part, pages
 from bot.blocks.sources import link_url, source_blocks
 from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.attempts import cost_with_failures
@@ -70,6 +70,7 @@ def answer_messages(answer: Answer, *, audience: Audience, asked: str = "") -> t
     """
     answer = shorten_answer(answer)
     passages = answer.kind is AnswerKind.PASSAGES and bool(answer.passages)
+    body: Sequence[Block | Part]
     if passages:
         body, tail = passage_blocks(answer)
         orphans = 0
@@ -82,10 +83,10 @@ def answer_messages(answer: Answer, *, audience: Audience, asked: str = "") -> t
     return messages.pack(blocks, summary=summary, quote=quote_question(asked, audience))
 
 
-def _written(answer: Answer) -> tuple[list[Block], list[Block], int]:
+def _written(answer: Answer) -> tuple[list[Block | Part], list[Block], int]:
     cited = cite(clean(answer.text), answer.sources)
     parts = pages(hold(cited), [link_url(source) for source in cited.sources])
-    body = [markdown(part) for part in parts] or [section(EMPTY)]
+    body: list[Block | Part] = [*parts] or [section(EMPTY)]
     return body, source_blocks(cited.sources, cited.others), cited.orphans
 
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from bot.blocks import messages
-from bot.blocks.elements import bar_chart, context, header, markdown, secondary_button, section
+from bot.blocks.elements import bar_chart, context, header, secondary_button, section
 from bot.blocks.escaping import clean, escape, one_line, shorten
 from bot.blocks.footer import footer, format_dollars, format_duration, quote_question
 from bot.blocks.markdown.placeholders import hold
-from bot.blocks.markdown.render import pages
+from bot.blocks.markdown.render import Part, pages
 from bot.blocks.news import format_moment, format_time_of_day
 from bot.blocks.sources import link_url, source_blocks
 from bot.model.message import Audience, Block, OutgoingMessage
@@ -28,10 +28,10 @@ def deepdive_messages(
 
     `file_id` is the value of the button that sends it as a file; None for no button.
     """
-    blocks = [header(one_line(report_title(report.topic)))]
+    blocks: list[Block | Part] = [header(one_line(report_title(report.topic)))]
     for finding in report.stages:
         text = hold(_cited(render_section(finding), report.sources))
-        blocks += map(markdown, pages(text, [link_url(source) for source in report.sources]))
+        blocks += pages(text, [link_url(source) for source in report.sources])
         blocks += _sentiment_chart(finding)
     blocks += [*source_blocks(report.sources, ()), *_unused_sources(report)]
     blocks += [context("\n".join(_stage_lines(report))), _footer(report, audience)]

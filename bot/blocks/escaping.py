@@ -15,6 +15,7 @@ _SPACES = re.compile(r"[\x0b\x0c\x1c-\x1f]")
 # Noncharacters are for internal use; this package uses some as placeholders. Characters that reorder text can make a
 # name or an address look like another: https://trojansource.codes
 _UNWANTED = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff]")
+_CONTROLS = bytes([*range(0x09), *range(0x0B, 0x20), 0x7F])
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
 _TOKEN = re.compile(r"(<|&lt;|&LT;|&#0{0,5}60;|&#[xX]0{0,5}3[cC];)(?=[@!#])")
 _BROADCAST = re.compile(r"@(?=(?:here|channel|everyone|group)\b)", re.IGNORECASE)
@@ -25,13 +26,25 @@ def clean(text: str) -> str:
 
     Half a surrogate pair becomes U+FFFD.
     """
+    if _is_clean(text):
+        return text
     text = _SPACES.sub(" ", _LINE_ENDS.sub("\n", text))
     return _SURROGATES.sub("\ufffd", _UNWANTED.sub("", text))
 
 
+def _is_clean(text: str) -> bool:
+    """Return whether a text surely has no character to remove; those to remove are not printable."""
+    text = text.replace(WORD_JOINER, "")
+    if text.isascii():
+        return len(text.encode().translate(None, _CONTROLS)) == len(text)
+    return text.replace("\n", "").isprintable()
+
+
 def break_mentions(text: str) -> str:
     """Break every mention, such as `<!here>`, `<@U1>` or a bare `@channel`; idempotent."""
-    return _BROADCAST.sub(f"@{WORD_JOINER}", _TOKEN.sub(rf"\1{WORD_JOINER}", text))
+    if any(sign in text and (f"<{sign}" in text or f";{sign}" in text) for sign in "@!#"):
+        text = _TOKEN.sub(rf"\1{WORD_JOINER}", text)
+    return _BROADCAST.sub(f"@{WORD_JOINER}", text) if "@" in text else text
 
 
 def escape(text: str) -> str:
@@ -78,7 +91,10 @@ def sanitize_message(message: OutgoingMessage) -> OutgoingMessage:
 
 
 def _break_mentions_outside_dates(text: str) -> str:
-    pieces = _DATE.split(clean(text))
+    text = clean(text)
+    if "<!date^" not in text:
+        return break_mentions(text)
+    pieces = _DATE.split(text)
     return "".join(piece if place % 2 else break_mentions(piece) for place, piece in enumerate(pieces))
 
 

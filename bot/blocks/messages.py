@@ -7,24 +7,25 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from bot.blocks.elements import context
+from bot.blocks.elements import context, markdown
 from bot.blocks.escaping import WORD_JOINER, escape, one_line, shorten
-from bot.blocks.markdown.direction import runs_right_to_left
-from bot.blocks.markdown.render import defuse, rendered_blocks
+from bot.blocks.markdown.direction import has_direction, runs_right_to_left
+from bot.blocks.markdown.render import CODE, Part, defuse
 from bot.blocks.markdown.split import MESSAGE, MESSAGE_BLOCKS, counted
 from bot.model.message import Audience, Block, OutgoingMessage
-from perplexity.markdown import Kind, regions
+from perplexity.markdown import regions
 
-_BACKTICKS = re.compile(r"\A[ \t>]*`{3,}[\w+#.-]*|`+")
+_FENCE = re.compile(r"[ \t>]*`{3,}[\w+#.-]*")
 # Asterisks and hashes in code: noncharacters replace them until those of Markdown are removed.
 _HIDDEN = {ord("*"): "\ufde0", ord("#"): "\ufde1"}
-_MARKDOWN_CHARACTERS = re.compile("[*`#]+")
+_MARKDOWN = re.compile("[*`#]+")
+_MARKDOWN_CHARACTERS = "*`#\ufde0\ufde1"
 _LINK = re.compile(r"\[\[(\d+)\]\]\(([^()\s]+)\)")
 
 
 def strip_markdown(text: str) -> str:
     """Return the text without Markdown's `*`, `#` and backticks; those inside code stay."""
-    shown = _MARKDOWN_CHARACTERS.sub("", text)
+    shown = _MARKDOWN.sub("", text)
     for sign, held in _HIDDEN.items():
         shown = shown.replace(held, chr(sign))
     return shown
@@ -46,18 +47,40 @@ def block_text(block: Block, *, links: bool) -> str:
     return ""
 
 
+def words_of(part: Part) -> Iterator[str]:
+    """Yield what a part of an answer says without links, not escaped, some whole lines at a time."""
+    rest = ""
+    for is_code, stretch in part.stretches:
+        if is_code:
+            rest += _held(_bare(stretch))
+        else:
+            rest += _LINK.sub(r"[\1]", stretch) if "[[" in stretch else stretch
+        if len(rest) > MAX_CHARACTERS and (end := rest.rfind("\n")) >= 0:
+            yield rest[:end]
+            rest = rest[end + 1 :]
+    yield rest
+
+
 def _markdown_text(text: str, *, links: bool) -> str:
-    stretches = ((region.kind, text[region.start : region.end]) for region in regions(text))
+    stretches = ((region.kind in CODE, text[region.start : region.end]) for region in regions(text))
     return "".join(
-        _code_text(stretch, links=links)
-        if kind in (Kind.FENCE, Kind.SPAN)
-        else "".join(_prose_texts(stretch, links=links))
-        for kind, stretch in stretches
+        _code_text(stretch, links=links) if code else "".join(_prose_texts(stretch, links=links))
+        for code, stretch in stretches
     )
 
 
 def _code_text(code: str, *, links: bool) -> str:
-    return escape(code) if links else escape(_BACKTICKS.sub("", code)).translate(_HIDDEN)
+    return escape(code) if links else _held(escape(_bare(code)))
+
+
+def _bare(code: str) -> str:
+    """Return code without the signs around it."""
+    fence = _FENCE.match(code) if "```" in code else None
+    return code[fence.end() if fence else 0 :].replace("`", "")
+
+
+def _held(code: str) -> str:
+    return code.translate(_HIDDEN) if "*" in code or "#" in code else code
 
 
 def _prose_texts(text: str, *, links: bool) -> Iterator[str]:
@@ -94,12 +117,9 @@ MAX_BYTES = 3_990
 """`chat.update` counts bytes and takes 4,000; one limit serves all methods."""
 
 
-def fallback_text(blocks: Sequence[Block], *, beginning: str = "", ending: str = "") -> str:
+def fallback_text(blocks: Sequence[Block | Part], *, beginning: str = "", ending: str = "") -> str:
     """Return the text of blocks as mrkdwn without links, shortened to Slack's limit; never empty."""
-    said = "\n".join(filter(None, (block_text(block, links=False) for block in blocks)))
-    lines = html.unescape(said).replace(WORD_JOINER, "").split("\n")
-    told = (strip_markdown(line).strip() for line in lines if line.strip(" -:|"))
-    plain = "\n".join(filter(None, told))
+    plain = "\n".join(_beginning(blocks))
     # On separate lines, our text and right-to-left text do not reorder each other.
     apart = runs_right_to_left(plain)
     first = f"{beginning.rstrip()}\n" if apart and beginning else beginning
@@ -108,21 +128,45 @@ def fallback_text(blocks: Sequence[Block], *, beginning: str = "", ending: str =
     return frame.format(_shorten_escaped(plain, room=MAX_CHARACTERS - len(frame))) or "…"
 
 
+def _beginning(blocks: Sequence[Block | Part]) -> Iterator[str]:
+    """Yield lines of words, until there are more than fit."""
+    length, directed = 0, False
+    for block in blocks:
+        for said in words_of(block) if isinstance(block, Part) else [html.unescape(block_text(block, links=False))]:
+            if shown := _shown_lines(said):
+                yield shown
+                length, directed = length + len(shown), directed or has_direction(shown)
+            if length > MAX_CHARACTERS and directed:
+                return
+
+
+def _shown_lines(said: str) -> str:
+    """Return the lines without signs of Markdown; of a table's lines, only those that have words."""
+    said = said.replace(WORD_JOINER, "")
+    lines = [line for line in said.split("\n") if line.strip(" -:|")]
+    if any(sign in said for sign in _MARKDOWN_CHARACTERS):
+        lines = [strip_markdown(line) for line in lines]
+    return "\n".join([shown for line in lines if (shown := line.strip())])
+
+
 def _shorten_escaped(text: str, *, room: int) -> str:
     limit = room
     while True:
-        fitting = escape(defuse(shorten(text, limit)))
-        if len(fitting) <= room and len(fitting.encode()) <= MAX_BYTES - (MAX_CHARACTERS - room):
-            return fitting
+        fitting = shorten(text, limit)
+        # Its signs alone may be too much.
+        if counted(fitting) <= room:
+            fitting = escape(defuse(fitting))
+            if len(fitting) <= room and len(fitting.encode()) <= MAX_BYTES - (MAX_CHARACTERS - room):
+                return fitting
         limit = limit * 4 // 5
 
 
-def pack(blocks: Sequence[Block], *, summary: str, quote: str = "") -> tuple[OutgoingMessage, ...]:
+def pack(blocks: Sequence[Block | Part], *, summary: str, quote: str = "") -> tuple[OutgoingMessage, ...]:
     """Put blocks into messages in order; `summary`, such as "3 sources", ends the last one's text.
 
     `quote` is the question as the blocks' footer quotes it; every part without that footer quotes it with its number.
     """
-    groups: list[list[Block]] = []
+    groups: list[list[Block | Part]] = []
     last: list[_MeasuredBlock] = []
     for block in map(_MeasuredBlock, blocks):
         if groups and _fits([*last, block]):
@@ -134,33 +178,37 @@ def pack(blocks: Sequence[Block], *, summary: str, quote: str = "") -> tuple[Out
     return tuple(_message(group, part, len(groups), summary, quote) for part, group in enumerate(groups, 1))
 
 
-def _message(group: list[Block], part: int, parts: int, summary: str, quote: str) -> OutgoingMessage:
+def _message(group: list[Block | Part], part: int, parts: int, summary: str, quote: str) -> OutgoingMessage:
     if parts == 1:
-        return OutgoingMessage(text=fallback_text(group, ending=summary), blocks=tuple(group))
+        return OutgoingMessage(text=fallback_text(group, ending=summary), blocks=_blocks(group))
     has_footer = any(
-        text.startswith(quote) for block in group if block["type"] == "context" for text in texts_in(block)
+        text.startswith(quote) for block in _blocks(group) if block["type"] == "context" for text in texts_in(block)
     )
     number = f"Part {part} of {parts}"
     numbered = [*group, context(" · ".join(filter(None, ["" if has_footer else quote, number])))]
     text = fallback_text(group, beginning=f"Part {part} of {parts}: ", ending=summary if part == parts else "")
-    return OutgoingMessage(text=text, blocks=tuple(numbered))
+    return OutgoingMessage(text=text, blocks=_blocks(numbered))
+
+
+def _blocks(group: Sequence[Block | Part]) -> tuple[Block, ...]:
+    return tuple(markdown(block.text) if isinstance(block, Part) else block for block in group)
 
 
 class _MeasuredBlock:
     """A block with its cached size."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block | Part) -> None:
         self.block = block
 
     @cached_property
     def size(self) -> int:
         """The characters that Slack counts."""
-        return sum(counted(text) for text in texts_in(self.block))
+        return sum(map(counted, [self.block.text] if isinstance(self.block, Part) else texts_in(self.block)))
 
     @cached_property
     def block_count(self) -> int:
         """The number of blocks that Slack renders it as."""
-        return rendered_blocks(self.block["text"]) if self.block["type"] == "markdown" else 1
+        return self.block.blocks if isinstance(self.block, Part) else 1
 
 
 def _fits(group: Sequence[_MeasuredBlock]) -> bool:
@@ -190,7 +238,6 @@ def without_blocks(message: OutgoingMessage) -> OutgoingMessage:
 
 LATE_SECONDS = 120.0
 """If the question is older than this, the message says how long ago it was asked."""
-
 _QUESTION = 150
 _DIRECT_AUDIENCE = "sent to you directly"
 

@@ -23,7 +23,7 @@ from perplexity.cli.progress import ProgressLine
 from perplexity.errors import StreamTruncated
 from perplexity.formatting import pluralize
 from perplexity.formulas import readable, unfinished
-from perplexity.markdown import Kind, blocks, regions
+from perplexity.markdown import RegionKind, parse
 from perplexity.sanitize import one_line
 from perplexity.types import (
     Answer,
@@ -72,9 +72,10 @@ class StreamingMarkdown:
 def _last_block_start(text: str) -> int:
     """Return the start of the last top-level block outside formulas, whose lines can look like blocks."""
     starts = [0, *accumulate(map(len, text.splitlines(keepends=True)))]
-    begun = [starts[token.map[0]] for token in blocks(text) if token.level == 0 and token.map]
-    formulas = [(region.start, region.end) for region in regions(text) if region.kind is Kind.MATH]
-    formulas.append((unfinished(text), len(text)))
+    document = parse(text)
+    begun = [starts[block.start] for block in document.blocks if block.depth == 0]
+    formulas = [(region.start, region.end) for region in document.regions if region.kind is RegionKind.MATH]
+    formulas.append((unfinished(document), len(text)))
     while begun and formulas:
         start, end = formulas[-1]
         (begun if start < begun[-1] < end else formulas).pop()
@@ -87,7 +88,7 @@ _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "ta
 
 def render_markdown(text: str) -> Markdown:
     """Render a printable text with readable LaTeX; a link becomes its text followed by its address."""
-    text = readable(text)
+    text = readable(parse(text)).text
     rendered = Markdown("", hyperlinks=False, code_theme="ansi_dark")
     rendered.markup, rendered.parsed = text, _PARSER.parse(text)
     return rendered
@@ -227,7 +228,7 @@ class Screen:
         if finished.strip():
             self._print_markdown(finished)
         # Half a formula would be rendered differently from the whole.
-        live.update(render_markdown(tail[: unfinished(tail)]), refresh=True)
+        live.update(render_markdown(tail[: unfinished(parse(tail))]), refresh=True)
         return self._clock() + _REDRAW_SECONDS
 
     def _print_unfinished(self, markdown_text: StreamingMarkdown) -> None:

@@ -6,11 +6,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 
+from perplexity.block_parser import BlockKind, read_blocks
 from perplexity.citations import without_strangers
 from perplexity.formulas import readable
-from perplexity.markdown import Kind, blocks, regions
+from perplexity.markdown import RegionKind, parse, regions
 from perplexity.sanitize import one_line, strip_controls
 from perplexity.types import Answer, AnswerKind, Source
 
@@ -28,16 +28,14 @@ def headings_to_bold(text: str) -> str:
     Control characters are removed, and every line ends in a line feed.
     """
     lines = _LINE_END.split(_CONTROL_CHARACTERS.sub("", text))
-    tokens = pairwise(blocks("\n".join(lines)))
-    found = [(token, inline.content) for token, inline in tokens if token.type == "heading_open"]
+    found = [block for block in read_blocks("\n".join(lines)) if block.kind is BlockKind.HEADING]
     kept: list[str] = []
     place = 0
-    for heading, words in found:
-        if heading.map:
-            first, end = heading.map
-            # Empty lines keep it from joining the paragraphs around it.
-            kept += [*lines[place:first], "", _container_prefix(lines[first], heading.markup, words) + _bold(words), ""]
-            place = end
+    for heading in found:
+        first, words = lines[heading.start], heading.content
+        # Empty lines keep it from joining the paragraphs around it.
+        kept += [*lines[place : heading.start], "", _container_prefix(first, heading.markup, words) + _bold(words), ""]
+        place = heading.end
     return "\n".join([*kept, *lines[place:]])
 
 
@@ -59,8 +57,8 @@ def _bold(words: str) -> str:
 
 
 _WORD_JOINER = "\u2060"
-_TEXT_KINDS = {Kind.PROSE, Kind.MATH}
-_BLOCK_CODE = {Kind.FENCE, Kind.INDENTED}
+_TEXT_KINDS = {RegionKind.PROSE, RegionKind.MATH}
+_BLOCK_CODE = {RegionKind.FENCE, RegionKind.INDENTED}
 _MARKUP = re.compile(r"<(?=[A-Za-z/!?])|\](?=\()")
 # A definition makes a link of each marker of its number: https://spec.commonmark.org/0.31.2/#link-reference-definitions
 _DEFINITION = re.compile(r"^([ \t>*+\-0-9.)]*\[(?:\\.|[^\[\]\\]){1,999}\]):", re.MULTILINE | re.DOTALL)
@@ -71,7 +69,7 @@ def neutralize(text: str, sources: Sequence[Source]) -> str:
 
     Code is unchanged.
     """
-    text, _ = without_strangers(readable(strip_controls(text)), sources)
+    text, _ = without_strangers(readable(parse(strip_controls(text))).text, sources)
     return headings_to_bold(_break_definitions(_break_markup(text)))
 
 
@@ -79,7 +77,7 @@ def neutralize_line(text: str) -> str:
     """Return a title, a date or a note on one line that cannot be a heading, a list or a quotation."""
     words, _ = without_strangers(one_line(text), ())
     line = _MARKUP.sub(r"\g<0> ", words).strip()
-    plain = not line or blocks(line)[0].type == "paragraph_open"
+    plain = not line or read_blocks(line)[0].kind is BlockKind.PARAGRAPH
     return line if plain else f"{_WORD_JOINER}{line}"
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from perplexity.block_parser import BlockKind, read_blocks
 from perplexity.citations import Marker, cite
 from perplexity.deepdive.markdown import headings_to_bold, neutralize, neutralize_line, strip_own_heading
 from perplexity.deepdive.types import DeepDive, Stage, StageResult
-from perplexity.markdown import blocks
 from perplexity.types import Source
 from perplexity.urls import safe_url
 from perplexity.x_posts.types import Sentiment
@@ -170,8 +170,8 @@ def _section_parts(result: StageResult) -> Iterator[str]:
 
 def _close_code(text: str) -> str:
     """Return the text with its last code block closed, which would otherwise include the sections below."""
-    last = blocks(f"{text}\n\nbelow")[-1]
-    return f"{text}\n{last.markup}" if last.type == "fence" else text
+    last = read_blocks(f"{text}\n\nbelow")[-1]
+    return f"{text}\n{last.markup}" if last.kind is BlockKind.FENCE and last.depth == 0 else text
 
 
 def _time_and_cost(seconds: float, cost_usd: float | None) -> str:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perplexity.citations import Marker, cite, format_result, without_orphans, without_strangers
-from perplexity.markdown import Kind, regions
+from perplexity.markdown import RegionKind, regions
 from perplexity.types import Answer, Source
 from tests.fakes.hostile_text import wild
 
@@ -220,7 +220,7 @@ def test_however_a_marker_is_written_it_means_its_numbers(found: list[tuple[str,
 
 
 def numbers_outside_code(text: str) -> set[int]:
-    prose = [text[r.start : r.end] for r in regions(text) if r.kind is Kind.PROSE]
+    prose = [text[r.start : r.end] for r in regions(text) if r.kind is RegionKind.PROSE]
     return {int(number) for stretch in prose for number in re.findall(r"\[([0-9]{1,3})\]", stretch)}
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from perplexity.domains import DomainPolicy, TextFilter, filter_answer, filter_results, requested_host
 from perplexity.filters import parse_domains
-from perplexity.markdown import Kind, regions
+from perplexity.markdown import RegionKind, regions
 from perplexity.types import Answer, SearchResults, Source
 from tests.fakes.hostile_text import wild
 
@@ -188,7 +188,7 @@ def test_what_is_no_json_is_read_as_a_text(text: str) -> None:
 
 
 def outside_code(text: str) -> str:
-    return " ".join(text[r.start : r.end] for r in regions(text) if r.kind is Kind.PROSE)
+    return " ".join(text[r.start : r.end] for r in regions(text) if r.kind is RegionKind.PROSE)
 
 
 @given(wild, st.sampled_from([ONLY_A, NOT_B]))

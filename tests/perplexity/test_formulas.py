@@ -9,13 +9,22 @@ import pytest
 from hypothesis import given, settings
 from markdown_it import MarkdownIt
 
+from perplexity import formulas
 from perplexity.citations import cite
-from perplexity.formulas import readable, unfinished
+from perplexity.markdown import parse
 from perplexity.types import Source
 from tests.fakes.hostile_text import wild
 
 FORMULAS = [line.split("\t") for line in Path("tests/data/latex/formulas.tsv").read_text("utf-8").splitlines()]
 MARKDOWN = MarkdownIt("commonmark").enable("table")
+
+
+def readable(text: str) -> str:
+    return formulas.readable(parse(text)).text
+
+
+def unfinished(text: str) -> int:
+    return formulas.unfinished(parse(text))
 
 
 def visible(text: str) -> str:

@@ -17,7 +17,7 @@ from perplexity.deepdive.report import SourceList
 from perplexity.domains import TextFilter, filter_answer, requested_host
 from perplexity.formulas import readable, unfinished
 from perplexity.freshness import max_age_days
-from perplexity.markdown import regions
+from perplexity.markdown import parse, regions
 from perplexity.news.headlines import Headline
 from perplexity.news.pages import canonical_url
 from perplexity.news.parsing import parse_stories as read_news
@@ -153,8 +153,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "text within domains": kept,
     "strangers": lambda text: without_strangers(text, SOURCED),
     "regions": regions,
-    "readable": readable,
-    "unfinished": unfinished,
+    "readable": lambda text: readable(parse(text)),
+    "unfinished": lambda text: unfinished(parse(text)),
     "result": lambda text: format_result(written(text)),
     "quoted": one_line,
     "untagged": strip_tags,

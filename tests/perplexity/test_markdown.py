@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from perplexity.markdown import Kind, regions
+from perplexity.markdown import RegionKind, regions
 from tests.fakes.hostile_text import wild
 
 
-def found(text: str, *kinds: Kind) -> list[str]:
+def found(text: str, *kinds: RegionKind) -> list[str]:
     return [text[region.start : region.end] for region in regions(text) if region.kind in kinds]
 
 
@@ -31,7 +31,7 @@ def found(text: str, *kinds: Kind) -> list[str]:
     ],
 )
 def test_inline_code_ends_at_the_next_run_as_long_and_never_leaves_its_block(text: str, code: list[str]) -> None:
-    assert code == found(text, Kind.SPAN)
+    assert code == found(text, RegionKind.SPAN)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_inline_code_ends_at_the_next_run_as_long_and_never_leaves_its_block(tex
     ],
 )
 def test_code_blocks_are_whole_lines(text: str, code: list[str]) -> None:
-    assert code == found(text, Kind.FENCE, Kind.INDENTED)
+    assert code == found(text, RegionKind.FENCE, RegionKind.INDENTED)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_code_blocks_are_whole_lines(text: str, code: list[str]) -> None:
     ],
 )
 def test_latex_is_found_and_prices_are_not_latex(text: str, latex: list[str]) -> None:
-    assert latex == found(text, Kind.MATH)
+    assert latex == found(text, RegionKind.MATH)
 
 
 @given(wild)

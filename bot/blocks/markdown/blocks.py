@@ -12,19 +12,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
-
-from markdown_it.token import Token
+from typing import NamedTuple
 
 from bot.blocks.escaping import WORD_JOINER
-from perplexity.markdown import blocks
+from perplexity.block_parser import Block, BlockKind
+from perplexity.markdown import Document, parse
 
 MOST_COLUMNS = 20
 MOST_ROWS = 99
 """Rows under the header."""
-
 _LONGEST_NAME = 100
 _EDGE = re.compile(r"(?<!\\)\|")
-
 Row = tuple[str, ...]
 
 
@@ -122,11 +120,10 @@ def _padded(row: Row, columns: int, filling: str = "") -> Row:
 
 LONGEST_HEADING = 150
 """Slack makes a header block of a heading, which takes 150 characters."""
-
 _LANGUAGE = re.compile(r"[\w+#.-]{1,30}")
 # What follows a language: attributes such as `title="x"`, `{1,3}`, `:main.py` or a file's name.
 _INFO = re.compile(r"\{?\.?(?P<language>[\w+#-]{1,30})(?:[ \t]*(?P<more>[:{,][^\n]*|[\w-]+=[^\n]*|[\w./-]+\.\w+)|\})?")
-_SPECIAL = frozenset({"heading_open", "fence", "code_block", "table_open", "hr"})
+_SPECIAL = frozenset({BlockKind.HEADING, BlockKind.FENCE, BlockKind.INDENTED, BlockKind.TABLE, BlockKind.RULE})
 
 
 class Form(StrEnum):
@@ -142,24 +139,24 @@ class Form(StrEnum):
 
 
 _FORMS = {
-    "heading_open": Form.HEADING,
-    "bullet_list_open": Form.LIST,
-    "ordered_list_open": Form.LIST,
-    "blockquote_open": Form.QUOTE,
-    "fence": Form.FENCE,
-    "code_block": Form.FENCE,
-    "table_open": Form.TABLE,
-    "hr": Form.RULE,
+    BlockKind.PARAGRAPH: Form.TEXT,
+    BlockKind.HEADING: Form.HEADING,
+    BlockKind.LIST: Form.LIST,
+    BlockKind.QUOTE: Form.QUOTE,
+    BlockKind.FENCE: Form.FENCE,
+    BlockKind.INDENTED: Form.FENCE,
+    BlockKind.TABLE: Form.TABLE,
+    BlockKind.RULE: Form.RULE,
 }
 FLOWING = frozenset({Form.TEXT, Form.LIST, Form.QUOTE})
 """Forms that Slack renders into one rich text together with their neighbours."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Segment:
+class Segment(NamedTuple):
     """One top-level block. `text` is its Markdown, for a fence only what stands inside.
 
     `headings` and `special` count the headings, and all blocks that Slack renders apart, inside a list or a quote.
+    `blocks` are those of a document in which the segment begins at `line`, None if they are not known.
     """
 
     form: Form
@@ -167,22 +164,48 @@ class Segment:
     language: str = ""
     headings: int = 0
     special: int = 0
+    blocks: Sequence[Block] | None = None
+    line: int = 0
 
     @property
     def markdown(self) -> str:
         """The segment as Markdown that stands on its own."""
         if self.form is not Form.FENCE:
             return self.text
-        longest = max((len(run) for run in re.findall("`+", self.text)), default=0)
+        longest = max(map(len, re.findall("`+", self.text)), default=0) if "```" in self.text else 0
         fence = "`" * max(3, longest + 1)
         return f"{fence}{self.language}\n{self.text}\n{fence}"
 
 
-def segments(text: str) -> list[Segment]:
+def joined(pieces: Sequence[Segment]) -> Document:
+    """Return segments as one document, blank lines between them."""
+    text = "\n\n".join([piece.markdown for piece in pieces])
+    if any(piece.blocks is None and piece.form is not Form.FENCE for piece in pieces):
+        return parse(text)
+    return Document(text, tuple(blocks_of(pieces, apart=1)))
+
+
+def blocks_of(pieces: Sequence[Segment], *, apart: int = 0) -> Iterator[Block]:
+    """Yield the blocks of segments, one below the other with so many lines between."""
+    line = 0
+    for piece in pieces:
+        text = piece.markdown
+        end = line + text.count("\n") + 1
+        if piece.form is Form.FENCE:
+            yield Block(BlockKind.FENCE, 0, line, end)
+        else:
+            known, down = (parse(text).blocks, line) if piece.blocks is None else (piece.blocks, line - piece.line)
+            yield from (block.moved(down, end) for block in known)
+        line = end + apart
+
+
+def segments(document: Document) -> list[Segment]:
     """Cut a Markdown text into its top-level blocks; together they hold every word of it."""
-    tokens, lines = blocks(text), text.split("\n")
-    starts = [i for i, token in enumerate(tokens) if token.level == 0 and token.nesting >= 0]
-    found = (segment for a, b in pairwise([*starts, len(tokens)]) for segment in _segments(tokens[a:b], lines))
+    blocks = document.blocks
+    starts = [index for index, block in enumerate(blocks) if block.depth == 0]
+    found: list[Segment] = []
+    for start, end in pairwise([*starts, len(blocks)]):
+        found += _segments(document, blocks[start:end])
     return [segment for segment in found if segment.text.strip() or segment.language]
 
 
@@ -192,61 +215,69 @@ def inert(text: str) -> str:
     return text if not text or text[0].isalpha() else f"{WORD_JOINER}{text}"
 
 
-def _segments(tokens: Sequence[Token], lines: Sequence[str]) -> Iterator[Segment]:
-    """Yield the segment of a block; of a table with more columns than Slack takes, several."""
-    if tokens[0].type != "table_open":
-        yield _segment(tokens, lines)
-        return
-    for table in narrow(lines[slice(*(tokens[0].map or (0, 0)))]):
-        yield Segment(form=Form.TABLE, text=table.markdown)
+def _segments(document: Document, blocks: Sequence[Block]) -> list[Segment]:
+    """Return the segment of a block; of a table with more columns than Slack takes, several."""
+    first = blocks[0]
+    match first.kind:
+        case BlockKind.HEADING:
+            return [_heading(first)]
+        case BlockKind.FENCE | BlockKind.INDENTED:
+            return [_fence(first)]
+        case BlockKind.RULE:
+            return [Segment(Form.RULE, "---", blocks=(Block(BlockKind.RULE, 0, 0, 1),))]
+        case BlockKind.TABLE:
+            return [
+                table_segment(table.markdown) for table in narrow(document.stretch(first.start, first.end).split("\n"))
+            ]
+    source = document.stretch(first.start, first.end)
+    if first.kind is BlockKind.PARAGRAPH:
+        text = source.strip()
+        # Signs of a block are none after a space that is not ASCII.
+        same = source.lstrip(" ").startswith(text[:1]) and text.count("\n") == first.end - first.start - 1
+        return [Segment(Form.TEXT, text, blocks=blocks if same else None, line=first.start)]
+    return [_holding(_FORMS[first.kind], source.rstrip(), blocks)]
 
 
-def _segment(tokens: Sequence[Token], lines: Sequence[str]) -> Segment:
-    first = tokens[0]
-    form = _FORMS.get(first.type, Form.TEXT)
-    source = lines[slice(*(first.map or (0, 0)))]
-    match form:
-        case Form.HEADING:
-            return _heading(first, tokens[1].content)
-        case Form.FENCE:
-            return _fence(first)
-        case Form.RULE:
-            return Segment(form=form, text="---")
-        case Form.TEXT:
-            return Segment(form=form, text="\n".join(source).strip())
-    return _holding(form, "\n".join(source).rstrip(), tokens)
-
-
-def _heading(token: Token, content: str) -> Segment:
-    content = " ".join(content.split())
+def _heading(block: Block) -> Segment:
+    content = " ".join(block.content.split())
     if len(content) > LONGEST_HEADING:
-        return Segment(form=Form.TEXT, text=inert(content))
-    return Segment(form=Form.HEADING, text=f"{'#' * int(token.tag[1])} {content}" if content else "")
+        return Segment(Form.TEXT, inert(content), blocks=(Block(BlockKind.PARAGRAPH, 0, 0, 1),))
+    level = len(block.markup) if block.markup.startswith("#") else "=-".index(block.markup) + 1
+    text = f"{'#' * level} {content}" if content else ""
+    return Segment(Form.HEADING, text, blocks=(Block(BlockKind.HEADING, 0, 0, 1, 0, content, "#" * level),))
 
 
-def _fence(token: Token) -> Segment:
-    language, content = token.info.strip(), token.content.removesuffix("\n")
+def _fence(block: Block) -> Segment:
+    language, content = block.info.strip(), block.content.removesuffix("\n")
     if language and not _LANGUAGE.fullmatch(language):
         # Words in the place of a language, or behind it, would not be shown.
         info = _INFO.fullmatch(language)
         language, more = (info["language"], info["more"] or "") if info else ("", language)
         content = f"{more}\n{content}" if more else content
-    return Segment(form=Form.FENCE, text=content, language=language)
+    return Segment(Form.FENCE, content, language)
 
 
-def _holding(form: Form, text: str, tokens: Sequence[Token]) -> Segment:
-    kinds = [token.type for token in tokens]
-    special = sum(kind in _SPECIAL for kind in kinds)
-    return Segment(form=form, text=text, headings=kinds.count("heading_open"), special=special)
+def table_segment(text: str) -> Segment:
+    """Return a table that begins at the first line of its text."""
+    return Segment(Form.TABLE, text, blocks=(Block(BlockKind.TABLE, 0, 0, text.count("\n") + 1),))
 
 
-def list_items(text: str) -> Iterator[Segment]:
+def _holding(form: Form, text: str, blocks: Sequence[Block]) -> Segment:
+    special = [block.kind for block in blocks if block.kind in _SPECIAL]
+    headings = special.count(BlockKind.HEADING)
+    return Segment(form, text, "", headings, len(special), blocks, blocks[0].start)
+
+
+def list_items(segment: Segment) -> Iterator[Segment]:
     """Yield the items of a list, each as a list of its own."""
-    lines = text.split("\n")
-    for token in blocks(text):
-        if token.type == "list_item_open" and token.level == 1 and token.map:
-            source = "\n".join(lines[slice(*token.map)]).rstrip()
-            yield _holding(Form.LIST, source, blocks(source))
+    if segment.blocks is None:
+        segment = segment._replace(blocks=parse(segment.text).blocks, line=0)
+    lines, blocks = segment.text.split("\n"), segment.blocks or ()
+    starts = [index for index, block in enumerate(blocks) if block.kind is BlockKind.ITEM and block.depth == 1]
+    for start, end in pairwise([*starts, len(blocks)]):
+        item = blocks[start]
+        source = "\n".join(lines[item.start - segment.line : item.end - segment.line]).rstrip()
+        yield _holding(Form.LIST, source, blocks[start:end])
 
 
 def flattened(text: str) -> str:

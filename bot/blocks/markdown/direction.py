@@ -11,20 +11,26 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from perplexity.markdown import Kind, blocks, regions
+from perplexity.block_parser import BlockKind
+from perplexity.markdown import Document, Edit, RegionKind
 
 RIGHT_TO_LEFT, LEFT_TO_RIGHT = "\u200f", "\u200e"
 """Marks that cannot be seen and count as a letter of their direction."""
-
 _RIGHT = (
     "[\u05be\u05c0\u05c3\u05c6\u05d0-\u05f4\u0608\u060b\u060d\u061b-\u064a\u066d-\u066f\u0671-\u06d5\u06e5\u06e6\u06ee"
     "\u06ef\u06fa-\u08c9\u200f\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc]"
 )
 _STRONG = re.compile(rf"(?P<right>{_RIGHT})|[^\W\d_]|{LEFT_TO_RIGHT}")
 _RIGHT_LETTER = re.compile(_RIGHT)
-_LINE_END = re.compile(r"\n")
+_LETTER = re.compile("[RL]")
+_CODE = frozenset({RegionKind.FENCE, RegionKind.INDENTED, RegionKind.SPAN})
 _CELL_EDGE = re.compile(r"(?<!\\)\|")
 _ADDRESS = re.compile(r"https?://[^\s)\]|]+")
+
+
+def has_direction(text: str) -> bool:
+    """Return whether a text has any strong letter."""
+    return _STRONG.search(text) is not None
 
 
 def runs_right_to_left(text: str) -> bool:
@@ -33,29 +39,42 @@ def runs_right_to_left(text: str) -> bool:
     return first is not None and first["right"] is not None
 
 
-def directed(text: str) -> str:
-    """Return a Markdown text whose right-to-left lines and cells begin with a letter or a mark of that direction.
+class _Strength(dict[int, str]):
+    """The direction of characters: `R` and `L` for letters that run from right and from left, a space for others."""
+
+    def __missing__(self, code: int) -> str:
+        strong = _STRONG.match(chr(code))
+        self[code] = " " if strong is None else "L" if strong["right"] is None else "R"
+        return self[code]
+
+
+_STRENGTH = _Strength()
+
+
+def directed(document: Document) -> Document:
+    """Return a document whose right-to-left lines and cells begin with a letter or a mark of that direction.
 
     A line is one if it has more such letters than others, or any of them if most letters of the whole text are such;
     code and addresses do not count.
     """
-    if not _RIGHT_LETTER.search(text):
-        return text
-    code = [region for region in regions(text) if region.kind in (Kind.FENCE, Kind.INDENTED, Kind.SPAN)]
+    text = document.text
+    if text.isascii() or not _RIGHT_LETTER.search(text):
+        return document
+    code = [region for region in document.regions if region.kind in _CODE]
     words = _ADDRESS.sub(lambda match: " " * len(match[0]), _without(text, [(r.start, r.end) for r in code]))
-    mostly = _more_right(words, 0, len(words))
-    pieces, place = [], 0
-    for start, end in _units(text):
-        first = _STRONG.search(text, start, end)
-        if first is None or first["right"] or not _RIGHT_LETTER.search(words, start, end):
+    letters, strengths = text.translate(_STRENGTH), words.translate(_STRENGTH)
+    mostly = _more_right(strengths, 0, len(words))
+    edits: list[Edit] = []
+    for start, end in _units(document):
+        first = _LETTER.search(letters, start, end)
+        if first is None or first[0] == "R" or "R" not in strengths[start:end]:
             continue
-        if mostly or _more_right(words, start, end):
+        if mostly or _more_right(strengths, start, end):
             inside = bisect_right(code, first.start(), key=lambda region: region.start) - 1
             held = inside >= 0 and first.start() < code[inside].end
-            mark = max(place, code[inside].start if held else first.start())
-            pieces += [text[place:mark], RIGHT_TO_LEFT]
-            place = mark
-    return "".join([*pieces, text[place:]])
+            place = max(edits[-1].start if edits else 0, code[inside].start if held else first.start())
+            edits.append(Edit(place, place, RIGHT_TO_LEFT))
+    return document.replace(edits)
 
 
 def _without(text: str, spans: list[tuple[int, int]]) -> str:
@@ -67,26 +86,20 @@ def _without(text: str, spans: list[tuple[int, int]]) -> str:
     return "".join([*pieces, text[place:]])
 
 
-def _more_right(words: str, start: int, end: int) -> bool:
-    letters = right = 0
-    for match in _STRONG.finditer(words, start, end):
-        letters += 1
-        right += match["right"] is not None
-    return 2 * right > letters
+def _more_right(strengths: str, start: int, end: int) -> bool:
+    return strengths.count("R", start, end) > strengths.count("L", start, end)
 
 
-def _units(text: str) -> Iterator[tuple[int, int]]:
+def _units(document: Document) -> Iterator[tuple[int, int]]:
     """Yield what has a direction of its own: lines, and cells of tables."""
-    lines = [0, *(match.end() for match in _LINE_END.finditer(text)), len(text)]
-    for token in blocks(text):
-        if token.type not in ("inline", "table_open") or not token.map:
+    lines = document.lines
+    for block in document.blocks:
+        if block.kind not in (BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.TABLE):
             continue
-        for line in range(token.map[0], min(token.map[1], len(lines) - 1)):
+        for line in range(block.start, min(block.text_end, len(lines) - 1)):
             start, end = lines[line], lines[line + 1]
-            if token.type == "inline":
-                yield start, end
-                continue
-            for edge in _CELL_EDGE.finditer(text, start, end):
-                yield start, edge.start()
-                start = edge.end()
+            if block.kind is BlockKind.TABLE:
+                for edge in _CELL_EDGE.finditer(document.text, start, end):
+                    yield start, edge.start()
+                    start = edge.end()
             yield start, end

@@ -8,40 +8,68 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, pairwise
 
 from bot.blocks.escaping import WORD_JOINER, break_mentions
-from bot.blocks.markdown.blocks import FLOWING, MOST_ROWS, Form, Segment, segments, tidy
+from bot.blocks.markdown.blocks import (
+    FLOWING,
+    LONGEST_HEADING,
+    MOST_ROWS,
+    Form,
+    Segment,
+    joined,
+    segments,
+    table_segment,
+    tidy,
+)
 from bot.blocks.markdown.direction import directed
 from bot.blocks.markdown.placeholders import Addresses, release_links, release_numbers
-from bot.blocks.markdown.split import PART, PART_BLOCKS, Splitter
+from bot.blocks.markdown.split import PART, PART_BLOCKS, Splitter, Weights
 from perplexity.formulas import readable
-from perplexity.markdown import Kind, regions
+from perplexity.markdown import Document, RegionKind, parse
 
+_AFTER_A_SCHEME = "|".join(
+    rf"(?<=\b{scheme}:)" for scheme in ("mailto", "xmpp", "tel", "sms", "skype", "slack", "javascript", "data", "file")
+)
+# Each way begins with a sign of its own, so that the search leaps from one to the next.
 _SIGNS = re.compile(
     r"<(?=[^\s\u2060])"  # HTML, autolinks, Slack's own tokens
     r"|\](?=[(:])"  # links, images, definitions
-    r"|[:/](?=/)"  # addresses, with or without a scheme
-    r"|\b(?:mailto|xmpp|tel|sms|skype|slack|javascript|data|file):(?=[^\s\u2060])",
+    r"|/(?=/)"  # addresses, with or without a scheme
+    rf"|:(?:(?=/)|(?:{_AFTER_A_SCHEME})(?=[^\s\u2060]))",
     re.IGNORECASE,
 )
 # A linkifier takes the joiner for a letter when it stands before the dot, GitHub's parser when it stands after it.
-_HOST_DOT = re.compile(r"(?<=\S)(\\?)\.(?=[^\W\d_])")
+_HOST_DOT = re.compile(r"\.(?=[^\W\d_])(?<=\S\.)")
 _ENTITY = re.compile(r"&(?=(#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)")
+# To a pattern, a space that is in no clean text is like the end of the text.
+_APART = "\x1c"
 _OF_ADDRESSES = frozenset(".:/@")
 # Emphasis that begins or ends with punctuation beside a letter is none (https://spec.commonmark.org/0.31.2/#left-flanking-delimiter-run);
 # between words without spaces, as in Chinese and Japanese, it is meant all the same.
-_BOLD = re.compile(r"(?<!\*)\*\*(?![*\s])([^*\n]+)(?<![*\s])\*\*(?!\*)")
+_BOLD = re.compile(r"\*\*(?<!\*\*\*)(?![*\s])([^*\n\x1c]+)(?<![*\s])\*\*(?!\*)")
+
+
+def in_each(change: Callable[[str], str], stretches: Sequence[str]) -> list[str]:
+    """Return what a function of this package makes of each of several stretches of a text, asked once for them all."""
+    if any(_APART in stretch for stretch in stretches):
+        return [change(stretch) for stretch in stretches]
+    return change(_APART.join(stretches)).split(_APART) if stretches else []
 
 
 def defuse(prose: str) -> str:
     """Break every link, image, HTML tag and mention in a stretch of Markdown outside code. Idempotent."""
-    prose = _ENTITY.sub(_broken_entity, prose)
+    if "&" in prose:
+        prose = _ENTITY.sub(_broken_entity, prose)
     prose = _SIGNS.sub(rf"\g<0>{WORD_JOINER}", prose)
-    prose = _HOST_DOT.sub(_broken_dot, prose)
-    return break_mentions(_BOLD.sub(_freed_bold, prose))
+    if "." in prose:
+        prose = _HOST_DOT.sub(_broken_dot if "\\." in prose else f"{WORD_JOINER}.{WORD_JOINER}", prose)
+    if "**" in prose:
+        prose = _BOLD.sub(_freed_bold, prose)
+    return break_mentions(prose)
 
 
 def _broken_entity(match: re.Match[str]) -> str:
@@ -49,7 +77,10 @@ def _broken_entity(match: re.Match[str]) -> str:
 
 
 def _broken_dot(match: re.Match[str]) -> str:
-    return f"\\.{WORD_JOINER}" if match[1] else f"{WORD_JOINER}.{WORD_JOINER}"
+    before = match.string[max(0, match.start() - 2) : match.start()]
+    # After a backslash that nothing is before, the point is broken on both sides.
+    escaped = len(before) == 2 and before[1] == "\\" and not before[0].isspace()
+    return f".{WORD_JOINER}" if escaped else f"{WORD_JOINER}.{WORD_JOINER}"
 
 
 def _freed_bold(match: re.Match[str]) -> str:
@@ -63,32 +94,68 @@ def _is_word(text: str, place: int) -> bool:
     return 0 <= place < len(text) and text[place].isalnum()
 
 
-def pages(text: str, addresses: Addresses, *, room: int = PART) -> list[str]:
-    """Return the Markdown of each part of a text with marks, ready for a `markdown` block each.
+CODE = frozenset({RegionKind.FENCE, RegionKind.SPAN})
+"""Regions that Slack shows as code; it may not know the indented ones."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A part of a text, ready for a `markdown` block, in `stretches` that are code or not.
+
+    `known_blocks` is how many blocks Slack makes of it at the most, None if that is only known of the finished text.
+    """
+
+    stretches: tuple[tuple[bool, str], ...]
+    known_blocks: int | None
+
+    @cached_property
+    def text(self) -> str:
+        """The Markdown."""
+        return "".join(stretch for _, stretch in self.stretches)
+
+    @cached_property
+    def blocks(self) -> int:
+        """The most blocks that Slack makes of it."""
+        return _block_sums(segments(parse(self.text)))[-1] if self.known_blocks is None else self.known_blocks
+
+
+def pages(document: Document, addresses: Addresses, *, room: int = PART) -> list[Part]:
+    """Return the parts of a text with marks.
 
     LaTeX is made readable first. Parts weigh at most `room`, and Slack makes at most 36 blocks of each.
     """
-    splitter = Splitter(room=room, addresses=addresses)
-    whole = [small for segment in segments(directed(readable(text))) for small in _short_tables(segment, splitter)]
+    document = directed(readable(document))
+    splitter = Splitter(room=room, weights=Weights(document.text, addresses))
+    whole = [small for segment in segments(document) for small in _short_tables(segment, splitter)]
+    if splitter.takes_all(together := joined(whole), whole) and _block_sums(whole)[-1] < PART_BLOCKS:
+        return [_part(whole, together, splitter, addresses)] if whole else []
     pieces = [piece for segment in whole for piece in splitter.split(segment)]
-    return [render(part, addresses) for part in _parts(pieces, splitter)]
+    return [_part(run, joined(run), splitter, addresses) for run in _runs(pieces, splitter)]
 
 
-def render(text: str, addresses: Addresses) -> str:
+def _part(pieces: Sequence[Segment], document: Document, splitter: Splitter, addresses: Addresses) -> Part:
+    # A heading may become so long by its links that it is none any more.
+    sure = all(
+        piece.form is Form.FENCE
+        or (piece.blocks is not None and (piece.form is not Form.HEADING or splitter.weigh(piece) <= LONGEST_HEADING))
+        for piece in pieces
+    )
+    return Part(stretches=render(document, addresses), known_blocks=_block_sums(pieces)[-1] if sure else None)
+
+
+def render(document: Document, addresses: Addresses) -> tuple[tuple[bool, str], ...]:
     """Return Markdown whose only links are those of its marks. Indented code is defused too: Slack may not know it."""
-    rendered = []
-    for region in regions(text):
-        stretch = text[region.start : region.end]
-        if region.kind in (Kind.FENCE, Kind.SPAN):
-            rendered.append(release_numbers(break_mentions(stretch)))
-        else:
-            rendered.append(release_links(defuse(stretch), addresses))
-    return "".join(rendered)
 
+    def linked(prose: str) -> str:
+        return release_links(defuse(prose), addresses)
 
-def rendered_blocks(markdown: str) -> int:
-    """Return the most blocks that Slack makes of a part."""
-    return _block_sums(segments(markdown))[-1]
+    def numbered(code: str) -> str:
+        return release_numbers(break_mentions(code))
+
+    stretches = [(kind in CODE, document.text[start:end]) for kind, start, end in document.regions]
+    prose = iter(in_each(linked, [stretch for is_code, stretch in stretches if not is_code]))
+    code = iter(in_each(numbered, [stretch for is_code, stretch in stretches if is_code]))
+    return tuple([(is_code, next(code if is_code else prose)) for is_code, _ in stretches])
 
 
 def _block_sums(pieces: Sequence[Segment]) -> list[int]:
@@ -100,24 +167,25 @@ def _block_sums(pieces: Sequence[Segment]) -> list[int]:
 
 
 def _short_tables(segment: Segment, splitter: Splitter) -> Iterator[Segment]:
-    table = tidy(segment.text.split("\n")) if segment.form is Form.TABLE else None
+    is_long = segment.form is Form.TABLE and segment.text.count("\n") > MOST_ROWS + 1
+    table = tidy(segment.text.split("\n")) if is_long else None
     if table is None or not splitter.repeats_header(table):
         yield segment
         return
     for start in range(0, len(table.rows) or 1, MOST_ROWS):
-        yield Segment(form=Form.TABLE, text=table.with_rows(table.rows[start : start + MOST_ROWS]).markdown)
+        yield table_segment(table.with_rows(table.rows[start : start + MOST_ROWS]).markdown)
 
 
-def _parts(pieces: Sequence[Segment], splitter: Splitter) -> Iterator[str]:
+def _runs(pieces: Sequence[Segment], splitter: Splitter) -> Iterator[Sequence[Segment]]:
     plan = _Plan.of(pieces, splitter)
     start = 0
     for end in range(1, len(pieces) + 1):
         while start < end - 1 and not plan.fits(start, end):
             cut = plan.best_end(start, end - 1)
-            yield _joined(pieces[start:cut])
+            yield pieces[start:cut]
             start = cut
     if pieces:
-        yield _joined(pieces[start:])
+        yield pieces[start:]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +218,3 @@ class _Plan:
         while end > start + 1 and self.pieces[end - 1].form is Form.HEADING:
             end -= 1
         return end
-
-
-def _joined(part: Sequence[Segment]) -> str:
-    return "\n\n".join(segment.markdown for segment in part)

@@ -11,7 +11,8 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from functools import cached_property
+from itertools import accumulate, pairwise, repeat
 
 from bot.blocks.markdown.blocks import (
     FLOWING,
@@ -19,15 +20,17 @@ from bot.blocks.markdown.blocks import (
     Row,
     Segment,
     Table,
+    blocks_of,
     flat,
     flattened,
     inert,
     list_items,
     segments,
+    table_segment,
     tidy,
 )
-from bot.blocks.markdown.placeholders import MARK, Addresses, link, number_of
-from perplexity.markdown import Kind, regions
+from bot.blocks.markdown.placeholders import MARK, Addresses, has_marks, link, number_of
+from perplexity.markdown import Document, RegionKind, parse, regions
 
 PART = 9_000
 """The most that one markdown block may weigh."""
@@ -37,11 +40,12 @@ PART_BLOCKS = 36
 MESSAGE_BLOCKS = 44
 """The most blocks, after Slack has taken a markdown block apart; Slack's own limit is 50."""
 HEADING = 100
-
 _SHOWN = {"&": 5, "<": 4, ">": 4}
 # The joiners that `defusing` may put beside a character.
 _JOINERS = {"&": 1, "<": 1, ".": 2, ":": 1, "/": 1, "]": 1, "@": 1, "*": 1, "\\": 1, "!": 1}
-_WEIGHTS = {sign: _SHOWN.get(sign, 1) + _JOINERS.get(sign, 0) for sign in {*_SHOWN, *_JOINERS}}
+_MORE = {sign: _SHOWN.get(sign, 1) + _JOINERS.get(sign, 0) - 1 for sign in {*_SHOWN, *_JOINERS}}
+_PIECE = 250
+_COUNTED = re.compile(f"{MARK.pattern}|[{re.escape(''.join(_MORE))}]")
 
 
 def counted(text: str) -> int:
@@ -49,29 +53,85 @@ def counted(text: str) -> int:
     return len(text) + sum(text.count(sign) * (weight - 1) for sign, weight in _SHOWN.items())
 
 
-def weight(text: str, addresses: Addresses) -> int:
-    """Return the most that a text with marks can come to."""
-    return sum(_of_characters(text, addresses))
+class Weights:
+    """What texts with marks weigh at the most, each found out once; they have no signs but those of one `text`."""
+
+    def __init__(self, text: str, addresses: Addresses) -> None:
+        self._addresses = addresses
+        self._more = [(sign, more) for sign, more in _MORE.items() if sign in text]
+        self._marks: dict[str, int] = {}
+        self._texts: dict[str, int] = {}
+
+    def of(self, text: str) -> int:
+        """Return the most that a text with marks can come to."""
+        if text not in self._texts:
+            more = sum([text.count(sign) * more for sign, more in self._more])
+            self._texts[text] = len(text) + more + self._of_marks(text)
+        return self._texts[text]
+
+    def running(self, text: str) -> Running:
+        """Return the weights of the text's beginnings."""
+        return Running(text, self)
+
+    def of_characters(self, text: str) -> Iterator[int]:
+        """Yield the weight of each character; that of a mark is its first character's."""
+        place = 0
+        for match in _COUNTED.finditer(text):
+            yield from repeat(1, match.start() - place)
+            if match[1]:
+                yield self._of_mark(match[1]) + len(match[0])
+                yield from repeat(0, len(match[0]) - 1)
+            else:
+                yield 1 + _MORE[match[0]]
+            place = match.end()
+        yield from repeat(1, len(text) - place)
+
+    def _of_marks(self, text: str) -> int:
+        return sum(map(self._of_mark, MARK.findall(text))) if has_marks(text) else 0
+
+    def _of_mark(self, digits: str) -> int:
+        """Return what a mark weighs more than its characters."""
+        if digits not in self._marks:
+            self._marks[digits] = counted(link(number_of(digits), self._addresses)) + 1 - len(digits) - 2
+        return self._marks[digits]
 
 
-def running(text: str, addresses: Addresses) -> list[int]:
-    """Return the weight of the first n characters for every n from 0 to the length."""
-    return list(accumulate(_of_characters(text, addresses), initial=0))
+class Running:
+    """The weight of the first n characters of a text, for every n, found out by pieces."""
+
+    def __init__(self, text: str, weights: Weights) -> None:
+        self._text, self._weights = text, weights
+        self._starts = [0]
+        while self._starts[-1] < len(text):
+            self._starts.append(_outside_a_mark(text, self._starts[-1] + _PIECE))
+        pieces = [text[start:end] for start, end in pairwise(self._starts)]
+        self._sums = [*accumulate(map(weights.of, pieces), initial=0)]
+
+    def until(self, place: int) -> int:
+        """Return the weight of what is before a place that is in no mark."""
+        piece = bisect_right(self._starts, place) - 1
+        return self._sums[piece] + self._weights.of(self._text[self._starts[piece] : place])
+
+    def farthest(self, weight: int) -> int:
+        """Return the last place before which there is no more than this."""
+        piece = bisect_right(self._sums, weight) - 1
+        if piece == len(self._starts) - 1:
+            return len(self._text)
+        characters = self._weights.of_characters(self._text[self._starts[piece] : self._starts[piece + 1]])
+        sums = [*accumulate(characters, initial=self._sums[piece])]
+        return self._starts[piece] + bisect_right(sums, weight) - 1
 
 
-def _of_characters(text: str, addresses: Addresses) -> Iterator[int]:
-    place = 0
-    for mark in MARK.finditer(text):
-        yield from (_WEIGHTS.get(character, 1) for character in text[place : mark.start()])
-        yield counted(link(number_of(mark), addresses)) + 1
-        yield from [0] * (len(mark[0]) - 1)
-        place = mark.end()
-    yield from (_WEIGHTS.get(character, 1) for character in text[place:])
+def _outside_a_mark(text: str, place: int) -> int:
+    while place < len(text) and "\ufdd0" < text[place] <= "\ufdef":
+        place += 1
+    return min(place, len(text))
 
 
 _BORDERS = (
-    re.compile(r"\n"),
-    re.compile(rf"(?:[.!?…][\"'”’)\]]*(?:\s*{MARK.pattern})*\s+|[。！？](?:{MARK.pattern})*)(?!\ufdd0)"),
+    re.compile(
+        rf"[.!?…。！？](?:(?<![。！？])[\"'”’)\]]*(?:\s*{MARK.pattern})*\s+|(?<=[。！？])(?:{MARK.pattern})*)(?!\ufdd0)"
+    ),
     re.compile(r"\s+(?!\ufdd0)"),
 )
 _JOINS = frozenset("\u200d\ufe0e\ufe0f\u2060")
@@ -79,44 +139,72 @@ _LONGEST_CLUSTER = 40
 _LONGEST_MARK = 12
 
 
-def cut(text: str, *, room: int, addresses: Addresses, whole: bool = True) -> list[str]:
+def cut(text: str, *, room: int, weights: Weights, whole: bool = True) -> list[str]:
     """Cut a text into pieces that weigh at most `room` each; joined, they are the text.
 
     With `whole`, no cut falls into inline code that fits a piece. None ever falls into a mark, and none into what is
     seen as one character (an emoji with its colour) unless that is longer than 40.
     """
-    sums = running(text, addresses)
-    if sums[-1] <= room:
+    if weights.of(text) <= room:
         return [text]
-    marks = [match.span() for match in MARK.finditer(text)]
-    spans = [(start, end) for start, end in _inline_code(text) if whole and sums[end] - sums[start] <= room]
-    kept = sorted([*marks, *spans])
-    borders = [[m.end() for m in border.finditer(text) if not _within(m.end(), kept)] for border in _BORDERS]
-    return list(_pieces(text, sums, borders, room))
+    sums = weights.running(text)
+    marks = [match.span() for match in MARK.finditer(text)] if has_marks(text) else []
+    code = _inline_code(text) if whole and "`" in text else []
+    spans = [(start, end) for start, end in code if sums.until(end) - sums.until(start) <= room]
+    return list(_pieces(text, sums, sorted([*marks, *spans]), room))
 
 
 def _inline_code(text: str) -> list[tuple[int, int]]:
-    return [(region.start, region.end) for region in regions(text) if region.kind is Kind.SPAN]
+    return [(region.start, region.end) for region in regions(text) if region.kind is RegionKind.SPAN]
 
 
-def _pieces(text: str, sums: Sequence[int], borders: Sequence[Sequence[int]], room: int) -> Iterator[str]:
+def _pieces(text: str, sums: Running, kept: Sequence[tuple[int, int]], room: int) -> Iterator[str]:
+    borders = [_Borders(border, text, kept) for border in _BORDERS]
     start = 0
     while start < len(text):
-        farthest = max(start + 1, bisect_right(sums, sums[start] + room) - 1)
+        farthest = max(start + 1, sums.farthest(sums.until(start) + room))
         if farthest >= len(text):
             end = len(text)
         else:
-            end = _best(borders, start, farthest) or _between_characters(text, start, farthest)
+            least = start + (farthest - start) // 3
+            end = (
+                _line_end(text, kept, least, farthest)
+                or _best(borders, least, farthest)
+                or _between_characters(text, start, farthest)
+            )
         yield text[start:end]
         start = end
 
 
-def _best(borders: Sequence[Sequence[int]], start: int, farthest: int) -> int | None:
-    """Return the last place of the best kind, as long as the piece does not become much too short for it."""
-    for places in borders:
-        index = bisect_right(places, farthest) - 1
-        if index >= 0 and places[index] > start + (farthest - start) // 3:
-            return places[index]
+@dataclass
+class _Borders:
+    """The places of a text at which it may be cut, of one kind; they are looked for when it is needed."""
+
+    border: re.Pattern[str]
+    text: str
+    kept: Sequence[tuple[int, int]]
+
+    @cached_property
+    def places(self) -> list[int]:
+        """The places, in order, outside of what is kept whole."""
+        ends = [match.end() for match in self.border.finditer(self.text)]
+        return [end for end in ends if not _within(end, self.kept)] if self.kept else ends
+
+
+def _line_end(text: str, kept: Sequence[tuple[int, int]], least: int, farthest: int) -> int | None:
+    """Return the last place after a line, as long as the piece does not become much too short for it."""
+    place = text.rfind("\n", least, farthest) + 1
+    while place > least and _within(place, kept):
+        place = text.rfind("\n", least, place - 1) + 1
+    return place if place > least else None
+
+
+def _best(borders: Sequence[_Borders], least: int, farthest: int) -> int | None:
+    """Return the last place of the best kind after `least`."""
+    for border in borders:
+        index = bisect_right(border.places, farthest) - 1
+        if index >= 0 and border.places[index] > least:
+            return border.places[index]
     return None
 
 
@@ -150,13 +238,13 @@ _DEEPEST = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Splitter:
-    """Splits by weight: `room` is what one piece may weigh, `addresses` are those of the sources.
+    """Splits by weight: `room` is what one piece may weigh.
 
     `depth` counts the lists and quotes around; so deep inside, structure is given up and text kept.
     """
 
     room: int
-    addresses: Addresses
+    weights: Weights
     depth: int = 0
 
     def split(self, segment: Segment) -> list[Segment]:
@@ -168,14 +256,20 @@ class Splitter:
     def weigh(self, segment: Segment) -> int:
         """Return the most that Slack will count for a segment, with the blank line before it."""
         headings = segment.headings + (segment.form is Form.HEADING)
-        return weight(segment.markdown, self.addresses) + HEADING * headings + 2
+        return self.weights.of(segment.markdown) + HEADING * headings + 2
+
+    def takes_all(self, document: Document, segments: Sequence[Segment]) -> bool:
+        """Return whether a document needs no splitting, which is so if all of its segments fit one piece together."""
+        headings = sum([segment.headings + (segment.form is Form.HEADING) for segment in segments])
+        weight = self.weights.of(document.text) + HEADING * headings + 2
+        return weight <= self.room and all(2 * segment.special < PART_BLOCKS for segment in segments)
 
     def repeats_header(self, table: Table) -> bool:
         """Return whether every part of a table has its header, which may take up half of a part at most."""
         return self._header(table) <= self.room // 2
 
     def _header(self, table: Table) -> int:
-        return self.weigh(Segment(form=Form.TABLE, text=table.with_rows(()).markdown))
+        return self.weigh(Segment(Form.TABLE, table.with_rows(()).markdown))
 
     def _fits(self, segment: Segment) -> bool:
         return self.weigh(segment) <= self.room and 2 * segment.special < PART_BLOCKS
@@ -194,7 +288,7 @@ class Splitter:
 
     def _text(self, segment: Segment) -> Iterator[Segment]:
         # Room for the joiner of `inert` and the blank line between.
-        for piece in cut(segment.text, room=self.room - 8, addresses=self.addresses):
+        for piece in cut(segment.text, room=self.room - 8, weights=self.weights):
             if piece.strip():
                 yield Segment(form=Form.TEXT, text=inert(piece))
 
@@ -202,9 +296,9 @@ class Splitter:
         yield from self._text(Segment(form=Form.TEXT, text=flattened(segment.text)))
 
     def _fence(self, segment: Segment) -> Iterator[Segment]:
-        frame = self.weigh(replace(segment, text="")) + 2 * _longest_run(segment.text)
-        for piece in cut(segment.text, room=max(self.room - frame, 40), addresses=self.addresses, whole=False):
-            yield replace(segment, text=piece.removesuffix("\n"))
+        frame = self.weigh(segment._replace(text="")) + 2 * _longest_run(segment.text)
+        for piece in cut(segment.text, room=max(self.room - frame, 40), weights=self.weights, whole=False):
+            yield segment._replace(text=piece.removesuffix("\n"))
 
     def _quote(self, segment: Segment) -> Iterator[Segment]:
         # Every line gets its sign back, and a line may be empty.
@@ -220,7 +314,7 @@ class Splitter:
             )
 
     def _list(self, segment: Segment) -> Iterator[Segment]:
-        for group in self._groups(list(list_items(segment.text)), self.room):
+        for group in self._groups(list(list_items(segment)), self.room):
             if len(group) > 1 or self._fits(group[0]):
                 yield _one_list(group)
             else:
@@ -246,11 +340,11 @@ class Splitter:
         body = re.sub(rf"^ {{1,{start}}}", "", item[start:], flags=re.MULTILINE) if start else item
         for index, piece in enumerate(inner.pieces(body)):
             first = sign is not None and index == 0 and piece.form is Form.TEXT
-            yield replace(piece, form=Form.LIST, text=f"{item[:start].rstrip()} {piece.text}") if first else piece
+            yield Segment(Form.LIST, f"{item[:start].rstrip()} {piece.text}") if first else piece
 
     def pieces(self, text: str) -> Iterator[Segment]:
         """Yield the segments of a text, split where needed."""
-        for segment in segments(text):
+        for segment in segments(parse(text)):
             yield from self.split(segment)
 
     def _table(self, segment: Segment) -> Iterator[Segment]:
@@ -265,7 +359,7 @@ class Splitter:
         start = 0
         for group in self._groups(rows, room):
             part = table.with_rows(table.rows[start : start + len(group)])
-            yield replace(segment, text=part.markdown)
+            yield table_segment(part.markdown)
             start += len(group)
 
     def _row(self, row: Row) -> Iterator[Segment]:
@@ -278,6 +372,7 @@ def _one_list(items: Sequence[Segment]) -> Segment:
         text="\n".join(item.text for item in items),
         headings=sum(item.headings for item in items),
         special=sum(item.special for item in items),
+        blocks=tuple(blocks_of(items)),
     )
 
 

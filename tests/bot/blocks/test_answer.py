@@ -192,3 +192,16 @@ def test_durations(seconds: float, shown: str) -> None:
 )
 def test_days(value: str | None, shown: str) -> None:
     assert shown == format_iso_date(value)
+
+
+@pytest.mark.parametrize("text", ["", " \n ", "\u2060", "**", "&<>" * 2_000])
+def test_any_text_has_a_fallback_text_that_fits(text: str) -> None:
+    for message in answer_messages(replace(ANSWER, text=text), audience=Audience.ASKER):
+        assert 0 < len(message.text.encode()) <= 4_000
+
+
+def test_an_address_with_dollar_signs_is_a_number_in_the_fallback_text() -> None:
+    source = Source(number=1, title="Prices", url="https://a.example/$x$/")
+    (message,) = answer_messages(replace(ANSWER, text="Yes [1].", sources=(source,)), audience=Audience.ASKER)
+
+    assert message.text.startswith("Yes [1].\n")

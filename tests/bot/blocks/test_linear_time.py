@@ -28,6 +28,7 @@ from bot.model.digest import parse_run as read_run
 from bot.model.message import Audience, OutgoingMessage
 from bot.playground.bodies import MAX_TEXT, zone_of
 from perplexity.filters import parse_domain, parse_domains
+from perplexity.markdown import parse
 from perplexity.types import Answer, Query, SearchResults, Source
 from perplexity.validation import MAX_PROMPT_LENGTH, MAX_QUERY_LENGTH
 from tests.fakes.linear import SIGNS, Shape, assert_linear, shapes
@@ -96,7 +97,7 @@ READERS: dict[str, Callable[[str], object]] = {
 RENDERERS: dict[str, Callable[[str], object]] = {
     "answer": answered,
     "results": found,
-    "pages": lambda text: pages(text, ["https://a.example/1"]),
+    "pages": lambda text: pages(parse(text), ["https://a.example/1"]),
     "fallback text": lambda text: fallback_text([markdown(text)]),
     "fallback of a section": lambda text: fallback_text([section(text)]),
     "without blocks": lambda text: without_blocks(OutgoingMessage(text="", blocks=(markdown(text), section(text)))),
@@ -136,7 +137,9 @@ def test_what_services_write_is_rendered_in_linear_time(name: str) -> None:
         assert_linear(RENDERERS[name], shape, short=11_000, long=33_000)
 
 
-@pytest.mark.parametrize("work", [answered, lambda text: pages(text, ["https://a.example/1"])], ids=["answer", "pages"])
+@pytest.mark.parametrize(
+    "work", [answered, lambda text: pages(parse(text), ["https://a.example/1"])], ids=["answer", "pages"]
+)
 def test_a_tables_empty_cells_cost_nothing(work: Callable[[str], object]) -> None:
     """Such a table has as many columns as it has rows."""
 

@@ -86,7 +86,7 @@ def test_any_answer_becomes_messages_that_slack_takes_without_a_mention_or_a_for
 def test_no_letter_of_any_answer_is_lost(text: str, known: tuple[Source, ...]) -> None:
     cited = cite(clean(text), known)
 
-    rendered = pages(hold(cited), ["https://ok.example/"] * len(cited.sources))
+    rendered = [part.text for part in pages(hold(cited), ["https://ok.example/"] * len(cited.sources))]
 
     assert len(rendered) <= 1
     assert holds(letters(cited.text), letters("".join(map(shown, rendered))))
@@ -98,7 +98,7 @@ def test_no_letter_is_lost_and_no_link_arises_where_a_text_is_split(text: str, r
     cited = cite(clean(text), SOURCES)
     addresses = ["https://ok.example/"] * len(cited.sources)
 
-    rendered = pages(hold(cited), addresses, room=room)
+    rendered = [part.text for part in pages(hold(cited), addresses, room=room)]
 
     assert holds(letters(cited.text), letters("".join(map(shown, rendered))))
     assert set() == {link for part in rendered for link in links(part)} - {"https://ok.example/"}

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from perplexity.block_parser import BlockKind, read_blocks
 from perplexity.citations import cite
 from perplexity.deepdive.markdown import quote_passages
 from perplexity.deepdive.pipeline import run_deepdive
 from perplexity.deepdive.report import as_document
 from perplexity.deepdive.types import DeepDive, NullStageStore
-from perplexity.markdown import blocks
 from perplexity.passages import passages_answer
 from perplexity.types import Answer, Question, SearchResults, Source
 from perplexity.x_posts.types import PostSummary
@@ -102,9 +102,5 @@ def test_any_passage_is_a_quotation_that_cites_its_page(snippets: list[str]) -> 
 
     for paragraph, passage in zip(text.split("\n\n"), answer.passages, strict=True):
         assert [source.number for source in cite(paragraph, results).sources] == [passage.source]
-        assert [token.type for token in blocks(paragraph)] == [
-            "blockquote_open",
-            *("paragraph_open", "inline", "paragraph_close"),
-            "blockquote_close",
-        ]
+        assert [block.kind for block in read_blocks(paragraph)] == [BlockKind.QUOTE, BlockKind.PARAGRAPH]
     assert all("**" not in line for line in text.splitlines())

@@ -10,6 +10,7 @@ from bot.blocks.answer import answer_messages
 from bot.blocks.escaping import sanitize_message
 from bot.blocks.markdown.direction import directed
 from bot.model.message import Audience
+from perplexity.markdown import parse
 from perplexity.types import Answer, Source
 
 SOURCES = (Source(number=1, title="عنوان | الصفحة", url="https://a.example/1", date="2026-05-03"),)
@@ -44,11 +45,11 @@ def test_every_line_and_cell_with_such_letters_keeps_its_direction(text: str) ->
 
 @pytest.mark.parametrize("text", ["- Python 3.14", "# Title\n\nThe word سلام is Arabic.", "```py\nprint('سلام')\n```"])
 def test_other_lines_and_code_stay(text: str) -> None:
-    assert text == directed(text)
+    assert text == directed(parse(text)).text
 
 
 def test_only_lines_with_such_letters_are_marked() -> None:
-    assert directed("هذا نص طويل\n- Python 3.14\n- `a` نص") == "هذا نص طويل\n- Python 3.14\n- \u200f`a` نص"
+    assert directed(parse("هذا نص طويل\n- Python 3.14\n- `a` نص")).text == "هذا نص طويل\n- Python 3.14\n- \u200f`a` نص"
 
 
 def test_an_exact_formula_is_not_turned_around() -> None:

@@ -21,7 +21,7 @@ PARAGRAPH = "The quick brown fox jumps over the lazy dog. "
 
 
 def split(text: str, room: int = 9_000) -> list[str]:
-    return pages(hold(cite(text, SOURCES)), [ONE], room=room)
+    return [part.text for part in pages(hold(cite(text, SOURCES)), [ONE], room=room)]
 
 
 def words(parts: list[str]) -> list[str]:

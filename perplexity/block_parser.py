@@ -1,0 +1,273 @@
+"""The blocks of a Markdown text, read line by line.
+
+What is a block is CommonMark's own decision (https://spec.commonmark.org/0.31.2/) plus GitHub's tables, taken from
+`markdown-it-py` without its inline parser. Link definitions and HTML blocks are paragraphs here, so that nothing in a
+text is invisible. The rules below give what the parser's own would give, without the work that has no use here.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from itertools import accumulate
+from typing import Literal, NamedTuple, cast
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block import fence as _is_fence
+from markdown_it.rules_block import table as _is_table
+from markdown_it.token import Token
+
+
+class BlockKind(StrEnum):
+    """What a block is."""
+
+    HEADING = "heading"
+    PARAGRAPH = "paragraph"
+    LIST = "list"
+    ITEM = "item"
+    QUOTE = "quote"
+    FENCE = "fence"
+    INDENTED = "indented"
+    TABLE = "table"
+    RULE = "rule"
+
+
+class Block(NamedTuple):
+    """A block from the line `start` up to, not including, `end`; `depth` counts the blocks around it.
+
+    `column` is the place in its first line at which the text of a paragraph or a heading begins. `content` is the text
+    of a heading, or code; `markup` the sign of a heading or a fence, and `info` what follows the sign of a fence.
+    """
+
+    kind: BlockKind
+    depth: int
+    start: int
+    end: int
+    column: int = 0
+    content: str = ""
+    markup: str = ""
+    info: str = ""
+
+    @property
+    def text_end(self) -> int:
+        """The line after the text of a paragraph or a heading, whose last line may be its sign."""
+        return self.end - (self.kind is BlockKind.HEADING and not self.markup.startswith("#"))
+
+    def moved(self, lines: int, last: int) -> Block:
+        """Return the block so many lines further down, where it ends at the line `last` at the latest."""
+        kind, depth, start, end, column, content, markup, info = self
+        return Block(kind, depth, start + lines, min(end + lines, last), column, content, markup, info)
+
+
+_KINDS = {
+    "heading_open": BlockKind.HEADING,
+    "paragraph_open": BlockKind.PARAGRAPH,
+    "bullet_list_open": BlockKind.LIST,
+    "ordered_list_open": BlockKind.LIST,
+    "list_item_open": BlockKind.ITEM,
+    "blockquote_open": BlockKind.QUOTE,
+    "fence": BlockKind.FENCE,
+    "code_block": BlockKind.INDENTED,
+    "table_open": BlockKind.TABLE,
+    "hr": BlockKind.RULE,
+}
+# What begins a line that can only be a paragraph's, unless the line below makes a table or a heading of it.
+_ORDINARY = re.compile(r"[^#>\-+*_`~=|:\d\s]|[*_]{1,3}[^\W\d_]|\d{1,9}(?:[^\d.)\n]|[.)][^\s])")
+# What begins a line that can only be the next item of a list.
+_ITEM = re.compile(r"-[ ][^-\s]|\+[ ]\S|\*[ ](?:[^*\s]|\*{1,3}[^\W\d_])")
+_NUMBERED_ITEM = re.compile(r"\d{1,9}[.)][ ]")
+_FENCE_SIGN = re.compile(r"`{3,}|~{3,}")
+_LINE_END = re.compile(r"\r\n?")
+
+
+class _Opened(Token):
+    """A token that begins a block; of the parser's own, only what is needed is kept."""
+
+    __slots__ = ("column", "kind")
+
+    map: list[int]
+
+    def __init__(self, kind: BlockKind, level: int) -> None:
+        self.kind = kind
+        self.level = level
+        self.map = [0, 0]
+        self.column = 0
+        self.content = self.markup = self.info = ""
+
+
+class _State(StateBlock):
+    """The parser's state, which keeps the tokens that begin a block."""
+
+    def __init__(self, text: str) -> None:
+        # Tabs are counted by the parser; other lines are found at once.
+        super().__init__(text if "\t" in text else "", _PARSER, {}, [])
+        if not self.src and text:
+            self._find_lines(text)
+        self.opened: list[_Opened] = []
+        self.begun = self.bMarks.copy()
+        self._other = _Opened(BlockKind.PARAGRAPH, 0)
+
+    def _find_lines(self, text: str) -> None:
+        lines = text.split("\n")
+        if not lines[-1].strip(" "):
+            lines.pop()
+        ends = [*accumulate([len(line) + 1 for line in lines])]
+        self.src = text
+        self.bMarks = [0, *ends]
+        self.eMarks = [*[end - 1 for end in ends], len(text)]
+        self.bMarks[-1] = len(text)
+        self.tShift = [0] * (len(lines) + 1)
+        if text.startswith(" ") or "\n " in text:
+            self.tShift[:-1] = [len(line) - len(line.lstrip(" ")) if line[:1] == " " else 0 for line in lines]
+        self.sCount = self.tShift.copy()
+        self.bsCount = [0] * len(self.tShift)
+        self.lineMax = len(lines)
+
+    def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
+        """Return the token that a rule fills in."""
+        if nesting < 0:
+            self.level -= 1
+            if ttype == "heading_close":
+                self.opened[-1].content = self._other.content
+                self.place(self.opened[-1])
+            return self._other
+        if ttype == "inline":
+            return self._other
+        opened = _Opened(_KINDS[ttype], self.level)
+        self.level += nesting
+        self.opened.append(opened)
+        return opened
+
+    def add(self, kind: BlockKind, start: int, end: int) -> _Opened:
+        """Add a block that holds no other, and go on below it."""
+        opened = _Opened(kind, self.level)
+        opened.map = [start, end]
+        self.opened.append(opened)
+        self.line = end
+        return opened
+
+    def place(self, opened: _Opened) -> None:
+        """Note where the text of a block begins."""
+        line = opened.map[0]
+        opened.column = self.bMarks[line] + self.tShift[line] - self.begun[line]
+
+    def first(self, line: int) -> int:
+        """Return the place of a line's first sign."""
+        return self.bMarks[line] + self.tShift[line]
+
+
+def read_blocks(text: str) -> tuple[Block, ...]:
+    """Return the blocks of a text, each before those inside it. A table's rows and cells are no blocks."""
+    text = _LINE_END.sub("\n", text) if "\r" in text else text
+    state = _State(text.replace("\0", "\ufffd"))
+    _PARSER.block.tokenize(state, 0, state.lineMax)
+    return tuple(
+        Block(o.kind, o.level, o.map[0], o.map[1], o.column, o.content, o.markup, o.info) for o in state.opened
+    )
+
+
+def _ordinary(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Take a paragraph whose lines begin as nothing else can; other rules need not be asked about it."""
+    src, first, last, stop = state.src, state.bMarks, state.eMarks, state.lineMax
+    shift, indent, own = state.tShift, state.sCount, state.blkIndent
+    if indent[start] - own > 3 or not _ORDINARY.match(src, first[start] + shift[start]):
+        return False
+    line = start + 1
+    while line < stop:
+        place = first[line] + shift[line]
+        if place >= last[line]:
+            break
+        if 0 <= indent[line] <= own + 3 and not _ORDINARY.match(src, place):
+            if _is_next_item(state, line, place):
+                break
+            return False
+        line += 1
+    _add_paragraph(state, start, line)
+    return True
+
+
+def _is_next_item(state: StateBlock, line: int, place: int) -> bool:
+    """Return whether a line surely ends the paragraph above it, for it begins an item of a list."""
+    if state.sCount[line] >= state.listIndent + 4 and state.listIndent >= 0 and state.sCount[line] < state.blkIndent:
+        return False
+    if _ITEM.match(state.src, place):
+        return True
+    return state.sCount[line] < state.blkIndent and _NUMBERED_ITEM.match(state.src, place) is not None
+
+
+def _paragraph(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Take a paragraph without its text."""
+    line, rules = start + 1, state.md.block.ruler.getRules("paragraph")
+    kind, state.parentType = state.parentType, "paragraph"
+    while line < state.lineMax and not state.isEmpty(line):
+        # A line that is indented so far, or is a quotation's without its sign, goes on with the paragraph.
+        goes_on = state.sCount[line] - state.blkIndent > 3 or state.sCount[line] < 0
+        if not goes_on and any(rule(state, line, state.lineMax, True) for rule in rules):
+            break
+        line += 1
+    state.parentType = kind
+    _add_paragraph(state, start, line)
+    return True
+
+
+def _add_paragraph(state: StateBlock, start: int, end: int) -> None:
+    own = cast("_State", state)
+    own.place(own.add(BlockKind.PARAGRAPH, start, end))
+
+
+def _fence(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Take code between fences as one stretch if it is in no other block and not indented."""
+    if silent or state.level or state.sCount[start] or state.src[state.bMarks[start]] not in "`~":
+        return _is_fence(state, start, end, silent)
+    src, place = state.src, state.bMarks[start]
+    sign = _FENCE_SIGN.match(src, place)
+    info = src[sign.end() : state.eMarks[start]] if sign else ""
+    if sign is None or (sign[0][0] == "`" and "`" in info):
+        return False
+    closing = re.compile(rf"^ {{0,3}}{sign[0]}{sign[0][0]}*[ \t]*$", re.MULTILINE)
+    found = closing.search(src, state.eMarks[start] + 1)
+    lines = src.count("\n", place, found.start()) if found else end - start
+    code = src[state.eMarks[start] + 1 : found.start() if found else state.eMarks[end - 1] + 1]
+    opened = cast("_State", state).add(BlockKind.FENCE, start, start + lines + (found is not None))
+    opened.content, opened.markup, opened.info = code, sign[0], info
+    return True
+
+
+def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Take a table without its cells: a short text can have millions, most of them empty.
+
+    What is a table is the parser's decision; it ends as in the parser's own rule.
+    """
+    signs = state.bMarks[start + 1] + state.tShift[start + 1] if start + 2 <= end else len(state.src)
+    if not state.src.startswith(("|", "-", ":"), signs) or not _is_table(state, start, end, True):
+        return False
+    if not silent:
+        line = start + 2
+        while line < end and not _ends_table(state, line, end):
+            line += 1
+        cast("_State", state).add(BlockKind.TABLE, start, line)
+    return True
+
+
+def _ends_table(state: StateBlock, line: int, end: int) -> bool:
+    if state.sCount[line] < state.blkIndent or state.isEmpty(line) or state.is_code_block(line):
+        return True
+    kind, state.parentType = state.parentType, "table"
+    try:
+        return any(rule(state, line, end, True) for rule in state.md.block.ruler.getRules("blockquote"))
+    finally:
+        state.parentType = kind
+
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["inline", "reference", "html_block"])
+    ruler = parser.block.ruler
+    ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
+    ruler.at("fence", _fence, {"alt": ["paragraph", "reference", "blockquote", "list"]})
+    ruler.at("paragraph", _paragraph)
+    ruler.before("table", "ordinary", _ordinary)
+    return parser
+
+
+_PARSER = _parser()
