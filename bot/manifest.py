@@ -103,7 +103,7 @@ def _features(prefix: str, url: str | None) -> dict[str, Value]:
                 },
             ],
         },
-        # Without a writable messages tab nobody can send the app a direct message.
+        # Without a writable messages tab no one can send the app a direct message.
         "app_home": {
             "home_tab_enabled": False,
             "messages_tab_enabled": True,

@@ -72,7 +72,7 @@ class Calls:
 
 
 def _is_whole(opened: OpenReply) -> bool:
-    """Tell whether an answer came in one piece although a stream was asked for; or a proxy's page."""
+    """Return whether an answer came in one piece although a stream was asked for; or a proxy's page."""
     return any(kind in opened.headers.get("content-type", "").lower() for kind in ("json", "html"))
 
 

@@ -37,7 +37,7 @@ class Breaker:
         """Let a request of at most so many seconds go out, or none.
 
         One that goes out while it is open is the probe. There is one at a time; one that takes longer than the
-        breaker's own seconds, or never ends, since whoever sent it never came back, makes room for another.
+        breaker's own seconds, or never ends, since its caller never came back, makes room for another.
         """
         if not self.is_open:
             return self.force()
@@ -48,7 +48,7 @@ class Breaker:
         return self._probe
 
     def force(self) -> Permit:
-        """Let a request go out whatever the state; what comes of it counts as that of any other."""
+        """Let a request go out whatever the state; the result of it counts as that of any other."""
         return Permit(self._on_end)
 
     def _on_end(self, permit: Permit, well: bool | None) -> None:

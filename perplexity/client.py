@@ -107,7 +107,7 @@ Prompt = str | Sequence[Message] | Question
 
 
 class Options(TypedDict, total=False):
-    """What may be said beside the prompt; each is a field of `Question` and described there."""
+    """What may be said next to the prompt; each is a field of `Question` and described there."""
 
     reasoning: bool
     model: str | None

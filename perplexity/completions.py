@@ -56,7 +56,7 @@ class Completions:
     async def answer(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
         """Return the answer. Raises any PerplexityError; InvalidRequest before anything is sent.
 
-        RunFailed for an `offline` one that rests on pages all the same: it may say what the messages do not.
+        RunFailed for an `offline` one that rests on pages anyway: it may say what the messages do not.
         """
         self.wire.check(question)
         answer = await self._answer(question, target, deadline=deadline)
@@ -108,7 +108,7 @@ class Completions:
         return replace(answer, effort=effort, notes=(*answer.notes, *self.wire.notes(question)))
 
     async def _answer(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
-        # Only a stream tells the run's id before its end, by which a run is cancelled that nobody comes back for.
+        # Only a stream tells the run's id before its end, by which a run is cancelled that no one comes back for.
         at_once = question.resumable and not self.wire.should_stream(target, seconds=deadline.remaining())
         if at_once and not self._outlives_us(question, target):
             body = self.wire.build(question, target, stream=False)
@@ -172,7 +172,7 @@ class Completions:
             self._cancel(reader.run_id)
 
     def _cancel(self, run_id: str) -> None:
-        """Stop a run that nobody wants any more. Not awaited here: who leaves is often being cancelled."""
+        """Stop a run that no one wants any more. Not awaited here: the caller is often being cancelled."""
         task = asyncio.create_task(self._cancel_quietly(run_id))
         self.cancelling.add(task)
         task.add_done_callback(self.cancelling.discard)
@@ -276,7 +276,7 @@ _CLOSE = "</think>"
 
 @dataclass
 class Thinking:
-    """Takes the pieces of a text and gives what stands behind its think block, wherever the pieces are cut.
+    """Takes the pieces of a text and gives what follows its think block, wherever the pieces are cut.
 
     Of a model that thinks aloud (`expected`) the block is everything up to the first `</think>`, opened or not; of any
     other it is a block that the text opens with.
@@ -329,7 +329,7 @@ class Thinking:
 
 
 def without_thinking(answer: Answer, *, expected: bool) -> Answer:
-    """Return the answer with its think block as `reasoning`. Raises MalformedResponse when nothing stands behind it."""
+    """Return the answer with its think block as `reasoning`. Raises MalformedResponse when nothing follows it."""
     thinking = Thinking(expected=expected)
     text = thinking.feed(answer.text) + thinking.rest()
     if thinking.reasoning is None:

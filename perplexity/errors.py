@@ -38,7 +38,7 @@ class PerplexityError(Exception):
     """Any failure of a search or an answer.
 
     `provider` is the provider's name, `status` the HTTP status, `type` the service's own error type, `request_id` its
-    request id, `retry_after` seconds to wait, `cost_usd` the dollars that it cost to come to nothing; each None where
+    request id, `retry_after` seconds to wait, `cost_usd` the dollars that the failure cost; each None if
     unknown. `summary` finishes the sentence "Perplexity …" and may be shown to a user.
     """
 

@@ -57,7 +57,7 @@ class Candidate:
 class FallbackRun:
     """One request. `failed` grows by those that did not answer; `on_attempt` hears of every attempt.
 
-    `resumes` says that it is for a run that is paid for already: who can take it up is asked first, and nobody rests,
+    `resumes` says that it is for a run that is paid for already: who can take it up is asked first, and no one rests,
     since another provider would be paid anew. `short_deadline` says that the caller gave less time than is usual.
     """
 
@@ -230,7 +230,7 @@ MAX_GRACE_SECONDS = 0.5
 class Fallback:
     """The providers in order. The first that answers is taken; what came before stands in `failed`.
 
-    A request that is refused by the first provider asked is the caller's fault: InvalidRequest is raised and nobody
+    A request that is refused by the first provider asked is the caller's fault: InvalidRequest is raised and no one
     else is asked. Where a stand-in's service refuses it, or all fail, it is AllProvidersFailed; what a stand-in cannot
     do by its own rules, the next one is asked for. A provider that failed
     `breaker.failures` times in a row is left alone for `breaker.seconds`. `on_attempt` hears of every attempt, the
@@ -272,7 +272,7 @@ class Fallback:
         """Return the first provider's pages that come. Raises InvalidRequest or AllProvidersFailed."""
         this = self._new_run("search", query.seconds, self._timeouts.search)
         found = await _first_reply(this, lambda tier: tier.provider.search(_request_for(tier, query)))
-        # Whatever a provider returns, nobody gets more than was asked for.
+        # Whatever a provider returns, no one gets more than was asked for.
         return replace(found, results=found.results[: int(query.max_results)])
 
     async def answer(self, question: Question) -> Answer:
@@ -283,7 +283,7 @@ class Fallback:
         )
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
-        """Yield the events of the first provider that brings text; after its first text nobody else is asked.
+        """Yield the events of the first provider that brings text; after its first text no one else is asked.
 
         Raises InvalidRequest, AllProvidersFailed or, after the first text, the provider's own PerplexityError.
         """

@@ -24,7 +24,7 @@ _DEEPEST = 40
 _BACKTICKS = re.compile("`+")
 # Noncharacters hold places that a renderer fills in.
 _HELD = re.compile(r"[\ufdd0-\ufdef]")
-# Hebrew and Arabic letters; beside them, digits and signs change places unless a letter, or this mark, comes first.
+# Hebrew and Arabic letters; next to them, digits and signs change places unless a letter, or this mark, comes first.
 _RIGHT_TO_LEFT = re.compile(
     r"[\u05d0-\u05f4\u061b-\u064a\u066e-\u06d5\u06fa-\u08c9\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc]"
 )

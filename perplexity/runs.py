@@ -49,8 +49,8 @@ class Runs:
     async def wait(self, run_id: str, *, state: dict[str, JSON] | None = None, deadline: Deadline) -> dict[str, JSON]:
         """Return the state of a run that has ended, asking again and again; `state` is what is known already.
 
-        A service that is away, hangs or talks nonsense for a while does not lose the run. Raises RunFailed for a run
-        that the service does not know, TimedOut, or the PerplexityError of a refusal; also that of a limit at once if
+        A service that is unavailable, hangs or sends nonsense for a while does not lose the run. Raises RunFailed for a
+        run that the service does not know, TimedOut, or the PerplexityError of a refusal; at a limit too, if
         the service wants to be asked again only when the time is over.
         """
         polls = 0

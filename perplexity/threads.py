@@ -60,7 +60,7 @@ class DaemonThreads:
 
         def work() -> None:
             report = _report(call, outcome)
-            with suppress(RuntimeError):  # the loop has closed: nobody waits any more
+            with suppress(RuntimeError):  # the loop has closed: no one waits any more
                 loop.call_soon_threadsafe(settle, report)
 
         if not _started(work):

@@ -52,7 +52,7 @@ class Question:
 
     `model` is a Sonar name, an effort or `vendor/model`; None takes the default of the mode. `schema` asks for JSON,
     `news` for an answer from news, `offline` for one from the messages alone, by a provider that can leave its search
-    out; where its service searched all the same, that is a failure. `max_tokens` is the most that the model may write,
+    out; where its service searched anyway, that is a failure. `max_tokens` is the most that the model may write,
     `context` how much of the pages Perplexity gives it to read.
     `tools` are further ones that the service runs, such as `{"type": "fetch_url"}`; Sonar models take none. `run_id`
     resumes a background run that was paid for already; `on_run` is awaited with the id of a new one, before its
@@ -129,7 +129,7 @@ class SearchResults:
 
 
 class AnswerKind(StrEnum):
-    """Who wrote the text: a model, or nobody, because it is passages word for word."""
+    """Who wrote the text: a model, or no one, because it is passages word for word."""
 
     MODEL = "model"
     PASSAGES = "passages"

@@ -50,7 +50,7 @@ def _safe_url(url: str) -> str | None:
 
 
 def hostname(url: str) -> str:
-    """Return the host to show beside a title, in punycode and without `www.`; empty where there is none."""
+    """Return the host to show next to a title, in punycode and without `www.`; empty if there is none."""
     try:
         return (_ascii_host(urlsplit(url.strip())) or "").removeprefix("www.")
     except ValueError:

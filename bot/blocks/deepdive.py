@@ -114,7 +114,7 @@ def deepdive_progress_message(
     """Render the progress; a stage that is not in `stages` has not started.
 
     `question_id` is the button's value. `clock` is the dive's clock now, None if the message may not be changed
-    soon: then it says as of when, `now`, it is true, and of no stage that it is under way.
+    soon: then it says as of when, `now`, it is true, and of no stage that it is running.
     """
     title = _title(topic) if clock is not None else f"{_title(topic)} · as of {format_time_of_day(now)}"
     lines = [f"*{stage.heading}*  {_state(stage, stages, clock)}" for stage in Stage]

@@ -23,7 +23,7 @@ Reply = TypeVar("Reply", SearchResults, Answer)
 
 
 def log_attempt(attempt: Attempt) -> None:
-    """Write one line about the attempt: the hook of whoever hands in none."""
+    """Write one line about the attempt: the hook of a caller that passes none."""
     error, cost = attempt.error_class or "none", "unknown" if attempt.cost_usd is None else f"{attempt.cost_usd:g}"
     log.info(
         "provider.attempted provider=%s kind=%s seconds=%.3f error=%s cost_usd=%s",

@@ -58,7 +58,7 @@ Page = Sequence[Mapping[str, Any]]
 def parse_page(page: Page) -> list[Source]:
     """Return the entries that lead to a web page; all are numbered 0.
 
-    Raises MalformedResponse for a page that is no list; what it holds beside entries is left out.
+    Raises MalformedResponse for a page that is no list; what it holds next to entries is left out.
     """
     if not isinstance(page, (list, tuple)):
         raise MalformedResponse("the page of results is not a list", provider="DuckDuckGo")

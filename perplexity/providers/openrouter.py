@@ -1,4 +1,4 @@
-"""OpenRouter: answers by Perplexity's Sonar models, bought from somebody else than Perplexity.
+"""OpenRouter: answers by Perplexity's Sonar models, bought from someone else than Perplexity.
 
 What is to be written without a search is written by another vendor's model: Sonar always searches.
 

@@ -213,7 +213,7 @@ class AgentStream:
         return [SearchQueries(queries=tuple(new))] if new else []
 
     def _new_sources(self, results: Items) -> list[Event]:
-        # The service lists pages when they are found, and as they were once more when the search is over.
+        # The service lists pages when they are found, and as they were again when the search is over.
         new = [page for page in results if self._latest.get(as_text(page.get("url"))) != page]
         self._latest.update((as_text(page.get("url")), page) for page in new)
         self._results += new
@@ -233,7 +233,7 @@ class AgentStream:
         return self._append(MESSAGE_SEPARATOR + piece if new_message else piece)
 
     def _rest(self, part: tuple[str, int], full: str) -> list[Event]:
-        """Tell what the deltas left out; a text that contradicts them, or stands there already, is not taken."""
+        """Tell what the deltas left out; a text that contradicts them, or is there already, is not taken."""
         pieces = self._parts.get(part, [])
         if not pieces and self._ends_with(full):
             return []
@@ -324,7 +324,7 @@ class Agent:
     takes_tools = True
 
     def check(self, question: Question) -> None:
-        """Raise InvalidRequest for a mode, since the Agent API has no such filter, and for a tool nobody would run."""
+        """Raise InvalidRequest for a mode, since the Agent API has no such filter, and for a tool no one would run."""
         if question.filters.mode not in {None, "web"}:
             allowed = "answers are drawn from the whole web only; academic and sec are for a search"
             raise InvalidRequest.for_field("mode", question.filters.mode, allowed)

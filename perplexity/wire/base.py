@@ -1,6 +1,6 @@
 """What an answer wire is: a question to a request's body, a response to an answer, events to events. Pure.
 
-A new one is a file beside this that offers these names.
+A new one is a file next to this that offers these names.
 """
 
 from __future__ import annotations

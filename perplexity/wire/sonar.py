@@ -273,7 +273,7 @@ def sonar_model(question: Question, target: Target) -> str:
 class Sonar:
     """The wire of Sonar, or of a service that speaks it: its path, its name, and how it names models and errors.
 
-    `model` may raise InvalidRequest. A name may have a vendor before it: what counts here is what stands behind.
+    `model` may raise InvalidRequest. A name may have a vendor before it: what counts here is what follows.
     """
 
     path: str = "/chat/completions"

@@ -77,7 +77,7 @@ class _Plain:
         async with self._session.post(url, json=QUESTION | {"stream": True}, headers=self._headers) as response:
             async for line in response.content:
                 if line.startswith(b"data: "):
-                    events.append(json.loads(line[6:]))  # noqa: PERF401 - as somebody would write it
+                    events.append(json.loads(line[6:]))  # noqa: PERF401 - as someone would write it
         assert len(events) > 100
 
     async def _json(self, path: str, body: dict[str, Any]) -> dict[str, Any]:

@@ -97,7 +97,7 @@ async def _all(picked: Sequence[Fault], chosen: argparse.Namespace, *, together:
 async def _timed_again(
     row: Row, picked: Sequence[Fault], shared: Postgres, chosen: argparse.Namespace, places: asyncio.Semaphore
 ) -> Row:
-    """Run a fault once more by itself if only its seconds are over the bar: faults side by side slow each other down.
+    """Run a fault again by itself if only its seconds are over the bar: faults side by side slow each other down.
 
     What is counted (lost, doubled, paid twice) is never measured again.
     """

@@ -16,7 +16,7 @@ from datetime import datetime as real_datetime
 from typing import Any
 
 AHEAD_SECONDS = 3600.0
-# What keeps the real classes: it compares and converts dates, and asks nobody what time it is.
+# What keeps the real classes: it compares and converts dates, and asks no one what time it is.
 BEFORE = ("psycopg", "psycopg_pool", "procrastinate", "pydantic_settings", "aiohttp.web", "slack_bolt.async_app")
 
 real_time, real_look_up = time.time, socket.getaddrinfo

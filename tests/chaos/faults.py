@@ -36,7 +36,7 @@ class Fault:
 
     `behind` are seconds of load after it, unless `load_seconds` says how long it is. `n` questions are asked in all;
     `short` is the scale of the short form, None where that leaves the fault out. `own_server`: the database's server is
-    not shared with other faults; it has a disk of `disk_megabytes`. `alone`: nothing runs beside it. `refuses` says
+    not shared with other faults; it has a disk of `disk_megabytes`. `alone`: nothing runs next to it. `refuses` says
     whether questions may be refused; `kills_webs` that requests may get no answer; `back_seconds` how soon requests
     have to be taken again.
     """

@@ -109,7 +109,7 @@ class Member:
                 try:
                     await self.start()
                 except AssertionError:
-                    self.process = process  # its database is away, say: the next round tries again
+                    self.process = process  # its database is unavailable, say: the next round tries again
             await asyncio.sleep(0.5)
 
 

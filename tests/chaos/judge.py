@@ -231,7 +231,7 @@ def _count_copies(figures: Figures, question: Asked, outcomes: Sequence[Copy], b
 
 
 def _cut(copy: Copy, again: Copy, blows: Sequence[Blow]) -> bool:
-    """Return whether nobody may know that the post was taken: its reply was lost, or a process died before it was read.
+    """Return whether no one may know that the post was taken: its reply was lost, or a process died before it was read.
 
     Who posts by a response_url does not say who it is, so any process counts.
     """

@@ -1,4 +1,4 @@
-"""People who ask, and a Slack that delivers: signed, doubled, once more where it was not acknowledged."""
+"""People who ask, and a Slack that delivers: signed, doubled, again where it was not acknowledged."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ def _programs() -> Path:
 
 
 def _prepared(folder: Path) -> Path:
-    """Return the programs that whoever runs the server can run."""
+    """Return the programs that the person who runs the server can run."""
     programs = _programs()
     if os.geteuid() == 0:
         programs = _copy(programs, folder / "programs")
@@ -197,7 +197,7 @@ def _prepared(folder: Path) -> Path:
 
 
 def _copy(programs: Path, target: Path) -> Path:
-    """Copy the programs, and their libraries, which they look for beside the package."""
+    """Copy the programs, and their libraries, which they look for next to the package."""
     package = programs.parent
     libraries = package.with_name(package.name + ".libs")
     if libraries.is_dir():

@@ -19,7 +19,7 @@ PATHS = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
-    """A fenced block. `info` is what stands behind its fence, `line` where that is, `section` the heading above it."""
+    """A fenced block. `info` is what follows its fence, `line` where that is, `section` the heading above it."""
 
     page: str
     line: int

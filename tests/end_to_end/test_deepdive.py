@@ -188,7 +188,7 @@ def said_to_the_click(world: AppHarness) -> list[Post]:
 
 
 async def under_way(world: AppHarness, posts: FakeGrok) -> str:
-    """Ask, and return the question once both of the first stages are under way."""
+    """Ask, and return the question once both of the first stages are running."""
     posts.hold()
     world.perplexity.script("/v1/agent/resp_1", Fault(hang=True))
     await world.asks("/deepdive heat pumps")
@@ -278,7 +278,7 @@ class Services:
             return [str(row[0]) for row in await rows.fetchall()]
 
     async def worked_on(self, stage: str) -> None:
-        """Wait until a stage is under way and every stage that can be finished by then is."""
+        """Wait until a stage is running and every stage that can be finished by then is."""
         before = {"situation": ["pulse"], "pulse": ["situation"], "analysis": ["pulse", "situation"]}[stage]
         async with asyncio.timeout(20):
             while True:
@@ -294,7 +294,7 @@ async def test_kill_9_in_each_stage__it_is_finished_after_a_restart_and_no_finis
     async with FakePerplexity(polls=2) as facts, FakeGrok() as posts:
         services = Services(slack=slack, facts=facts, posts=posts, session=session, database=database)
         first = await services.start()
-        # The stage that the process dies in does not end before; the one beside it does.
+        # The stage that the process dies in does not end before; the one next to it does.
         if stage == "pulse":
             posts.script(grok.PATH, Fault(hang=True))
         if stage == "situation":
@@ -342,7 +342,7 @@ async def test_the_report_can_be_had_as_a_file_sent_directly(world: AppHarness) 
 
 
 async def click_for_file(world: AppHarness, value: str) -> str:
-    """Click, and return what is said to whoever clicked, last."""
+    """Click, and return what is said to the person who clicked, last."""
     said = len(world.slack.posts)
     async with await world.person.clicks("as_file", value, token="file") as response:
         assert response.status == 200

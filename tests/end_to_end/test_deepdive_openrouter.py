@@ -1,4 +1,4 @@
-"""`/deepdive` through the whole app where OpenRouter reads the posts, and where nobody does."""
+"""`/deepdive` through the whole app where OpenRouter reads the posts, and where no one does."""
 
 from __future__ import annotations
 

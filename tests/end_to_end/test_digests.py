@@ -65,7 +65,7 @@ async def rows(database: str, query: str) -> list[Any]:
 
 @pytest.fixture
 async def missed(database: str, perplexity: FakePerplexity) -> None:
-    """Leave a digest that came due two days ago, and nobody was there; the news since then are known."""
+    """Leave a digest that came due two days ago, and no one was there; the news since then are known."""
     began = datetime.now(UTC) - timedelta(days=2)
     at = (began + timedelta(minutes=30)).strftime("%H:%M")
     async with connection_pool(database) as pool:

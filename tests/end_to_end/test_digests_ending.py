@@ -1,4 +1,4 @@
-"""Digests that can be posted no more, through the whole app: they stop, cost nothing more, and somebody is told why."""
+"""Digests that can be posted no more, through the whole app: they stop, cost nothing more, and someone is told why."""
 
 from __future__ import annotations
 

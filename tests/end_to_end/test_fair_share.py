@@ -1,4 +1,4 @@
-"""Fair share: what one person, and one thread, may have, and that a long queue of one keeps nobody else waiting."""
+"""Fair share: what one person, and one thread, may have, and that a long queue of one keeps no one else waiting."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ async def test_two_that_answer_each_other_in_a_thread_are_stopped_after_six_answ
 async def unlimited(
     settings: Settings, database: str, slack: FakeSlack, perplexity: FakePerplexity, session: ClientSession
 ) -> AsyncIterator[Person]:
-    """Yield somebody whose app has no cap, ten thousand questions of one other person, and a provider that hangs."""
+    """Yield someone whose app has no cap, ten thousand questions of one other person, and a provider that hangs."""
     perplexity.hold()
     async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
         await connection.execute(

@@ -50,7 +50,7 @@ async def under_way(world: AppHarness, database: str) -> str:
 
 
 async def cancelled(world: AppHarness) -> None:
-    """Wait for the request that cancels the run; the service then says so to whoever asks."""
+    """Wait for the request that cancels the run; the service then says so to the person who asks."""
     async with asyncio.timeout(10):
         await world.perplexity.told_to_cancel.wait()
     world.perplexity.runs["resp_1"] = [CANCELLED]

@@ -37,7 +37,7 @@ async def longest_probe(world: AppHarness, work: Callable[[int], Awaitable[objec
         times: list[float] = []
         probing = asyncio.create_task(_probe(world, times))
         await work(turn)
-        while not times:  # noqa: ASYNC110 - the first probe is still under way
+        while not times:  # noqa: ASYNC110 - the first probe is still running
             await asyncio.sleep(0.005)
         probing.cancel()
         await asyncio.gather(probing, return_exceptions=True)

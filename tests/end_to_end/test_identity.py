@@ -181,7 +181,7 @@ def file_button(post: Post) -> str:
 
 
 async def click_for_file(world: AppHarness, value: str, **more: Any) -> str:
-    """Click, and return what is said to whoever clicked."""
+    """Click, and return what is said to the person who clicked."""
     person = replace(world.person, **{name: more.pop(name) for name in ("user", "team", "sent") if name in more})
     token = f"file{len(world.slack.posts)}"
     async with await person.clicks("as_file", value, token=token, **more) as response:

@@ -304,7 +304,7 @@ async def test_try_again_while_the_first_question_is_not_settled__it_says_no_mor
 
 async def until(holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(20):
-        while not holds():  # noqa: ASYNC110 - a log record tells nobody that it came
+        while not holds():  # noqa: ASYNC110 - a log record tells no one that it came
             await asyncio.sleep(0.05)
 
 

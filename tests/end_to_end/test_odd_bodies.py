@@ -21,7 +21,7 @@ from tests.fakes.person import signed
 
 @dataclass(frozen=True, kw_only=True)
 class Door:
-    """The app's door; nobody works on what comes in."""
+    """The app's door; no one works on what comes in."""
 
     session: ClientSession
     url: str

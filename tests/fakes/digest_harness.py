@@ -98,7 +98,7 @@ class DigestHarness:
         return command_context(self.newsroom, now=self.clock.now.timestamp, question_id=question_id)
 
     async def told(self, *headlines: str, why: Trigger = Trigger.SCHEDULED) -> list[str]:
-        """Make the digest once more and return the headlines of what is new."""
+        """Make the digest again and return the headlines of what is new."""
         report = await self.report(await self.begin(why=why), *headlines, why=why)
         assert report is not None
         return [story.headline for story in report.stories]

@@ -1,4 +1,4 @@
-"""Digests as somebody asks for them, and a wall clock that only a test moves."""
+"""Digests as someone asks for them, and a wall clock that only a test moves."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class WallClock:
 
 
 class FlakyPool:
-    """A pool whose database is away once: at this one of its connections, or, if `late`, when its work is done."""
+    """A pool whose database fails once: at this one of its connections, or, if `late`, when its work is done."""
 
     def __init__(self, pool: Pool, *, at: int, late: bool) -> None:
         self._pool = pool

@@ -45,7 +45,7 @@ def fixture() -> dict[str, Any]:
 def told(written: str | Mapping[str, Any], *, fetched: int | None = 12, **more: Any) -> dict[str, Any]:
     """Return the recorded body with another text, JSON by default, whose posts the service names as come across.
 
-    `more` stands beside the output.
+    `more` is next to the output.
     """
     body = fixture()
     text = written if isinstance(written, str) else json.dumps(written)

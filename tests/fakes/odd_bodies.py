@@ -1,4 +1,4 @@
-"""What Slack would never send, signed all the same: parts are missing, of another kind, or cannot be stored."""
+"""What Slack would never send, signed anyway: parts are missing, of another kind, or cannot be stored."""
 
 from __future__ import annotations
 

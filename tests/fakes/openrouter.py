@@ -44,7 +44,7 @@ def error(code: int, message: str = "Something is wrong.") -> dict[str, object]:
 
 
 def chunk(content: str = "", *, finish: str | None = None, **more: Any) -> dict[str, Any]:
-    """Return one chunk of a stream; `more` stands beside the choices, `annotations` inside the delta."""
+    """Return one chunk of a stream; `more` is next to the choices, `annotations` inside the delta."""
     delta = {"role": "assistant", "content": content, **{k: more.pop(k) for k in ("annotations",) if k in more}}
     choice = {"index": 0, "delta": delta, "finish_reason": finish, "native_finish_reason": finish}
     return {"id": "gen-1", "object": "chat.completion.chunk", "model": "perplexity/sonar", "choices": [choice], **more}
@@ -53,7 +53,7 @@ def chunk(content: str = "", *, finish: str | None = None, **more: Any) -> dict[
 def pulse_of(written: str | Mapping[str, Any], *, annotated: Sequence[str] = MET, **more: Any) -> dict[str, Any]:
     """Return Grok's answer after a search of X, JSON by default; `annotated` are the addresses that it came across.
 
-    `more` stands beside the choices.
+    `more` is next to the choices.
     """
     body: dict[str, Any] = json.loads(fixture("openrouter.200.json"))
     text = written if isinstance(written, str) else json.dumps(written)

@@ -74,7 +74,7 @@ def event_envelope(event: dict[str, Any], *, user: str, id: str) -> dict[str, An
 
 @dataclass(frozen=True, kw_only=True)
 class Person:
-    """Somebody in the workspace who types commands and clicks, as Slack reports it to the app at `app_url`.
+    """Someone in the workspace who types commands and clicks, as Slack reports it to the app at `app_url`.
 
     `response_url` makes the address for a trigger. `team` is the workspace that the person is of; `sent` changes what
     Slack sends.

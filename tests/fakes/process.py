@@ -66,7 +66,7 @@ class Process:
         return started
 
     def prints(self, words: str) -> bool:
-        """Tell whether a line with these words was printed."""
+        """Return whether a line with these words was printed."""
         return any(words in line for line in self.output)
 
     @property

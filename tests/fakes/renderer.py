@@ -60,7 +60,7 @@ def mrkdwn_links(text: str) -> list[str]:
 
 
 def mentions(payload: Mapping[str, Any]) -> list[str]:
-    """Return what could call somebody in any text that Slack reads for mentions."""
+    """Return what could call someone in any text that Slack reads for mentions."""
     live = [payload["text"], *(text for kind, text in texts(payload) if kind in ("mrkdwn", "markdown"))]
     return [match for text in live for match in LIVE.findall(text)]
 

@@ -49,8 +49,8 @@ class Fault:
 class Served:
     """How one request went, on the clock that only goes forward; `ended` is None while it waits for its answer.
 
-    `content` is all that was asked, undecoded. `failed`: the service did not give what was asked for. `left`: whoever
-    asked was gone before the answer went out.
+    `content` is all that was asked, undecoded. `failed`: the service did not give what was asked for. `left`: the
+    asker was gone before the answer went out.
     """
 
     path: str

@@ -50,7 +50,7 @@ class Fault:
     seconds: float = 0.0
     headers: dict[str, str] = field(default_factory=dict)
     accept: bool = False
-    """Take the message all the same, as a server does whose answer gets lost."""
+    """Take the message anyway, as a server does whose answer gets lost."""
     served: bool = False
     """Do all that was asked, and answer it after `seconds`; with status 0 the connection is closed instead."""
 

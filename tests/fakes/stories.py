@@ -21,5 +21,5 @@ def make_story(
 
 
 def is_same(one: Story, other: Story) -> bool:
-    """Tell whether the other is not new where the one was told."""
+    """Return whether the other is not new where the one was told."""
     return not unseen([other], [fingerprint(one)])

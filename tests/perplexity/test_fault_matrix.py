@@ -59,7 +59,7 @@ stream cut               | StreamTruncated               | StreamTruncated     |
 stream cut in the text   | StreamTruncated, stop         | StreamTruncated, stop| -                  | -
 """
 """An error's class: the attempt that is noted, before the next provider answers; `a / b` where a search differs.
-`stop`: nobody else is asked, and this is what the asker gets. `it answers`: after a pause, without help.
+`stop`: no one else is asked, and this is what the asker gets. `it answers`: after a pause, without help.
 
 Each service has the fault in its own words (tests/fakes/faults.py). "-" cannot happen: DuckDuckGo has neither key nor
 bill, OpenRouter's bill is the 402 and Brave's the other one, and nothing of Brave's or DuckDuckGo's is streamed.
@@ -102,7 +102,7 @@ class Case:
 
     @property
     def error(self) -> str | None:
-        """The class of the error that is noted, None where the provider answers all the same."""
+        """The class of the error that is noted, None where the provider answers anyway."""
         if self.expected == "it answers":
             return None
         answered, _, searched = self.expected.partition(", ")[0].partition(" / ")
@@ -110,7 +110,7 @@ class Case:
 
     @property
     def stops(self) -> bool:
-        """Whether nobody else is asked."""
+        """Whether no one else is asked."""
         return self.expected.endswith(", stop")
 
     @property
@@ -190,7 +190,7 @@ class FaultMatrix:
 
 
 def nowhere() -> str:
-    """Return an address at which nobody listens."""
+    """Return an address at which no one listens."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{listening.getsockname()[1]}"

@@ -55,7 +55,7 @@ def test_every_class_that_a_caller_meets_is_public(module: object) -> None:
 
 
 def test_an_error_s_parents_are_public() -> None:
-    """So that whoever catches one can catch its kind."""
+    """So that the person who catches one can catch its kind."""
     for name in PUBLIC:
         each = getattr(perplexity, name)
         if inspect.isclass(each) and issubclass(each, perplexity.PerplexityError):

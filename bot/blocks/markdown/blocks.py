@@ -169,7 +169,7 @@ class Segment(NamedTuple):
 
     @property
     def markdown(self) -> str:
-        """The segment as Markdown that stands on its own."""
+        """The segment as Markdown that is complete on its own."""
         if self.form is not Form.FENCE:
             return self.text
         longest = max(map(len, re.findall("`+", self.text)), default=0) if "```" in self.text else 0

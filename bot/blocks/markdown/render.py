@@ -48,8 +48,8 @@ _ENTITY = re.compile(r"&(?=(#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1
 # To a pattern, a space that is in no clean text is like the end of the text.
 _APART = "\x1c"
 _OF_ADDRESSES = frozenset(".:/@")
-# Emphasis that begins or ends with punctuation beside a letter is none (https://spec.commonmark.org/0.31.2/#left-flanking-delimiter-run);
-# between words without spaces, as in Chinese and Japanese, it is meant all the same.
+# Emphasis that begins or ends with punctuation next to a letter is none (https://spec.commonmark.org/0.31.2/#left-flanking-delimiter-run);
+# between words without spaces, as in Chinese and Japanese, it is meant anyway.
 _BOLD = re.compile(r"\*\*(?<!\*\*\*)(?![*\s])([^*\n\x1c]+)(?<![*\s])\*\*(?!\*)")
 
 
@@ -203,7 +203,7 @@ class _Plan:
         return cls(pieces=pieces, weights=list(weights), blocks=_block_sums(pieces), room=splitter.room)
 
     def fits(self, start: int, end: int) -> bool:
-        """Tell whether a run of segments fits one part; its first one may begin a block more than the sums know."""
+        """Return whether a run of segments fits one part; its first one may begin a block more than the sums know."""
         return self.weight(start, end) <= self.room and self.blocks[end] - self.blocks[start] < PART_BLOCKS
 
     def weight(self, start: int, end: int) -> int:

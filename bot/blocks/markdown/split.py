@@ -41,7 +41,7 @@ MESSAGE_BLOCKS = 44
 """The most blocks, after Slack has taken a markdown block apart; Slack's own limit is 50."""
 HEADING = 100
 _SHOWN = {"&": 5, "<": 4, ">": 4}
-# The joiners that `defusing` may put beside a character.
+# The joiners that `defusing` may put next to a character.
 _JOINERS = {"&": 1, "<": 1, ".": 2, ":": 1, "/": 1, "]": 1, "@": 1, "*": 1, "\\": 1, "!": 1}
 _MORE = {sign: _SHOWN.get(sign, 1) + _JOINERS.get(sign, 0) - 1 for sign in {*_SHOWN, *_JOINERS}}
 _PIECE = 250
@@ -220,7 +220,7 @@ def _between_characters(text: str, start: int, farthest: int) -> int:
 
 
 def _joined(before: str, after: str) -> bool:
-    """Tell whether two neighbours are seen as one character, near enough to https://unicode.org/reports/tr29/."""
+    """Return whether two neighbours are seen as one character, near enough to https://unicode.org/reports/tr29/."""
     extends = unicodedata.category(after) in ("Mn", "Me", "Mc") or "\U0001f3fb" <= after <= "\U0001f3ff"
     flags = all("\U0001f1e6" <= letter <= "\U0001f1ff" for letter in (before, after))
     return extends or flags or after in _JOINS or before in _JOINS or before == "\\"

@@ -1,5 +1,5 @@
 // What stays in view while messages arrive and grow: the end of the channel, or the end of the thread that was written
-// in. Whoever scrolls away is left where they are.
+// in. Anyone who scrolls away is left where they are.
 const NEAR = 120;
 
 export function createFollowing(list) {

@@ -1,4 +1,4 @@
-// The channels, with a dot beside one that has something new.
+// The channels, with a dot next to one that has something new.
 const list = document.querySelector("#channels");
 
 export function createSidebar({ state, onOpen }) {

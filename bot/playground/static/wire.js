@@ -1,4 +1,4 @@
-// To the server, and what to say when it is away.
+// To the server, and what to say when it is unavailable.
 const line = document.querySelector("#notice");
 let timer;
 

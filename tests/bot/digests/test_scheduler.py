@@ -49,7 +49,7 @@ async def settle_all(pool: Pool) -> None:
 
 
 def readings(zone: str, at: str, *, begin: datetime, days: int) -> Iterator[datetime]:
-    """Yield the moments of a daily time as somebody finds them who reads a clock on the wall every minute.
+    """Yield the moments of a daily time as someone finds them who reads a clock on the wall every minute.
 
     A day's is the first minute in which the clock shows the time or a later one.
     """

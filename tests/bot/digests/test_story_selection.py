@@ -1,4 +1,4 @@
-"""What of a run is new: nothing is lost to a database that is away or busy, nor told twice by two runs at once."""
+"""What of a run is new: nothing is lost if the database is unavailable or busy, nor posted by two runs."""
 
 from __future__ import annotations
 

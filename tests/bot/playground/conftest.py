@@ -1,4 +1,4 @@
-"""A playground with a quiet app behind it, and somebody who uses its page."""
+"""A playground with a quiet app behind it, and someone who uses its page."""
 
 from __future__ import annotations
 

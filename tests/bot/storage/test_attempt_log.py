@@ -1,4 +1,4 @@
-"""The log of attempts: written behind the answers' backs, and patient with a database that is away."""
+"""The log of attempts: written behind the answers' backs, and patient with a database that is unavailable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Migrations beside other versions and running processes: what newer ones left, what a user may not, who waits."""
+"""Migrations next to other versions and running processes: what newer ones left, what a user may not, who waits."""
 
 from __future__ import annotations
 

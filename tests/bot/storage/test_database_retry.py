@@ -1,4 +1,4 @@
-"""Waiting out a database that is away."""
+"""Waiting out a database that is unavailable."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def postmaster(data: Path) -> int:
 
 
 def runs(pid: int) -> bool:
-    """Tell whether a process runs; one that ended and that nobody waited for is still listed as a zombie."""
+    """Return whether a process runs; one that ended and that no one waited for is still listed as a zombie."""
     try:
         return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:

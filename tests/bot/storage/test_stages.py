@@ -1,4 +1,4 @@
-"""The stages of a question on a real Postgres: kept for who holds it, and for nobody else."""
+"""The stages of a question on a real Postgres: kept for who holds it, and for no one else."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ CONNECTIONS = 3
 
 
 async def _nothing(question: UUID) -> None:
-    """Answer a question that nobody asked."""
+    """Answer a question that no one asked."""
 
 
 @pytest.mark.parametrize("ticks", range(16))
@@ -274,7 +274,7 @@ async def test_a_worker_whose_row_is_gone_registers_again_and_keeps_its_jobs(que
     await questions.receive(question())
     working = asyncio.create_task(jobs.work(drain_seconds=5))
     await until(lambda: bool(queue.asked))
-    # As the version before does at its start, after the database was away.
+    # As the version before does at its start, after the database was unavailable.
     await queue.execute("DELETE FROM procrastinate_workers")
     orphaned = await queue.jobs()
     await queue.sweep((jobs, questions), seconds=6)

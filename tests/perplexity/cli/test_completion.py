@@ -12,7 +12,7 @@ import pytest
 from perplexity import __version__
 from tests.fakes.command import here, run
 
-# One line as somebody types it, and what the shell offers.
+# One line as someone types it, and what the shell offers.
 CASES = [
     ("pplx a", ["ask", "agent"]),
     ("pplx compl", ["completion"]),

@@ -51,7 +51,7 @@ AGENT = "/v1/agent"
 
 @dataclass
 class Memory:
-    """A store in memory; `withdrawn` says that nobody wants the dive any more."""
+    """A store in memory; `withdrawn` says that no one wants the dive any more."""
 
     results: dict[str, Mapping[str, JSON]] = field(default_factory=dict)
     runs: dict[str, BackgroundRun] = field(default_factory=dict)

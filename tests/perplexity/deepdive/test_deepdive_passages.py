@@ -42,7 +42,7 @@ class Engine(FakeProvider):
 
 
 class Quiet(FakeProvider):
-    """Knows of nobody who said anything."""
+    """Knows of no one who said anything."""
 
     async def summarize(self, topic: str, *, since: date, until: date, seconds: float) -> PostSummary:
         return PostSummary(text="Most are glad.")

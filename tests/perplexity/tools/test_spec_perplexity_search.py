@@ -1,7 +1,7 @@
 """The specification of perplexity_search, tests/data/specs/perplexity-provider-and-tool.md, held to the letter.
 
 Names, descriptions, ranges and the shape of a result are read out of the document itself; what an HTTP failure returns
-is in shared-http-client.md beside it.
+is in shared-http-client.md next to it.
 """
 
 from __future__ import annotations
