@@ -95,7 +95,7 @@ class AttemptStore:
     async def write(self, attempts: Sequence[TimedAttempt]) -> None:
         """Write attempts, all or none."""
         rows = [{"at": one.at, **vars(one.attempt)} for one in attempts]
-        async with self._pool.connection() as connection, connection.cursor() as cursor:
+        async with self._pool.transaction() as connection, connection.cursor() as cursor:
             await cursor.executemany(_WRITE, rows)
 
     async def delete_old(self, *, days: int = KEPT_DAYS) -> None:

@@ -199,7 +199,7 @@ class PostedStories:
         digest is deleted, or if it is paused or stopped, unless the run is `manual`.
         """
         values = {"id": id, "question_id": question_id, "now": now, "days": HISTORY_DAYS, "place": cursor, "most": 1}
-        async with self._pool.connection() as connection:
+        async with self._pool.transaction() as connection:
             digest = await (await connection.execute(LOCK, values)).fetchone()
             await connection.execute(FORGET_STORIES, values)
             if digest is None or not (manual or digest["state"] == State.ACTIVE):
@@ -240,7 +240,7 @@ class DigestStore:
     ) -> LimitReached | None:
         """Insert a digest, unless a limit is reached; the same `id` again changes nothing."""
         values = vars(owner) | {"id": id, "channel_id": channel_id, "next_at": next_at, "most": limits.per_user}
-        async with self._pool.connection() as connection:
+        async with self._pool.transaction() as connection:
             await connection.execute(LOCK_WORKSPACE, values)
             if await _fetch_one(connection, LOCK, values):
                 return None
@@ -268,7 +268,7 @@ class DigestStore:
 
     async def stop_with_notice(self, id: UUID, notice: NewQuestion) -> bool:
         """Stop a digest and insert the question of its notice, in one transaction; return False if it is not active."""
-        async with self._pool.connection() as connection:
+        async with self._pool.transaction() as connection:
             stopped = await _fetch_one(connection, STOP, {"id": id}) is not None
             await self._ask(connection, notice)
         return stopped
@@ -279,7 +279,7 @@ class DigestStore:
 
     async def delete_with_notice(self, id: UUID, notice: NewQuestion) -> bool:
         """Delete a digest and insert the question of its notice, in one transaction; return False if there is none."""
-        async with self._pool.connection() as connection:
+        async with self._pool.transaction() as connection:
             ended = await _fetch_one(connection, DELETE, {"id": id}) is not None
             if ended:
                 await self._ask(connection, notice)
@@ -291,7 +291,7 @@ class DigestStore:
         A slot has one run, however many processes do this at once. If a run still waits for a worker, it covers the
         slots that have come since.
         """
-        async with self._pool.connection() as connection:
+        async with self._pool.transaction() as connection:
             row = await _fetch_one(connection, DUE, {"now": now})
             if row is None:
                 return None
@@ -306,7 +306,7 @@ class DigestStore:
 
         Return the digest's id, None if there is no such digest.
         """
-        async with self._pool.connection() as connection:
+        async with self._pool.transaction() as connection:
             row = await _fetch_one(connection, MISSCHEDULED, {"now": now})
             if row is None:
                 return None
@@ -315,7 +315,7 @@ class DigestStore:
 
     async def start_manual(self, id: UUID, question: NewQuestion, *, now: datetime) -> bool:
         """Start a manual run, unless this request did so before; return False while another run is unfinished."""
-        async with self._pool.connection() as connection:
+        async with self._pool.transaction() as connection:
             there = await _fetch_one(connection, LOCK, {"id": id}) is not None
             if there and await _fetch_one(connection, QUESTION_EXISTS, vars(question)):
                 return True

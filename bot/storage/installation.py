@@ -130,7 +130,7 @@ class WorkspaceStore:
 
         Its digests that were paused for that go on, and what was missed is made up for as after any pause of the app.
         """
-        async with self._pool.connection() as connection:
+        async with self._pool.transaction() as connection:
             values = _values(identity) | {"token_hash": token_hash}
             row = await (await connection.execute(_SAVE, values)).fetchone()
             await connection.execute(_RESUME, values)
@@ -160,7 +160,7 @@ class WorkspaceStore:
     async def stop_work(self, identity: Identity) -> list[str]:
         """Pause the digests and close the open questions of an installation; return the runs that are under way."""
         values = {"teams": await self._teams(identity)}
-        async with self._pool.connection() as connection:
+        async with self._pool.transaction() as connection:
             await connection.execute(_PAUSE, values)
             rows = await (await connection.execute(_STOP, values)).fetchall()
         return [str(row["run_id"]) for row in rows]

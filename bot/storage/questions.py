@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import select
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
@@ -22,11 +24,18 @@ from bot.storage.database import is_pooled
 
 
 class Pool(AsyncConnectionPool[AsyncConnection[DictRow]]):
-    """A pool that hands out connections that were just checked.
+    """A pool of connections on which each statement is a transaction, except within `transaction`.
 
-    psycopg_pool's own check pauses for a second after the second dead connection, so that all requests fail that come
-    right after the database cut several (https://www.psycopg.org/psycopg3/docs/api/pool.html).
+    A connection that the server has closed is replaced before it is handed out. psycopg_pool's own check asks the
+    server before each use, and pauses for a second after the second dead connection, so that all requests fail that
+    come right after the database cut several (https://www.psycopg.org/psycopg3/docs/api/pool.html).
     """
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[AsyncConnection[DictRow]]:
+        """Hand out a connection for statements that are committed together. Raises PoolTimeout."""
+        async with self.connection() as connection, connection.transaction():
+            yield connection
 
     async def getconn(self, timeout: float | None = None) -> AsyncConnection[DictRow]:  # noqa: ASYNC109 - overrides
         """Return a connection that works; the dead ones before it are replaced. Raises PoolTimeout."""
@@ -34,6 +43,8 @@ class Pool(AsyncConnectionPool[AsyncConnection[DictRow]]):
         failed = 0
         while True:
             connection = await super().getconn(deadline - monotonic())
+            if not _may_be_dead(connection):
+                return connection
             try:
                 await self.check_connection(connection)
             except Error:
@@ -47,6 +58,15 @@ class Pool(AsyncConnectionPool[AsyncConnection[DictRow]]):
             if failed > self.max_size:
                 # Not an old connection any more: the server closes new ones.
                 await asyncio.sleep(CLOSED_AGAIN_SECONDS)
+
+
+def _may_be_dead(connection: AsyncConnection[DictRow]) -> bool:
+    """Return whether an idle connection has received something: a server that closes it says so. Asks nobody."""
+    if connection.closed:
+        return True
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    return bool(poll.poll(0))
 
 
 class Defer(Protocol):
@@ -237,7 +257,7 @@ class Questions:
         many rounds of the queue as its asker has questions in it, so people are served in turns.
         """
         values = vars(question) | {"text": storable(question.text)} | vars(self._share)
-        async with self._pool.connection() as connection:
+        async with self._pool.transaction() as connection:
             await connection.execute(queries.LOCK_PERSON, values)
             if question.thread_ts is not None:
                 await connection.execute(queries.LOCK_THREAD, values)
@@ -344,7 +364,7 @@ class Questions:
         return QuestionRow.of(row, now=self._clock()) if row else None
 
     async def _closed(self, query: LiteralString, values: Mapping[str, Any]) -> bool:
-        async with self._pool.connection() as connection:
+        async with self._pool.transaction() as connection:
             row = await (await connection.execute(query, values)).fetchone()
             if row is not None and row["next"] is not None:
                 # It is the last of those that its asker has in the queue.
@@ -383,13 +403,13 @@ noticed that much later."""
 
 
 async def _configure(connection: AsyncConnection[DictRow]) -> None:
-    """Have the server end a transaction that this process leaves open, suspended or cut off: others wait for its locks.
+    """Commit each statement. Have the server end a transaction that this process leaves open, suspended or cut off.
 
-    Not behind a pooler, whose connections are also others'.
+    Others wait for its locks. Not behind a pooler, whose connections are also others'.
     """
+    await connection.set_autocommit(True)
     if not await is_pooled(connection):
         await connection.execute(f"SET idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'")
-    await connection.commit()
 
 
 def connection_pool(conninfo: str, *, size: int = 5, seconds: float = 1.0) -> Pool:

@@ -317,7 +317,7 @@ class Jobs:
 
     async def _show_alive(self, worker_id: int) -> None:
         values = {"worker_id": worker_id, "running": self._manager.running}
-        async with self._beats.connection() as connection:
+        async with self._beats.transaction() as connection:
             if await (await connection.execute(_BEAT, values)).fetchone() is None:
                 # A version before, or a clock that jumped, has taken the worker for dead.
                 await connection.execute(_REGISTER, values)
@@ -336,7 +336,7 @@ class Jobs:
         """Requeue the jobs of dead workers, and enqueue open questions that have no job."""
         async with self._pool.connection() as connection:
             await connection.execute(_WRITE)
-            await connection.commit()
+        async with self._pool.transaction() as connection:
             rows = await (await connection.execute(_HEARTBEATS)).fetchall()
             beats = {row["id"]: row["last_heartbeat"] for row in rows}
             dead = self._heartbeats.dead(beats, now=self._clock())

@@ -56,6 +56,11 @@ class FlakyPool:
         if away:
             raise OperationalError
 
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[AsyncConnection[DictRow]]:
+        async with self.connection() as connection, connection.transaction():
+            yield connection
+
 
 async def read_notices(pool: Pool) -> list[StopNotice]:
     """Return what is said, or is going to be, of digests that cannot be posted."""

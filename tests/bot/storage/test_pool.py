@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from time import monotonic
+from typing import Any
 
 import pytest
 from psycopg import AsyncConnection
+from psycopg.errors import UndefinedTable
 from psycopg_pool import PoolTimeout
 
 from bot.storage.questions import Pool, connection_pool
@@ -30,6 +32,12 @@ async def cut_all(database: str) -> None:
         )
 
 
+async def write(handed_out: AbstractAsyncContextManager[AsyncConnection[Any]]) -> None:
+    async with handed_out as connection:
+        await connection.execute("INSERT INTO numbers VALUES (1)")
+        await connection.execute("INSERT INTO nothing VALUES (2)")
+
+
 async def test_after_every_connection_was_cut_the_next_request_gets_a_new_one_at_once(database: str) -> None:
     async with connection_pool(database, size=SIZE, seconds=5) as pool:
         await fill(pool)
@@ -41,6 +49,19 @@ async def test_after_every_connection_was_cut_the_next_request_gets_a_new_one_at
 
         assert monotonic() - begun < 0.7
         await fill(pool)
+
+
+@pytest.mark.parametrize(("together", "kept"), [(False, [1]), (True, [])])
+async def test_statements_are_committed_one_by_one_or_together(database: str, together: bool, kept: list[int]) -> None:
+    async with connection_pool(database) as pool:
+        async with pool.connection() as connection:
+            await connection.execute("CREATE TABLE numbers (number integer)")
+        with pytest.raises(UndefinedTable):
+            await write(pool.transaction() if together else pool.connection())
+        async with pool.connection() as connection:
+            rows = await (await connection.execute("SELECT number FROM numbers")).fetchall()
+
+    assert [row["number"] for row in rows] == kept
 
 
 async def test_a_server_that_closes_each_connection_is_given_up_in_time() -> None:
