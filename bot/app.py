@@ -126,8 +126,8 @@ async def compose(
         share = Share(
             open_per_person=settings.open_questions_per_user, thread_per_minute=settings.thread_answers_per_minute
         )
-        questions, stages, attempts = Questions(pool, jobs.defer, share=share), StageStore(pool), AttemptStore(pool)
-        received = Questions(acks, jobs.defer, share=share)
+        questions, stages, attempts = Questions(pool, share=share), StageStore(pool), AttemptStore(pool)
+        received = Questions(acks, share=share)
         # A paid answer is kept for as long as the database is unavailable.
         patience, metrics = DatabaseRetry(seconds=math.inf), Metrics()
         attempt_log = AttemptLog(attempts=attempts)
@@ -181,7 +181,7 @@ async def compose(
         )
         digests = DigestComponents.of(
             settings,
-            DigestStore(pool, jobs.defer),
+            DigestStore(pool),
             client=client,
             chat=chat,
             database_retry=patience,
@@ -253,7 +253,7 @@ async def compose(
                 app,
                 services,
                 playground=playground,
-                questions=Questions(apart, jobs.defer),
+                questions=Questions(apart),
                 attempts=AttemptStore(apart),
             )
         yield Application(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field, replace
 from random import uniform
 from time import monotonic
@@ -64,6 +64,18 @@ class _PartState:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FirstPost:
+    """The first post of an answer, chosen before the answer is saved, so that both are recorded in one transaction.
+
+    `uses` and `unconfirmed` are what `Questions.begin_part` records before a post.
+    """
+
+    route: Route
+    uses: int
+    unconfirmed: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Delivery:
     """Posts the messages of questions; `clock` is monotonic, `jitter` returns a random number between two."""
 
@@ -74,33 +86,40 @@ class Delivery:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     jitter: Callable[[float, float], float] = uniform
 
-    async def deliver(self, row: QuestionRow, *, audience: Audience) -> bool:
-        """Post the remaining parts; return whether all are posted. Raise ClaimLost if another worker took over."""
-        messages = row.messages or ()
-        uses = row.response_uses
-        for number in range(row.part, len(messages)):
-            part = OutgoingPart(
-                row=row,
-                number=number,
-                message=escaping.sanitize_message(messages[number]),
-                audience=audience,
-                maybe_posted=number == row.part and _may_be_posted(row),
-                response_url_uses=uses,
-                unconfirmed=row.unconfirmed if number == row.part else 0,
-            )
-            delivered, uses = await self._send_part(part)
+    def first_post(self, row: QuestionRow, *, audience: Audience) -> FirstPost | None:
+        """Return how the first of a question's messages will be sent; None if there is no message or no route."""
+        if not row.messages:
+            return None
+        part = self._with_age(_outgoing_part(row, row.part, audience, response_url_uses=row.response_uses))
+        route = self._route(part, closed=())
+        if route is None:
+            return None
+        cost = route.response_url_cost
+        return FirstPost(route=route, uses=part.response_url_uses + cost, unconfirmed=part.unconfirmed + cost)
+
+    async def deliver(self, row: QuestionRow, *, audience: Audience, first: FirstPost | None = None) -> bool:
+        """Post the remaining parts; return whether all are posted. Raise ClaimLost if another worker took over.
+
+        `first` is the first post, if it is already recorded.
+        """
+        uses, recorded = row.response_uses, first.route if first is not None else None
+        for number in range(row.part, len(row.messages or ())):
+            part = _outgoing_part(row, number, audience, response_url_uses=uses)
+            delivered, uses = await self._send_part(part, recorded=recorded)
             if not delivered:
                 return False
+            recorded = None
         return True
 
-    async def _send_part(self, part: OutgoingPart) -> tuple[bool, int]:
-        """Post one part with retries; return whether it is posted and the uses of the response_url so far."""
+    async def _send_part(self, part: OutgoingPart, *, recorded: Route | None) -> tuple[bool, int]:
+        """Post one part with retries; return whether it is posted and the uses of the response_url so far.
+
+        `recorded` is the route of its first post, if that is already recorded.
+        """
         state = _PartState(started=self.clock())
         while self._elapsed(state.started) < MAX_DELIVERY_SECONDS:
-            part = replace(part, age=self._elapsed(part.row.received))
-            route = next(
-                (route for route in self.routes if route.name not in state.closed and route.accepts(part)), None
-            )
+            part = self._with_age(part)
+            route = recorded or self._route(part, closed=state.closed)
             if route is None and not state.retry_after:
                 return False, part.response_url_uses
             if route is None:
@@ -111,7 +130,9 @@ class Delivery:
                 response_url_uses=part.response_url_uses + route.response_url_cost,
                 unconfirmed=part.unconfirmed + route.response_url_cost,
             )
-            await self._mark_sending(used)
+            if recorded is None:
+                await self._mark_sending(used)
+            recorded = None
             result = await route.post(used)
             _log(part, result, route=route)
             part = _after_post(result, part, used)
@@ -129,6 +150,12 @@ class Delivery:
                     part = _after_failure(part, result, state, route=route)
                     await self._pause(result, state)
         return False, part.response_url_uses
+
+    def _route(self, part: OutgoingPart, *, closed: Collection[str]) -> Route | None:
+        return next((route for route in self.routes if route.name not in closed and route.accepts(part)), None)
+
+    def _with_age(self, part: OutgoingPart) -> OutgoingPart:
+        return replace(part, age=self._elapsed(part.row.received))
 
     async def _wait_for_routes(self, state: _PartState) -> None:
         """Wait until the first route that asked for a long pause may be tried, then reopen all of them."""
@@ -157,6 +184,19 @@ class Delivery:
         )
         if not ours:
             raise ClaimLost
+
+
+def _outgoing_part(row: QuestionRow, number: int, audience: Audience, *, response_url_uses: int) -> OutgoingPart:
+    first = number == row.part
+    return OutgoingPart(
+        row=row,
+        number=number,
+        message=escaping.sanitize_message((row.messages or ())[number]),
+        audience=audience,
+        maybe_posted=first and _may_be_posted(row),
+        response_url_uses=response_url_uses,
+        unconfirmed=row.unconfirmed if first else 0,
+    )
 
 
 def _after_post(result: PostResult, part: OutgoingPart, used: OutgoingPart) -> OutgoingPart:

@@ -15,13 +15,13 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.blocks import escaping
 from bot.commands.help import text_message
 from bot.listeners.installation import Installation
-from bot.model.membership import Affiliation, Identity, Profile, affiliation_of, is_other_workspace, user_team_of
+from bot.model.membership import Affiliation, Identity, affiliation_of, is_other_workspace, user_team_of
 from bot.model.message import OutgoingMessage
 from bot.slack.messages import FAILURES, RouteClosed, classify_error
-from bot.slack.users import PROFILE_CACHE_SECONDS, USER_GONE_ERRORS, Profiles
+from bot.slack.users import USER_GONE_ERRORS, Profiles
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.installation import WorkspaceStore
-from bot.storage.questions import Outcome, QuestionRow
+from bot.storage.questions import USER_TEAM_SECONDS, Outcome, QuestionRow
 
 log = logging.getLogger(__name__)
 
@@ -83,21 +83,20 @@ class Admission:
         if not self.external and ours.ids and is_other_workspace(user_team, ours=ours):
             await self.workspaces.save_user_team(user_id, user_team)
 
-    async def closed(self, row: QuestionRow) -> bool:
-        """Return whether the app was uninstalled or its token revoked, so that no question may be answered."""
-        closed = await self.patience(self.installation.is_closed)
-        if closed:
-            log.warning("question.closed", extra=row.ids)
-        return closed
+    @property
+    def installed(self) -> str | None:
+        """Return the id of the installation; None while it is unknown."""
+        return self.installation.identity.id if self.installation.identity is not None else None
 
-    async def refused(self, row: QuestionRow) -> Outcome | None:
+    async def refused(self, row: QuestionRow, *, user_team: str) -> Outcome | None:
         """Return the outcome of a question whose asker is refused; None if the asker is answered.
 
+        `user_team` is the workspace that an event named within ten minutes as the asker's, empty if none did.
         While Slack cannot be reached, this waits and tries again.
         """
         if self.external or row.surface in UNCHECKED_SURFACES:
             return None
-        verdict = await self.affiliation_of(row.user_id, team_id=row.team_id)
+        verdict = await self.affiliation_of(row.user_id, team_id=row.team_id, user_team=user_team)
         if verdict is Affiliation.INTERNAL:
             return None
         if verdict is None:
@@ -115,17 +114,19 @@ class Admission:
         if self.external:
             return True
         try:
-            verdict = await self.affiliation_of(user_id, team_id="", seconds=FILE_WAIT_SECONDS)
+            user_team = await self.patience(lambda: self.workspaces.user_team(user_id, seconds=USER_TEAM_SECONDS))
+            verdict = await self.affiliation_of(user_id, team_id="", user_team=user_team, seconds=FILE_WAIT_SECONDS)
         except DATABASE_UNAVAILABLE:
             return None
         return None if verdict is None else verdict is Affiliation.INTERNAL
 
     async def affiliation_of(
-        self, user_id: str, *, team_id: str, seconds: float = MAX_WAIT_SECONDS
+        self, user_id: str, *, team_id: str, user_team: str, seconds: float = MAX_WAIT_SECONDS
     ) -> Affiliation | None:
         """Return a user's standing; None if Slack did not answer within `seconds`.
 
-        `team_id` is the workspace of the question; it is used until auth.test has answered.
+        `team_id` is the workspace of the question; it is used until auth.test has answered. `user_team` is the
+        one that an event named within ten minutes as the user's, empty if none did.
         """
         end, pause = self.clock() + seconds, 0.5
         while True:
@@ -135,21 +136,17 @@ class Admission:
             except FAILURES as error:
                 failed = classify_error(error)
             else:
-                return await self._decide(user_id, profile, ours)
+                return affiliation_of(profile, user_team=user_team, ours=ours)
             if isinstance(failed, RouteClosed) and failed.error in USER_GONE_ERRORS:
                 return Affiliation.EXTERNAL
             if isinstance(failed, RouteClosed) and failed.error in PROFILE_FORBIDDEN_ERRORS:
                 self._log_once(failed.error)
-                return await self._decide(user_id, None, ours)
+                return affiliation_of(None, user_team=user_team, ours=ours)
             wait = min(getattr(failed, "seconds", None) or pause, MAX_PAUSE_SECONDS)
             if self.clock() + wait > end:
                 return None
             await self.sleep(wait)
             pause = min(MAX_PAUSE_SECONDS, pause * 2)
-
-    async def _decide(self, user_id: str, profile: Profile | None, ours: Identity) -> Affiliation:
-        user_team = await self.patience(lambda: self.workspaces.user_team(user_id, seconds=PROFILE_CACHE_SECONDS))
-        return affiliation_of(profile, user_team=user_team, ours=ours)
 
     async def _reply_in_thread(self, row: QuestionRow) -> None:
         """Send a message that only the asker sees, if Slack accepts it.

@@ -167,12 +167,6 @@ class Installation:
         self.row, self._finished = closed, None
         self._changed.set()
 
-    async def is_closed(self) -> bool:
-        """Return whether the app is closed according to the database now. Raises database errors."""
-        if self.row is not None:
-            self.row = await self.workspaces.get(self.row.identity.id) or self.row
-        return self.closed
-
     async def _refresh(self) -> None:
         try:
             known = self.row

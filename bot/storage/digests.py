@@ -14,7 +14,7 @@ from psycopg.rows import DictRow
 
 from bot.model.digest import Digest, DigestLimits, DigestSpec, LimitReached, Owner, Schedule, State
 from bot.storage import queries
-from bot.storage.questions import Defer, NewQuestion, Pool, storable
+from bot.storage.questions import NewQuestion, Pool, storable
 
 _WITH_STATS = """
     SELECT d.*, coalesce(f.runs, 0) AS runs, f.cost_usd, coalesce(f.unpriced, 0) AS unpriced
@@ -228,12 +228,11 @@ class PlannedRun:
 
 
 class DigestStore:
-    """The tables' operations. `defer` adds a question's job within the transaction that starts a run."""
+    """The tables' operations. `posted` holds the stories that were posted."""
 
-    def __init__(self, pool: Pool, defer: Defer) -> None:
+    def __init__(self, pool: Pool) -> None:
         self.posted = PostedStories(pool)
         self._pool = pool
-        self._defer = defer
 
     async def create(
         self, spec: DigestSpec, *, id: UUID, owner: Owner, channel_id: str, next_at: datetime, limits: DigestLimits
@@ -329,11 +328,9 @@ class DigestStore:
         return await _fetch_one(connection, CREATE_RUN, values) is not None and await self._ask(connection, question)
 
     async def _ask(self, connection: AsyncConnection[DictRow], question: NewQuestion) -> bool:
-        received = vars(question) | {"text": storable(question.text), "waiting": False}
-        if await _fetch_one(connection, queries.RECEIVE, received) is None:
-            return False
-        await self._defer(connection, question.id)
-        return True
+        return (
+            await _fetch_one(connection, queries.INSERT, vars(question) | {"text": storable(question.text)}) is not None
+        )
 
     async def _execute(self, query: LiteralString, values: Mapping[str, Any]) -> None:
         async with self._pool.connection() as connection:

@@ -2,56 +2,111 @@
 
 from __future__ import annotations
 
-LOCK_PERSON = """
+from typing import LiteralString
+
+TASK = "answer_question"
+"""The name of the one kind of job."""
+
+
+def enqueue(question_id: LiteralString, *, priority: LiteralString) -> LiteralString:
+    """Return the SQL expression that enqueues a question's job; both arguments are SQL expressions.
+
+    It is procrastinate's own function, called within the statement that writes the question, and so in its transaction.
+    Of the waiting jobs those with the highest priority go first.
+    """
+    return f"""procrastinate_defer_jobs_v1(ARRAY[ROW('default', '{TASK}', {priority}, NULL, NULL,
+        jsonb_build_object('question_id', {question_id}), NULL)::procrastinate_job_to_defer_v1])"""
+
+
+LOCK = """
     SELECT set_config('lock_timeout', '1000', true),
-        pg_advisory_xact_lock(hashtextextended(%(team_id)s || ':' || %(user_id)s, 6))
+        pg_advisory_xact_lock(hashtextextended(%(team_id)s || ':' || %(user_id)s, 6)),
+        CASE WHEN %(thread_ts)s::text IS NOT NULL THEN
+            pg_advisory_xact_lock(hashtextextended(%(team_id)s || ':' || %(channel_id)s || ':' || %(thread_ts)s, 7))
+        END
 """
-"""Let one transaction at a time count and add a person's questions; wait a second at most for another one."""
+"""Let one transaction at a time count and add a person's and a thread's questions; wait a second at most for another.
 
-LOCK_THREAD = """
-    SELECT pg_advisory_xact_lock(hashtextextended(%(team_id)s || ':' || %(channel_id)s || ':' || %(thread_ts)s, 7))
+A statement of its own, so that the next one sees what that other transaction added.
 """
-"""Let one transaction at a time count and add a thread's questions."""
 
-SHARE = """
-    SELECT
-        EXISTS (SELECT 1 FROM questions WHERE delivery_key = %(delivery_key)s)
-            OR EXISTS (SELECT 1 FROM refused_deliveries WHERE delivery_key = %(delivery_key)s) AS known,
-        (SELECT count(*) FROM (
-            SELECT 1 FROM questions
-            WHERE team_id = %(team_id)s AND user_id = %(user_id)s AND state IN ('received', 'working', 'delivering')
-                AND surface <> 'digest' AND id IS DISTINCT FROM %(again)s
-            LIMIT %(open_per_person)s) AS mine) AS open,
-        (SELECT count(*) FROM (
-            SELECT 1 FROM questions
-            WHERE team_id = %(team_id)s AND user_id = %(user_id)s AND state IN ('received', 'working', 'delivering')
-                AND NOT waiting AND id IS DISTINCT FROM %(again)s
-            LIMIT %(queued_per_person)s) AS queued) AS queued,
-        (SELECT count(*) FROM (
-            SELECT 1 FROM questions
-            WHERE team_id = %(team_id)s AND channel_id = %(channel_id)s AND thread_ts = %(thread_ts)s
-                AND received_at > now() - interval '1 minute'
-            LIMIT %(thread_per_minute)s) AS thread) AS in_thread,
-        (SELECT max(priority) FROM procrastinate_jobs WHERE status = 'todo') AS head
-"""
-"""Count what decides whether a question is taken and when its turn comes; no count is higher than its limit."""
-
-RECEIVE = """
+_QUESTION = """
     INSERT INTO questions
         (id, delivery_key, surface, command, text, team_id, channel_id, user_id, response_url, thread_ts, message_ts,
         waiting)
-    VALUES (%(id)s, %(delivery_key)s, %(surface)s, %(command)s, %(text)s, %(team_id)s, %(channel_id)s, %(user_id)s,
-        %(response_url)s, %(thread_ts)s, %(message_ts)s, %(waiting)s)
-    ON CONFLICT (delivery_key) DO NOTHING
-    RETURNING id
-"""
-"""Insert a question; returns no row if its delivery key is known already."""
+    SELECT %(id)s::uuid, %(delivery_key)s, %(surface)s, %(command)s, %(text)s, %(team_id)s, %(channel_id)s, %(user_id)s,
+        %(response_url)s, %(thread_ts)s::text, %(message_ts)s"""
 
-REFUSE = """
-    WITH old AS (DELETE FROM refused_deliveries WHERE at < now() - interval '1 hour')
-    INSERT INTO refused_deliveries (delivery_key) VALUES (%(delivery_key)s) ON CONFLICT DO NOTHING
+RECEIVE = f"""
+    WITH share AS MATERIALIZED (
+        SELECT
+            EXISTS (SELECT 1 FROM questions WHERE delivery_key = %(delivery_key)s)
+                OR EXISTS (SELECT 1 FROM refused_deliveries WHERE delivery_key = %(delivery_key)s) AS known,
+            (SELECT count(*) FROM (
+                SELECT 1 FROM questions
+                WHERE team_id = %(team_id)s AND user_id = %(user_id)s
+                    AND state IN ('received', 'working', 'delivering')
+                    AND surface <> 'digest' AND id IS DISTINCT FROM %(again)s
+                LIMIT %(open_per_person)s) AS mine) AS open,
+            (SELECT count(*) FROM (
+                SELECT 1 FROM questions
+                WHERE team_id = %(team_id)s AND user_id = %(user_id)s
+                    AND state IN ('received', 'working', 'delivering')
+                    AND NOT waiting AND id IS DISTINCT FROM %(again)s
+                LIMIT %(queued_per_person)s) AS queued) AS queued,
+            (SELECT count(*) FROM (
+                SELECT 1 FROM questions
+                WHERE team_id = %(team_id)s AND channel_id = %(channel_id)s AND thread_ts = %(thread_ts)s::text
+                    AND received_at > now() - interval '1 minute'
+                LIMIT %(thread_per_minute)s) AS thread) AS in_thread,
+            (SELECT coalesce(max(priority), 0) FROM procrastinate_jobs WHERE status = 'todo') AS head),
+    decision AS MATERIALIZED (
+        SELECT
+            CASE
+                WHEN known THEN 'known'
+                WHEN open >= nullif(%(open_per_person)s, 0) THEN 'too many open'
+                WHEN %(thread_ts)s::text IS NOT NULL AND in_thread >= nullif(%(thread_per_minute)s, 0)
+                    THEN 'thread full'
+                ELSE 'new'
+            END AS received,
+            coalesce(queued >= nullif(%(queued_per_person)s, 0), false) AS waiting,
+            (head - queued)::integer AS priority
+        FROM share),
+    refused AS (
+        INSERT INTO refused_deliveries (delivery_key)
+        SELECT %(delivery_key)s FROM decision WHERE received IN ('too many open', 'thread full')
+        ON CONFLICT DO NOTHING
+        RETURNING delivery_key),
+    old AS (
+        DELETE FROM refused_deliveries
+        WHERE at < now() - interval '1 hour' AND EXISTS (SELECT 1 FROM refused)),
+    written AS (
+        {_QUESTION}, waiting FROM decision WHERE received = 'new'
+        ON CONFLICT (delivery_key) DO NOTHING
+        RETURNING id, waiting),
+    withdrawn AS (
+        UPDATE questions
+        SET state = 'failed', attempt = attempt + 1, settled_at = now(), response_url = NULL
+        WHERE id = %(again)s AND state IN ('received', 'working', 'delivering') AND EXISTS (SELECT 1 FROM written)),
+    enqueued AS MATERIALIZED (
+        SELECT {enqueue("written.id", priority="decision.priority")} FROM written, decision WHERE NOT written.waiting)
+    SELECT
+        CASE WHEN received = 'new' AND NOT EXISTS (SELECT 1 FROM written) THEN 'known' ELSE received END AS received,
+        (SELECT count(*) FROM enqueued) AS jobs
+    FROM decision
 """
-"""Remember that a delivery was refused, so that its repetition is neither answered nor refused again."""
+"""Insert a question and its job, unless it is known, or its asker or its thread may not have another one.
+
+It waits without a job if its asker has enough in the queue. The question that it asks again is closed; a worker that
+still holds that one posts nothing more. A refusal is remembered for an hour, so that its repetition is neither answered
+nor refused again. No count is higher than its limit, and a limit of 0 means none.
+"""
+
+INSERT = f"""
+    WITH written AS ({_QUESTION}, false ON CONFLICT (delivery_key) DO NOTHING RETURNING id)
+    SELECT id, {enqueue("id", priority="0")} FROM written
+"""
+"""Insert a question that nobody asked and its job; returns no row if its delivery key is known already."""
 
 OPEN = """
     SELECT command, text, channel_id, extract(epoch FROM now() - received_at)::float8 AS age FROM questions
@@ -72,33 +127,43 @@ NOTICE = """
 """
 """Note that a thread's limit is explained now; returns no row if that was done in the last minute."""
 
-WITHDRAW = """
-    UPDATE questions
-    SET state = 'failed', attempt = attempt + 1, settled_at = now(), response_url = NULL
-    WHERE id = %(again)s AND state IN ('received', 'working', 'delivering')
+_COLUMNS = """
+    id, delivery_key, surface, command, text, team_id, channel_id, user_id, response_url, response_uses, message_ts,
+    thread_ts, state, attempt, returns, messages, outcome, part, run_id, received_at, unconfirmed
 """
-"""Close a question that is asked again; a worker that still holds it posts nothing more."""
+"""Named one by one: a prepared statement fails when a newer version's migration adds a column to its result."""
 
-_ROW = "*, extract(epoch FROM clock_timestamp() - received_at)::float8 AS age"
+_ROW = f"{_COLUMNS}, extract(epoch FROM clock_timestamp() - received_at)::float8 AS age"
 
 CLAIM = f"""
-    UPDATE questions
-    SET state = CASE WHEN messages IS NULL THEN 'working' ELSE 'delivering' END,
-        attempt = attempt + 1,
-        returns = returns + CASE WHEN state = 'received' THEN 0 ELSE 1 END,
-        claimed_by = %(claim)s,
-        claimed_at = now()
-    WHERE id = %(id)s AND attempt = %(attempt)s AND state IN ('received', 'working', 'delivering')
-    RETURNING {_ROW}
+    WITH found AS MATERIALIZED (SELECT id AS found, attempt AS was FROM questions WHERE id = %(id)s),
+    taken AS (
+        UPDATE questions
+        SET state = CASE WHEN messages IS NULL THEN 'working' ELSE 'delivering' END,
+            attempt = attempt + 1,
+            returns = returns + CASE WHEN state = 'received' THEN 0 ELSE 1 END,
+            claimed_by = %(claim)s,
+            claimed_at = now()
+        FROM found
+        WHERE id = found AND attempt = was AND state IN ('received', 'working', 'delivering')
+            AND command = ANY(%(commands)s) AND claimed_by IS DISTINCT FROM %(claim)s
+        RETURNING {_COLUMNS}),
+    held AS (
+        SELECT {_COLUMNS} FROM taken
+        UNION ALL
+        SELECT {_COLUMNS} FROM questions
+        WHERE id = %(id)s AND claimed_by = %(claim)s AND state IN ('received', 'working', 'delivering'))
+    SELECT {_ROW},
+        coalesce((SELECT w.state <> 'open' FROM workspaces w WHERE w.id = %(installation)s), false) AS closed,
+        coalesce((
+            SELECT u.user_team FROM user_teams u
+            WHERE u.user_id = held.user_id AND u.at > now() - %(seconds)s * interval '1 second'), '') AS user_team
+    FROM held
 """
-"""Take an open question from the attempt that it was read with; that attempt's worker posts nothing more."""
+"""Take an open question; a worker that held it posts nothing more. Of two claims at once, one takes it.
 
-CLAIMED = f"""
-    SELECT {_ROW} FROM questions
-    WHERE id = %(id)s AND attempt = %(attempt)s + 1 AND claimed_by = %(claim)s
-        AND state IN ('received', 'working', 'delivering')
+The same claim again reads what it took in a transaction whose confirmation was lost.
 """
-"""Read a question that this claim took in a transaction whose confirmation was lost."""
 
 GET = f"SELECT {_ROW} FROM questions WHERE id = %(id)s"
 """Read one question."""
@@ -113,12 +178,13 @@ RECORD_MESSAGE = """
 
 KEEP_MESSAGES = """
     UPDATE questions
-    SET messages = %(messages)s, outcome = %(outcome)s, state = 'delivering', provider = %(provider)s,
-        model = %(model)s, effort = %(effort)s, cost_usd = %(cost_usd)s, seconds = %(seconds)s, error = %(error)s
+    SET messages = %(messages)s, outcome = %(outcome)s, state = 'delivering', response_uses = %(uses)s,
+        unconfirmed = %(unconfirmed)s, provider = %(provider)s, model = %(model)s, effort = %(effort)s,
+        cost_usd = %(cost_usd)s, seconds = %(seconds)s, error = %(error)s
     WHERE id = %(id)s AND attempt = %(attempt)s
     RETURNING id
 """
-"""Keep the rendered messages before the first of them leaves."""
+"""Keep the rendered messages before the first of them leaves, and record, as `BEGIN_PART` does, that it is about to."""
 
 BEGIN_PART = """
     UPDATE questions
@@ -128,7 +194,7 @@ BEGIN_PART = """
 """
 """Record which message is about to be posted; returns no row if another attempt holds the question."""
 
-_NEXT = """
+_NEXT = f"""
     next AS (
         UPDATE questions SET waiting = false
         WHERE id = (
@@ -142,10 +208,11 @@ _NEXT = """
         SELECT id FROM next
         WHERE NOT EXISTS (
             SELECT 1 FROM procrastinate_jobs j
-            WHERE j.status IN ('todo', 'doing') AND j.args ->> 'question_id' = next.id::text))
-    SELECT closed.id, (SELECT id FROM jobless) AS next,
-        (SELECT max(priority) FROM procrastinate_jobs WHERE status = 'todo') AS head
-    FROM closed
+            WHERE j.status IN ('todo', 'doing') AND j.args ->> 'question_id' = next.id::text)),
+    head AS (SELECT coalesce(max(priority), 0) AS priority FROM procrastinate_jobs WHERE status = 'todo'),
+    enqueued AS MATERIALIZED (
+        SELECT {enqueue("jobless.id", priority="(head.priority - %(behind)s)::integer")} FROM jobless, head)
+    SELECT closed.id, (SELECT count(*) FROM enqueued) AS jobs FROM closed
 """
 """Give the place of a closed question to the same person's question that has waited longest.
 
@@ -158,9 +225,13 @@ SETTLE = f"""
         SET state = %(state)s, settled_at = now(), response_url = NULL
         WHERE id = %(id)s AND attempt = %(attempt)s AND state IN ('working', 'delivering', %(state)s)
         RETURNING id, team_id, user_id),
+    job AS (DELETE FROM procrastinate_jobs j USING closed WHERE j.id = %(job)s AND j.status IN ('todo', 'doing')),
     {_NEXT}
 """
-"""Close a question, also one that this very attempt has closed so already. Its response_url is deleted."""
+"""Close a question, also one that this very attempt has closed so already, and remove its job.
+
+Its response_url is deleted.
+"""
 
 STOP = f"""
     WITH closed AS (
@@ -178,16 +249,18 @@ SWEEPING = """
 """
 """Let one sweep run at a time: two would each add a job for the same question."""
 
-ORPHANS = """
-    SELECT q.id FROM questions q
-    WHERE q.state IN ('received', 'working', 'delivering') AND NOT q.waiting
-      AND q.received_at < now() - interval '5 seconds'
-      AND NOT EXISTS (
-        SELECT 1 FROM procrastinate_jobs j
-        WHERE j.status IN ('todo', 'doing') AND j.args ->> 'question_id' = q.id::text)
-    FOR UPDATE OF q SKIP LOCKED
+ORPHANS = f"""
+    WITH orphans AS MATERIALIZED (
+        SELECT q.id FROM questions q
+        WHERE q.state IN ('received', 'working', 'delivering') AND NOT q.waiting
+          AND q.received_at < now() - interval '5 seconds'
+          AND NOT EXISTS (
+            SELECT 1 FROM procrastinate_jobs j
+            WHERE j.status IN ('todo', 'doing') AND j.args ->> 'question_id' = q.id::text)
+        FOR UPDATE OF q SKIP LOCKED)
+    SELECT {enqueue("id", priority="0")} FROM orphans
 """
-"""Find the open questions without a job."""
+"""Enqueue the open questions that have no job."""
 
 RELEASE = """
     WITH people AS (SELECT DISTINCT team_id, user_id FROM questions WHERE waiting AND state = 'received'),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import select
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from time import monotonic
-from typing import Any, LiteralString, Protocol
+from typing import Any, LiteralString
 from uuid import UUID
 
 from psycopg import AsyncConnection, Error
@@ -69,15 +69,10 @@ def _may_be_dead(connection: AsyncConnection[DictRow]) -> bool:
     return bool(poll.poll(0))
 
 
-class Defer(Protocol):
-    """Enqueues the job of a question on a connection, in that connection's transaction."""
-
-    async def __call__(self, connection: AsyncConnection[DictRow], question_id: UUID, *, priority: int = 0) -> None:
-        """Enqueue it; of the waiting jobs those with the highest `priority` go first."""
-        ...
-
-
 OPEN = frozenset({"received", "working", "delivering"})
+
+USER_TEAM_SECONDS = 600.0
+"""How long an event counts that named a person's workspace."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,6 +197,19 @@ class QuestionRow:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Claimed:
+    """A question that was taken, and what decides whether it is answered, read at the same moment.
+
+    `closed` says that the app is no longer installed, `user_team` is the workspace that an event has named lately as
+    the asker's, empty if none did.
+    """
+
+    row: QuestionRow
+    closed: bool = False
+    user_team: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Outcome:
     """What came of a question: its messages, and the figures that the row keeps of it."""
 
@@ -236,16 +244,10 @@ def storable(text: str) -> str:
 
 
 class Questions:
-    """The table's operations. `defer` puts a question's job into the transaction that writes the question.
+    """The table's operations. `share` is what a person and a thread may have; `clock` is monotonic."""
 
-    `share` is what a person and a thread may have; `clock` is monotonic.
-    """
-
-    def __init__(
-        self, pool: Pool, defer: Defer, *, share: Share | None = None, clock: Callable[[], float] = monotonic
-    ) -> None:
+    def __init__(self, pool: Pool, *, share: Share | None = None, clock: Callable[[], float] = monotonic) -> None:
         self._pool = pool
-        self._defer = defer
         self._share = share or Share()
         self._clock = clock
 
@@ -257,34 +259,12 @@ class Questions:
         many rounds of the queue as its asker has questions in it, so people are served in turns.
         """
         values = vars(question) | {"text": storable(question.text)} | vars(self._share)
-        async with self._pool.transaction() as connection:
-            await connection.execute(queries.LOCK_PERSON, values)
-            if question.thread_ts is not None:
-                await connection.execute(queries.LOCK_THREAD, values)
-            found = await (await connection.execute(queries.SHARE, values)).fetchone() or {}
-            refused = self._refused(found, in_thread=question.thread_ts is not None)
-            if refused is not None:
-                if refused is not Received.KNOWN:
-                    await connection.execute(queries.REFUSE, values)
-                return refused
-            values["waiting"] = 0 < self._share.queued_per_person <= found["queued"]
-            if await (await connection.execute(queries.RECEIVE, values)).fetchone() is None:
-                return Received.KNOWN
-            if question.again is not None:
-                await connection.execute(queries.WITHDRAW, values)
-            if not values["waiting"]:
-                await self._defer(connection, question.id, priority=(found["head"] or 0) - found["queued"])
-        return Received.NEW
-
-    def _refused(self, found: Mapping[str, Any], *, in_thread: bool) -> Received | None:
-        """Return why a question is not written, None if it is to be."""
-        if found["known"]:
-            return Received.KNOWN
-        if 0 < self._share.open_per_person <= found["open"]:
-            return Received.TOO_MANY_OPEN
-        if in_thread and 0 < self._share.thread_per_minute <= found["in_thread"]:
-            return Received.THREAD_FULL
-        return None
+        async with self._pool.connection() as connection:
+            async with connection.pipeline():  # one transaction, and the server is waited for once
+                await connection.execute(queries.LOCK, values, prepare=True)
+                receiving = await connection.execute(queries.RECEIVE, values, prepare=True)
+            row = await receiving.fetchone()
+        return Received(row["received"]) if row is not None else Received.KNOWN
 
     async def open_of(self, *, team_id: str, user_id: str, most: int = 10) -> list[OpenQuestion]:
         """Return a person's open questions, the oldest first."""
@@ -299,13 +279,28 @@ class Questions:
         async with self._pool.connection() as connection:
             return await (await connection.execute(queries.NOTICE, values)).fetchone() is not None
 
-    async def claim(self, row: QuestionRow, claim: UUID) -> QuestionRow | None:
-        """Take a question, as it was read, to work on it; None if it is closed or another claim was faster.
+    async def claim(
+        self, question_id: UUID, claim: UUID, *, commands: Collection[str], installation: str | None = None
+    ) -> Claimed | None:
+        """Take a question to work on it; None if it is closed, not of these commands, or another claim was faster.
 
-        The same `claim` again, after its confirmation was lost, returns the row that it has taken.
+        `installation` is the id of the one that the process works for. The same `claim` again, after its confirmation
+        was lost, returns what it has taken.
         """
-        values = {"id": row.id, "attempt": row.attempt, "claim": claim}
-        return await self._row(queries.CLAIM, values) or await self._row(queries.CLAIMED, values)
+        values = {
+            "id": question_id,
+            "claim": claim,
+            "commands": list(commands),
+            "installation": installation,
+            "seconds": USER_TEAM_SECONDS,
+        }
+        async with self._pool.connection() as connection:
+            row = await (await connection.execute(queries.CLAIM, values, prepare=True)).fetchone()
+        if row is None:
+            return None
+        return Claimed(
+            row=QuestionRow.of(row, now=self._clock()), closed=bool(row["closed"]), user_team=str(row["user_team"])
+        )
 
     async def get(self, question_id: UUID) -> QuestionRow | None:
         """Read a question without taking it."""
@@ -319,11 +314,22 @@ class Questions:
         """Keep the `ts` of the message that says that the search is on."""
         return await self._changed(queries.RECORD_MESSAGE, row, message_ts=message_ts)
 
-    async def keep_messages(self, row: QuestionRow, outcome: Outcome) -> bool:
-        """Keep what is to be posted, and its figures."""
+    async def keep_messages(self, row: QuestionRow, outcome: Outcome, *, uses: int, unconfirmed: int = 0) -> bool:
+        """Keep what is to be posted, and its figures; `uses` and `unconfirmed` are the first post's, as `begin_part`'s.
+
+        Without a post they are what they were.
+        """
         figures = {k: v for k, v in vars(outcome).items() if k not in {"messages", "state"}}
         messages = Jsonb([_kept(message) for message in outcome.messages])
-        return await self._changed(queries.KEEP_MESSAGES, row, messages=messages, outcome=outcome.state, **figures)
+        return await self._changed(
+            queries.KEEP_MESSAGES,
+            row,
+            messages=messages,
+            outcome=outcome.state,
+            uses=uses,
+            unconfirmed=unconfirmed,
+            **figures,
+        )
 
     async def begin_part(self, row: QuestionRow, part: int, *, uses: int, unconfirmed: int = 0) -> bool:
         """Record that a part is about to be posted; False means that it must not be.
@@ -333,9 +339,9 @@ class Questions:
         """
         return await self._changed(queries.BEGIN_PART, row, part=part, uses=uses, unconfirmed=unconfirmed)
 
-    async def settle(self, row: QuestionRow, state: str) -> bool:
-        """Close a question as answered, failed or expired, and give its place to the person's next one."""
-        return await self._closed(queries.SETTLE, {"id": row.id, "attempt": row.attempt, "state": state})
+    async def settle(self, row: QuestionRow, state: str, *, job: int | None) -> bool:
+        """Close a question as answered, failed or expired, remove its job, and give its place to the next one."""
+        return await self._closed(queries.SETTLE, {"id": row.id, "attempt": row.attempt, "state": state, "job": job})
 
     async def stop(self, question_id: UUID, *, user_id: str) -> bool:
         """Close a question as stopped, for its asker only; False if there is nothing to stop any more."""
@@ -347,10 +353,7 @@ class Questions:
         Must run in the transaction that holds the lock of the sweep.
         """
         await connection.execute(queries.RELEASE, vars(self._share))
-        found = await (await connection.execute(queries.ORPHANS)).fetchall()
-        for row in found:
-            await self._defer(connection, row["id"])
-        return len(found)
+        return len(await (await connection.execute(queries.ORPHANS)).fetchall())
 
     async def workers_alive(self, *, seconds: float) -> int:
         """Count the workers whose heartbeat is younger than `seconds`."""
@@ -364,17 +367,15 @@ class Questions:
         return QuestionRow.of(row, now=self._clock()) if row else None
 
     async def _closed(self, query: LiteralString, values: Mapping[str, Any]) -> bool:
-        async with self._pool.transaction() as connection:
-            row = await (await connection.execute(query, values)).fetchone()
-            if row is not None and row["next"] is not None:
-                # It is the last of those that its asker has in the queue.
-                behind = max(0, self._share.queued_per_person - 1)
-                await self._defer(connection, row["next"], priority=(row["head"] or 0) - behind)
-        return row is not None
+        # The next one is the last of those that its asker has in the queue.
+        behind = max(0, self._share.queued_per_person - 1)
+        async with self._pool.connection() as connection:
+            cursor = await connection.execute(query, {**values, "behind": behind}, prepare=True)
+            return await cursor.fetchone() is not None
 
     async def _changed(self, query: LiteralString, row: QuestionRow, **values: Any) -> bool:
         async with self._pool.connection() as connection:
-            cursor = await connection.execute(query, {"id": row.id, "attempt": row.attempt, **values})
+            cursor = await connection.execute(query, {"id": row.id, "attempt": row.attempt, **values}, prepare=True)
             return await cursor.fetchone() is not None
 
 
@@ -393,6 +394,9 @@ https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNECT-TCP-USE
 CLOSED_AGAIN_SECONDS = 0.1
 """The pause between two tries for a connection while the server closes each new one."""
 
+ONLY_ON_REQUEST = 2**31
+"""After so many executions a statement is prepared unasked: never."""
+
 IDLE_SECONDS = 10
 """The longest pause between two queries of one transaction."""
 
@@ -403,12 +407,14 @@ noticed that much later."""
 
 
 async def _configure(connection: AsyncConnection[DictRow]) -> None:
-    """Commit each statement. Have the server end a transaction that this process leaves open, suspended or cut off.
+    """Commit each statement, and prepare those that are executed with `prepare=True`.
 
-    Others wait for its locks. Not behind a pooler, whose connections are also others'.
+    Have the server end a transaction that this process leaves open, suspended or cut off: others wait for its locks.
+    A pooler's connections are also others', so there nothing is prepared or set.
     """
     await connection.set_autocommit(True)
     if not await is_pooled(connection):
+        connection.prepare_threshold = ONLY_ON_REQUEST
         await connection.execute(f"SET idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'")
 
 

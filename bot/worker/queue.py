@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
 from functools import partial
@@ -18,7 +19,8 @@ from uuid import UUID
 from procrastinate import App, BaseRetryStrategy, PsycopgConnector, RetryDecision
 from procrastinate.connector import BaseConnector
 from procrastinate.exceptions import ConnectorException
-from procrastinate.jobs import Job, Status
+from procrastinate.job_context import JobContext
+from procrastinate.jobs import Job, Notification, Status
 from procrastinate.manager import JobManager, NotificationCallback
 from procrastinate.worker import Worker
 from psycopg import AsyncConnection
@@ -34,7 +36,6 @@ from bot.storage.questions import Pool, Questions
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-TASK = "answer_question"
 HEARTBEAT_SECONDS = 3.0
 HEARTBEAT_AGAIN_SECONDS = 0.5
 """The pause after a heartbeat that failed."""
@@ -51,6 +52,9 @@ POLL_SECONDS = 0.5
 
 CONCURRENCY = 100
 """Questions that one process works on at once; the others wait."""
+
+TAKEN_AT_ONCE = 8
+"""Jobs that are taken in one query, so that the work does not wait for one query a job."""
 
 LONGEST_PAUSE_SECONDS = 1.0
 
@@ -86,21 +90,36 @@ class PatientJobManager(JobManager):
     def __init__(self, connector: BaseConnector) -> None:
         super().__init__(connector)
         self._running: set[int] = set()
+        self._taken: deque[Job] = deque()
+        self._removed: set[int] = set()
+        self._empty = False
         self._fetching = asyncio.Lock()
         self.leaving = False
 
     async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> Job | None:
-        """Take the next job. Between two tries, return what the failed one may have taken."""
-        fetch = partial(super().fetch_job, queues, worker_id)
-        async with self._fetching:
-            job = await self._patiently(fetch, before_again=partial(self._return_unknown, worker_id))
-            if job is not None and job.id is not None:
-                self._running.add(job.id)
-        return job
+        """Return the next job, None if there is none; several are taken at once.
+
+        procrastinate's worker asks until there is none. It is told so without asking the database again, unless that
+        had as many jobs as were asked for, or has announced another one since.
+        """
+        if not self._taken and not self._empty:
+            await self._take(worker_id)
+        if self._taken:
+            return self._taken.popleft()
+        self._empty = False
+        return None
 
     async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:
-        """Remove a job that is done."""
-        await self._end(job, partial(super().finish_job, job, status, delete_job))
+        """Remove a job that is done, unless it was removed with the end of its question."""
+        if job.id in self._removed:
+            self._removed.discard(job.id)
+            self._running.discard(job.id)
+        else:
+            await self._end(job, partial(super().finish_job, job, status, delete_job))
+
+    def removed(self, job: Job) -> None:
+        """Take note that a job is gone."""
+        self._removed.add(job.id or 0)
 
     async def retry_job(
         self,
@@ -119,7 +138,12 @@ class PatientJobManager(JobManager):
         self, *, on_notification: NotificationCallback, queues: Iterable[str] | None = None
     ) -> None:
         """Listen for new jobs, on a new connection whenever the one before is lost."""
-        await self._patiently(partial(super().listen_for_jobs, on_notification=on_notification, queues=queues))
+
+        async def announced(*, channel: str, notification: Notification) -> None:
+            self._empty = False
+            await on_notification(channel=channel, notification=notification)
+
+        await self._patiently(partial(super().listen_for_jobs, on_notification=announced, queues=queues))
 
     async def list_jobs_to_abort_async(self, queue: str | None = None) -> Iterable[int]:
         """Return the jobs that were asked to be aborted."""
@@ -127,10 +151,14 @@ class PatientJobManager(JobManager):
 
     async def register_worker(self) -> int:
         """Register a worker and return its id."""
+        self._forget_taken()
         return await self._patiently(super().register_worker)
 
     async def unregister_worker(self, worker_id: int) -> None:
-        """Remove a worker that ends."""
+        """Remove a worker that ends; the jobs that it has taken and not begun go back to the queue."""
+        if self._taken:
+            self._forget_taken()
+            await self._patiently(partial(self._return_unknown, worker_id))
         await self._patiently(partial(super().unregister_worker, worker_id))
 
     async def update_heartbeat(self, worker_id: int) -> None:
@@ -150,6 +178,23 @@ class PatientJobManager(JobManager):
     async def prune_stalled_workers(self, seconds_since_heartbeat: float) -> list[int]:
         """Remove no worker: after a database outage every worker looks dead. `Jobs.sweep` decides which are."""
         return []
+
+    async def _take(self, worker_id: int) -> None:
+        """Take as many jobs as can be begun. Between two tries, return what the failed one may have taken."""
+        async with self._fetching:
+            self._empty = True
+            most = max(1, min(TAKEN_AT_ONCE, CONCURRENCY - len(self._running)))
+            take = partial(self.connector.execute_query_all_async, _TAKE_NEXT, worker_id=worker_id, most=most)
+            rows = await self._patiently(take, before_again=partial(self._return_unknown, worker_id))
+            self._running.update(row["id"] for row in rows)
+            self._taken.extend(map(Job.from_row, rows))
+            if len(rows) == most:
+                self._empty = False
+
+    def _forget_taken(self) -> None:
+        self._running.difference_update(job.id or 0 for job in self._taken)
+        self._taken.clear()
+        self._empty = False
 
     async def _end(self, job: Job, end: Callable[[], Awaitable[None]]) -> None:
         try:
@@ -210,7 +255,7 @@ class Heartbeats:
 
 
 class Jobs:
-    """Enqueues the jobs of questions and works on them. `clock` is monotonic.
+    """Works on the jobs of questions. `clock` is monotonic.
 
     Heartbeats go over the pool `beats`, so that they never wait for the connections that work needs.
     """
@@ -228,18 +273,14 @@ class Jobs:
         """Share the process's pool with the engine."""
         await self._app.connector.open_async(self._pool)
 
-    async def defer(self, connection: AsyncConnection[DictRow], question_id: UUID, *, priority: int = 0) -> None:
-        """Enqueue a question's job on `connection`, inside the transaction that writes the question."""
-        task = self._app.configure_task(TASK, connection=connection, priority=priority)
-        await task.defer_async(question_id=str(question_id))
+    def on_question(self, answer: Callable[[UUID, int | None], Awaitable[bool]]) -> None:
+        """Say what a worker of this process does with a question and its job; it returns whether it removed the job."""
 
-    def on_question(self, answer: Callable[[UUID], Awaitable[None]]) -> None:
-        """Say what a worker of this process does with a question."""
+        async def answer_question(context: JobContext, question_id: str) -> None:
+            if await answer(UUID(question_id), context.job.id):
+                self._manager.removed(context.job)
 
-        async def answer_question(question_id: str) -> None:
-            await answer(UUID(question_id))
-
-        self._app.task(name=TASK, retry=ReturnsWhenCancelled())(answer_question)
+        self._app.task(name=queries.TASK, retry=ReturnsWhenCancelled(), pass_context=True)(answer_question)
 
     async def work(self, *, drain_seconds: float) -> None:
         """Work until cancelled; then finish what can be finished in `drain_seconds` and hand the rest back."""
@@ -355,9 +396,22 @@ class Jobs:
         values = {"worker": worker, "heartbeat": heartbeat}
         query = _TAKE_OWNERLESS if worker == NO_WORKER else _TAKE
         for row in await (await connection.execute(query, values)).fetchall():
-            await self.defer(connection, UUID(row["question_id"]), priority=row["priority"])
             log.info("job.recovered", extra={"question": row["question_id"]})
 
+
+_TAKE_NEXT = """
+    WITH RECURSIVE taken AS (
+        SELECT 1 AS number, job.* FROM procrastinate_fetch_job_v2(NULL, %(worker_id)s) job
+        UNION ALL
+        SELECT number + 1, job.*
+        FROM taken CROSS JOIN LATERAL procrastinate_fetch_job_v2(NULL, %(worker_id)s + 0 * number) job
+        WHERE taken.id IS NOT NULL AND number < %(most)s)
+    SELECT * FROM taken WHERE id IS NOT NULL ORDER BY number
+"""
+"""Take the next jobs, one after the other, by procrastinate's own function.
+
+Its argument names the number, so that it is called anew for each: Postgres keeps what it returned to equal arguments.
+"""
 
 _BEAT = "UPDATE procrastinate_workers SET last_heartbeat = now() WHERE id = %(worker_id)s RETURNING id"
 _REGISTER = """
@@ -386,16 +440,20 @@ _HEARTBEATS = """
 """
 """The heartbeats of the workers with jobs; `NO_WORKER` means jobs without an owner."""
 
-_TAKE = """
+_TAKE = f"""
     WITH owner AS (
         SELECT id FROM procrastinate_workers WHERE id = %(worker)s AND last_heartbeat = %(heartbeat)s
-        FOR NO KEY UPDATE)
-    DELETE FROM procrastinate_jobs j USING owner WHERE j.worker_id = owner.id AND j.status = 'doing'
-    RETURNING j.args ->> 'question_id' AS question_id, j.priority
+        FOR NO KEY UPDATE),
+    taken AS (
+        DELETE FROM procrastinate_jobs j USING owner WHERE j.worker_id = owner.id AND j.status = 'doing'
+        RETURNING j.args ->> 'question_id' AS question_id, j.priority)
+    SELECT question_id, {queries.enqueue("question_id", priority="priority")} FROM taken
 """
-_TAKE_OWNERLESS = """
-    DELETE FROM procrastinate_jobs WHERE worker_id IS NULL AND status = 'doing'
-    RETURNING args ->> 'question_id' AS question_id, priority
+_TAKE_OWNERLESS = f"""
+    WITH taken AS (
+        DELETE FROM procrastinate_jobs WHERE worker_id IS NULL AND status = 'doing'
+        RETURNING args ->> 'question_id' AS question_id, priority)
+    SELECT question_id, {queries.enqueue("question_id", priority="priority")} FROM taken
 """
 _PRUNE = """
     DELETE FROM procrastinate_workers w

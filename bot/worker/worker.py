@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any, ParamSpec, Protocol, TypeVar
 from uuid import UUID, uuid4
 
 from bot.blocks.deepdive import question_stopped_message
@@ -24,7 +24,7 @@ from bot.commands.base import (
 )
 from bot.commands.help import pending_message
 from bot.commands.routing import BY_MENTION, IN_DIRECT_MESSAGE, usage_reply
-from bot.delivery.delivery import ClaimLost, Delivery
+from bot.delivery.delivery import ClaimLost, Delivery, FirstPost
 from bot.delivery.routes import leaves_placeholder
 from bot.delivery.status_message import StatusMessages
 from bot.errors import AgentNotSetUp, NoKey, UnknownCommand
@@ -32,7 +32,7 @@ from bot.model.digest import DigestService
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.provider_stats import ProviderStats
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
-from bot.storage.questions import OPEN, Outcome, QuestionRow, Questions
+from bot.storage.questions import OPEN, Claimed, Outcome, QuestionRow, Questions
 from bot.web.metrics import Metrics
 from perplexity.attempts import Attempt
 from perplexity.deepdive.pipeline import DeepDiveRunner
@@ -49,6 +49,8 @@ from perplexity.notes import is_empty_result, with_reasons
 from perplexity.providers.base import Provider
 from perplexity.threads import run_in_thread
 
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 log = logging.getLogger(__name__)
 
 
@@ -112,6 +114,17 @@ BROKE = "Sorry, something went wrong on my side. Your question is kept."
 
 IN_THREADS = {"mention": BY_MENTION, "im": IN_DIRECT_MESSAGE}
 """The surfaces whose questions are messages, answered in their threads, and how the app is called there."""
+
+
+SHORT = 500
+"""Characters of a question that are read in less time than a thread needs to begin."""
+
+
+async def understood(
+    row: QuestionRow, call: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs
+) -> Result:
+    """Return what a function returns that reads a question's text; a long one is read in a thread."""
+    return call(*args, **kwargs) if len(row.text) <= SHORT else await run_in_thread(call, *args, **kwargs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,7 +231,7 @@ class Working:
 
     async def _answered(self, row: QuestionRow, started: float, progress: Progress) -> Outcome:
         command = self.commands[row.command]
-        request = await run_in_thread(command.parse, row.text)
+        request = await understood(row, command.parse, row.text)
 
         async def on_run(run_id: str) -> None:
             if not await self._recorded(row, run_id):
@@ -303,23 +316,25 @@ MAX_RETURNS_IN_DELIVERY = 2 * MAX_RETURNS
 class Admits(Protocol):
     """Says whose questions are answered."""
 
-    async def closed(self, row: QuestionRow) -> bool:
-        """Return whether the app is no longer installed in the workspace of a question."""
+    @property
+    def installed(self) -> str | None:
+        """Return the id of the installation; None while it is unknown."""
         ...
 
-    async def refused(self, row: QuestionRow) -> Outcome | None:
-        """Return the outcome of a question whose asker is refused; None if the asker is answered."""
+    async def refused(self, row: QuestionRow, *, user_team: str) -> Outcome | None:
+        """Return the outcome of a question whose asker is refused; None if the asker is answered.
+
+        `user_team` is the workspace that an event has named lately as the asker's, empty if none did.
+        """
         ...
 
 
 class Everyone:
     """Answers everyone."""
 
-    async def closed(self, row: QuestionRow) -> bool:
-        """Return False: every workspace is open."""
-        return False
+    installed = None
 
-    async def refused(self, row: QuestionRow) -> Outcome | None:
+    async def refused(self, row: QuestionRow, *, user_team: str) -> Outcome | None:
         """Return None: no asker is refused."""
         return None
 
@@ -345,66 +360,88 @@ class Answering:
     showing: Callable[[QuestionRow], Progress] = lambda row: NULL_PROGRESS
     new_id: Callable[[], UUID] = uuid4
 
-    async def run(self, question_id: UUID) -> None:
-        """Answer one question. If a shutdown cancels this, the question goes back to the queue.
+    async def run(self, question_id: UUID, job: int | None = None) -> bool:
+        """Answer one question; return whether its job was removed. A shutdown that cancels this puts the job back.
 
         Raises `UnknownCommand`, without claiming the question, if only a newer version knows its command.
         """
-        row = await self._claimed(question_id)
-        if row is None:
-            return
+        claimed = await self._claimed(question_id)
+        if claimed is None:
+            return False
+        row = claimed.row
         log.info("question.claimed", extra=row.ids | {"attempt": row.attempt, "returns": row.returns})
         try:
-            if await self.admission.closed(row):
-                await self._settle(row, "stopped")
-                return
-            row = await self._with_messages(row)
-            if row.returns > MAX_RETURNS_IN_DELIVERY:
-                await self._settle(row, "expired")
+            if claimed.closed:
+                log.warning("question.closed", extra=row.ids)
+                await self._settle(row, "stopped", job=job)
             else:
-                await self._deliver(row)
+                await self._answer(claimed, job=job)
         except ClaimLost:
             log.warning("question.superseded", extra=row.ids | {"attempt": row.attempt})
+            return False
+        return True
 
-    async def _claimed(self, question_id: UUID) -> QuestionRow | None:
+    async def _claimed(self, question_id: UUID) -> Claimed | None:
         """Claim the question; return None if it is already closed, or another worker was faster."""
-        row = await self.patience(lambda: self.questions.get(question_id))
-        if row is None or row.settled:
-            return None
-        if row.command not in self.working.commands:
-            log.info("question.unknown_command", extra=row.ids)
-            raise UnknownCommand(row.command)
-        claim = self.new_id()
-        return await self.patience(lambda: self.questions.claim(row, claim))
+        claim, commands, installed = self.new_id(), self.working.commands, self.admission.installed
+        claimed = await self.patience(
+            lambda: self.questions.claim(question_id, claim, commands=commands, installation=installed)
+        )
+        if claimed is None:
+            row = await self.patience(lambda: self.questions.get(question_id))
+            if row is not None and not row.settled and row.command not in commands:
+                log.info("question.unknown_command", extra=row.ids)
+                raise UnknownCommand(row.command)
+        return claimed
 
-    async def _with_messages(self, row: QuestionRow) -> QuestionRow:
-        """Return the row with its rendered messages, which are kept before the first of them is posted."""
-        if row.messages is not None:
-            return row
-        outcome = await self.admission.refused(row) or await run_in_thread(self.working.noticed, row)
+    async def _answer(self, claimed: Claimed, *, job: int | None) -> None:
+        """Deliver the answer that is kept, or find one and keep it before the first of its messages is posted."""
+        row, first = claimed.row, None
+        if row.messages is None:
+            row, outcome = await self._outcome(claimed)
+            row = replace(row, messages=tuple(outcome.messages), outcome=outcome.state)
+            audience = await understood(row, self.working.audience, row)
+            first = self.delivery.first_post(row, audience=audience)
+            await self._keep(row, outcome, first)
+        else:
+            audience = await understood(row, self.working.audience, row)
+        if row.returns > MAX_RETURNS_IN_DELIVERY:
+            await self._settle(row, "expired", job=job)
+        else:
+            await self._deliver(row, audience, first, job=job)
+
+    async def _outcome(self, claimed: Claimed) -> tuple[QuestionRow, Outcome]:
+        """Return the question's outcome, and the row with what was posted meanwhile."""
+        row = claimed.row
+        outcome = await self.admission.refused(row, user_team=claimed.user_team)
+        outcome = outcome or await understood(row, self.working.noticed, row)
         if outcome is None:
             if row.surface != "slash":  # whose ack said it already
-                row = await self.announcing.post_pending(row, await run_in_thread(self.working.placeholder, row))
+                row = await self.announcing.post_pending(row, await understood(row, self.working.placeholder, row))
             progress = self.showing(row)
             outcome = await self.working.outcome(row, progress)
             row = replace(row, response_uses=row.response_uses + progress.response_url_uses)
-        if not await self.patience(lambda: self.questions.keep_messages(row, outcome)):
+        return row, outcome
+
+    async def _keep(self, row: QuestionRow, outcome: Outcome, first: FirstPost | None) -> None:
+        uses, unconfirmed = (row.response_uses, 0) if first is None else (first.uses, first.unconfirmed)
+        if not await self.patience(
+            lambda: self.questions.keep_messages(row, outcome, uses=uses, unconfirmed=unconfirmed)
+        ):
             raise ClaimLost
         figures = {name: value for name, value in vars(outcome).items() if name != "messages"}
         log.info("answer.kept", extra=row.ids | figures | {"parts": len(outcome.messages)})
-        return replace(row, messages=tuple(outcome.messages), outcome=outcome.state)
 
-    async def _deliver(self, row: QuestionRow) -> None:
-        audience = await run_in_thread(self.working.audience, row)
-        delivered = await self.delivery.deliver(row, audience=audience)
+    async def _deliver(self, row: QuestionRow, audience: Audience, first: FirstPost | None, *, job: int | None) -> None:
+        delivered = await self.delivery.deliver(row, audience=audience, first=first)
         if delivered and leaves_placeholder(row, audience):
             await self.announcing.delete_pending(row)
         if delivered and row.surface == "mention" and any(message.private for message in row.messages or ()):
             await self.announcing.delete_pending_in_thread(row)
-        await self._settle(row, row.outcome or "failed" if delivered else "expired")
+        await self._settle(row, row.outcome or "failed" if delivered else "expired", job=job)
 
-    async def _settle(self, row: QuestionRow, state: str) -> None:
-        if not await self.patience(lambda: self.questions.settle(row, state)):
+    async def _settle(self, row: QuestionRow, state: str, *, job: int | None) -> None:
+        if not await self.patience(lambda: self.questions.settle(row, state, job=job)):
             raise ClaimLost
         self.metrics.settled(command=row.command, state=state)
         extra = row.ids | {"state": state, "parts": len(row.messages or ()), "reference": row.reference}

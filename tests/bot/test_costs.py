@@ -20,7 +20,7 @@ from perplexity.fallback import Fallback
 from perplexity.providers import open_providers
 from perplexity.providers.base import ProviderConfig
 from perplexity.retry import RetryPolicy
-from tests.bot.worker.test_worker import WorkerHarness, no_job
+from tests.bot.worker.test_worker import WorkerHarness
 from tests.fakes import brave, openrouter, perplexity
 from tests.fakes.brave import FakeBrave
 from tests.fakes.openrouter import FakeOpenRouter, chunk
@@ -161,7 +161,7 @@ CASES = {
 @pytest.fixture
 async def desk(database: str) -> AsyncIterator[WorkerHarness]:
     async with connection_pool(database) as pool:
-        yield WorkerHarness(questions=Questions(pool, no_job))
+        yield WorkerHarness(questions=Questions(pool))
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())

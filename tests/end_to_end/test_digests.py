@@ -14,7 +14,7 @@ from bot.digests.scheduler import DigestScheduler
 from bot.storage.digests import DigestStore
 from bot.storage.questions import connection_pool
 from tests.end_to_end.conftest import AppHarness
-from tests.fakes.digests import WallClock, create_digest, make_spec, no_job
+from tests.fakes.digests import WallClock, create_digest, make_spec
 from tests.fakes.news_answers import BUDGET, PLANT, VOLCANO, news_answer
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.slack import Post
@@ -69,7 +69,7 @@ async def missed(database: str, perplexity: FakePerplexity) -> None:
     began = datetime.now(UTC) - timedelta(days=2)
     at = (began + timedelta(minutes=30)).strftime("%H:%M")
     async with connection_pool(database) as pool:
-        await create_digest(DigestStore(pool, no_job), uuid4(), make_spec(at, zone="UTC"), now=began)
+        await create_digest(DigestStore(pool), uuid4(), make_spec(at, zone="UTC"), now=began)
     perplexity.script("/v1/agent", news_answer(BUDGET))
 
 
@@ -145,7 +145,7 @@ async def test_a_slot_that_comes_is_worked_on_by_the_app_and_only_news_is_posted
     async with connection_pool(database) as pool:
         # The app's own sweep finds the question, as it finds those of a process that died before it made the job.
         clock = WallClock(datetime.now(UTC) + timedelta(days=1, hours=1))
-        ticker = DigestScheduler(digests=DigestStore(pool, no_job), now=clock)
+        ticker = DigestScheduler(digests=DigestStore(pool), now=clock)
         assert await ticker.run_once() == 1
         await age(pool_of=database)
         await world.settled(2)

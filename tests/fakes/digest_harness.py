@@ -19,7 +19,7 @@ from bot.storage.questions import Pool
 from perplexity.news.stories import unseen
 from perplexity.types import Answer, Question, Source, Usage
 from tests.fakes.commands import command_context
-from tests.fakes.digests import WallClock, no_job
+from tests.fakes.digests import WallClock
 from tests.fakes.provider import FakeProvider
 
 
@@ -63,7 +63,7 @@ class DigestHarness:
 
     @property
     def digests(self) -> DigestStore:
-        return DigestStore(self.pool, no_job)
+        return DigestStore(self.pool)
 
     @property
     def looked_since(self) -> datetime:

@@ -69,10 +69,6 @@ async def read_notices(pool: Pool) -> list[StopNotice]:
         return [parse_notice(found["text"]) for found in await (await connection.execute(query)).fetchall()]
 
 
-async def no_job(connection: AsyncConnection[DictRow], question_id: UUID, *, priority: int = 0) -> None:
-    """The jobs are not what is looked at here."""
-
-
 def make_spec(
     at: str = "9:00",
     *,

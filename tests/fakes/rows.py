@@ -7,9 +7,11 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
+from bot.commands import COMMANDS
 from bot.model.message import OutgoingMessage
 from bot.storage.questions import QuestionRow, Questions
 
+NAMES = tuple(command.name for command in COMMANDS)
 BEGAN = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
 URL = "https://hooks.slack.com/commands/1"
 
@@ -46,6 +48,6 @@ def row(**changes: Any) -> QuestionRow:
 
 
 async def claim(questions: Questions, question_id: UUID) -> QuestionRow | None:
-    """Take a question as a worker does: read, then claimed."""
-    row = await questions.get(question_id)
-    return None if row is None or row.settled else await questions.claim(row, uuid4())
+    """Take a question as a worker does that knows every command."""
+    claimed = await questions.claim(question_id, uuid4(), commands=NAMES)
+    return None if claimed is None else claimed.row

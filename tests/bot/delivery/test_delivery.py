@@ -142,6 +142,30 @@ async def test_a_private_answer_replaces_the_pending_message() -> None:
     assert slack.happened == ["begin 0 uses 1", "url asker replace"]
 
 
+async def test_a_first_post_that_was_recorded_with_the_answer_is_not_recorded_again() -> None:
+    slack = ScriptedSlack(url=[Retryable(error="ratelimited", seconds=1)])
+    delivery, which = slack.delivery(), row(messages=(message(1), message(2)))
+    first = delivery.first_post(which, audience=Audience.ASKER)
+
+    assert first is not None
+    assert (first.route.name, first.uses, first.unconfirmed) == ("response_url", 1, 1)
+    assert await delivery.deliver(which, audience=Audience.ASKER, first=first)
+    assert slack.happened == [
+        "url asker replace",
+        "begin 0 uses 1",
+        "url asker replace",
+        "begin 1 uses 2",
+        "url asker",
+    ]
+
+
+def test_without_a_message_or_a_route_there_is_no_first_post() -> None:
+    delivery = Delivery(questions=cast("Questions", None), database_retry=DatabaseRetry(seconds=1), routes=())
+
+    assert delivery.first_post(row(), audience=Audience.ASKER) is None
+    assert delivery.first_post(row(messages=()), audience=Audience.ASKER) is None
+
+
 async def test_a_public_answer_is_a_message_of_its_own() -> None:
     slack = ScriptedSlack()
 

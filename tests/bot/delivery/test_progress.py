@@ -10,8 +10,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from aiohttp import ClientSession
-from psycopg import AsyncConnection, OperationalError
-from psycopg.rows import DictRow
+from psycopg import OperationalError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.blocks.deepdive import question_stopped_message
@@ -78,14 +77,10 @@ class Stage:
         return [post.way for post in self.slack.posts if post.way != "chat.postMessage"]
 
 
-async def no_job(connection: AsyncConnection[DictRow], question_id: UUID, *, priority: int = 0) -> None:
-    """The jobs are not what is looked at here."""
-
-
 @pytest.fixture
 async def stage(database: str) -> AsyncIterator[Stage]:
     async with FakeSlack() as slack, ClientSession() as session, connection_pool(database) as pool:
-        yield Stage(slack=slack, questions=Questions(pool, no_job), session=session, pool=pool)
+        yield Stage(slack=slack, questions=Questions(pool), session=session, pool=pool)
 
 
 async def test_in_a_thread_one_message_is_edited(stage: Stage) -> None:
@@ -223,12 +218,12 @@ class Suspended(Questions):
     async def get(self, question_id: UUID) -> QuestionRow | None:
         row = await super().get(question_id)
         assert row is not None
-        other = await self.claim(row, uuid4())
+        other = await claim(self, row.id)
         if other is not None and self.answered:
-            await self.keep_messages(other, ANSWER)
-            recovered = await self.claim(other, uuid4())
+            await self.keep_messages(other, ANSWER, uses=0)
+            recovered = await claim(self, row.id)
             assert recovered is not None
-            await self.settle(recovered, "answered")
+            await self.settle(recovered, "answered", job=None)
         return row
 
 
@@ -237,7 +232,7 @@ async def test_an_answer_overwritten_by_a_suspended_worker_is_restored(
     stage: Stage, answered: bool, shown: str
 ) -> None:
     showing = await stage.showing(in_thread=True)
-    showing.questions = Suspended(stage.pool, no_job)
+    showing.questions = Suspended(stage.pool)
     showing.questions.answered = answered
 
     with pytest.raises(RequestCancelled):
@@ -248,7 +243,7 @@ async def test_an_answer_overwritten_by_a_suspended_worker_is_restored(
 
 async def test_an_answer_whose_blocks_slack_rejects_is_restored_as_text(stage: Stage) -> None:
     showing = await stage.showing(in_thread=True)
-    showing.questions = Suspended(stage.pool, no_job)
+    showing.questions = Suspended(stage.pool)
     taken = Fault(status=200, body='{"ok": true, "ts": "1.2"}', accept=True)
     stage.slack.fail("chat.update", taken, Fault(status=200, body='{"ok": false, "error": "invalid_blocks"}'))
 
@@ -269,7 +264,7 @@ class StoppedInFlight(Questions):
 
 async def test_a_stop_overwritten_by_the_response_url_is_restored(stage: Stage) -> None:
     showing = await stage.showing(in_thread=False)
-    showing.questions = StoppedInFlight(stage.pool, no_job)
+    showing.questions = StoppedInFlight(stage.pool)
 
     with pytest.raises(RequestCancelled):
         await showing.update(SAID, milestone=True)
@@ -281,7 +276,7 @@ async def test_a_stop_overwritten_by_the_response_url_is_restored(stage: Stage) 
 
 async def test_a_stop_overwritten_in_a_thread_is_restored(stage: Stage) -> None:
     showing = await stage.showing(in_thread=True)
-    showing.questions = SlowQuestions(stage.pool, no_job)
+    showing.questions = SlowQuestions(stage.pool)
 
     with pytest.raises(RequestCancelled):
         await showing.update(SAID, milestone=False)

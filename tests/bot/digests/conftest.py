@@ -10,12 +10,12 @@ import pytest
 from bot.storage.digests import DigestStore
 from bot.storage.questions import connection_pool
 from tests.fakes.digest_harness import DigestHarness
-from tests.fakes.digests import WallClock, create_digest, make_spec, no_job
+from tests.fakes.digests import WallClock, create_digest, make_spec
 
 
 @pytest.fixture
 async def office(database: str) -> AsyncIterator[DigestHarness]:
     clock = WallClock()
     async with connection_pool(database) as pool:
-        digest = await create_digest(DigestStore(pool, no_job), uuid4(), make_spec())
+        digest = await create_digest(DigestStore(pool), uuid4(), make_spec())
         yield DigestHarness(pool=pool, digest=digest, clock=clock)

@@ -15,7 +15,7 @@ from bot.digests.scheduler import DigestScheduler, seconds_to_next_minute
 from bot.model.digest import DAILY, WEEKDAYS, DigestRun, Trigger, next_slot, parse_run
 from bot.storage.digests import DigestStore
 from bot.storage.questions import Pool, connection_pool
-from tests.fakes.digests import SATURDAY, WallClock, create_digest, make_spec, no_job
+from tests.fakes.digests import SATURDAY, WallClock, create_digest, make_spec
 
 ZONES = (
     "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Cairo", "America/Santiago", "Asia/Kolkata",
@@ -70,9 +70,7 @@ async def test_in_sixty_days_with_two_processes_no_slot_is_missed_and_none_is_ru
     pool: Pool, another_pool: Pool, begin: datetime
 ) -> None:
     clock = WallClock(begin)
-    one, other = (
-        DigestScheduler(digests=DigestStore(p, no_job), now=clock, sleep=clock.sleep) for p in (pool, another_pool)
-    )
+    one, other = (DigestScheduler(digests=DigestStore(p), now=clock, sleep=clock.sleep) for p in (pool, another_pool))
     expected: dict[UUID, list[datetime]] = {}
     for zone in ZONES:
         for at in TIMES:
@@ -94,7 +92,7 @@ async def test_in_sixty_days_with_two_processes_no_slot_is_missed_and_none_is_ru
 
 async def test_what_was_missed_is_run_once_and_goes_on_as_usual(pool: Pool) -> None:
     clock = WallClock(SATURDAY)
-    ticker = DigestScheduler(digests=DigestStore(pool, no_job), now=clock)
+    ticker = DigestScheduler(digests=DigestStore(pool), now=clock)
     await create_digest(ticker.digests, uuid4(), make_spec("9:00", days=WEEKDAYS))
     clock.now = datetime(2026, 11, 25, 9, 30, tzinfo=UTC)
 
@@ -113,7 +111,7 @@ async def test_what_was_missed_is_run_once_and_goes_on_as_usual(pool: Pool) -> N
 
 async def test_while_no_worker_is_there_one_run_waits_for_all_that_come_due(pool: Pool) -> None:
     clock = WallClock(SATURDAY)
-    ticker = DigestScheduler(digests=DigestStore(pool, no_job), now=clock)
+    ticker = DigestScheduler(digests=DigestStore(pool), now=clock)
     digest = await create_digest(ticker.digests, uuid4(), make_spec("9:00"))
     for _ in range(5):
         clock.now += timedelta(days=1)
@@ -130,7 +128,7 @@ async def test_while_no_worker_is_there_one_run_waits_for_all_that_come_due(pool
 @pytest.mark.parametrize(("days", "runs"), [({0}, 2), (WEEKDAYS, 10), (DAILY, 13)])
 async def test_a_clock_that_was_ahead_for_one_tick_silences_no_digest(pool: Pool, days: set[int], runs: int) -> None:
     clock = WallClock(SATURDAY + timedelta(days=400))
-    ticker = DigestScheduler(digests=DigestStore(pool, no_job), now=clock)
+    ticker = DigestScheduler(digests=DigestStore(pool), now=clock)
     digest = await create_digest(ticker.digests, uuid4(), make_spec("9:00", days=days))
     await ticker.run_once()
     await settle_all(pool)
@@ -149,7 +147,7 @@ async def test_a_clock_that_was_ahead_for_one_tick_silences_no_digest(pool: Pool
 
 async def test_many_that_are_due_at_once_are_shared_out(pool: Pool, another_pool: Pool) -> None:
     clock = WallClock(SATURDAY)
-    tickers = [DigestScheduler(digests=DigestStore(p, no_job), now=clock) for p in (pool, another_pool) * 2]
+    tickers = [DigestScheduler(digests=DigestStore(p), now=clock) for p in (pool, another_pool) * 2]
     ids = [(await create_digest(tickers[0].digests, uuid4(), make_spec())).id for _ in range(30)]
     clock.now += timedelta(days=1)
 
@@ -161,7 +159,7 @@ async def test_many_that_are_due_at_once_are_shared_out(pool: Pool, another_pool
 
 async def test_where_digests_are_switched_off_none_runs_until_they_are_on_again(pool: Pool) -> None:
     clock = WallClock(SATURDAY)
-    digests = DigestStore(pool, no_job)
+    digests = DigestStore(pool)
     await create_digest(digests, uuid4(), make_spec("9:00"))
     clock.now += timedelta(days=2)
 
@@ -179,7 +177,7 @@ async def test_a_ticker_outlives_a_database_that_is_away(pool: Pool) -> None:
         await asyncio.Event().wait()
 
     await pool.close()
-    ticking = asyncio.create_task(DigestScheduler(digests=DigestStore(pool, no_job), now=clock, sleep=sleep).run())
+    ticking = asyncio.create_task(DigestScheduler(digests=DigestStore(pool), now=clock, sleep=sleep).run())
     await asyncio.wait_for(slept.wait(), 5)
     ticking.cancel()
 

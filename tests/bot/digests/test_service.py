@@ -30,7 +30,7 @@ from bot.model.digest import (
 )
 from bot.storage.digests import DigestStore
 from bot.storage.questions import Pool, connection_pool
-from tests.fakes.digests import NOBODY, OWNER, SATURDAY, WallClock, make_spec, no_job
+from tests.fakes.digests import NOBODY, OWNER, SATURDAY, WallClock, make_spec
 
 NEXT = datetime(2026, 11, 22, 8, 0, tzinfo=UTC)
 
@@ -54,7 +54,7 @@ def clock() -> WallClock:
 def desk(pool: Pool, clock: WallClock) -> StoredDigestService:
     limits = DigestLimits(per_user=3, per_channel=6)
     return StoredDigestService(
-        command_label="/pplx watch", digests=DigestStore(pool, no_job), zone=zone, limits=limits, now=clock
+        command_label="/pplx watch", digests=DigestStore(pool), zone=zone, limits=limits, now=clock
     )
 
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import cast
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
-from psycopg import AsyncConnection
-from psycopg.rows import DictRow
+from psycopg.errors import CheckViolation
 
 from bot.digests.jobs import COMMAND, FOREIGN_DIRECT_MESSAGE, SURFACE, DigestStopper, StopNotice
 from bot.model.digest import State
 from bot.slack.users import AUTH_ERRORS
 from bot.storage.database import DatabaseRetry
-from bot.storage.digests import DigestStore
 from bot.storage.questions import Pool, QuestionRow
 from tests.fakes.digest_harness import DigestHarness
 from tests.fakes.digests import FlakyPool, read_notices
@@ -62,14 +60,11 @@ async def test_a_database_that_is_away_for_a_moment_loses_no_notice(office: Dige
 async def test_a_digest_stops_only_where_that_can_be_said(office: DigestHarness) -> None:
     run = await run_of(office)
 
-    async def broken(connection: AsyncConnection[DictRow], question_id: UUID, *, priority: int = 0) -> None:
-        raise RuntimeError
+    async with office.pool.connection() as connection:
+        await connection.execute("ALTER TABLE procrastinate_jobs ADD CHECK (task_name IS NULL) NOT VALID")
 
-    digests = DigestStore(office.pool, broken)
-    with pytest.raises(RuntimeError):
-        await DigestStopper(digests=digests, database_retry=DatabaseRetry(seconds=1)).on_channel_closed(
-            run, "is_archived"
-        )
+    with pytest.raises(CheckViolation):
+        await leaving(office).on_channel_closed(run, "is_archived")
 
     assert await state(office) is State.ACTIVE
     assert await read_notices(office.pool) == []

@@ -21,7 +21,7 @@ from perplexity.news.stories import Story, fingerprint, unseen
 from perplexity.news.summary import MAX_STORIES, NewsSummary
 from perplexity.types import Source
 from tests.fakes.digest_harness import DigestHarness
-from tests.fakes.digests import SATURDAY, FlakyPool, create_digest, make_spec, no_job
+from tests.fakes.digests import SATURDAY, FlakyPool, create_digest, make_spec
 from tests.fakes.news_answers import BUDGET, PLANT, TEN, VOLCANO
 
 MANY = 40
@@ -142,7 +142,7 @@ async def another(office: DigestHarness) -> tuple[DigestRun, UUID]:
 
 async def acks(office: DigestHarness, *, until: asyncio.Event) -> list[tuple[Submitted, float]]:
     """Have a slash command written down ten times a second; return what its ack says and after how many seconds."""
-    journal, found = Intake(questions=Questions(office.pool, no_job)), []
+    journal, found = Intake(questions=Questions(office.pool)), []
     while not until.is_set():
         began, key = monotonic(), uuid4()
         question = NewQuestion(

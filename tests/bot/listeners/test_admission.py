@@ -51,7 +51,7 @@ async def setup(database: str) -> AsyncIterator[Setup]:
 
 async def test_if_slack_stays_down_the_question_fails_without_a_refusal(setup: Setup) -> None:
     setup.slack.fail("users.info", *[DOWN] * 100)
-    outcome = await setup.admission.refused(rows.row(messages=None, outcome=None))
+    outcome = await setup.admission.refused(rows.row(messages=None, outcome=None), user_team="")
 
     assert outcome is not None
     assert (outcome.state, outcome.error) == ("failed", "AskerUnknown")
@@ -63,15 +63,15 @@ async def test_if_slack_stays_down_the_question_fails_without_a_refusal(setup: S
 async def test_a_retry_after_of_hours_is_shortened(setup: Setup) -> None:
     setup.slack.fail("users.info", Fault(status=429, body="{}", headers={"Retry-After": "7200"}))
 
-    assert await setup.admission.affiliation_of("U1", team_id="T1") is Affiliation.INTERNAL
+    assert await setup.admission.affiliation_of("U1", team_id="T1", user_team="") is Affiliation.INTERNAL
     assert setup.time.slept == [MAX_PAUSE_SECONDS]
 
 
 async def test_before_auth_test_answers_the_workspace_of_the_request_counts(setup: Setup) -> None:
     row = rows.row(messages=None, outcome=None)
 
-    assert await setup.admission.refused(row) is None
-    refused = await setup.admission.refused(replace(row, team_id="T2"))
+    assert await setup.admission.refused(row, user_team="") is None
+    refused = await setup.admission.refused(replace(row, team_id="T2"), user_team="")
     assert refused is not None
     assert refused.error == "OutsideAsker"
 
@@ -79,5 +79,5 @@ async def test_before_auth_test_answers_the_workspace_of_the_request_counts(setu
 async def test_a_digest_s_owner_was_checked_when_they_set_it_up(setup: Setup) -> None:
     setup.slack.profiles["U1"] = {"is_restricted": True}
 
-    assert await setup.admission.refused(rows.row(surface="digest")) is None
+    assert await setup.admission.refused(rows.row(surface="digest"), user_team="") is None
     assert setup.slack.calls == []

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import psycopg
 import pytest
 from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.rows import DictRow
 
 from bot.__main__ import main
 from bot.storage.database import (
@@ -25,7 +24,6 @@ from bot.storage.database import (
     procrastinate_migrations,
 )
 from bot.storage.questions import NewQuestion, Questions, connection_pool
-from bot.worker.queue import Jobs
 
 ADDING = Migration(name="9998_later.sql", sql="CREATE TABLE later (id int)")
 BREAKING = Migration(
@@ -137,14 +135,7 @@ class Received:
 async def test_questions_that_are_received_during_migrations_do_not_deadlock(database: str) -> None:
     """The engine's migrations come first and lock its jobs; a question locks its own table first."""
     async with connection_pool(database) as pool:
-        jobs = Jobs(pool)
-        await jobs.open()
-
-        async def defer(connection: AsyncConnection[DictRow], question_id: UUID, *, priority: int = 0) -> None:
-            await asyncio.sleep(0.002)  # as when the database takes its time between the two statements
-            await jobs.defer(connection, question_id, priority=priority)
-
-        received = Received(Questions(pool, defer))
+        received = Received(Questions(pool))
         loops = [asyncio.create_task(received.run()) for _ in range(4)]
         try:
             later: list[Migration] = []

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 from psycopg import AsyncConnection
-from psycopg.rows import DictRow
+from psycopg.errors import CheckViolation
 
+from bot.model.membership import Identity
 from bot.model.message import OutgoingMessage
+from bot.storage.installation import REVOKED, WorkspaceStore
 from bot.storage.questions import (
     NewQuestion,
     Outcome,
@@ -23,35 +26,23 @@ from bot.storage.questions import (
     connection_pool,
     reference,
 )
-from bot.worker.queue import Jobs as JobEngine
 from tests.fakes.rows import claim
 
 MESSAGE = OutgoingMessage(text="Hello", blocks=({"type": "divider"},))
 OUTCOME = Outcome(messages=(MESSAGE,), state="answered", provider="P", cost_usd=0.25)
 
 
-class Jobs:
-    """Remembers which questions a job was enqueued for; fails when told to."""
-
-    def __init__(self) -> None:
-        self.deferred: list[UUID] = []
-        self.error: Exception | None = None
-
-    async def defer(self, connection: AsyncConnection[DictRow], question_id: UUID, *, priority: int = 0) -> None:
-        if self.error is not None:
-            raise self.error
-        self.deferred.append(question_id)
+async def enqueued(database: str) -> list[UUID]:
+    """Return the questions that have a job, in the order in which they were enqueued."""
+    async with await AsyncConnection.connect(database) as connection:
+        rows = await connection.execute("SELECT args ->> 'question_id' FROM procrastinate_jobs ORDER BY id")
+        return [UUID(question_id) for (question_id,) in await rows.fetchall()]
 
 
 @pytest.fixture
-def jobs() -> Jobs:
-    return Jobs()
-
-
-@pytest.fixture
-async def questions(database: str, jobs: Jobs) -> AsyncIterator[Questions]:
+async def questions(database: str) -> AsyncIterator[Questions]:
     async with connection_pool(database) as pool:
-        yield Questions(pool, jobs.defer)
+        yield Questions(pool)
 
 
 def new(key: str = "T1:/ask:1") -> NewQuestion:
@@ -68,18 +59,19 @@ def new(key: str = "T1:/ask:1") -> NewQuestion:
     )
 
 
-async def test_the_same_delivery_is_written_once(questions: Questions, jobs: Jobs) -> None:
+async def test_the_same_delivery_is_written_once(questions: Questions, database: str) -> None:
     first, second = new(), new()
 
     assert [await questions.receive(first), await questions.receive(second)] == [Received.NEW, Received.KNOWN]
-    assert jobs.deferred == [first.id]
+    assert await enqueued(database) == [first.id]
 
 
-async def test_without_its_job_a_question_is_not_written(questions: Questions, jobs: Jobs) -> None:
+async def test_without_its_job_a_question_is_not_written(questions: Questions, database: str) -> None:
     question = new()
-    jobs.error = RuntimeError("no job")
+    async with await AsyncConnection.connect(database, autocommit=True) as connection:
+        await connection.execute("ALTER TABLE procrastinate_jobs ADD CONSTRAINT none CHECK (task_name IS NULL)")
 
-    with pytest.raises(RuntimeError):
+    with pytest.raises(CheckViolation):
         await questions.receive(question)
 
     assert await questions.get(question.id) is None
@@ -108,9 +100,9 @@ async def test_a_zombie_changes_nothing(questions: Questions) -> None:
 
     done = [
         await questions.record_run(zombie, "run"),
-        await questions.keep_messages(zombie, OUTCOME),
+        await questions.keep_messages(zombie, OUTCOME, uses=1),
         await questions.begin_part(zombie, 0, uses=1),
-        await questions.settle(zombie, "answered"),
+        await questions.settle(zombie, "answered", job=None),
     ]
 
     assert done == [False] * 4
@@ -124,18 +116,13 @@ async def test_messages_survive_and_the_next_claim_delivers(questions: Questions
     await questions.receive(question)
     row = await claim(questions, question.id)
     assert row is not None
-    await questions.keep_messages(row, OUTCOME)
-    await questions.begin_part(row, 0, uses=1)
+    await questions.keep_messages(row, OUTCOME, uses=1, unconfirmed=1)
 
     again = await claim(questions, question.id)
 
     assert again is not None
-    assert (again.state, again.messages, again.outcome, again.response_uses) == (
-        "delivering",
-        (MESSAGE,),
-        "answered",
-        1,
-    )
+    assert (again.state, again.messages, again.outcome) == ("delivering", (MESSAGE,), "answered")
+    assert (again.part, again.response_uses, again.unconfirmed) == (0, 1, 1)
 
 
 async def test_a_settled_question_is_not_claimed_and_forgets_its_response_url(questions: Questions) -> None:
@@ -144,7 +131,7 @@ async def test_a_settled_question_is_not_claimed_and_forgets_its_response_url(qu
     row = await claim(questions, question.id)
     assert row is not None
 
-    assert await questions.settle(row, "answered")
+    assert await questions.settle(row, "answered", job=None)
     assert await claim(questions, question.id) is None
     settled = await questions.get(question.id)
     assert settled is not None
@@ -185,15 +172,68 @@ async def claimed(questions: Questions, question: NewQuestion) -> QuestionRow:
 async def test_a_claim_whose_confirmation_was_lost_is_the_same_claim(questions: Questions) -> None:
     question, name = new(), uuid4()
     await questions.receive(question)
-    read = await questions.get(question.id)
-    assert read is not None
 
-    first, again = await questions.claim(read, name), await questions.claim(read, name)
-    other = await questions.claim(read, uuid4())
+    first, again = [await questions.claim(question.id, name, commands=["ask"]) for _ in range(2)]
 
     assert first is not None
     assert again is not None
-    assert ((first.attempt, first.returns), (again.attempt, again.returns), other) == ((1, 0), (1, 0), None)
+    assert ((first.row.attempt, first.row.returns), (again.row.attempt, again.row.returns)) == ((1, 0), (1, 0))
+
+
+async def test_of_claims_at_once_one_takes_the_question(questions: Questions) -> None:
+    question = new()
+    await questions.receive(question)
+
+    claims = await asyncio.gather(*(claim(questions, question.id) for _ in range(4)))
+
+    attempts = sorted(one.attempt for one in claims if one is not None)
+    current = await questions.get(question.id)
+    assert current is not None
+    assert attempts == list(range(1, current.attempt + 1))
+
+
+async def test_a_question_that_only_a_newer_version_knows_is_not_claimed(questions: Questions) -> None:
+    question = new()
+    await questions.receive(question)
+
+    assert await questions.claim(question.id, uuid4(), commands=["search"]) is None
+    left = await questions.get(question.id)
+    assert left is not None
+    assert (left.state, left.attempt) == ("received", 0)
+
+
+async def test_a_claim_says_whether_the_app_is_installed_and_where_the_asker_is_from(
+    questions: Questions, database: str
+) -> None:
+    asked = [new("1"), new("2")]
+    for question in asked:
+        await questions.receive(question)
+    async with connection_pool(database) as pool:
+        workspaces = WorkspaceStore(pool)
+        identity = Identity(team_id="T1")
+        await workspaces.save(identity, token_hash="x")
+        open_ = await questions.claim(asked[0].id, uuid4(), commands=["ask"], installation=identity.id)
+        await workspaces.close(identity, state=REVOKED, token_hash="x", event_at=datetime.now(UTC) + timedelta(days=1))
+        await workspaces.save_user_team("U1", "T2")
+        closed = await questions.claim(asked[1].id, uuid4(), commands=["ask"], installation=identity.id)
+
+    assert open_ is not None
+    assert closed is not None
+    assert [(one.closed, one.user_team) for one in (open_, closed)] == [(False, ""), (True, "T2")]
+
+
+async def test_the_end_of_a_question_removes_its_job(questions: Questions, database: str) -> None:
+    asked = [new("1"), new("2")]
+    for question in asked:
+        await questions.receive(question)
+    row = await claim(questions, asked[0].id)
+    assert row is not None
+    async with await AsyncConnection.connect(database) as connection:
+        first = await (await connection.execute("SELECT min(id) FROM procrastinate_jobs")).fetchone()
+
+    assert first is not None
+    assert await questions.settle(row, "answered", job=first[0])
+    assert await enqueued(database) == [asked[1].id]
 
 
 async def test_a_part_and_an_end_that_are_recorded_twice_count_once(questions: Questions) -> None:
@@ -201,14 +241,14 @@ async def test_a_part_and_an_end_that_are_recorded_twice_count_once(questions: Q
 
     assert [await questions.begin_part(row, 0, uses=1, unconfirmed=1) for _ in range(2)] == [True, True]
     kept = await questions.get(row.id)
-    assert [await questions.settle(row, "answered") for _ in range(2)] == [True, True]
+    assert [await questions.settle(row, "answered", job=None) for _ in range(2)] == [True, True]
     assert kept is not None
     assert (kept.response_uses, kept.unconfirmed) == (1, 1)
 
 
-async def test_the_age_of_a_question_is_the_database_s(database: str, jobs: Jobs) -> None:
+async def test_the_age_of_a_question_is_the_database_s(database: str) -> None:
     async with connection_pool(database) as pool:
-        questions = Questions(pool, jobs.defer, clock=lambda: 1_000_000.0)
+        questions = Questions(pool, clock=lambda: 1_000_000.0)
         question = new()
         await questions.receive(question)
         async with pool.connection() as connection:
@@ -252,7 +292,7 @@ async def test_a_question_asked_again_takes_the_place_of_the_one_before(question
 
 async def test_a_closed_question_makes_room(questions: Questions) -> None:
     rows = [await claimed(questions, of("U1", f"{n}")) for n in range(5)]
-    await questions.settle(rows[0], "answered")
+    await questions.settle(rows[0], "answered", job=None)
 
     assert await questions.receive(of("U1", "more")) is Received.NEW
 
@@ -275,11 +315,9 @@ async def test_a_thread_gets_so_many_answers_a_minute_whoever_asks(questions: Qu
     assert await questions.note_full_thread(**place)
 
 
-async def test_people_are_served_in_turns(database: str, jobs: Jobs) -> None:
+async def test_people_are_served_in_turns(database: str) -> None:
     async with connection_pool(database) as pool:
-        engine = JobEngine(pool)
-        await engine.open()
-        questions = Questions(pool, engine.defer, share=Share(open_per_person=0))
+        questions = Questions(pool, share=Share(open_per_person=0))
         for user, count in (("U1", 5), ("U2", 2), ("U3", 1)):
             for n in range(count):
                 await questions.receive(of(user, f"{user}{n}"))
@@ -294,25 +332,25 @@ async def test_people_are_served_in_turns(database: str, jobs: Jobs) -> None:
     assert [row["delivery_key"] for row in turns] == ["U10", "U20", "U30", "U11", "U21", "U12", "U13", "U14"]
 
 
-async def test_beyond_twenty_a_person_s_questions_wait_and_each_end_releases_one(database: str, jobs: Jobs) -> None:
+async def test_beyond_twenty_a_person_s_questions_wait_and_each_end_releases_one(database: str) -> None:
     async with connection_pool(database) as pool:
-        questions = Questions(pool, jobs.defer, share=Share(open_per_person=0))
+        questions = Questions(pool, share=Share(open_per_person=0))
         asked = [of("U1", f"{n}") for n in range(25)]
         for question in asked:
             await questions.receive(question)
-        queued = list(jobs.deferred)
+        queued = await enqueued(database)
         row = await claim(questions, asked[0].id)
         assert row is not None
-        await questions.settle(row, "answered")
+        await questions.settle(row, "answered", job=None)
         await questions.stop(asked[1].id, user_id="U1")
 
     assert queued == [question.id for question in asked[:20]]
-    assert jobs.deferred[20:] == [asked[20].id, asked[21].id]
+    assert (await enqueued(database))[20:] == [asked[20].id, asked[21].id]
 
 
-async def test_what_waits_though_there_is_room_is_released_by_the_sweep(database: str, jobs: Jobs) -> None:
+async def test_what_waits_though_there_is_room_is_released_by_the_sweep(database: str) -> None:
     async with connection_pool(database) as pool:
-        questions = Questions(pool, jobs.defer, share=Share(open_per_person=0, queued_per_person=2))
+        questions = Questions(pool, share=Share(open_per_person=0, queued_per_person=2))
         asked = [of("U1", f"{n}") for n in range(5)]
         for question in asked:
             await questions.receive(question)
@@ -322,4 +360,4 @@ async def test_what_waits_though_there_is_room_is_released_by_the_sweep(database
             released = await questions.enqueue_forgotten(connection)
 
     assert released == 2
-    assert set(jobs.deferred[2:]) == {asked[2].id, asked[3].id}
+    assert set((await enqueued(database))[2:]) == {asked[2].id, asked[3].id}

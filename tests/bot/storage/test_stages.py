@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 import pytest
-from psycopg import AsyncConnection
-from psycopg.rows import DictRow
 
 from bot.storage.database import DatabaseRetry
 from bot.storage.questions import NewQuestion, QuestionRow, Questions, connection_pool
@@ -33,14 +31,10 @@ class Held:
         return QuestionStages(stages=self.stages, row=self.row, database_retry=DatabaseRetry(seconds=1))
 
 
-async def no_job(connection: AsyncConnection[DictRow], question_id: object, *, priority: int = 0) -> None:
-    """The jobs are not what is looked at here."""
-
-
 @pytest.fixture
 async def held(database: str) -> AsyncIterator[Held]:
     async with connection_pool(database) as pool:
-        questions = Questions(pool, no_job)
+        questions = Questions(pool)
         question = NewQuestion(
             id=uuid4(),
             delivery_key=str(uuid4()),

@@ -13,6 +13,8 @@ from typing import LiteralString, cast
 from uuid import UUID, uuid4
 
 import pytest
+from procrastinate import App, PsycopgConnector
+from procrastinate.jobs import Job, Notification
 from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.errors import DiskFull
@@ -20,14 +22,16 @@ from psycopg.errors import DiskFull
 from bot.errors import UnknownCommand
 from bot.storage.database import DatabaseRetry
 from bot.storage.questions import IDLE_SECONDS, NewQuestion, Pool, Questions, connection_pool
-from bot.worker.queue import Heartbeats, Jobs
+from bot.worker.queue import TAKEN_AT_ONCE, Heartbeats, Jobs, PatientJobManager
 from tests.fakes.digests import FlakyPool
+from tests.fakes.rows import claim
 
 CONNECTIONS = 3
 
 
-async def _nothing(question: UUID) -> None:
+async def _nothing(question: UUID, job: int | None) -> bool:
     """Answer a question that no one asked."""
+    return False
 
 
 @pytest.mark.parametrize("ticks", range(16))
@@ -97,13 +101,14 @@ class Queue:
         jobs = Jobs(self.pool, clock=lambda: self.now)
         await jobs.open()
         jobs.on_question(self.answer)
-        return jobs, Questions(self.pool, jobs.defer)
+        return jobs, Questions(self.pool)
 
-    async def answer(self, question_id: UUID) -> None:
+    async def answer(self, question_id: UUID, job: int | None) -> bool:
         self.asked.append(question_id)
         await self.hold.wait()
         async with self.pool.connection() as connection:
             await connection.execute("UPDATE questions SET state = 'answered' WHERE id = %s", [question_id])
+        return False
 
     async def jobs(self) -> list[tuple[str, int | None]]:
         """Return the state and the owner of each job."""
@@ -350,7 +355,7 @@ async def test_a_job_that_this_version_cannot_do_waits_in_the_queue_for_another(
     looked = asyncio.Event()
     times = 0
 
-    async def unknown(question: UUID) -> None:
+    async def unknown(question: UUID, job: int | None) -> bool:
         nonlocal times
         times += 1
         looked.set()
@@ -360,8 +365,7 @@ async def test_a_job_that_this_version_cannot_do_waits_in_the_queue_for_another(
         jobs = Jobs(pool)
         await jobs.open()
         jobs.on_question(unknown)
-        async with pool.connection() as connection:
-            await jobs.defer(connection, uuid4())
+        await Questions(pool).receive(question())
         working = asyncio.create_task(jobs.work(drain_seconds=1))
         async with asyncio.timeout(20):
             await looked.wait()
@@ -378,3 +382,113 @@ async def test_a_job_that_this_version_cannot_do_waits_in_the_queue_for_another(
         await asyncio.wait({working}, timeout=10)
 
     assert (rows, times) == ([{"status": "todo", "later": True}], 1)
+
+
+async def manager_of(queue: Queue) -> PatientJobManager:
+    app = App(connector=PsycopgConnector())
+    await app.connector.open_async(queue.pool)
+    return PatientJobManager(app.connector)
+
+
+async def taken(manager: PatientJobManager, worker: int) -> list[Job]:
+    """Fetch jobs until the worker is told that there is none."""
+    jobs: list[Job] = []
+    while (job := await manager.fetch_job(None, worker)) is not None:
+        jobs.append(job)
+    return jobs
+
+
+@pytest.mark.parametrize("count", [0, 1, TAKEN_AT_ONCE, 2 * TAKEN_AT_ONCE + 3])
+async def test_every_waiting_job_is_taken_once_in_the_order_of_the_queue(queue: Queue, count: int) -> None:
+    _, questions = await queue.process()
+    asked = [question(f"U{n}") for n in range(count)]
+    for one in asked:
+        await questions.receive(one)
+    manager = await manager_of(queue)
+    worker = await manager.register_worker()
+
+    jobs = await taken(manager, worker)
+
+    assert [job.task_kwargs["question_id"] for job in jobs] == [str(one.id) for one in asked]
+    assert sorted(manager.running) == sorted(job.id or 0 for job in jobs)
+    assert await queue.jobs() == [("doing", worker)] * count
+
+
+async def test_a_job_that_is_added_while_nobody_listens_is_found_at_the_next_poll(queue: Queue) -> None:
+    _, questions = await queue.process()
+    await questions.receive(question("U1"))
+    manager = await manager_of(queue)
+    worker = await manager.register_worker()
+    first = await manager.fetch_job(None, worker)
+    await questions.receive(question("U2"))
+
+    unheard, polled = await taken(manager, worker), await taken(manager, worker)
+
+    assert first is not None
+    assert (unheard, len(polled)) == ([], 1)
+
+
+async def test_a_job_that_is_announced_is_taken_without_a_poll(queue: Queue) -> None:
+    _, questions = await queue.process()
+    await questions.receive(question("U1"))
+    manager, heard = await manager_of(queue), asyncio.Event()
+    worker = await manager.register_worker()
+
+    async def announced(*, channel: str, notification: Notification) -> None:
+        heard.set()
+
+    listening = asyncio.create_task(manager.listen_for_jobs(on_notification=announced))
+    await until_async(partial(_count_listeners, queue), 1)
+    first = await manager.fetch_job(None, worker)
+    await questions.receive(question("U2"))
+    async with asyncio.timeout(20):
+        await heard.wait()
+    second = await taken(manager, worker)
+    listening.cancel()
+    await asyncio.wait({listening})
+
+    assert first is not None
+    assert len(second) == 1
+
+
+async def _count_listeners(queue: Queue) -> int:
+    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query ILIKE 'LISTEN %'"
+    async with queue.pool.connection() as connection:
+        row = await (await connection.execute(query)).fetchone()
+    return int(row["count"]) if row else 0
+
+
+async def test_jobs_that_were_taken_and_not_begun_go_back_when_their_worker_ends(queue: Queue) -> None:
+    _, questions = await queue.process()
+    for user in ("U1", "U2", "U3"):
+        await questions.receive(question(user))
+    manager = await manager_of(queue)
+    worker = await manager.register_worker()
+    begun = await manager.fetch_job(None, worker)
+
+    await manager.unregister_worker(worker)
+
+    assert begun is not None
+    assert (await queue.jobs(), manager.running) == ([("doing", None), ("todo", None), ("todo", None)], [begun.id])
+
+
+async def test_a_job_that_was_removed_with_the_end_of_its_question_is_done(queue: Queue) -> None:
+    jobs, questions, done = Jobs(queue.pool), Questions(queue.pool), asyncio.Event()
+    await jobs.open()
+
+    async def answer(question_id: UUID, job: int | None) -> bool:
+        row = await claim(questions, question_id)
+        assert row is not None
+        removed = await questions.settle(row, "answered", job=job)
+        done.set()
+        return removed
+
+    jobs.on_question(answer)
+    await questions.receive(question())
+    working = asyncio.create_task(jobs.work(drain_seconds=5))
+    async with asyncio.timeout(20):
+        await done.wait()
+    working.cancel()
+    await asyncio.wait({working})
+
+    assert await queue.jobs() == []

@@ -10,10 +10,9 @@ from uuid import UUID, uuid4
 
 import pytest
 from psycopg import AsyncConnection, OperationalError
-from psycopg.rows import DictRow
 
 from bot.commands import COMMANDS
-from bot.delivery.delivery import ClaimLost, Delivery
+from bot.delivery.delivery import ClaimLost, Delivery, FirstPost
 from bot.delivery.status_message import StatusMessages
 from bot.errors import UnknownCommand
 from bot.model.message import Audience, OutgoingMessage
@@ -40,7 +39,10 @@ class ScriptedDelivery:
     error: Exception | None = None
     way_left: bool = True
 
-    async def deliver(self, row: QuestionRow, *, audience: Audience) -> bool:
+    def first_post(self, row: QuestionRow, *, audience: Audience) -> None:
+        return None
+
+    async def deliver(self, row: QuestionRow, *, audience: Audience, first: FirstPost | None) -> bool:
         if self.error is not None:
             raise self.error
         self.delivered.append((" ".join(message.text for message in row.messages or ()), audience))
@@ -106,14 +108,10 @@ class WorkerHarness:
         return row.state
 
 
-async def no_job(connection: AsyncConnection[DictRow], question_id: UUID, *, priority: int = 0) -> None:
-    """The jobs are not what is looked at here."""
-
-
 @pytest.fixture
 async def desk(database: str) -> AsyncIterator[WorkerHarness]:
     async with connection_pool(database) as pool:
-        yield WorkerHarness(questions=Questions(pool, no_job))
+        yield WorkerHarness(questions=Questions(pool))
 
 
 async def test_an_answer_is_delivered_to_the_asker(desk: WorkerHarness) -> None:
@@ -266,7 +264,7 @@ async def test_a_run_that_cannot_be_recorded_goes_on(database: str) -> None:
 
     async with connection_pool(database) as pool:
         desk = WorkerHarness(
-            questions=ForgetfulQuestions(pool, no_job), provider=RunningProvider("P"), patience=DatabaseRetry(seconds=0)
+            questions=ForgetfulQuestions(pool), provider=RunningProvider("P"), patience=DatabaseRetry(seconds=0)
         )
         state = await desk.run(await desk.receive("--model high why"))
 
