@@ -35,16 +35,16 @@ from bot.storage.attempts import AttemptLog, AttemptStore
 from bot.storage.database import DatabaseRetry
 from bot.storage.digests import DigestStore
 from bot.storage.installation import WorkspaceStore
-from bot.storage.questions import Questions, Share, connection_pool
+from bot.storage.questions import FairShare, QuestionStore, connection_pool
 from bot.storage.stages import RUN_SECONDS, QuestionStages, StageStore
 from bot.web import server
 from bot.web.metrics import Metrics
 from bot.web.server import Server
 from bot.web.signature import RequestVerifier
 from bot.worker.background import BackgroundTasks, RunCanceller
-from bot.worker.queue import STALLED_AFTER_SECONDS, Jobs
+from bot.worker.queue import STALLED_AFTER_SECONDS, JobQueue
 from bot.worker.report_files import ReportUploader
-from bot.worker.worker import Answering, Working
+from bot.worker.worker import CommandRunner, QuestionWorker
 from perplexity.attempts import Attempt
 
 if TYPE_CHECKING:
@@ -121,13 +121,13 @@ async def compose(
         pool = await stack.enter_async_context(connection_pool(conninfo, size=WORK_CONNECTIONS, seconds=POOL_SECONDS))
         acks = await stack.enter_async_context(connection_pool(conninfo, size=ACK_CONNECTIONS, seconds=ACK_SECONDS))
         apart = await stack.enter_async_context(connection_pool(conninfo, size=HEALTH_CONNECTIONS))
-        jobs = Jobs(pool, beats=apart)
+        jobs = JobQueue(pool, beats=apart)
         await jobs.open()
-        share = Share(
+        share = FairShare(
             open_per_person=settings.open_questions_per_user, thread_per_minute=settings.thread_answers_per_minute
         )
-        questions, stages, attempts = Questions(pool, share=share), StageStore(pool), AttemptStore(pool)
-        received = Questions(acks, share=share)
+        questions, stages, attempts = QuestionStore(pool, share=share), StageStore(pool), AttemptStore(pool)
+        received = QuestionStore(acks, share=share)
         # A paid answer is kept for as long as the database is unavailable.
         patience, metrics = DatabaseRetry(seconds=math.inf), Metrics()
         attempt_log = AttemptLog(attempts=attempts)
@@ -187,7 +187,7 @@ async def compose(
             database_retry=patience,
             profiles=profiles,
         )
-        working = Working(
+        working = CommandRunner(
             questions=questions,
             provider=asked.chain,
             admins=Admins(client, named=settings.admins, profiles=profiles),
@@ -198,31 +198,31 @@ async def compose(
             agent=asked.agent,
             diver=asked.deepdives,
             stages=lambda row: QuestionStages(stages=stages, row=row, database_retry=patience),
-            sends_files=filing.can_upload,
-            end_runs=stopping.start,
+            can_upload=filing.can_upload,
+            cancel_runs=stopping.start,
         )
-        answering = Answering(
+        answering = QuestionWorker(
             questions=questions,
-            working=working,
+            runner=working,
             delivery=Delivery(
                 questions=questions,
                 database_retry=patience,
                 routes=(digests.channel_route, *default_routes(chat, response_urls, slack_api_url=slack.api_url)),
             ),
-            announcing=announcing,
+            status_messages=announcing,
             patience=patience,
             metrics=metrics,
             admission=admission,
-            showing=lambda row: ProgressUpdater(
+            progress_of=lambda row: ProgressUpdater(
                 row=row,
                 questions=questions,
                 chat=chat,
                 response_urls=response_urls,
                 slack_api_url=slack.api_url,
-                render_stopped=working.stopped,
+                render_stopped=working.stopped_message,
             ),
         )
-        jobs.on_question(answering.run)
+        jobs.register_handler(answering.process)
         services = ListenerContext(
             intake=Intake(questions=received),
             questions=received,
@@ -253,7 +253,7 @@ async def compose(
                 app,
                 services,
                 playground=playground,
-                questions=Questions(apart),
+                questions=QuestionStore(apart),
                 attempts=AttemptStore(apart),
             )
         yield Application(
@@ -276,7 +276,7 @@ def _server(
     services: ListenerContext,
     *,
     playground: Playground | None,
-    questions: Questions,
+    questions: QuestionStore,
     attempts: AttemptStore,
 ) -> Server:
     async def workers_alive() -> int:

@@ -14,9 +14,9 @@ from bot.listeners.installation import Installation
 from bot.services import check_models
 from bot.slack.connection import SocketMode
 from bot.storage.attempts import AttemptLog
-from bot.storage.questions import Questions
+from bot.storage.questions import QuestionStore
 from bot.web.server import Server
-from bot.worker.queue import Jobs
+from bot.worker.queue import JobQueue
 from perplexity.providers.base import Provider
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ class Application:
 
     playground: Playground | None
     providers: Sequence[Provider]
-    questions: Questions
-    jobs: Jobs
+    questions: QuestionStore
+    jobs: JobQueue
     attempt_log: AttemptLog
     scheduler: DigestScheduler
     installation: Installation
@@ -59,7 +59,7 @@ class Application:
         await self.installation.start()
         installation = asyncio.create_task(self.installation.run())
         workers = [asyncio.create_task(self.jobs.work(drain_seconds=DRAIN_SECONDS))] if work else []
-        sweep = asyncio.create_task(self.jobs.sweep(self.questions))
+        sweep = asyncio.create_task(self.jobs.recover_stalled(self.questions))
         scheduler = asyncio.create_task(self.scheduler.run())
         attempts = asyncio.create_task(self.attempt_log.run())
         models = asyncio.create_task(check_models(self.providers))

@@ -18,7 +18,7 @@ from bot.delivery.routes import OutgoingPart, Route
 from bot.model.message import Audience
 from bot.slack.messages import PostResult, Rejected, Retryable, RouteClosed, Sent
 from bot.storage.database import DatabaseRetry
-from bot.storage.questions import QuestionRow, Questions
+from bot.storage.questions import QuestionRow, QuestionStore
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ class _PartState:
 class FirstPost:
     """The first post of an answer, chosen before the answer is saved, so that both are recorded in one transaction.
 
-    `uses` and `unconfirmed` are what `Questions.begin_part` records before a post.
+    `uses` and `unconfirmed` are what `QuestionStore.mark_sending` records before a post.
     """
 
     route: Route
@@ -79,7 +79,7 @@ class FirstPost:
 class Delivery:
     """Posts the messages of questions; `clock` is monotonic, `jitter` returns a random number between two."""
 
-    questions: Questions
+    questions: QuestionStore
     database_retry: DatabaseRetry
     routes: tuple[Route, ...]
     clock: Callable[[], float] = monotonic
@@ -178,7 +178,7 @@ class Delivery:
 
     async def _mark_sending(self, part: OutgoingPart) -> None:
         ours = await self.database_retry(
-            lambda: self.questions.begin_part(
+            lambda: self.questions.mark_sending(
                 part.row, part.number, uses=part.response_url_uses, unconfirmed=part.unconfirmed
             )
         )

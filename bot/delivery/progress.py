@@ -14,7 +14,7 @@ from bot.model.message import Audience, OutgoingMessage
 from bot.slack.messages import Chat, PostResult, Rejected, Retryable, Sent
 from bot.slack.response_url import ResponseUrls
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.storage.questions import QuestionRow, Questions
+from bot.storage.questions import QuestionRow, QuestionStore
 from perplexity.errors import RequestCancelled
 
 log = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ class ProgressUpdater:
     """
 
     row: QuestionRow
-    questions: Questions
+    questions: QuestionStore
     chat: Chat
     response_urls: ResponseUrls
     slack_api_url: str
@@ -73,7 +73,7 @@ class ProgressUpdater:
     async def _update_by_response_url(self, message: OutgoingMessage) -> bool:
         try:
             used = self.row.response_uses + self.response_url_uses + 1
-            ours = await self.questions.begin_part(self.row, self.row.part, uses=used)
+            ours = await self.questions.mark_sending(self.row, self.row.part, uses=used)
         except DATABASE_UNAVAILABLE as error:
             self._log_not_shown(type(error).__name__)
             return False

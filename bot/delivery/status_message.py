@@ -14,7 +14,7 @@ from bot.model.message import Audience, OutgoingMessage
 from bot.slack.messages import Chat, Found, LookupForbidden, LookupResult, NotFound, PostResult, Retryable, Sent
 from bot.slack.response_url import ResponseUrls, is_slack_url
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
-from bot.storage.questions import QuestionRow, Questions
+from bot.storage.questions import QuestionRow, QuestionStore
 
 MAX_ATTEMPTS = 3
 MAX_PAUSE_SECONDS = 2.0
@@ -25,7 +25,7 @@ MAX_PAUSE_SECONDS = 2.0
 class StatusMessages:
     """Posts pending messages and notices; `clock` is monotonic."""
 
-    questions: Questions
+    questions: QuestionStore
     database_retry: DatabaseRetry
     chat: Chat
     response_urls: ResponseUrls
@@ -97,7 +97,7 @@ class StatusMessages:
         ts = await self._post_once(row, message)
         if ts is None:
             return row
-        if not await self.database_retry(lambda: self.questions.record_message(row, ts)):
+        if not await self.database_retry(lambda: self.questions.save_placeholder(row, ts)):
             await self._delete_duplicate(row, ts)
             raise ClaimLost
         return replace(row, message_ts=ts)
@@ -147,5 +147,5 @@ class StatusMessages:
         return response_url_usable(row, uses=row.response_uses, age=age, slack_api_url=self.slack_api_url)
 
     async def _mark_sending(self, row: QuestionRow) -> None:
-        if not await self.database_retry(lambda: self.questions.begin_part(row, row.part, uses=row.response_uses)):
+        if not await self.database_retry(lambda: self.questions.mark_sending(row, row.part, uses=row.response_uses)):
             raise ClaimLost

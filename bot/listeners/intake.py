@@ -17,7 +17,7 @@ from bot.commands.help import MAX_LISTED
 from bot.model.digest import DigestService
 from bot.model.message import OutgoingMessage
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
-from bot.storage.questions import NewQuestion, OpenQuestion, Questions, Received
+from bot.storage.questions import NewQuestion, OpenQuestion, QuestionStore, Received
 from bot.web.metrics import Metrics
 from perplexity.deepdive.types import DeepDive
 
@@ -56,7 +56,7 @@ class Intake:
     `seconds` is the time for everything from the arrival of the request, retries included; `clock` is monotonic.
     """
 
-    questions: Questions
+    questions: QuestionStore
     seconds: float = ACK_SECONDS
     clock: Callable[[], float] = monotonic
     _running: set[asyncio.Task[Any]] = field(default_factory=set)
@@ -71,7 +71,7 @@ class Intake:
 
     async def open_questions(self, question: NewQuestion) -> list[OpenQuestion]:
         """Return the open questions of a question's asker; an empty list if they cannot be read in time."""
-        listed = self.questions.open_of(team_id=question.team_id, user_id=question.user_id, most=MAX_LISTED)
+        listed = self.questions.open_questions(team_id=question.team_id, user_id=question.user_id, most=MAX_LISTED)
         try:
             return await self.within_ack_deadline(listed)
         except (*DATABASE_UNAVAILABLE, TimeoutError):
@@ -103,7 +103,7 @@ class Intake:
     async def _submit(self, question: NewQuestion) -> Submitted:
         patience = DatabaseRetry(seconds=self.seconds_left(), first_pause=0.05)
         try:
-            match await patience(lambda: self.questions.receive(question)):
+            match await patience(lambda: self.questions.insert(question)):
                 case Received.NEW:
                     return Submitted.NEW
                 case Received.KNOWN:
@@ -119,7 +119,7 @@ class Intake:
 
     async def _thread_full(self, question: NewQuestion) -> Submitted:
         log.warning("thread.full", extra={"command": question.command})
-        explain = await self.questions.note_full_thread(
+        explain = await self.questions.record_full_thread(
             team_id=question.team_id, channel_id=question.channel_id, thread_ts=question.thread_ts or ""
         )
         return Submitted.THREAD_FULL_EXPLAIN if explain else Submitted.THREAD_FULL
@@ -185,7 +185,7 @@ class ListenerContext:
     """
 
     intake: Intake
-    questions: Questions
+    questions: QuestionStore
     commands: Sequence[Command[Any, Any]]
     metrics: Metrics
     reply_privately: Callable[[str | None, OutgoingMessage], Awaitable[None]]

@@ -98,7 +98,7 @@ class NewQuestion:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Share:
+class FairShare:
     """Limits for one person and for one thread; 0 means no limit.
 
     `open_per_person` is the number of unanswered questions a person may have, `thread_per_minute` the number of
@@ -243,15 +243,15 @@ def storable(text: str) -> str:
     return text.replace("\x00", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-class Questions:
+class QuestionStore:
     """The table's operations. `share` is what a person and a thread may have; `clock` is monotonic."""
 
-    def __init__(self, pool: Pool, *, share: Share | None = None, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, pool: Pool, *, share: FairShare | None = None, clock: Callable[[], float] = monotonic) -> None:
         self._pool = pool
-        self._share = share or Share()
+        self._share = share or FairShare()
         self._clock = clock
 
-    async def receive(self, question: NewQuestion) -> Received:
+    async def insert(self, question: NewQuestion) -> Received:
         """Write a question and its job in one transaction, if it is new and its asker and its thread may have one.
 
         The earlier question that it asks again is closed, if it is still open: its answer may not cover the new
@@ -266,14 +266,14 @@ class Questions:
             row = await receiving.fetchone()
         return Received(row["received"]) if row is not None else Received.KNOWN
 
-    async def open_of(self, *, team_id: str, user_id: str, most: int = 10) -> list[OpenQuestion]:
+    async def open_questions(self, *, team_id: str, user_id: str, most: int = 10) -> list[OpenQuestion]:
         """Return a person's open questions, the oldest first."""
         values = {"team_id": team_id, "user_id": user_id, "most": most}
         async with self._pool.connection() as connection:
             rows = await (await connection.execute(queries.OPEN, values)).fetchall()
         return [OpenQuestion(**row) for row in rows]
 
-    async def note_full_thread(self, *, team_id: str, channel_id: str, thread_ts: str) -> bool:
+    async def record_full_thread(self, *, team_id: str, channel_id: str, thread_ts: str) -> bool:
         """Return whether it is time to explain a thread's limit: at most once a minute, in all processes together."""
         values = {"team_id": team_id, "channel_id": channel_id, "thread_ts": thread_ts}
         async with self._pool.connection() as connection:
@@ -310,11 +310,11 @@ class Questions:
         """Keep the id of a background run that has just begun to cost money."""
         return await self._changed(queries.RECORD_RUN, row, run_id=run_id)
 
-    async def record_message(self, row: QuestionRow, message_ts: str) -> bool:
+    async def save_placeholder(self, row: QuestionRow, message_ts: str) -> bool:
         """Keep the `ts` of the message that says that the search is on."""
         return await self._changed(queries.RECORD_MESSAGE, row, message_ts=message_ts)
 
-    async def keep_messages(self, row: QuestionRow, outcome: Outcome, *, uses: int, unconfirmed: int = 0) -> bool:
+    async def save_messages(self, row: QuestionRow, outcome: Outcome, *, uses: int, unconfirmed: int = 0) -> bool:
         """Keep what is to be posted, and its figures; `uses` and `unconfirmed` are the first post's, as `begin_part`'s.
 
         Without a post they are what they were.
@@ -331,7 +331,7 @@ class Questions:
             **figures,
         )
 
-    async def begin_part(self, row: QuestionRow, part: int, *, uses: int, unconfirmed: int = 0) -> bool:
+    async def mark_sending(self, row: QuestionRow, part: int, *, uses: int, unconfirmed: int = 0) -> bool:
         """Record that a part is about to be posted; False means that it must not be.
 
         `uses` is how often the response_url will have been used then, `unconfirmed` how often this part was posted to
@@ -341,11 +341,13 @@ class Questions:
 
     async def settle(self, row: QuestionRow, state: str, *, job: int | None) -> bool:
         """Close a question as answered, failed or expired, remove its job, and give its place to the next one."""
-        return await self._closed(queries.SETTLE, {"id": row.id, "attempt": row.attempt, "state": state, "job": job})
+        return await self._was_settled(
+            queries.SETTLE, {"id": row.id, "attempt": row.attempt, "state": state, "job": job}
+        )
 
     async def stop(self, question_id: UUID, *, user_id: str) -> bool:
         """Close a question as stopped, for its asker only; False if there is nothing to stop any more."""
-        return await self._closed(queries.STOP, {"id": question_id, "user_id": user_id})
+        return await self._was_settled(queries.STOP, {"id": question_id, "user_id": user_id})
 
     async def enqueue_forgotten(self, connection: AsyncConnection[DictRow]) -> int:
         """Enqueue the open questions without a job, and those whose turn has come; return how many there were.
@@ -366,7 +368,7 @@ class Questions:
             row = await (await connection.execute(query, values)).fetchone()
         return QuestionRow.of(row, now=self._clock()) if row else None
 
-    async def _closed(self, query: LiteralString, values: Mapping[str, Any]) -> bool:
+    async def _was_settled(self, query: LiteralString, values: Mapping[str, Any]) -> bool:
         # The next one is the last of those that its asker has in the queue.
         behind = max(0, self._share.queued_per_person - 1)
         async with self._pool.connection() as connection:

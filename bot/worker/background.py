@@ -11,7 +11,7 @@ from typing import Any, Self
 from uuid import UUID
 
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.storage.questions import Questions
+from bot.storage.questions import QuestionStore
 from bot.storage.stages import StageStore
 from perplexity.errors import PerplexityError
 from perplexity.providers.base import Provider
@@ -57,7 +57,7 @@ class RunCanceller:
     A request over an open connection ends with the connection, when the worker notices.
     """
 
-    questions: Questions
+    questions: QuestionStore
     stages: StageStore
     providers: Sequence[Provider]
     background: BackgroundTasks

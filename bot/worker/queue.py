@@ -31,7 +31,7 @@ from bot.clock import utc_now
 from bot.errors import UnknownCommand
 from bot.storage import queries
 from bot.storage.database import DATABASE_UNAVAILABLE, DRIVER_UNAVAILABLE, is_pooled
-from bot.storage.questions import Pool, Questions
+from bot.storage.questions import Pool, QuestionStore
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -41,10 +41,10 @@ HEARTBEAT_AGAIN_SECONDS = 0.5
 """The pause after a heartbeat that failed."""
 
 STALLED_AFTER_SECONDS = 9.0
-SWEEP_SECONDS = 3.0
+RECOVERY_SECONDS = 3.0
 """Heartbeat, silence and sweep together bring a dead worker's questions back within 15 seconds."""
 
-LONGEST_GAP_SECONDS = 2 * SWEEP_SECONDS + 1
+MAX_GAP_SECONDS = 2 * RECOVERY_SECONDS + 1
 """After a longer gap between two sweeps, this process did not watch the workers in between."""
 
 POLL_SECONDS = 0.5
@@ -56,19 +56,19 @@ CONCURRENCY = 100
 TAKEN_AT_ONCE = 8
 """Jobs that are taken in one query, so that the work does not wait for one query a job."""
 
-LONGEST_PAUSE_SECONDS = 1.0
+MAX_PAUSE_SECONDS = 1.0
 
 NO_WORKER = 0
 """The id used for the owner of a job that has no owner."""
 
-LEAVING_SECONDS = 3.0
+STOP_SECONDS = 3.0
 """How long a worker may take to return its jobs when its time is over; without the database it cannot."""
 
 UNKNOWN_COMMAND_SECONDS = 5
 """How long a question that only a newer version knows stays in the queue before it is tried again."""
 
 
-class ReturnsWhenCancelled(BaseRetryStrategy):
+class RequeueOnShutdown(BaseRetryStrategy):
     """Sends a job back to the queue when the shutdown cancelled it or this version cannot do it, never for an error."""
 
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
@@ -78,11 +78,11 @@ class ReturnsWhenCancelled(BaseRetryStrategy):
         return RetryDecision() if isinstance(exception, asyncio.CancelledError) else None
 
 
-class PatientJobManager(JobManager):
+class RetryingJobManager(JobManager):
     """The job engine's access to the database; it waits for an unavailable database instead of failing.
 
     procrastinate's worker ends when one of its queries fails, and cancels the jobs in work. Here each query is repeated
-    until the database is back, or until `leaving` is set. What a repetition could do twice is made safe to repeat: a
+    until the database is back, or until `stopping` is set. What a repetition could do twice is made safe to repeat: a
     job that was fetched in a transaction whose confirmation was lost goes back to the queue, and a job that is gone
     when it is to be finished was finished before, or was given to another worker.
     """
@@ -94,7 +94,7 @@ class PatientJobManager(JobManager):
         self._removed: set[int] = set()
         self._empty = False
         self._fetching = asyncio.Lock()
-        self.leaving = False
+        self.stopping = False
 
     async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> Job | None:
         """Return the next job, None if there is none; several are taken at once.
@@ -143,26 +143,26 @@ class PatientJobManager(JobManager):
             self._empty = False
             await on_notification(channel=channel, notification=notification)
 
-        await self._patiently(partial(super().listen_for_jobs, on_notification=announced, queues=queues))
+        await self._with_retry(partial(super().listen_for_jobs, on_notification=announced, queues=queues))
 
     async def list_jobs_to_abort_async(self, queue: str | None = None) -> Iterable[int]:
         """Return the jobs that were asked to be aborted."""
-        return await self._patiently(partial(super().list_jobs_to_abort_async, queue))
+        return await self._with_retry(partial(super().list_jobs_to_abort_async, queue))
 
     async def register_worker(self) -> int:
         """Register a worker and return its id."""
         self._forget_taken()
-        return await self._patiently(super().register_worker)
+        return await self._with_retry(super().register_worker)
 
     async def unregister_worker(self, worker_id: int) -> None:
         """Remove a worker that ends; the jobs that it has taken and not begun go back to the queue."""
         if self._taken:
             self._forget_taken()
-            await self._patiently(partial(self._return_unknown, worker_id))
-        await self._patiently(partial(super().unregister_worker, worker_id))
+            await self._with_retry(partial(self._return_unknown, worker_id))
+        await self._with_retry(partial(super().unregister_worker, worker_id))
 
     async def update_heartbeat(self, worker_id: int) -> None:
-        """Do nothing: procrastinate's worker stops its heartbeats when it begins to drain. `Jobs` sends them."""
+        """Do nothing: procrastinate's worker stops its heartbeats when it begins to drain. `JobQueue` sends them."""
 
     async def return_unknown(self, worker_id: int) -> None:
         """Return the jobs that belong to a worker and that it does not run: the reply to its fetch was lost."""
@@ -176,7 +176,7 @@ class PatientJobManager(JobManager):
         return list(self._running)
 
     async def prune_stalled_workers(self, seconds_since_heartbeat: float) -> list[int]:
-        """Remove no worker: after a database outage every worker looks dead. `Jobs.sweep` decides which are."""
+        """Remove no worker: after a database outage every worker looks dead. `JobQueue.recover_stalled` decides which are."""
         return []
 
     async def _take(self, worker_id: int) -> None:
@@ -185,7 +185,7 @@ class PatientJobManager(JobManager):
             self._empty = True
             most = max(1, min(TAKEN_AT_ONCE, CONCURRENCY - len(self._running)))
             take = partial(self.connector.execute_query_all_async, _TAKE_NEXT, worker_id=worker_id, most=most)
-            rows = await self._patiently(take, before_again=partial(self._return_unknown, worker_id))
+            rows = await self._with_retry(take, before_again=partial(self._return_unknown, worker_id))
             self._running.update(row["id"] for row in rows)
             self._taken.extend(map(Job.from_row, rows))
             if len(rows) == most:
@@ -198,7 +198,7 @@ class PatientJobManager(JobManager):
 
     async def _end(self, job: Job, end: Callable[[], Awaitable[None]]) -> None:
         try:
-            await self._patiently(end)
+            await self._with_retry(end)
         except ConnectorException as error:
             if not isinstance(error.__cause__, RaiseException):
                 raise
@@ -213,7 +213,7 @@ class PatientJobManager(JobManager):
     async def _return_unknown(self, worker_id: int) -> None:
         await self.connector.execute_query_async(_RETURN_UNKNOWN, worker_id=worker_id, running=list(self._running))
 
-    async def _patiently(
+    async def _with_retry(
         self, query: Callable[[], Awaitable[T]], *, before_again: Callable[[], Awaitable[None]] | None = None
     ) -> T:
         pause, again = 0.1, False
@@ -223,12 +223,12 @@ class PatientJobManager(JobManager):
                     await before_again()
                 return await query()
             except ConnectorException as error:
-                if self.leaving or not isinstance(error.__cause__, DRIVER_UNAVAILABLE):
+                if self.stopping or not isinstance(error.__cause__, DRIVER_UNAVAILABLE):
                     raise
                 log.warning("queue.away", extra={"error": type(error.__cause__).__name__})
             again = True
             await asyncio.sleep(pause)
-            pause = min(LONGEST_PAUSE_SECONDS, pause * 2)
+            pause = min(MAX_PAUSE_SECONDS, pause * 2)
 
 
 class Heartbeats:
@@ -245,7 +245,7 @@ class Heartbeats:
 
     def dead(self, heartbeats: Mapping[int, datetime], *, now: float) -> dict[int, datetime]:
         """Return the dead workers with their heartbeats; `heartbeats` are those of now, a monotonic moment."""
-        known = self._watched if now - self._looked <= LONGEST_GAP_SECONDS else {}
+        known = self._watched if now - self._looked <= MAX_GAP_SECONDS else {}
         self._looked = now
         self._watched = {
             worker: known[worker] if worker in known and known[worker][0] == beat else (beat, now)
@@ -254,7 +254,7 @@ class Heartbeats:
         return {worker: beat for worker, (beat, since) in self._watched.items() if now - since >= STALLED_AFTER_SECONDS}
 
 
-class Jobs:
+class JobQueue:
     """Works on the jobs of questions. `clock` is monotonic.
 
     Heartbeats go over the pool `beats`, so that they never wait for the connections that work needs.
@@ -266,21 +266,21 @@ class Jobs:
         self._clock = clock
         self._heartbeats = Heartbeats()
         self._app = App(connector=PsycopgConnector())
-        self._manager = PatientJobManager(self._app.connector)
+        self._manager = RetryingJobManager(self._app.connector)
         self._app.job_manager = self._manager
 
     async def open(self) -> None:
         """Share the process's pool with the engine."""
         await self._app.connector.open_async(self._pool)
 
-    def on_question(self, answer: Callable[[UUID, int | None], Awaitable[bool]]) -> None:
+    def register_handler(self, answer: Callable[[UUID, int | None], Awaitable[bool]]) -> None:
         """Say what a worker of this process does with a question and its job; it returns whether it removed the job."""
 
         async def answer_question(context: JobContext, question_id: str) -> None:
             if await answer(UUID(question_id), context.job.id):
                 self._manager.removed(context.job)
 
-        self._app.task(name=queries.TASK, retry=ReturnsWhenCancelled(), pass_context=True)(answer_question)
+        self._app.task(name=queries.TASK, retry=RequeueOnShutdown(), pass_context=True)(answer_question)
 
     async def work(self, *, drain_seconds: float) -> None:
         """Work until cancelled; then finish what can be finished in `drain_seconds` and hand the rest back."""
@@ -332,10 +332,10 @@ class Jobs:
         try:
             await asyncio.shield(running)
         except asyncio.CancelledError:
-            self._manager.leaving = True
+            self._manager.stopping = True
             worker.stop()
             running.cancel()
-            await asyncio.wait({running}, timeout=drain_seconds + LEAVING_SECONDS)
+            await asyncio.wait({running}, timeout=drain_seconds + STOP_SECONDS)
             raise
         finally:
             beating.cancel()
@@ -364,16 +364,16 @@ class Jobs:
                 await connection.execute(_REGISTER, values)
                 await connection.execute(_OWN, values)
 
-    async def sweep(self, questions: Questions) -> None:
+    async def recover_stalled(self, questions: QuestionStore) -> None:
         """Every few seconds, for ever, bring back the questions of dead workers and those that have no job."""
         while True:
             try:
-                await self.sweep_once(questions)
+                await self.recover_stalled_once(questions)
             except DATABASE_UNAVAILABLE as error:
                 log.warning("sweep.skipped", extra={"error": type(error).__name__})
-            await asyncio.sleep(SWEEP_SECONDS)
+            await asyncio.sleep(RECOVERY_SECONDS)
 
-    async def sweep_once(self, questions: Questions) -> None:
+    async def recover_stalled_once(self, questions: QuestionStore) -> None:
         """Requeue the jobs of dead workers, and enqueue open questions that have no job."""
         async with self._pool.connection() as connection:
             await connection.execute(_WRITE)

@@ -15,7 +15,7 @@ from bot.blocks.escaping import clean, one_line
 from bot.commands.deepdive import DEEPDIVE
 from bot.slack.messages import FAILURES, Chat
 from bot.slack.scopes import FILES
-from bot.storage.questions import Questions
+from bot.storage.questions import QuestionStore
 from bot.storage.stages import StageStore
 from bot.worker.background import BackgroundTasks
 from perplexity.deepdive.report import as_document, assemble, report_title
@@ -36,7 +36,7 @@ class ReportUploader:
 
     client: AsyncWebClient
     chat: Chat
-    questions: Questions
+    questions: QuestionStore
     stages: StageStore
     persona: str
     background: BackgroundTasks

@@ -32,7 +32,7 @@ from bot.model.digest import DigestService
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.provider_stats import ProviderStats
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
-from bot.storage.questions import OPEN, Claimed, Outcome, QuestionRow, Questions
+from bot.storage.questions import OPEN, Claimed, Outcome, QuestionRow, QuestionStore
 from bot.web.metrics import Metrics
 from perplexity.attempts import Attempt
 from perplexity.deepdive.pipeline import DeepDiveRunner
@@ -54,26 +54,26 @@ Result = TypeVar("Result")
 log = logging.getLogger(__name__)
 
 
-IN_TIME = "Sorry, no search service answered in time. Your question is kept."
-AT_ALL = "Sorry, no search service could answer this just now. Your question is kept."
-NOTHING = "Sorry, nothing was found for this. Other or fewer words may help, and fewer options."
+TIMED_OUT = "Sorry, no search service answered in time. Your question is kept."
+ALL_FAILED = "Sorry, no search service could answer this just now. Your question is kept."
+NO_RESULTS = "Sorry, nothing was found for this. Other or fewer words may help, and fewer options."
 NONE_CONFIGURED = "Sorry, no search service is configured. Your question is kept; please tell the app's admin."
 NO_AGENT = "Sorry, there is no agent here yet: please ask the app's admin to set one up. It works without `--agent`."
 
 
-def sentence_for(error: PerplexityError, *, nothing: str = NOTHING) -> str:
+def user_message(error: PerplexityError, *, nothing: str = NO_RESULTS) -> str:
     """Return what happened as mrkdwn, not escaped yet; `nothing` is what to say if nothing was found."""
     if is_empty_result(error):
         return with_reasons(nothing, error)
     if isinstance(error, InvalidRequest):
-        return _refused(error)
+        return _invalid_request(error)
     if isinstance(error, NoKey):
         return error.sentence
     if isinstance(error, AllProvidersFailed):
-        return _nobody(error)
+        return _all_failed(error)
     if isinstance(error, AgentNotSetUp):
         return NO_AGENT
-    return IN_TIME if isinstance(error, TimedOut) else AT_ALL
+    return TIMED_OUT if isinstance(error, TimedOut) else ALL_FAILED
 
 
 def is_refusal(error: PerplexityError) -> bool:
@@ -81,7 +81,7 @@ def is_refusal(error: PerplexityError) -> bool:
     return isinstance(error, (InvalidRequest, AgentNotSetUp))
 
 
-def may_succeed_again(error: PerplexityError) -> bool:
+def is_retryable(error: PerplexityError) -> bool:
     """Return whether asking the same again may help: not if nothing was found, and that was paid for.
 
     A service without a key finds nothing also when it refuses to search, and costs nothing.
@@ -89,30 +89,30 @@ def may_succeed_again(error: PerplexityError) -> bool:
     return not (isinstance(error, NothingFound) or (is_empty_result(error) and error.cost_usd))
 
 
-def _nobody(error: AllProvidersFailed) -> str:
+def _all_failed(error: AllProvidersFailed) -> str:
     if not error.attempts:
         return NONE_CONFIGURED
     kinds = {attempt.error_class for attempt in error.attempts}
     if kinds == {TimedOut.__name__}:
-        return IN_TIME
+        return TIMED_OUT
     refused = [one for one in error.attempts if one.error_class == InvalidRequest.__name__ and one.summary]
-    return " ".join([AT_ALL, *(f"{one.provider} {one.summary}." for one in refused)])
+    return " ".join([ALL_FAILED, *(f"{one.provider} {one.summary}." for one in refused)])
 
 
-def _refused(error: InvalidRequest) -> str:
+def _invalid_request(error: InvalidRequest) -> str:
     if error.field is None or error.allowed is None:
         return "Sorry, the search service does not take this request. Try it in other words or with fewer options."
     value = (error.value or "").replace("`", "'")
     return f"Sorry, `{value}` cannot be used as {error.field}: {error.allowed}."
 
 
-MAX_RETURNS = 5
+MAX_REDELIVERIES = 5
 """How often a question may come back from a dead or stopped worker before the asker is told instead."""
 
 INTERRUPTED = "Sorry, I was interrupted again and again while I worked on this. Your question is kept."
-BROKE = "Sorry, something went wrong on my side. Your question is kept."
+INTERNAL_ERROR = "Sorry, something went wrong on my side. Your question is kept."
 
-IN_THREADS = {"mention": BY_MENTION, "im": IN_DIRECT_MESSAGE}
+THREAD_SURFACES = {"mention": BY_MENTION, "im": IN_DIRECT_MESSAGE}
 """The surfaces whose questions are messages, answered in their threads, and how the app is called there."""
 
 
@@ -128,14 +128,14 @@ async def understood(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Working:
+class CommandRunner:
     """Brings questions to their outcomes. `commands` are by name; `clock` measures seconds.
 
-    `stages` keeps what a question has come to that takes minutes; `end_runs` has ended, at the services, what is under
+    `stages` keeps what a question has come to that takes minutes; `cancel_runs` has ended, at the services, what is under
     way for a question that is given up.
     """
 
-    questions: Questions
+    questions: QuestionStore
     provider: Provider
     admins: Admins
     provider_stats: Callable[[], Awaitable[Sequence[ProviderStats]]]
@@ -145,47 +145,47 @@ class Working:
     agent: Agent = DISABLED_AGENT
     diver: DeepDiveRunner | None = None
     stages: Callable[[QuestionRow], StageStore] = lambda row: NullStageStore()
-    sends_files: Callable[[], Awaitable[bool]] = no_uploads
-    end_runs: Callable[[UUID], None] = lambda question_id: None
+    can_upload: Callable[[], Awaitable[bool]] = no_uploads
+    cancel_runs: Callable[[UUID], None] = lambda question_id: None
     clock: Callable[[], float] = monotonic
 
-    def noticed(self, row: QuestionRow) -> Outcome | None:
+    def usage_reply(self, row: QuestionRow) -> Outcome | None:
         """Return the outcome of a message that asks for help, or nothing that can be asked: no listener answers it."""
-        if row.surface not in IN_THREADS:
+        if row.surface not in THREAD_SURFACES:
             return None
-        message = usage_reply(row.text, self.commands[row.command], IN_THREADS[row.surface])
+        message = usage_reply(row.text, self.commands[row.command], THREAD_SURFACES[row.surface])
         return None if message is None else Outcome(messages=(message,), state="answered")
 
     def placeholder(self, row: QuestionRow) -> OutgoingMessage:
         """Return the message that the question's answer replaces. Raises UsageError if the text cannot be parsed."""
         command = self.commands[row.command]
         request = command.parse(row.text)
-        public = row.surface not in IN_THREADS and command.audience(request) is Audience.CHANNEL
+        public = row.surface not in THREAD_SURFACES and command.audience(request) is Audience.CHANNEL
         return pending_message(command, request, question_id=str(row.id), public=public)
 
-    def stopped(self, row: QuestionRow) -> OutgoingMessage:
+    def stopped_message(self, row: QuestionRow) -> OutgoingMessage:
         """Return what is shown of a question that its asker stopped."""
         return question_stopped_message(
             self.commands[row.command].parse_question_text(row.text), question_id=str(row.id)
         )
 
-    async def outcome(self, row: QuestionRow, progress: Progress) -> Outcome:
+    async def run(self, row: QuestionRow, progress: Progress) -> Outcome:
         """Return what becomes of a question, a failure too. Raises `ClaimLost` where another worker holds it."""
         started = self.clock()
-        if row.returns > MAX_RETURNS:
-            self.end_runs(row.id)
-            return self._failed(row, INTERRUPTED, error="interrupted", seconds=None)
+        if row.returns > MAX_REDELIVERIES:
+            self.cancel_runs(row.id)
+            return self._failure(row, INTERRUPTED, error="interrupted", seconds=None)
         try:
-            return await self._answered(row, started, progress)
+            return await self._execute(row, started, progress)
         except RequestCancelled:
             raise ClaimLost from None
         except PerplexityError as error:
             tried = error.attempts if isinstance(error, AllProvidersFailed) else ()
             log.warning("question.failed", extra=row.ids | {"error": type(error).__name__})
             if await self._still_ours(row):
-                self.end_runs(row.id)
-            sentence, way_on = await run_in_thread(self._explained, row, error)
-            failed = self._failed(
+                self.cancel_runs(row.id)
+            sentence, way_on = await run_in_thread(self._explain, row, error)
+            failed = self._failure(
                 row,
                 sentence,
                 error=type(error).__name__,
@@ -197,44 +197,44 @@ class Working:
             return replace(failed, cost_usd=error.cost_usd)
         except Exception as error:
             log.exception("question.broke", extra=row.ids)
-            self.end_runs(row.id)
-            return self._failed(row, BROKE, error=type(error).__name__, seconds=self.clock() - started)
+            self.cancel_runs(row.id)
+            return self._failure(row, INTERNAL_ERROR, error=type(error).__name__, seconds=self.clock() - started)
 
-    def _explained(self, row: QuestionRow, error: PerplexityError) -> tuple[str, FailureAction | None]:
+    def _explain(self, row: QuestionRow, error: PerplexityError) -> tuple[str, FailureAction | None]:
         """Return the sentence for a failure, and the button below it."""
         return self._sentence(row, error), self._way_on(row, error)
 
     def _sentence(self, row: QuestionRow, error: PerplexityError) -> str:
         command = self.commands[row.command]
         if command.nothing_found is None or not is_empty_result(error):
-            return sentence_for(error)
-        return sentence_for(error, nothing=command.nothing_found(command.parse(row.text)))
+            return user_message(error)
+        return user_message(error, nothing=command.nothing_found(command.parse(row.text)))
 
     def _way_on(self, row: QuestionRow, error: PerplexityError) -> FailureAction | None:
         """Return the button below a failure: one that may help, or none."""
         wider = self.commands[row.command].past_week
         if wider is not None and is_empty_result(error) and wider(row.text) is not None:
             return "past_week"
-        return "retry" if may_succeed_again(error) else None
+        return "retry" if is_retryable(error) else None
 
     def audience(self, row: QuestionRow) -> Audience:
         """Return who may see it by a response_url: a failure is the asker's alone, an answer goes where asked."""
-        if row.outcome != "answered" or row.surface in IN_THREADS:
+        if row.outcome != "answered" or row.surface in THREAD_SURFACES:
             return Audience.ASKER
-        return self._seen_by(row, self.commands[row.command].parse(row.text))
+        return self._audience(row, self.commands[row.command].parse(row.text))
 
-    def _seen_by(self, row: QuestionRow, request: Any) -> Audience:
+    def _audience(self, row: QuestionRow, request: Any) -> Audience:
         """Return who sees an answer: where a message asked, everyone in that conversation."""
-        if row.surface in IN_THREADS:
+        if row.surface in THREAD_SURFACES:
             return Audience.CHANNEL if row.surface == "mention" else Audience.ASKER
         return self.commands[row.command].audience(request)
 
-    async def _answered(self, row: QuestionRow, started: float, progress: Progress) -> Outcome:
+    async def _execute(self, row: QuestionRow, started: float, progress: Progress) -> Outcome:
         command = self.commands[row.command]
         request = await understood(row, command.parse, row.text)
 
         async def on_run(run_id: str) -> None:
-            if not await self._recorded(row, run_id):
+            if not await self._record_run(row, run_id):
                 raise RequestCancelled("another worker holds the question")
 
         async def wanted() -> None:
@@ -257,13 +257,13 @@ class Working:
             diver=self.diver,
             stages=self.stages(row),
             progress=progress,
-            can_upload=self.sends_files,
+            can_upload=self.can_upload,
         )
         result = await command.answer(request, work)
-        reply = await run_in_thread(command.render, result, request, self._seen_by(row, request))
+        reply = await run_in_thread(command.render, result, request, self._audience(row, request))
         return Outcome(messages=reply.messages, state="answered", seconds=self.clock() - started, **vars(reply.stats))
 
-    async def _recorded(self, row: QuestionRow, run_id: str) -> bool:
+    async def _record_run(self, row: QuestionRow, run_id: str) -> bool:
         """Tell whether the question is still ours. With the database away, the run goes on but cannot be resumed."""
         try:
             return await self.patience(lambda: self.questions.record_run(row, run_id))
@@ -280,7 +280,7 @@ class Working:
             return True
         return found is not None and (found.attempt, found.state in OPEN) == (row.attempt, True)
 
-    def _failed(
+    def _failure(
         self,
         row: QuestionRow,
         sentence: str,
@@ -309,11 +309,11 @@ class Working:
         return Outcome(messages=(message,), state="failed", seconds=seconds, error=error)
 
 
-MAX_RETURNS_IN_DELIVERY = 2 * MAX_RETURNS
+MAX_REDELIVERIES_IN_DELIVERY = 2 * MAX_REDELIVERIES
 """After these many the messages themselves are what brings workers down, and the question is given up."""
 
 
-class Admits(Protocol):
+class AdmissionCheck(Protocol):
     """Says whose questions are answered."""
 
     @property
@@ -329,7 +329,7 @@ class Admits(Protocol):
         ...
 
 
-class Everyone:
+class AdmitEveryone:
     """Answers everyone."""
 
     installed = None
@@ -339,33 +339,33 @@ class Everyone:
         return None
 
 
-EVERYONE = Everyone()
+ADMIT_EVERYONE = AdmitEveryone()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answering:
+class QuestionWorker:
     """Answers questions.
 
-    `admission` says whose, `working` brings one to its outcome, `showing` shows its progress until then; `new_id` names
+    `admission` says whose, `runner` brings one to its outcome, `progress_of` shows its progress until then; `new_id` names
     a claim.
     """
 
-    questions: Questions
-    working: Working
+    questions: QuestionStore
+    runner: CommandRunner
     delivery: Delivery
-    announcing: StatusMessages
+    status_messages: StatusMessages
     patience: DatabaseRetry
     metrics: Metrics
-    admission: Admits = EVERYONE
-    showing: Callable[[QuestionRow], Progress] = lambda row: NULL_PROGRESS
+    admission: AdmissionCheck = ADMIT_EVERYONE
+    progress_of: Callable[[QuestionRow], Progress] = lambda row: NULL_PROGRESS
     new_id: Callable[[], UUID] = uuid4
 
-    async def run(self, question_id: UUID, job: int | None = None) -> bool:
+    async def process(self, question_id: UUID, job: int | None = None) -> bool:
         """Answer one question; return whether its job was removed. A shutdown that cancels this puts the job back.
 
         Raises `UnknownCommand`, without claiming the question, if only a newer version knows its command.
         """
-        claimed = await self._claimed(question_id)
+        claimed = await self._claim(question_id)
         if claimed is None:
             return False
         row = claimed.row
@@ -381,9 +381,9 @@ class Answering:
             return False
         return True
 
-    async def _claimed(self, question_id: UUID) -> Claimed | None:
+    async def _claim(self, question_id: UUID) -> Claimed | None:
         """Claim the question; return None if it is already closed, or another worker was faster."""
-        claim, commands, installed = self.new_id(), self.working.commands, self.admission.installed
+        claim, commands, installed = self.new_id(), self.runner.commands, self.admission.installed
         claimed = await self.patience(
             lambda: self.questions.claim(question_id, claim, commands=commands, installation=installed)
         )
@@ -400,12 +400,12 @@ class Answering:
         if row.messages is None:
             row, outcome = await self._outcome(claimed)
             row = replace(row, messages=tuple(outcome.messages), outcome=outcome.state)
-            audience = await understood(row, self.working.audience, row)
+            audience = await understood(row, self.runner.audience, row)
             first = self.delivery.first_post(row, audience=audience)
             await self._keep(row, outcome, first)
         else:
-            audience = await understood(row, self.working.audience, row)
-        if row.returns > MAX_RETURNS_IN_DELIVERY:
+            audience = await understood(row, self.runner.audience, row)
+        if row.returns > MAX_REDELIVERIES_IN_DELIVERY:
             await self._settle(row, "expired", job=job)
         else:
             await self._deliver(row, audience, first, job=job)
@@ -414,19 +414,19 @@ class Answering:
         """Return the question's outcome, and the row with what was posted meanwhile."""
         row = claimed.row
         outcome = await self.admission.refused(row, user_team=claimed.user_team)
-        outcome = outcome or await understood(row, self.working.noticed, row)
+        outcome = outcome or await understood(row, self.runner.usage_reply, row)
         if outcome is None:
             if row.surface != "slash":  # whose ack said it already
-                row = await self.announcing.post_pending(row, await understood(row, self.working.placeholder, row))
-            progress = self.showing(row)
-            outcome = await self.working.outcome(row, progress)
+                row = await self.status_messages.post_pending(row, await understood(row, self.runner.placeholder, row))
+            progress = self.progress_of(row)
+            outcome = await self.runner.run(row, progress)
             row = replace(row, response_uses=row.response_uses + progress.response_url_uses)
         return row, outcome
 
     async def _keep(self, row: QuestionRow, outcome: Outcome, first: FirstPost | None) -> None:
         uses, unconfirmed = (row.response_uses, 0) if first is None else (first.uses, first.unconfirmed)
         if not await self.patience(
-            lambda: self.questions.keep_messages(row, outcome, uses=uses, unconfirmed=unconfirmed)
+            lambda: self.questions.save_messages(row, outcome, uses=uses, unconfirmed=unconfirmed)
         ):
             raise ClaimLost
         figures = {name: value for name, value in vars(outcome).items() if name != "messages"}
@@ -435,9 +435,9 @@ class Answering:
     async def _deliver(self, row: QuestionRow, audience: Audience, first: FirstPost | None, *, job: int | None) -> None:
         delivered = await self.delivery.deliver(row, audience=audience, first=first)
         if delivered and leaves_placeholder(row, audience):
-            await self.announcing.delete_pending(row)
+            await self.status_messages.delete_pending(row)
         if delivered and row.surface == "mention" and any(message.private for message in row.messages or ()):
-            await self.announcing.delete_pending_in_thread(row)
+            await self.status_messages.delete_pending_in_thread(row)
         await self._settle(row, row.outcome or "failed" if delivered else "expired", job=job)
 
     async def _settle(self, row: QuestionRow, state: str, *, job: int | None) -> None:

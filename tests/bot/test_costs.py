@@ -13,7 +13,7 @@ from prometheus_client import generate_latest
 from psycopg import AsyncConnection
 
 from bot.blocks.footer import format_dollars
-from bot.storage.questions import Questions, connection_pool
+from bot.storage.questions import QuestionStore, connection_pool
 from bot.web.metrics import Metrics
 from perplexity.attempts import Attempt
 from perplexity.fallback import Fallback
@@ -161,7 +161,7 @@ CASES = {
 @pytest.fixture
 async def desk(database: str) -> AsyncIterator[WorkerHarness]:
     async with connection_pool(database) as pool:
-        yield WorkerHarness(questions=Questions(pool))
+        yield WorkerHarness(questions=QuestionStore(pool))
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())

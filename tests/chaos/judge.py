@@ -33,7 +33,7 @@ SAID_TO_BE_DIRECT = re.compile(r"direct(?:ly| message)|here instead", re.IGNOREC
 SAID_TO_BE_PUBLIC = "visible to everyone"
 
 
-class Told(Enum):
+class NoticeKind(Enum):
     """What a delivery was answered with."""
 
     TAKEN = "taken"
@@ -60,11 +60,11 @@ class Delivery:
 
     at: float
     seconds: float
-    told: Told
+    told: NoticeKind
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class QuestionRecord:
     """One question. `again` marks one that only looks whether the app is back; `late` is how old it is made to be."""
 
     id: str
@@ -76,17 +76,17 @@ class Asked:
     @property
     def taken(self) -> bool:
         """Whether it was acknowledged as taken at least once."""
-        return any(delivery.told is Told.TAKEN for delivery in self.deliveries)
+        return any(delivery.told is NoticeKind.TAKEN for delivery in self.deliveries)
 
     @property
     def refused(self) -> bool:
         """Whether it was never acknowledged as taken, and not even as perhaps taken."""
-        return not any(delivery.told in {Told.TAKEN, Told.MAYBE} for delivery in self.deliveries)
+        return not any(delivery.told in {NoticeKind.TAKEN, NoticeKind.MAYBE} for delivery in self.deliveries)
 
     @property
     def told_not(self) -> bool:
         """Whether the person was told in words that it was not taken; what is said of an event is said to Slack."""
-        told = any(delivery.told is Told.REFUSED for delivery in self.deliveries)
+        told = any(delivery.told is NoticeKind.REFUSED for delivery in self.deliveries)
         return self.refused and told and self.surface not in EVENTS
 
 
@@ -166,7 +166,9 @@ class Figures:
 Item = TypeVar("Item", Copy, Call)
 
 
-def judge(asked: Iterable[Asked], copies: Iterable[Copy], calls: Iterable[Call], blows: Sequence[Blow] = ()) -> Figures:
+def judge(
+    asked: Iterable[QuestionRecord], copies: Iterable[Copy], calls: Iterable[Call], blows: Sequence[Blow] = ()
+) -> Figures:
     """Return the figures of one fault. Each question is looked at by itself."""
     figures = Figures()
     shown, paid = _by_question(copies), _by_question(calls)
@@ -205,8 +207,8 @@ def _by_question(items: Iterable[Item]) -> dict[str, list[Item]]:
     return found
 
 
-def _count_acks(figures: Figures, question: Asked, *, outcomes: Sequence[Copy]) -> None:
-    acked = [one.seconds for one in question.deliveries if one.told is not Told.NOTHING]
+def _count_acks(figures: Figures, question: QuestionRecord, *, outcomes: Sequence[Copy]) -> None:
+    acked = [one.seconds for one in question.deliveries if one.told is not NoticeKind.NOTHING]
     figures.slowest_ack = max([figures.slowest_ack, *acked])
     figures.late_acks += sum(one.seconds > ACK_SECONDS for one in question.deliveries)
     figures.taken += question.taken
@@ -221,7 +223,7 @@ def _count_acks(figures: Figures, question: Asked, *, outcomes: Sequence[Copy]) 
     figures.failures += any(copy.shows is Shows.FAILURE for copy in outcomes)
 
 
-def _count_copies(figures: Figures, question: Asked, outcomes: Sequence[Copy], blows: Sequence[Blow]) -> None:
+def _count_copies(figures: Figures, question: QuestionRecord, outcomes: Sequence[Copy], blows: Sequence[Blow]) -> None:
     figures.copies = max(figures.copies, len(outcomes))
     if len(outcomes) < 2:
         return
@@ -238,7 +240,7 @@ def _cut(copy: Copy, again: Copy, blows: Sequence[Blow]) -> bool:
     return not copy.heard or any(_struck(blow, copy.at, copy.at, before=again.at) for blow in blows)
 
 
-def _count_direct(figures: Figures, question: Asked, copies: Sequence[Copy]) -> None:
+def _count_direct(figures: Figures, question: QuestionRecord, copies: Sequence[Copy]) -> None:
     """Count the answers that were to come otherwise and came as a direct message, and what these do not say."""
     for copy in copies:
         if not copy.direct or copy.shows is not Shows.ANSWER or question.surface == "im":
@@ -253,7 +255,7 @@ def _count_direct(figures: Figures, question: Asked, copies: Sequence[Copy]) -> 
                 figures.late_unsaid.append(question.id)
 
 
-def _count_calls(figures: Figures, question: Asked, calls: Sequence[Call], blows: Sequence[Blow]) -> None:
+def _count_calls(figures: Figures, question: QuestionRecord, calls: Sequence[Call], blows: Sequence[Blow]) -> None:
     by_provider: defaultdict[str, list[Call]] = defaultdict(list)
     for call in sorted(calls, key=lambda call: call.began):
         if not call.failed:

@@ -11,7 +11,7 @@ from typing import Any
 
 from aiohttp import ClientConnectorError, ClientError, ClientSession, ClientTimeout, TCPConnector
 
-from tests.chaos.judge import ACK_SECONDS, EVENTS, Asked, Delivery, Told
+from tests.chaos.judge import ACK_SECONDS, EVENTS, Delivery, NoticeKind, QuestionRecord
 from tests.fakes.person import Person
 from tests.fakes.slack import FakeSlack
 
@@ -42,9 +42,9 @@ class Question:
         return f"U{self.id.upper()}"
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> QuestionRecord:
         """What the judge wants to know."""
-        return Asked(
+        return QuestionRecord(
             id=self.id, surface=self.surface, deliveries=tuple(self.deliveries), again=self.again, late=self.late
         )
 
@@ -110,7 +110,7 @@ class Load:
     async def _deliver(self, question: Question, web: int, *, retry: int) -> bool:
         """Deliver once; a process that refuses the connection is passed over, as by the proxy before it."""
         began = time.monotonic()
-        told = Told.NOTHING
+        told = NoticeKind.NOTHING
         for at in (web, (web + 1) % len(self.webs)):
             try:
                 told = await self._send(question, self.webs[at], retry=retry)
@@ -121,19 +121,19 @@ class Load:
             break
         seconds = time.monotonic() - began
         question.deliveries.append(Delivery(at=began, seconds=seconds, told=told))
-        return told is Told.TAKEN and seconds <= ACK_SECONDS
+        return told is NoticeKind.TAKEN and seconds <= ACK_SECONDS
 
-    async def _send(self, question: Question, url: str, *, retry: int) -> Told:
+    async def _send(self, question: Question, url: str, *, retry: int) -> NoticeKind:
         person = Person(session=self.session, app_url=url, response_url=self._response_url, user=question.user)
         if question.surface in EVENTS:
             response = await person.event(
                 _event(question), id=f"Ev{question.id}", headers=_retried(retry) if retry else None
             )
             async with response:
-                return Told.TAKEN if response.status == 200 else Told.REFUSED
+                return NoticeKind.TAKEN if response.status == 200 else NoticeKind.REFUSED
         async with await person.types(_line(question), trigger=question.id) as response:
             if response.status != 200:
-                return Told.NOTHING
+                return NoticeKind.NOTHING
             return told_by(str((await response.json()).get("text", "")))
 
     def _response_url(self, token: str) -> str:
@@ -145,11 +145,11 @@ def opened() -> ClientSession:
     return ClientSession(connector=TCPConnector(limit=0, force_close=True), timeout=ClientTimeout(PATIENCE_SECONDS))
 
 
-def told_by(text: str) -> Told:
+def told_by(text: str) -> NoticeKind:
     """Return what the words of a slash command's acknowledgement say."""
     if "Searching the " in text or "One moment…" in text:
-        return Told.TAKEN
-    return Told.MAYBE if " may " in text else Told.REFUSED
+        return NoticeKind.TAKEN
+    return NoticeKind.MAYBE if " may " in text else NoticeKind.REFUSED
 
 
 def _line(question: Question) -> str:

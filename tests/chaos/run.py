@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.chaos.evidence import calls, copies
 from tests.chaos.faults import Fault, Scale
 from tests.chaos.harness import JOBS, ChaosHarness, opened_world
-from tests.chaos.judge import Asked, Copy, Figures, Told, faults, judge, recovered
+from tests.chaos.judge import Copy, Figures, NoticeKind, QuestionRecord, faults, judge, recovered
 from tests.chaos.postgres import Postgres
 
 PROBE_SECONDS = 0.25
@@ -94,7 +94,7 @@ async def _probe(world: ChaosHarness, web: int, *, since: float) -> None:
     """Ask one web process again and again until it takes a question."""
     while time.monotonic() - since < PROBES_FOR_SECONDS:
         question = await world.load.probe(web)
-        if question.deliveries[-1].told is Told.TAKEN:
+        if question.deliveries[-1].told is NoticeKind.TAKEN:
             return
         await asyncio.sleep(PROBE_SECONDS)
 
@@ -131,16 +131,18 @@ def _row(world: ChaosHarness, fault: Fault, *, over: float, left: str, seed: int
     )
 
 
-def _recovery(asked: list[Asked], shown: list[Copy], over: float, *, webs: int) -> tuple[float, float]:
+def _recovery(asked: list[QuestionRecord], shown: list[Copy], over: float, *, webs: int) -> tuple[float, float]:
     probes = [
-        one.deliveries[-1] for one in asked if one.again and one.deliveries and one.deliveries[-1].told is Told.TAKEN
+        one.deliveries[-1]
+        for one in asked
+        if one.again and one.deliveries and one.deliveries[-1].told is NoticeKind.TAKEN
     ]
     acked = max((one.at + one.seconds - over for one in probes), default=math.inf) if len(probes) >= webs else math.inf
     ids = {one.id for one in asked if one.again}
     return acked, recovered((copy.at for copy in shown if copy.question in ids and copy.is_outcome), since=over)
 
 
-def _settled(asked: list[Asked], shown: list[Copy], over: float) -> float:
+def _settled(asked: list[QuestionRecord], shown: list[Copy], over: float) -> float:
     before = {one.id for one in asked if one.taken and one.deliveries[0].at < over}
     first: dict[str, float] = {}
     for copy in shown:

@@ -11,7 +11,7 @@ from bot.commands.help import pending_message, text_message, too_many_open_messa
 from bot.commands.status import STATUS
 from bot.listeners import messages, slash
 from tests.chaos.evidence import calls, copies, key_of, shows
-from tests.chaos.judge import Shows, Told
+from tests.chaos.judge import NoticeKind, Shows
 from tests.chaos.load import told_by
 from tests.fakes.service import Served
 from tests.fakes.slack import FakeSlack, Post
@@ -46,7 +46,7 @@ def test_what_an_ack_says() -> None:
     refused = too_many_open_message([("ask", "why", 1.0)]).text
     said = [WAITING.text, refused, slash.DATABASE_DOWN]
 
-    assert [told_by(text) for text in said] == [Told.TAKEN, Told.REFUSED, Told.MAYBE]
+    assert [told_by(text) for text in said] == [NoticeKind.TAKEN, NoticeKind.REFUSED, NoticeKind.MAYBE]
 
 
 def test_messages_belong_to_who_asked_by_url_by_thread_and_by_person() -> None:

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from tests.chaos.judge import Asked, Blow, Call, Copy, Delivery, Shows, Told, faults, judge
+from tests.chaos.judge import Blow, Call, Copy, Delivery, NoticeKind, QuestionRecord, Shows, faults, judge
 
 Q = "zq00001"
 
 
-def asked(*told: Told, surface: str = "ask", seconds: float = 0.1, **more: Any) -> Asked:
-    deliveries = [Delivery(at=10.0, seconds=seconds, told=one) for one in told or (Told.TAKEN,)]
-    return Asked(id=Q, surface=surface, deliveries=deliveries, **more)
+def asked(*told: NoticeKind, surface: str = "ask", seconds: float = 0.1, **more: Any) -> QuestionRecord:
+    deliveries = [Delivery(at=10.0, seconds=seconds, told=one) for one in told or (NoticeKind.TAKEN,)]
+    return QuestionRecord(id=Q, surface=surface, deliveries=deliveries, **more)
 
 
 def copy(at: float = 12.0, *, shows: Shows = Shows.ANSWER, **more: Any) -> Copy:
@@ -43,16 +43,18 @@ def test_all_is_well() -> None:
         (asked(), [], True),
         (asked(), [copy(shows=Shows.WAITING, by_response_url=False)], True),
         (asked(), [copy(shows=Shows.OTHER, by_response_url=False)], True),
-        (asked(Told.NOTHING, Told.TAKEN), [], True),
+        (asked(NoticeKind.NOTHING, NoticeKind.TAKEN), [], True),
         (asked(seconds=3.5), [], True),
         (asked(again=True), [], True),
         (asked(), [copy(shows=Shows.FAILURE)], False),
-        (asked(Told.REFUSED), [], False),
-        (asked(Told.MAYBE), [], False),
-        (asked(Told.NOTHING), [], False),
+        (asked(NoticeKind.REFUSED), [], False),
+        (asked(NoticeKind.MAYBE), [], False),
+        (asked(NoticeKind.NOTHING), [], False),
     ],
 )
-def test_lost_is_what_was_taken_and_shows_nothing_at_the_end(question: Asked, copies: list[Copy], lost: bool) -> None:
+def test_lost_is_what_was_taken_and_shows_nothing_at_the_end(
+    question: QuestionRecord, copies: list[Copy], lost: bool
+) -> None:
     figures = judge([question], copies, [])
 
     assert figures.lost == ([Q] if lost else [])
@@ -119,17 +121,17 @@ def test_paid_twice_is_asked_again_and_excused_is_a_call_in_flight_at_a_process_
 @pytest.mark.parametrize(
     ("question", "copies", "refused", "false"),
     [
-        (asked(Told.REFUSED), [], 1, False),
-        (asked(Told.REFUSED), [copy()], 1, True),
-        (asked(Told.MAYBE), [copy()], 0, False),
-        (asked(Told.REFUSED, Told.TAKEN), [copy()], 0, False),
-        (asked(Told.NOTHING), [copy()], 1, False),
-        (asked(Told.REFUSED, surface="mention"), [copy(by_response_url=False)], 0, False),
-        (asked(Told.REFUSED, surface="mention"), [], 1, False),
+        (asked(NoticeKind.REFUSED), [], 1, False),
+        (asked(NoticeKind.REFUSED), [copy()], 1, True),
+        (asked(NoticeKind.MAYBE), [copy()], 0, False),
+        (asked(NoticeKind.REFUSED, NoticeKind.TAKEN), [copy()], 0, False),
+        (asked(NoticeKind.NOTHING), [copy()], 1, False),
+        (asked(NoticeKind.REFUSED, surface="mention"), [copy(by_response_url=False)], 0, False),
+        (asked(NoticeKind.REFUSED, surface="mention"), [], 1, False),
     ],
 )
 def test_a_refusal_is_false_when_the_question_is_answered(
-    question: Asked, copies: list[Copy], refused: int, false: bool
+    question: QuestionRecord, copies: list[Copy], refused: int, false: bool
 ) -> None:
     figures = judge([question], copies, [])
 
@@ -138,7 +140,7 @@ def test_a_refusal_is_false_when_the_question_is_answered(
 
 
 def test_a_refusal_fails_only_where_nothing_may_be_refused() -> None:
-    figures = judge([asked(Told.REFUSED)], [], [])
+    figures = judge([asked(NoticeKind.REFUSED)], [], [])
 
     assert faults(figures) == []
     assert faults(figures, may_refuse=False) == ["1 refused"]
@@ -146,7 +148,7 @@ def test_a_refusal_fails_only_where_nothing_may_be_refused() -> None:
 
 def test_an_ack_after_three_seconds_fails_and_so_does_none_from_a_process_that_lives() -> None:
     late = judge([asked(seconds=3.2)], [copy()], [])
-    none = judge([asked(Told.NOTHING, seconds=4.0)], [], [])
+    none = judge([asked(NoticeKind.NOTHING, seconds=4.0)], [], [])
 
     assert faults(late) == ["1 acks late or missing", "slowest ack 3.2 s"]
     assert faults(none) == ["1 acks late or missing"]

@@ -12,7 +12,7 @@ from psycopg import AsyncConnection
 from pydantic import SecretStr
 
 from bot.settings import Settings
-from bot.worker.worker import MAX_RETURNS
+from bot.worker.worker import MAX_REDELIVERIES
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes import openrouter
 from tests.fakes.openrouter import FakeOpenRouter
@@ -108,7 +108,7 @@ async def test_giving_up_after_many_returns_cancels_the_run(
     async with await AsyncConnection.connect(database) as connection:
         # As if other workers had died over it and a sweep had brought it back.
         await connection.execute(
-            "UPDATE questions SET returns = %s, attempt = attempt + 1 WHERE id = %s", (MAX_RETURNS, question)
+            "UPDATE questions SET returns = %s, attempt = attempt + 1 WHERE id = %s", (MAX_REDELIVERIES, question)
         )
         job = "SELECT procrastinate_defer_jobs_v1(ARRAY[ROW('default', 'answer_question', 0, NULL, NULL, %s, NULL)"
         await connection.execute(f"{job}::procrastinate_job_to_defer_v1])", (f'{{"question_id": "{question}"}}',))

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 from bot.commands import COMMANDS
 from bot.model.message import OutgoingMessage
-from bot.storage.questions import QuestionRow, Questions
+from bot.storage.questions import QuestionRow, QuestionStore
 
 NAMES = tuple(command.name for command in COMMANDS)
 BEGAN = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
@@ -47,7 +47,7 @@ def row(**changes: Any) -> QuestionRow:
     return replace(base, **changes)
 
 
-async def claim(questions: Questions, question_id: UUID) -> QuestionRow | None:
+async def claim(questions: QuestionStore, question_id: UUID) -> QuestionRow | None:
     """Take a question as a worker does that knows every command."""
     claimed = await questions.claim(question_id, uuid4(), commands=NAMES)
     return None if claimed is None else claimed.row

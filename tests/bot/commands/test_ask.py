@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bot.commands.ask import ASK, AskRequest, parse
 from bot.errors import AgentNotSetUp, UsageError
 from bot.model.message import Audience
-from bot.worker.worker import sentence_for
+from bot.worker.worker import user_message
 from perplexity.filters import Filters
 from perplexity.types import Message, Question
 from tests.fakes.commands import command_context
@@ -164,5 +164,5 @@ async def test_without_an_agent_the_error_and_the_log_name_the_setting(
     with pytest.raises(AgentNotSetUp) as caught:
         await ASK.answer(ASK.parse("--agent why"), work)
 
-    assert "ask the app's admin" in sentence_for(caught.value)
+    assert "ask the app's admin" in user_message(caught.value)
     assert [(record.msg, vars(record)["setting"]) for record in caplog.records] == [("agent.not_set_up", "AGENT_MODEL")]

@@ -34,7 +34,7 @@ from bot.slack.messages import (
 )
 from bot.slack.response_url import ResponseUrls
 from bot.storage.database import DatabaseRetry
-from bot.storage.questions import QuestionRow, Questions
+from bot.storage.questions import QuestionRow
 from tests.fakes.rows import message, row
 
 

@@ -19,7 +19,7 @@ from bot.delivery.progress import MAX_PROGRESS_USES, ProgressUpdater
 from bot.model.message import OutgoingMessage
 from bot.slack.messages import Chat
 from bot.slack.response_url import ResponseUrls
-from bot.storage.questions import NewQuestion, Outcome, Pool, QuestionRow, Questions, connection_pool
+from bot.storage.questions import NewQuestion, Outcome, Pool, QuestionRow, QuestionStore, connection_pool
 from perplexity.errors import RequestCancelled
 from tests.fakes.rows import claim
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
@@ -32,7 +32,7 @@ class Stage:
     """A worker that shows progress; `now` is its clock."""
 
     slack: FakeSlack
-    questions: Questions
+    questions: QuestionStore
     session: ClientSession
     pool: Pool
     now: float = field(default_factory=monotonic)
@@ -51,7 +51,7 @@ class Stage:
             thread_ts="1.1" if in_thread else None,
             message_ts=await self._posted() if in_thread else None,
         )
-        await self.questions.receive(question)
+        await self.questions.insert(question)
         row = await claim(self.questions, question.id)
         assert row is not None
         return self.of(row)
@@ -80,7 +80,7 @@ class Stage:
 @pytest.fixture
 async def stage(database: str) -> AsyncIterator[Stage]:
     async with FakeSlack() as slack, ClientSession() as session, connection_pool(database) as pool:
-        yield Stage(slack=slack, questions=Questions(pool), session=session, pool=pool)
+        yield Stage(slack=slack, questions=QuestionStore(pool), session=session, pool=pool)
 
 
 async def test_in_a_thread_one_message_is_edited(stage: Stage) -> None:
@@ -194,7 +194,7 @@ async def test_a_stopped_question_s_message_is_restored_after_an_update(stage: S
     assert "Stopped “heat pumps”." in message["text"]
 
 
-class SlowQuestions(Questions):
+class SlowQuestions(QuestionStore):
     """Stops the question between the first read and the second."""
 
     async def get(self, question_id: UUID) -> QuestionRow | None:
@@ -207,7 +207,7 @@ REPORT = OutgoingMessage(text="2 sources", blocks=(section("The whole report."),
 ANSWER = Outcome(messages=(REPORT, OutgoingMessage(text="Its end.")), state="answered")
 
 
-class Suspended(Questions):
+class Suspended(QuestionStore):
     """Sleeps between the first read of a question and the second; another worker recovers it meanwhile.
 
     If `answered`, that one has answered in the same message; otherwise it is still working.
@@ -220,7 +220,7 @@ class Suspended(Questions):
         assert row is not None
         other = await claim(self, row.id)
         if other is not None and self.answered:
-            await self.keep_messages(other, ANSWER, uses=0)
+            await self.save_messages(other, ANSWER, uses=0)
             recovered = await claim(self, row.id)
             assert recovered is not None
             await self.settle(recovered, "answered", job=None)
@@ -253,11 +253,11 @@ async def test_an_answer_whose_blocks_slack_rejects_is_restored_as_text(stage: S
     assert "The whole report." in message["text"]
 
 
-class StoppedInFlight(Questions):
+class StoppedInFlight(QuestionStore):
     """Stops the question while a message is being posted to the response_url."""
 
-    async def begin_part(self, row: QuestionRow, part: int, *, uses: int, unconfirmed: int = 0) -> bool:
-        ours = await super().begin_part(row, part, uses=uses, unconfirmed=unconfirmed)
+    async def mark_sending(self, row: QuestionRow, part: int, *, uses: int, unconfirmed: int = 0) -> bool:
+        ours = await super().mark_sending(row, part, uses=uses, unconfirmed=unconfirmed)
         await self.stop(row.id, user_id="U1")
         return ours
 

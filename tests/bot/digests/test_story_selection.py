@@ -16,7 +16,7 @@ from bot.digests.runner import StorySelector
 from bot.listeners.intake import Intake, Submitted
 from bot.model.digest import Digest, DigestReport, DigestRun, Trigger
 from bot.storage.database import DatabaseRetry
-from bot.storage.questions import NewQuestion, Pool, Questions
+from bot.storage.questions import NewQuestion, Pool, QuestionStore
 from perplexity.news.stories import Story, fingerprint, unseen
 from perplexity.news.summary import MAX_STORIES, NewsSummary
 from perplexity.types import Source
@@ -142,7 +142,7 @@ async def another(office: DigestHarness) -> tuple[DigestRun, UUID]:
 
 async def acks(office: DigestHarness, *, until: asyncio.Event) -> list[tuple[Submitted, float]]:
     """Have a slash command written down ten times a second; return what its ack says and after how many seconds."""
-    journal, found = Intake(questions=Questions(office.pool)), []
+    journal, found = Intake(questions=QuestionStore(office.pool)), []
     while not until.is_set():
         began, key = monotonic(), uuid4()
         question = NewQuestion(

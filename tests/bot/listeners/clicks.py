@@ -16,7 +16,6 @@ from bot.commands import COMMANDS
 from bot.listeners.intake import Intake, ListenerContext
 from bot.model.message import OutgoingMessage
 from bot.slack.connection import SlackConnection
-from bot.storage.questions import Questions
 from bot.web.metrics import Metrics
 from perplexity.deepdive.types import DeepDive
 from tests.fakes.digest_service import FakeDigests

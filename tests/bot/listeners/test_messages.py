@@ -19,7 +19,7 @@ from bot.listeners.intake import Intake, ListenerContext
 from bot.listeners.messages import DATABASE_DOWN, MessageEvent, parse_event, receive
 from bot.model.message import OutgoingMessage
 from bot.slack.connection import SlackConnection
-from bot.storage.questions import NewQuestion, Questions
+from bot.storage.questions import NewQuestion
 from bot.web.metrics import Metrics
 from tests.fakes.digest_service import FakeDigests
 

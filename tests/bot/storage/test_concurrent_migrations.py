@@ -23,7 +23,7 @@ from bot.storage.database import (
     migrate,
     procrastinate_migrations,
 )
-from bot.storage.questions import NewQuestion, Questions, connection_pool
+from bot.storage.questions import NewQuestion, QuestionStore, connection_pool
 
 ADDING = Migration(name="9998_later.sql", sql="CREATE TABLE later (id int)")
 BREAKING = Migration(
@@ -116,14 +116,14 @@ async def test_a_user_who_does_not_own_the_tables_is_told(role: str, postgres: s
 class Received:
     """Receives questions in a loop, some at once."""
 
-    def __init__(self, questions: Questions) -> None:
+    def __init__(self, questions: QuestionStore) -> None:
         self._questions = questions
         self.count = 0
 
     async def run(self) -> None:
         while True:
             new = uuid4()
-            await self._questions.receive(
+            await self._questions.insert(
                 NewQuestion(
                     id=new, delivery_key=str(new), surface="slash", command="ask", text="why", team_id="T1",
                     channel_id="C1", user_id=str(new),
@@ -135,7 +135,7 @@ class Received:
 async def test_questions_that_are_received_during_migrations_do_not_deadlock(database: str) -> None:
     """The engine's migrations come first and lock its jobs; a question locks its own table first."""
     async with connection_pool(database) as pool:
-        received = Received(Questions(pool))
+        received = Received(QuestionStore(pool))
         loops = [asyncio.create_task(received.run()) for _ in range(4)]
         try:
             later: list[Migration] = []

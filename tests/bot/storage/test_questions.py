@@ -17,12 +17,12 @@ from bot.model.membership import Identity
 from bot.model.message import OutgoingMessage
 from bot.storage.installation import REVOKED, WorkspaceStore
 from bot.storage.questions import (
+    FairShare,
     NewQuestion,
     Outcome,
     QuestionRow,
-    Questions,
+    QuestionStore,
     Received,
-    Share,
     connection_pool,
     reference,
 )
@@ -40,9 +40,9 @@ async def enqueued(database: str) -> list[UUID]:
 
 
 @pytest.fixture
-async def questions(database: str) -> AsyncIterator[Questions]:
+async def questions(database: str) -> AsyncIterator[QuestionStore]:
     async with connection_pool(database) as pool:
-        yield Questions(pool)
+        yield QuestionStore(pool)
 
 
 def new(key: str = "T1:/ask:1") -> NewQuestion:
@@ -59,27 +59,27 @@ def new(key: str = "T1:/ask:1") -> NewQuestion:
     )
 
 
-async def test_the_same_delivery_is_written_once(questions: Questions, database: str) -> None:
+async def test_the_same_delivery_is_written_once(questions: QuestionStore, database: str) -> None:
     first, second = new(), new()
 
-    assert [await questions.receive(first), await questions.receive(second)] == [Received.NEW, Received.KNOWN]
+    assert [await questions.insert(first), await questions.insert(second)] == [Received.NEW, Received.KNOWN]
     assert await enqueued(database) == [first.id]
 
 
-async def test_without_its_job_a_question_is_not_written(questions: Questions, database: str) -> None:
+async def test_without_its_job_a_question_is_not_written(questions: QuestionStore, database: str) -> None:
     question = new()
     async with await AsyncConnection.connect(database, autocommit=True) as connection:
         await connection.execute("ALTER TABLE procrastinate_jobs ADD CONSTRAINT none CHECK (task_name IS NULL)")
 
     with pytest.raises(CheckViolation):
-        await questions.receive(question)
+        await questions.insert(question)
 
     assert await questions.get(question.id) is None
 
 
-async def test_the_first_claim_is_no_return_and_the_next_is_one(questions: Questions) -> None:
+async def test_the_first_claim_is_no_return_and_the_next_is_one(questions: QuestionStore) -> None:
     question = new()
-    await questions.receive(question)
+    await questions.insert(question)
 
     claims = [await claim(questions, question.id) for _ in range(3)]
 
@@ -90,9 +90,9 @@ async def test_the_first_claim_is_no_return_and_the_next_is_one(questions: Quest
     ]
 
 
-async def test_a_zombie_changes_nothing(questions: Questions) -> None:
+async def test_a_zombie_changes_nothing(questions: QuestionStore) -> None:
     question = new()
-    await questions.receive(question)
+    await questions.insert(question)
     zombie = await claim(questions, question.id)
     current = await claim(questions, question.id)
     assert zombie is not None
@@ -100,8 +100,8 @@ async def test_a_zombie_changes_nothing(questions: Questions) -> None:
 
     done = [
         await questions.record_run(zombie, "run"),
-        await questions.keep_messages(zombie, OUTCOME, uses=1),
-        await questions.begin_part(zombie, 0, uses=1),
+        await questions.save_messages(zombie, OUTCOME, uses=1),
+        await questions.mark_sending(zombie, 0, uses=1),
         await questions.settle(zombie, "answered", job=None),
     ]
 
@@ -111,12 +111,12 @@ async def test_a_zombie_changes_nothing(questions: Questions) -> None:
     assert replace(row, received=0.0) == replace(current, received=0.0)
 
 
-async def test_messages_survive_and_the_next_claim_delivers(questions: Questions) -> None:
+async def test_messages_survive_and_the_next_claim_delivers(questions: QuestionStore) -> None:
     question = new()
-    await questions.receive(question)
+    await questions.insert(question)
     row = await claim(questions, question.id)
     assert row is not None
-    await questions.keep_messages(row, OUTCOME, uses=1, unconfirmed=1)
+    await questions.save_messages(row, OUTCOME, uses=1, unconfirmed=1)
 
     again = await claim(questions, question.id)
 
@@ -125,9 +125,9 @@ async def test_messages_survive_and_the_next_claim_delivers(questions: Questions
     assert (again.part, again.response_uses, again.unconfirmed) == (0, 1, 1)
 
 
-async def test_a_settled_question_is_not_claimed_and_forgets_its_response_url(questions: Questions) -> None:
+async def test_a_settled_question_is_not_claimed_and_forgets_its_response_url(questions: QuestionStore) -> None:
     question = new()
-    await questions.receive(question)
+    await questions.insert(question)
     row = await claim(questions, question.id)
     assert row is not None
 
@@ -138,9 +138,9 @@ async def test_a_settled_question_is_not_claimed_and_forgets_its_response_url(qu
     assert (settled.settled, settled.response_url) == (True, None)
 
 
-async def test_a_run_is_kept_for_the_next_attempt(questions: Questions) -> None:
+async def test_a_run_is_kept_for_the_next_attempt(questions: QuestionStore) -> None:
     question = new()
-    await questions.receive(question)
+    await questions.insert(question)
     row = await claim(questions, question.id)
     assert row is not None
     await questions.record_run(row, "resp_1")
@@ -162,16 +162,16 @@ async def test_a_connection_to_a_server_that_vanished_is_given_up_soon(database:
     assert (told["tcp_user_timeout"], told["keepalives_idle"]) == ("15000", "10")
 
 
-async def claimed(questions: Questions, question: NewQuestion) -> QuestionRow:
-    await questions.receive(question)
+async def claimed(questions: QuestionStore, question: NewQuestion) -> QuestionRow:
+    await questions.insert(question)
     row = await claim(questions, question.id)
     assert row is not None
     return row
 
 
-async def test_a_claim_whose_confirmation_was_lost_is_the_same_claim(questions: Questions) -> None:
+async def test_a_claim_whose_confirmation_was_lost_is_the_same_claim(questions: QuestionStore) -> None:
     question, name = new(), uuid4()
-    await questions.receive(question)
+    await questions.insert(question)
 
     first, again = [await questions.claim(question.id, name, commands=["ask"]) for _ in range(2)]
 
@@ -180,9 +180,9 @@ async def test_a_claim_whose_confirmation_was_lost_is_the_same_claim(questions: 
     assert ((first.row.attempt, first.row.returns), (again.row.attempt, again.row.returns)) == ((1, 0), (1, 0))
 
 
-async def test_of_claims_at_once_one_takes_the_question(questions: Questions) -> None:
+async def test_of_claims_at_once_one_takes_the_question(questions: QuestionStore) -> None:
     question = new()
-    await questions.receive(question)
+    await questions.insert(question)
 
     claims = await asyncio.gather(*(claim(questions, question.id) for _ in range(4)))
 
@@ -192,9 +192,9 @@ async def test_of_claims_at_once_one_takes_the_question(questions: Questions) ->
     assert attempts == list(range(1, current.attempt + 1))
 
 
-async def test_a_question_that_only_a_newer_version_knows_is_not_claimed(questions: Questions) -> None:
+async def test_a_question_that_only_a_newer_version_knows_is_not_claimed(questions: QuestionStore) -> None:
     question = new()
-    await questions.receive(question)
+    await questions.insert(question)
 
     assert await questions.claim(question.id, uuid4(), commands=["search"]) is None
     left = await questions.get(question.id)
@@ -203,11 +203,11 @@ async def test_a_question_that_only_a_newer_version_knows_is_not_claimed(questio
 
 
 async def test_a_claim_says_whether_the_app_is_installed_and_where_the_asker_is_from(
-    questions: Questions, database: str
+    questions: QuestionStore, database: str
 ) -> None:
     asked = [new("1"), new("2")]
     for question in asked:
-        await questions.receive(question)
+        await questions.insert(question)
     async with connection_pool(database) as pool:
         workspaces = WorkspaceStore(pool)
         identity = Identity(team_id="T1")
@@ -222,10 +222,10 @@ async def test_a_claim_says_whether_the_app_is_installed_and_where_the_asker_is_
     assert [(one.closed, one.user_team) for one in (open_, closed)] == [(False, ""), (True, "T2")]
 
 
-async def test_the_end_of_a_question_removes_its_job(questions: Questions, database: str) -> None:
+async def test_the_end_of_a_question_removes_its_job(questions: QuestionStore, database: str) -> None:
     asked = [new("1"), new("2")]
     for question in asked:
-        await questions.receive(question)
+        await questions.insert(question)
     row = await claim(questions, asked[0].id)
     assert row is not None
     async with await AsyncConnection.connect(database) as connection:
@@ -236,10 +236,10 @@ async def test_the_end_of_a_question_removes_its_job(questions: Questions, datab
     assert await enqueued(database) == [asked[1].id]
 
 
-async def test_a_part_and_an_end_that_are_recorded_twice_count_once(questions: Questions) -> None:
+async def test_a_part_and_an_end_that_are_recorded_twice_count_once(questions: QuestionStore) -> None:
     row = await claimed(questions, new())
 
-    assert [await questions.begin_part(row, 0, uses=1, unconfirmed=1) for _ in range(2)] == [True, True]
+    assert [await questions.mark_sending(row, 0, uses=1, unconfirmed=1) for _ in range(2)] == [True, True]
     kept = await questions.get(row.id)
     assert [await questions.settle(row, "answered", job=None) for _ in range(2)] == [True, True]
     assert kept is not None
@@ -248,9 +248,9 @@ async def test_a_part_and_an_end_that_are_recorded_twice_count_once(questions: Q
 
 async def test_the_age_of_a_question_is_the_database_s(database: str) -> None:
     async with connection_pool(database) as pool:
-        questions = Questions(pool, clock=lambda: 1_000_000.0)
+        questions = QuestionStore(pool, clock=lambda: 1_000_000.0)
         question = new()
-        await questions.receive(question)
+        await questions.insert(question)
         async with pool.connection() as connection:
             await connection.execute("UPDATE questions SET received_at = now() - interval '29 minutes'")
         row = await questions.get(question.id)
@@ -263,64 +263,64 @@ def of(user: str, key: str, **changes: Any) -> NewQuestion:
     return replace(new(key), user_id=user, **changes)
 
 
-async def test_a_person_has_so_many_open_questions_and_no_more(questions: Questions) -> None:
-    taken = [await questions.receive(of("U1", f"{n}")) for n in range(6)]
-    known = await questions.receive(of("U1", "0"))
-    other = await questions.receive(of("U2", "other"))
+async def test_a_person_has_so_many_open_questions_and_no_more(questions: QuestionStore) -> None:
+    taken = [await questions.insert(of("U1", f"{n}")) for n in range(6)]
+    known = await questions.insert(of("U1", "0"))
+    other = await questions.insert(of("U2", "other"))
 
-    again = await questions.receive(of("U1", "5"))
+    again = await questions.insert(of("U1", "5"))
     assert taken == [Received.NEW] * 5 + [Received.TOO_MANY_OPEN]
     assert again is Received.KNOWN
     assert (known, other) == (Received.KNOWN, Received.NEW)
-    assert [one.text for one in await questions.open_of(team_id="T1", user_id="U1")] == ["why"] * 5
+    assert [one.text for one in await questions.open_questions(team_id="T1", user_id="U1")] == ["why"] * 5
 
 
-async def test_six_at_once_are_no_more_than_five(questions: Questions) -> None:
-    taken = await asyncio.gather(*(questions.receive(of("U1", f"{n}")) for n in range(6)))
+async def test_six_at_once_are_no_more_than_five(questions: QuestionStore) -> None:
+    taken = await asyncio.gather(*(questions.insert(of("U1", f"{n}")) for n in range(6)))
 
     assert sorted(one.name for one in taken) == ["NEW"] * 5 + ["TOO_MANY_OPEN"]
 
 
-async def test_a_question_asked_again_takes_the_place_of_the_one_before(questions: Questions) -> None:
+async def test_a_question_asked_again_takes_the_place_of_the_one_before(questions: QuestionStore) -> None:
     asked = [of("U1", f"{n}") for n in range(5)]
     for question in asked:
-        await questions.receive(question)
+        await questions.insert(question)
 
-    assert await questions.receive(of("U1", "again", again=asked[0].id)) is Received.NEW
-    assert await questions.receive(of("U1", "more")) is Received.TOO_MANY_OPEN
+    assert await questions.insert(of("U1", "again", again=asked[0].id)) is Received.NEW
+    assert await questions.insert(of("U1", "more")) is Received.TOO_MANY_OPEN
 
 
-async def test_a_closed_question_makes_room(questions: Questions) -> None:
+async def test_a_closed_question_makes_room(questions: QuestionStore) -> None:
     rows = [await claimed(questions, of("U1", f"{n}")) for n in range(5)]
     await questions.settle(rows[0], "answered", job=None)
 
-    assert await questions.receive(of("U1", "more")) is Received.NEW
+    assert await questions.insert(of("U1", "more")) is Received.NEW
 
 
-async def test_a_thread_gets_so_many_answers_a_minute_whoever_asks(questions: Questions, database: str) -> None:
+async def test_a_thread_gets_so_many_answers_a_minute_whoever_asks(questions: QuestionStore, database: str) -> None:
     def in_thread(n: int) -> NewQuestion:
         return of(f"U{n}", f"{n}", surface="mention", thread_ts="1.1")
 
-    taken = [await questions.receive(in_thread(n)) for n in range(8)]
-    elsewhere = await questions.receive(of("U9", "9", surface="mention", thread_ts="2.2"))
+    taken = [await questions.insert(in_thread(n)) for n in range(8)]
+    elsewhere = await questions.insert(of("U9", "9", surface="mention", thread_ts="2.2"))
     place = {"team_id": "T1", "channel_id": "C1", "thread_ts": "1.1"}
-    told = [await questions.note_full_thread(**place) for _ in range(3)]
+    told = [await questions.record_full_thread(**place) for _ in range(3)]
     async with await AsyncConnection.connect(database, autocommit=True) as connection:
         await connection.execute("UPDATE questions SET received_at = received_at - interval '1 minute'")
         await connection.execute("UPDATE thread_notices SET at = at - interval '1 minute'")
 
     assert taken == [Received.NEW] * 6 + [Received.THREAD_FULL] * 2
     assert (elsewhere, told) == (Received.NEW, [True, False, False])
-    assert await questions.receive(in_thread(8)) is Received.NEW
-    assert await questions.note_full_thread(**place)
+    assert await questions.insert(in_thread(8)) is Received.NEW
+    assert await questions.record_full_thread(**place)
 
 
 async def test_people_are_served_in_turns(database: str) -> None:
     async with connection_pool(database) as pool:
-        questions = Questions(pool, share=Share(open_per_person=0))
+        questions = QuestionStore(pool, share=FairShare(open_per_person=0))
         for user, count in (("U1", 5), ("U2", 2), ("U3", 1)):
             for n in range(count):
-                await questions.receive(of(user, f"{user}{n}"))
+                await questions.insert(of(user, f"{user}{n}"))
         async with pool.connection() as connection:
             turns = await (
                 await connection.execute(
@@ -334,10 +334,10 @@ async def test_people_are_served_in_turns(database: str) -> None:
 
 async def test_beyond_twenty_a_person_s_questions_wait_and_each_end_releases_one(database: str) -> None:
     async with connection_pool(database) as pool:
-        questions = Questions(pool, share=Share(open_per_person=0))
+        questions = QuestionStore(pool, share=FairShare(open_per_person=0))
         asked = [of("U1", f"{n}") for n in range(25)]
         for question in asked:
-            await questions.receive(question)
+            await questions.insert(question)
         queued = await enqueued(database)
         row = await claim(questions, asked[0].id)
         assert row is not None
@@ -350,10 +350,10 @@ async def test_beyond_twenty_a_person_s_questions_wait_and_each_end_releases_one
 
 async def test_what_waits_though_there_is_room_is_released_by_the_sweep(database: str) -> None:
     async with connection_pool(database) as pool:
-        questions = Questions(pool, share=Share(open_per_person=0, queued_per_person=2))
+        questions = QuestionStore(pool, share=FairShare(open_per_person=0, queued_per_person=2))
         asked = [of("U1", f"{n}") for n in range(5)]
         for question in asked:
-            await questions.receive(question)
+            await questions.insert(question)
         async with pool.connection() as connection:
             await connection.execute("UPDATE questions SET state = 'failed' WHERE NOT waiting")
             await connection.execute("UPDATE questions SET received_at = received_at - interval '1 minute'")

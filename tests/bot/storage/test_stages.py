@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from bot.storage.database import DatabaseRetry
-from bot.storage.questions import NewQuestion, QuestionRow, Questions, connection_pool
+from bot.storage.questions import NewQuestion, QuestionRow, QuestionStore, connection_pool
 from bot.storage.stages import QuestionStages, StageStore
 from perplexity.deepdive.types import BackgroundRun
 from perplexity.errors import RequestCancelled
@@ -22,7 +22,7 @@ RUN = BackgroundRun(id="resp_1", age=100.0)
 class Held:
     """A question in a worker's hands."""
 
-    questions: Questions
+    questions: QuestionStore
     stages: StageStore
     row: QuestionRow
 
@@ -34,7 +34,7 @@ class Held:
 @pytest.fixture
 async def held(database: str) -> AsyncIterator[Held]:
     async with connection_pool(database) as pool:
-        questions = Questions(pool)
+        questions = QuestionStore(pool)
         question = NewQuestion(
             id=uuid4(),
             delivery_key=str(uuid4()),
@@ -45,7 +45,7 @@ async def held(database: str) -> AsyncIterator[Held]:
             channel_id="C1",
             user_id="U1",
         )
-        await questions.receive(question)
+        await questions.insert(question)
         row = await claim(questions, question.id)
         assert row is not None
         yield Held(questions, StageStore(pool), row)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.worker.worker import AT_ALL, IN_TIME, NONE_CONFIGURED, NOTHING, sentence_for
+from bot.worker.worker import ALL_FAILED, NO_RESULTS, NONE_CONFIGURED, TIMED_OUT, user_message
 from perplexity.attempts import Attempt
 from perplexity.errors import (
     AllProvidersFailed,
@@ -27,21 +27,21 @@ def attempt(error: type[PerplexityError]) -> Attempt:
     ("error", "sentence"),
     [
         (AllProvidersFailed([]), NONE_CONFIGURED),
-        (AllProvidersFailed([attempt(TimedOut), attempt(TimedOut)]), IN_TIME),
-        (AllProvidersFailed([attempt(NothingFound)]), NOTHING),
+        (AllProvidersFailed([attempt(TimedOut), attempt(TimedOut)]), TIMED_OUT),
+        (AllProvidersFailed([attempt(NothingFound)]), NO_RESULTS),
         (
             AllProvidersFailed([replace(attempt(NothingFound), summary="gave no results: 2 left out")]),
-            f"{NOTHING} P gave no results: 2 left out.",
+            f"{NO_RESULTS} P gave no results: 2 left out.",
         ),
-        (AllProvidersFailed([attempt(TimedOut), attempt(BillingError)]), AT_ALL),
+        (AllProvidersFailed([attempt(TimedOut), attempt(BillingError)]), ALL_FAILED),
         (
             AllProvidersFailed(
                 [attempt(BillingError), replace(attempt(InvalidRequest), summary="does not take mode sec")]
             ),
-            f"{AT_ALL} P does not take mode sec.",
+            f"{ALL_FAILED} P does not take mode sec.",
         ),
-        (TimedOut("secret words"), IN_TIME),
-        (ServerError("secret words"), AT_ALL),
+        (TimedOut("secret words"), TIMED_OUT),
+        (ServerError("secret words"), ALL_FAILED),
         (
             InvalidRequest.for_field("domain", "a`b", "use a host name"),
             "Sorry, `a'b` cannot be used as domain: use a host name.",
@@ -49,8 +49,8 @@ def attempt(error: type[PerplexityError]) -> Attempt:
     ],
 )
 def test_each_failure_is_one_sentence(error: PerplexityError, sentence: str) -> None:
-    assert sentence_for(error) == sentence
+    assert user_message(error) == sentence
 
 
 def test_what_the_service_said_is_not_repeated() -> None:
-    assert "secret words" not in sentence_for(InvalidRequest("secret words", provider="P", status=400))
+    assert "secret words" not in user_message(InvalidRequest("secret words", provider="P", status=400))

@@ -21,8 +21,8 @@ from psycopg.errors import DiskFull
 
 from bot.errors import UnknownCommand
 from bot.storage.database import DatabaseRetry
-from bot.storage.questions import IDLE_SECONDS, NewQuestion, Pool, Questions, connection_pool
-from bot.worker.queue import TAKEN_AT_ONCE, Heartbeats, Jobs, PatientJobManager
+from bot.storage.questions import IDLE_SECONDS, NewQuestion, Pool, QuestionStore, connection_pool
+from bot.worker.queue import TAKEN_AT_ONCE, Heartbeats, JobQueue, RetryingJobManager
 from tests.fakes.digests import FlakyPool
 from tests.fakes.rows import claim
 
@@ -37,9 +37,9 @@ async def _nothing(question: UUID, job: int | None) -> bool:
 @pytest.mark.parametrize("ticks", range(16))
 async def test_stopped_while_it_is_handed_a_connection__the_worker_ends(database: str, ticks: int) -> None:
     async with connection_pool(database, size=CONNECTIONS) as pool:
-        jobs = Jobs(pool)
+        jobs = JobQueue(pool)
         await jobs.open()
-        jobs.on_question(_nothing)
+        jobs.register_handler(_nothing)
         async with AsyncExitStack() as others:
             for _ in range(CONNECTIONS):
                 await others.enter_async_context(pool.connection())
@@ -97,11 +97,11 @@ class Queue:
     asked: list[UUID] = field(default_factory=list)
     hold: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def process(self) -> tuple[Jobs, Questions]:
-        jobs = Jobs(self.pool, clock=lambda: self.now)
+    async def process(self) -> tuple[JobQueue, QuestionStore]:
+        jobs = JobQueue(self.pool, clock=lambda: self.now)
         await jobs.open()
-        jobs.on_question(self.answer)
-        return jobs, Questions(self.pool)
+        jobs.register_handler(self.answer)
+        return jobs, QuestionStore(self.pool)
 
     async def answer(self, question_id: UUID, job: int | None) -> bool:
         self.asked.append(question_id)
@@ -122,11 +122,11 @@ class Queue:
         async with self.pool.connection() as connection:
             await connection.execute(query)
 
-    async def sweep(self, *processes: tuple[Jobs, Questions], seconds: float = 30) -> None:
+    async def sweep(self, *processes: tuple[JobQueue, QuestionStore], seconds: float = 30) -> None:
         """Let processes sweep for some seconds of their clock, all at once each time."""
         for _ in range(int(seconds // 3)):
             self.now += 3
-            await asyncio.gather(*(jobs.sweep_once(questions) for jobs, questions in processes))
+            await asyncio.gather(*(jobs.recover_stalled_once(questions) for jobs, questions in processes))
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ async def own(queue: Queue) -> None:
 async def test_two_sweeps_give_a_dead_worker_s_job_one_successor(queue: Queue) -> None:
     one, two = await queue.process(), await queue.process()
     for user in ("U1", "U2", "U3"):
-        await one[1].receive(question(user))
+        await one[1].insert(question(user))
     await own(queue)
 
     await queue.sweep(one, two)
@@ -171,7 +171,7 @@ async def test_two_sweeps_give_a_dead_worker_s_job_one_successor(queue: Queue) -
 async def test_two_sweeps_enqueue_a_question_without_a_job_once(queue: Queue) -> None:
     one, two = await queue.process(), await queue.process()
     for user in ("U1", "U2", "U3"):
-        await one[1].receive(question(user))
+        await one[1].insert(question(user))
     await queue.execute("DELETE FROM procrastinate_jobs")
     await queue.execute("UPDATE questions SET received_at = received_at - interval '1 minute'")
 
@@ -182,7 +182,7 @@ async def test_two_sweeps_enqueue_a_question_without_a_job_once(queue: Queue) ->
 
 async def test_a_worker_that_wakes_up_cannot_finish_the_job_of_the_one_that_took_over(queue: Queue) -> None:
     jobs, questions = await queue.process()
-    await questions.receive(question())
+    await questions.insert(question())
     working = asyncio.create_task(jobs.work(drain_seconds=5))
     await until(lambda: bool(queue.asked))
     # Its heartbeat stays as it was: suspended, it would send none.
@@ -205,11 +205,11 @@ async def test_whichever_query_of_the_engine_loses_its_reply__each_question_is_w
 ) -> None:
     _, questions = await queue.process()
     for user in ("U1", "U2"):
-        await questions.receive(question(user))
+        await questions.insert(question(user))
     queue.hold.set()
-    flickering = Jobs(cast("Pool", FlakyPool(queue.pool, at=at, late=late)))
+    flickering = JobQueue(cast("Pool", FlakyPool(queue.pool, at=at, late=late)))
     await flickering.open()
-    flickering.on_question(queue.answer)
+    flickering.register_handler(queue.answer)
     working = asyncio.create_task(flickering.work(drain_seconds=5))
 
     await until_async(queue.jobs, [])
@@ -223,7 +223,7 @@ async def test_the_database_goes_away_and_a_question_in_work_is_neither_cancelle
 ) -> None:
     jobs, questions = await queue.process()
     queue.now = 0.0
-    await questions.receive(question())
+    await questions.insert(question())
     working = asyncio.create_task(jobs.work(drain_seconds=5))
     await until(lambda: bool(queue.asked))
     name = conninfo_to_dict(queue.database)["dbname"]
@@ -235,7 +235,7 @@ async def test_the_database_goes_away_and_a_question_in_work_is_neither_cancelle
         await admin.execute(f"ALTER DATABASE {name} WITH ALLOW_CONNECTIONS true".encode())
     back = monotonic()
     patience = DatabaseRetry(seconds=20)
-    await patience(lambda: questions.receive(question("U2")))
+    await patience(lambda: questions.insert(question("U2")))
     accepted = monotonic() - back
     await until(lambda: len(queue.asked) == 2)
     queue.hold.set()
@@ -261,7 +261,7 @@ async def until_async(read: Callable[[], Awaitable[object]], expected: object, *
 
 async def test_a_worker_that_drains_shows_that_it_is_alive(queue: Queue) -> None:
     jobs, questions = await queue.process()
-    await questions.receive(question())
+    await questions.insert(question())
     working = asyncio.create_task(jobs.work(drain_seconds=15))
     await until(lambda: bool(queue.asked))
     working.cancel()
@@ -276,7 +276,7 @@ async def test_a_worker_that_drains_shows_that_it_is_alive(queue: Queue) -> None
 
 async def test_a_worker_whose_row_is_gone_registers_again_and_keeps_its_jobs(queue: Queue) -> None:
     jobs, questions = await queue.process()
-    await questions.receive(question())
+    await questions.insert(question())
     working = asyncio.create_task(jobs.work(drain_seconds=5))
     await until(lambda: bool(queue.asked))
     # As the version before does at its start, after the database was unavailable.
@@ -294,7 +294,7 @@ async def test_a_worker_whose_row_is_gone_registers_again_and_keeps_its_jobs(que
 
 async def test_a_disk_that_was_full_makes_no_worker_dead(queue: Queue) -> None:
     process = await queue.process()
-    await process[1].receive(question())
+    await process[1].insert(question())
     await own(queue)
     await queue.sweep(process, seconds=3)
     await queue.execute(
@@ -326,13 +326,13 @@ async def _count(queue: Queue, condition: LiteralString) -> int:
 async def test_a_database_that_takes_no_writes_for_a_moment_ends_no_worker(queue: Queue, postgres: str) -> None:
     jobs, questions = await queue.process()
     queue.hold.set()
-    await questions.receive(question())
+    await questions.insert(question())
     name = conninfo_to_dict(queue.database)["dbname"]
     async with await AsyncConnection.connect(postgres, autocommit=True) as admin:
         await admin.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on".encode())
         await admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
         working = asyncio.create_task(jobs.work(drain_seconds=5))
-        sweeping = asyncio.create_task(jobs.sweep(questions))
+        sweeping = asyncio.create_task(jobs.recover_stalled(questions))
         done, _ = await asyncio.wait({working, sweeping}, timeout=4)
         await admin.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = off".encode())
         await admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
@@ -362,10 +362,10 @@ async def test_a_job_that_this_version_cannot_do_waits_in_the_queue_for_another(
         raise UnknownCommand("later")
 
     async with connection_pool(database, size=CONNECTIONS) as pool:
-        jobs = Jobs(pool)
+        jobs = JobQueue(pool)
         await jobs.open()
-        jobs.on_question(unknown)
-        await Questions(pool).receive(question())
+        jobs.register_handler(unknown)
+        await QuestionStore(pool).insert(question())
         working = asyncio.create_task(jobs.work(drain_seconds=1))
         async with asyncio.timeout(20):
             await looked.wait()
@@ -384,13 +384,13 @@ async def test_a_job_that_this_version_cannot_do_waits_in_the_queue_for_another(
     assert (rows, times) == ([{"status": "todo", "later": True}], 1)
 
 
-async def manager_of(queue: Queue) -> PatientJobManager:
+async def manager_of(queue: Queue) -> RetryingJobManager:
     app = App(connector=PsycopgConnector())
     await app.connector.open_async(queue.pool)
-    return PatientJobManager(app.connector)
+    return RetryingJobManager(app.connector)
 
 
-async def taken(manager: PatientJobManager, worker: int) -> list[Job]:
+async def taken(manager: RetryingJobManager, worker: int) -> list[Job]:
     """Fetch jobs until the worker is told that there is none."""
     jobs: list[Job] = []
     while (job := await manager.fetch_job(None, worker)) is not None:
@@ -403,7 +403,7 @@ async def test_every_waiting_job_is_taken_once_in_the_order_of_the_queue(queue: 
     _, questions = await queue.process()
     asked = [question(f"U{n}") for n in range(count)]
     for one in asked:
-        await questions.receive(one)
+        await questions.insert(one)
     manager = await manager_of(queue)
     worker = await manager.register_worker()
 
@@ -416,11 +416,11 @@ async def test_every_waiting_job_is_taken_once_in_the_order_of_the_queue(queue: 
 
 async def test_a_job_that_is_added_while_nobody_listens_is_found_at_the_next_poll(queue: Queue) -> None:
     _, questions = await queue.process()
-    await questions.receive(question("U1"))
+    await questions.insert(question("U1"))
     manager = await manager_of(queue)
     worker = await manager.register_worker()
     first = await manager.fetch_job(None, worker)
-    await questions.receive(question("U2"))
+    await questions.insert(question("U2"))
 
     unheard, polled = await taken(manager, worker), await taken(manager, worker)
 
@@ -430,7 +430,7 @@ async def test_a_job_that_is_added_while_nobody_listens_is_found_at_the_next_pol
 
 async def test_a_job_that_is_announced_is_taken_without_a_poll(queue: Queue) -> None:
     _, questions = await queue.process()
-    await questions.receive(question("U1"))
+    await questions.insert(question("U1"))
     manager, heard = await manager_of(queue), asyncio.Event()
     worker = await manager.register_worker()
 
@@ -440,7 +440,7 @@ async def test_a_job_that_is_announced_is_taken_without_a_poll(queue: Queue) -> 
     listening = asyncio.create_task(manager.listen_for_jobs(on_notification=announced))
     await until_async(partial(_count_listeners, queue), 1)
     first = await manager.fetch_job(None, worker)
-    await questions.receive(question("U2"))
+    await questions.insert(question("U2"))
     async with asyncio.timeout(20):
         await heard.wait()
     second = await taken(manager, worker)
@@ -461,7 +461,7 @@ async def _count_listeners(queue: Queue) -> int:
 async def test_jobs_that_were_taken_and_not_begun_go_back_when_their_worker_ends(queue: Queue) -> None:
     _, questions = await queue.process()
     for user in ("U1", "U2", "U3"):
-        await questions.receive(question(user))
+        await questions.insert(question(user))
     manager = await manager_of(queue)
     worker = await manager.register_worker()
     begun = await manager.fetch_job(None, worker)
@@ -473,7 +473,7 @@ async def test_jobs_that_were_taken_and_not_begun_go_back_when_their_worker_ends
 
 
 async def test_a_job_that_was_removed_with_the_end_of_its_question_is_done(queue: Queue) -> None:
-    jobs, questions, done = Jobs(queue.pool), Questions(queue.pool), asyncio.Event()
+    jobs, questions, done = JobQueue(queue.pool), QuestionStore(queue.pool), asyncio.Event()
     await jobs.open()
 
     async def answer(question_id: UUID, job: int | None) -> bool:
@@ -483,8 +483,8 @@ async def test_a_job_that_was_removed_with_the_end_of_its_question_is_done(queue
         done.set()
         return removed
 
-    jobs.on_question(answer)
-    await questions.receive(question())
+    jobs.register_handler(answer)
+    await questions.insert(question())
     working = asyncio.create_task(jobs.work(drain_seconds=5))
     async with asyncio.timeout(20):
         await done.wait()

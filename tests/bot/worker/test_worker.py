@@ -17,9 +17,9 @@ from bot.delivery.status_message import StatusMessages
 from bot.errors import UnknownCommand
 from bot.model.message import Audience, OutgoingMessage
 from bot.storage.database import DatabaseRetry
-from bot.storage.questions import NewQuestion, QuestionRow, Questions, connection_pool
+from bot.storage.questions import NewQuestion, QuestionRow, QuestionStore, connection_pool
 from bot.web.metrics import Metrics
-from bot.worker.worker import MAX_RETURNS, MAX_RETURNS_IN_DELIVERY, Answering, Working
+from bot.worker.worker import MAX_REDELIVERIES, MAX_REDELIVERIES_IN_DELIVERY, CommandRunner, QuestionWorker
 from perplexity.errors import NothingFound, PerplexityError, RunFailed, TimedOut
 from perplexity.fallback import Fallback
 from perplexity.types import Answer, Question
@@ -61,7 +61,7 @@ class ScriptedDelivery:
 class WorkerHarness:
     """A worker's desk: the table, and everything around it scripted."""
 
-    questions: Questions
+    questions: QuestionStore
     provider: FakeProvider = field(default_factory=lambda: FakeProvider("P"))
     delivery: ScriptedDelivery = field(default_factory=ScriptedDelivery)
     patience: DatabaseRetry = field(default_factory=lambda: DatabaseRetry(seconds=1))
@@ -79,12 +79,12 @@ class WorkerHarness:
             user_id="U1",
             response_url="https://hooks.slack.com/1",
         )
-        assert await self.questions.receive(question)
+        assert await self.questions.insert(question)
         return question.id
 
     async def run(self, question: UUID) -> str:
         """Work on a question and return the state it is in afterwards."""
-        working = Working(
+        working = CommandRunner(
             questions=self.questions,
             provider=self.provider,
             admins=NoAdmins(),
@@ -92,17 +92,17 @@ class WorkerHarness:
             digests=FakeDigests(),
             commands={command.name: command for command in COMMANDS},
             patience=self.patience,
-            end_runs=self.ended.append,
+            cancel_runs=self.ended.append,
         )
-        answering = Answering(
+        answering = QuestionWorker(
             questions=self.questions,
-            working=working,
+            runner=working,
             delivery=cast("Delivery", self.delivery),
-            announcing=cast("StatusMessages", self.delivery),
+            status_messages=cast("StatusMessages", self.delivery),
             patience=self.patience,
             metrics=Metrics(),
         )
-        await answering.run(question)
+        await answering.process(question)
         row = await self.questions.get(question)
         assert row is not None
         return row.state
@@ -111,7 +111,7 @@ class WorkerHarness:
 @pytest.fixture
 async def desk(database: str) -> AsyncIterator[WorkerHarness]:
     async with connection_pool(database) as pool:
-        yield WorkerHarness(questions=Questions(pool))
+        yield WorkerHarness(questions=QuestionStore(pool))
 
 
 async def test_an_answer_is_delivered_to_the_asker(desk: WorkerHarness) -> None:
@@ -248,7 +248,7 @@ async def test_no_stand_in_is_paid_for_a_question_that_was_stopped(desk: WorkerH
     assert len(stand_in.questions) == wanted
 
 
-class ForgetfulQuestions(Questions):
+class ForgetfulQuestions(QuestionStore):
     """Finds the database away whenever a run's id is to be kept."""
 
     async def record_run(self, row: QuestionRow, run_id: str) -> bool:
@@ -278,7 +278,7 @@ async def come_back(desk: WorkerHarness, question: UUID, times: int) -> None:
 
 async def test_a_question_that_comes_back_again_and_again_is_told_so(desk: WorkerHarness) -> None:
     question = await desk.receive()
-    await come_back(desk, question, MAX_RETURNS + 1)
+    await come_back(desk, question, MAX_REDELIVERIES + 1)
 
     assert await desk.run(question) == "failed"
     assert "interrupted" in desk.delivery.delivered[0][0]
@@ -298,7 +298,7 @@ async def test_what_is_under_way_for_a_question_that_breaks_is_ended_at_the_serv
 
 async def test_the_fifth_return_is_still_answered(desk: WorkerHarness) -> None:
     question = await desk.receive()
-    await come_back(desk, question, MAX_RETURNS)
+    await come_back(desk, question, MAX_REDELIVERIES)
 
     assert await desk.run(question) == "answered"
 
@@ -308,7 +308,7 @@ async def test_messages_that_bring_workers_down_are_given_up(desk: WorkerHarness
     desk.delivery.error = RuntimeError("crash")
     with pytest.raises(RuntimeError):
         await desk.run(question)
-    await come_back(desk, question, MAX_RETURNS_IN_DELIVERY)
+    await come_back(desk, question, MAX_REDELIVERIES_IN_DELIVERY)
 
     assert await desk.run(question) == "expired"
 
