@@ -14,7 +14,7 @@ Search X for what people say about the topic. Read at most {MAX_POSTS} posts, in
 Take posts of different people and opinions, no advertisements and no copies.
 `posts`: each post that you found and used, with its address and the mood of its author towards the topic: positive, \
 neutral, negative or mixed. `about`: who says what, in at most ten words.
-`summary`: what people say and why, in at most 200 words. Behind each statement put the numbers of the posts that say \
+`summary`: what people say and why, in at most 200 words. After each statement put the numbers of the posts that say \
 it in square brackets, such as [1] or [2][3]; the first of `posts` is 1. Do not quote posts word for word.
 Where you found no posts, leave `posts` empty and say so in `summary`."""
 
