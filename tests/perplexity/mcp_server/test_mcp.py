@@ -321,9 +321,9 @@ async def test_an_optional_argument_that_is_null_counts_as_left_out(fake: FakePe
     assert fake.requests[0].json == {"query": "q", "max_results": 10, "max_tokens_per_page": 1024}
 
 
-async def test_a_tool_that_it_has_not_is_an_error_of_the_protocol(fake: FakePerplexity) -> None:
+async def test_an_unknown_tool_is_an_error_of_the_protocol(fake: FakePerplexity) -> None:
     async with beside(fake) as client:
-        with pytest.raises(MCPError, match="no tool"):
+        with pytest.raises(MCPError, match="Unknown tool perplexity_guess"):
             await client.call_tool("perplexity_guess", {})
 
 
