@@ -158,7 +158,7 @@ class WorkspaceStore:
         return await self._workspace(_CLOSE, values)
 
     async def stop_work(self, identity: Identity) -> list[str]:
-        """Pause the digests and close the open questions of an installation; return the runs that are under way."""
+        """Pause the digests and close the open questions of an installation; return the runs that are running."""
         values = {"teams": await self._teams(identity)}
         async with self._pool.transaction() as connection:
             await connection.execute(_PAUSE, values)

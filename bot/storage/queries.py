@@ -106,7 +106,7 @@ INSERT = f"""
     WITH written AS ({_QUESTION}, false ON CONFLICT (delivery_key) DO NOTHING RETURNING id)
     SELECT id, {enqueue("id", priority="0")} FROM written
 """
-"""Insert a question that nobody asked and its job; returns no row if its delivery key is known already."""
+"""Insert a question that no one asked and its job; returns no row if its delivery key is known already."""
 
 OPEN = """
     SELECT command, text, channel_id, extract(epoch FROM now() - received_at)::float8 AS age FROM questions

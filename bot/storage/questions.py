@@ -61,7 +61,7 @@ class Pool(AsyncConnectionPool[AsyncConnection[DictRow]]):
 
 
 def _may_be_dead(connection: AsyncConnection[DictRow]) -> bool:
-    """Return whether an idle connection has received something: a server that closes it says so. Asks nobody."""
+    """Return whether an idle connection has received something: a server that closes it says so. Asks no one."""
     if connection.closed:
         return True
     poll = select.poll()
@@ -80,7 +80,7 @@ class NewQuestion:
     """What a listener knows about a question when it writes it down.
 
     `thread_ts` is the thread to answer in; `message_ts` the app's message there whose place the answer takes.
-    `again` is the earlier question that this one asks once more.
+    `again` is the earlier question that this one asks again.
     """
 
     id: UUID
@@ -211,7 +211,7 @@ class Claimed:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What came of a question: its messages, and the figures that the row keeps of it."""
+    """The result of a question: its messages, and the figures that the row keeps of it."""
 
     messages: Sequence[OutgoingMessage]
     state: str

@@ -176,7 +176,7 @@ class RetryingJobManager(JobManager):
         return list(self._running)
 
     async def prune_stalled_workers(self, seconds_since_heartbeat: float) -> list[int]:
-        """Remove no worker: after a database outage every worker looks dead. `JobQueue.recover_stalled` decides which are."""
+        """Remove no worker: after a database outage every worker looks dead; `recover_stalled` decides which are."""
         return []
 
     async def _take(self, worker_id: int) -> None:

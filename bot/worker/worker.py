@@ -1,4 +1,4 @@
-"""Failures as the asker reads them: one friendly sentence, never an exception's own words."""
+"""The work on one question: claim it, run its command, save the reply, deliver it, settle it."""
 
 from __future__ import annotations
 
@@ -129,10 +129,10 @@ async def understood(
 
 @dataclass(frozen=True, kw_only=True)
 class CommandRunner:
-    """Brings questions to their outcomes. `commands` are by name; `clock` measures seconds.
+    """Runs the commands of questions. `commands` are by name; `clock` measures seconds.
 
-    `stages` keeps what a question has come to that takes minutes; `cancel_runs` has ended, at the services, what is under
-    way for a question that is given up.
+    `stages` saves the stages of a question that takes minutes; `cancel_runs` cancels a question's runs at the services
+    when it is given up.
     """
 
     questions: QuestionStore
@@ -170,7 +170,7 @@ class CommandRunner:
         )
 
     async def run(self, row: QuestionRow, progress: Progress) -> Outcome:
-        """Return what becomes of a question, a failure too. Raises `ClaimLost` where another worker holds it."""
+        """Return what becomes of a question, a failure too. Raises `ClaimLost` if another worker has claimed it."""
         started = self.clock()
         if row.returns > MAX_REDELIVERIES:
             self.cancel_runs(row.id)
@@ -264,7 +264,10 @@ class CommandRunner:
         return Outcome(messages=reply.messages, state="answered", seconds=self.clock() - started, **vars(reply.stats))
 
     async def _record_run(self, row: QuestionRow, run_id: str) -> bool:
-        """Tell whether the question is still ours. With the database away, the run goes on but cannot be resumed."""
+        """Return whether the question is still ours.
+
+        While the database is unavailable, the run goes on but cannot be resumed.
+        """
         try:
             return await self.patience(lambda: self.questions.record_run(row, run_id))
         except DATABASE_UNAVAILABLE as error:
@@ -272,7 +275,7 @@ class CommandRunner:
             return True
 
     async def _still_ours(self, row: QuestionRow) -> bool:
-        """Return whether the question is open and this worker's. With the database away it is taken to be."""
+        """Return whether the question is open and this worker's. While the database is unavailable, return True."""
         try:
             found = await self.questions.get(row.id)
         except DATABASE_UNAVAILABLE as error:
@@ -346,8 +349,7 @@ ADMIT_EVERYONE = AdmitEveryone()
 class QuestionWorker:
     """Answers questions.
 
-    `admission` says whose, `runner` brings one to its outcome, `progress_of` shows its progress until then; `new_id` names
-    a claim.
+    `admission` decides whose, `runner` runs their commands, `progress_of` shows their progress; `new_id` names a claim.
     """
 
     questions: QuestionStore

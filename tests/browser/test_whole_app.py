@@ -97,7 +97,7 @@ def test_with_a_model__search_ask_fail_and_try_again(browser: WebDriver, databas
         browser.save_screenshot(str(artifacts / "app-answer.png"))
 
         app.perplexity.fail("/v1/agent", status=400, body={"error": {"message": "no", "type": "invalid_request"}})
-        page.send("/ask once more please")
+        page.send("/ask again please")
         failure = page.message_with("Try again")
         browser.save_screenshot(str(artifacts / "app-failure.png"))
         before = len(page.messages())

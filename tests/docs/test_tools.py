@@ -33,10 +33,10 @@ TOLD = {happened: text.strip("`") for happened, text in rows(PAGE, section="When
 
 
 async def test_each_failure_reads_as_the_page_says(perplexity: FakePerplexity) -> None:
-    nobody, url = f"http://127.0.0.1:{free_port()}", perplexity.base_url
+    closed_port, url = f"http://127.0.0.1:{free_port()}", perplexity.base_url
     async with ClientSession() as session:
         tool = create_web_search_tool(session, api_key=KEY, base_url=url)
-        unreachable = create_web_search_tool(session, api_key=KEY, base_url=nobody)
+        unreachable = create_web_search_tool(session, api_key=KEY, base_url=closed_port)
         # Every look at this clock is a minute after the one before.
         late = create_web_search_tool(session, api_key=KEY, base_url=url, clock=count(step=60.0).__next__)
         perplexity.fail("/search", status=503, body={})

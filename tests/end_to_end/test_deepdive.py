@@ -362,7 +362,7 @@ async def test_a_file_that_slack_does_not_take_is_told_and_the_next_report_has_n
 
     assert file_buttons(world.slack.posts[-1]) == []
     world.slack.scopes.append("files:write")
-    await world.asks("/deepdive heat pumps once more", trigger="t3")
+    await world.asks("/deepdive heat pumps again", trigger="t3")
     await world.settled(3)
     assert file_buttons(world.slack.posts[-1]) != []
 

@@ -17,7 +17,7 @@ from bot.storage.digests import DigestStore
 from bot.storage.questions import Pool
 
 OWNER = Owner(team_id="T1", user_id="U1")
-NOBODY = Owner(team_id="T1", user_id="U9")
+OTHER_OWNER = Owner(team_id="T1", user_id="U9")
 SATURDAY = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 

@@ -34,7 +34,7 @@ from bot.slack.messages import (
 )
 from bot.slack.response_url import ResponseUrls
 from bot.storage.database import DatabaseRetry
-from bot.storage.questions import QuestionRow
+from bot.storage.questions import QuestionRow, QuestionStore
 from tests.fakes.rows import message, row
 
 
@@ -109,7 +109,7 @@ class ScriptedSlack:
 
     def delivery(self) -> Delivery:
         return Delivery(
-            questions=cast("Questions", self),
+            questions=cast("QuestionStore", self),
             database_retry=DatabaseRetry(seconds=1),
             routes=default_routes(
                 cast("Chat", self), cast("ResponseUrls", self), slack_api_url="https://slack.com/api/"
@@ -121,7 +121,7 @@ class ScriptedSlack:
 
     def status_messages(self) -> StatusMessages:
         return StatusMessages(
-            questions=cast("Questions", self),
+            questions=cast("QuestionStore", self),
             database_retry=DatabaseRetry(seconds=1),
             chat=cast("Chat", self),
             response_urls=cast("ResponseUrls", self),
@@ -160,7 +160,7 @@ async def test_a_first_post_that_was_recorded_with_the_answer_is_not_recorded_ag
 
 
 def test_without_a_message_or_a_route_there_is_no_first_post() -> None:
-    delivery = Delivery(questions=cast("Questions", None), database_retry=DatabaseRetry(seconds=1), routes=())
+    delivery = Delivery(questions=cast("QuestionStore", None), database_retry=DatabaseRetry(seconds=1), routes=())
 
     assert delivery.first_post(row(), audience=Audience.ASKER) is None
     assert delivery.first_post(row(messages=()), audience=Audience.ASKER) is None

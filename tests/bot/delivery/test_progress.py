@@ -113,7 +113,7 @@ async def test_if_the_database_is_unavailable_one_update_is_skipped(
         raise OperationalError("away")
 
     with monkeypatch.context() as patched:
-        patched.setattr(stage.questions, "begin_part", away)
+        patched.setattr(stage.questions, "mark_sending", away)
         assert not await showing.update(SAID, milestone=True)
     assert (stage.ways(), showing.response_url_uses) == ([], 0)
 

@@ -12,7 +12,7 @@ from bot.digests.jobs import OWNER_LEFT, OWNER_LEFT_CHANNEL, StopNotice
 from bot.model.digest import DigestLimits, DigestReport, State, Trigger
 from bot.slack.users import Membership
 from tests.fakes.digest_harness import DigestHarness
-from tests.fakes.digests import NOBODY, SATURDAY, make_spec, read_notices
+from tests.fakes.digests import OTHER_OWNER, SATURDAY, make_spec, read_notices
 from tests.fakes.news_answers import BUDGET, VOLCANO
 
 
@@ -82,7 +82,7 @@ async def test_a_digest_whose_owner_s_account_is_closed_makes_room_asks_nobody_a
     full = await office.digests.create(
         make_spec(),
         id=uuid4(),
-        owner=NOBODY,
+        owner=OTHER_OWNER,
         channel_id="C1",
         next_at=SATURDAY,
         limits=DigestLimits(per_user=1, per_channel=1),

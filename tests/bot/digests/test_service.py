@@ -30,7 +30,7 @@ from bot.model.digest import (
 )
 from bot.storage.digests import DigestStore
 from bot.storage.questions import Pool, connection_pool
-from tests.fakes.digests import NOBODY, OWNER, SATURDAY, WallClock, make_spec
+from tests.fakes.digests import OTHER_OWNER, OWNER, SATURDAY, WallClock, make_spec
 
 NEXT = datetime(2026, 11, 22, 8, 0, tzinfo=UTC)
 
@@ -105,7 +105,7 @@ async def test_a_number_that_is_free_is_given_again_and_numbers_are_each_owner_s
 
     assert numbers == [1, 2, 3]
     assert (await added(desk)).number == 2
-    assert (await added(desk, owner=NOBODY)).number == 1
+    assert (await added(desk, owner=OTHER_OWNER)).number == 1
 
 
 async def test_nobody_has_more_than_the_limit__whoever_asks_at_once(desk: StoredDigestService) -> None:
@@ -120,10 +120,10 @@ async def test_no_channel_has_more_than_the_limit(desk: StoredDigestService) -> 
     for number in range(6):
         await added(desk, owner=Owner(team_id="T1", user_id=f"U{number}"))
 
-    assert await desk.create(make_spec(), id=uuid4(), owner=NOBODY, channel_id="C1") == LimitReached(
+    assert await desk.create(make_spec(), id=uuid4(), owner=OTHER_OWNER, channel_id="C1") == LimitReached(
         limit=6, channel=True
     )
-    assert (await added(desk, owner=NOBODY, channel="C2")).number == 1
+    assert (await added(desk, owner=OTHER_OWNER, channel="C2")).number == 1
     assert (await added(desk, owner=Owner(team_id="T2", user_id="U1"))).number == 1
 
 
@@ -139,10 +139,11 @@ async def test_one_person_has_at_most_half_of_a_channel_s_places__whoever_asks_a
     full = LimitReached(limit=share, channel=True, share=per_channel > 1)
     assert {reply for reply in replies if isinstance(reply, LimitReached)} == {full}
     others = [
-        await desk.create(make_spec(), id=uuid4(), owner=NOBODY, channel_id="C1") for _ in range(per_channel - share)
+        await desk.create(make_spec(), id=uuid4(), owner=OTHER_OWNER, channel_id="C1")
+        for _ in range(per_channel - share)
     ]
     assert [type(reply) for reply in others] == [Created] * (per_channel - share)
-    assert await desk.create(make_spec(), id=uuid4(), owner=NOBODY, channel_id="C1") == LimitReached(
+    assert await desk.create(make_spec(), id=uuid4(), owner=OTHER_OWNER, channel_id="C1") == LimitReached(
         limit=per_channel, channel=True
     )
 
@@ -175,7 +176,7 @@ async def test_what_is_not_there_or_not_one_s_own_cannot_be_changed(desk: Stored
     digest = await added(desk)
 
     assert await desk.apply(DigestAction.PAUSE, 7, owner=OWNER, by="x") == DigestNotFound(number=7, numbers=[1])
-    assert await desk.apply(DigestAction.DELETE, 1, owner=NOBODY, by="x") == DigestNotFound(number=1, numbers=[])
+    assert await desk.apply(DigestAction.DELETE, 1, owner=OTHER_OWNER, by="x") == DigestNotFound(number=1, numbers=[])
     assert await desk.apply_button(DigestAction.DELETE, digest.id, user_id="U9", teams=["T1"], by="x") == NotOwner()
     assert await desk.apply_button(DigestAction.DELETE, uuid4(), user_id="U1", teams=["T1"], by="x") == DigestNotFound()
     assert (await desk.list_digests(OWNER)).digests == (digest,)

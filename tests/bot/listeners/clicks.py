@@ -16,6 +16,7 @@ from bot.commands import COMMANDS
 from bot.listeners.intake import Intake, ListenerContext
 from bot.model.message import OutgoingMessage
 from bot.slack.connection import SlackConnection
+from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
 from perplexity.deepdive.types import DeepDive
 from tests.fakes.digest_service import FakeDigests
@@ -60,7 +61,7 @@ class RecordingListeners:
         raise AssertionError(question_id)
 
     def _services(self) -> ListenerContext:
-        questions = cast("Questions", self)
+        questions = cast("QuestionStore", self)
         return ListenerContext(
             intake=Intake(questions=questions),
             questions=questions,

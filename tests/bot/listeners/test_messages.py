@@ -19,7 +19,7 @@ from bot.listeners.intake import Intake, ListenerContext
 from bot.listeners.messages import DATABASE_DOWN, MessageEvent, parse_event, receive
 from bot.model.message import OutgoingMessage
 from bot.slack.connection import SlackConnection
-from bot.storage.questions import NewQuestion
+from bot.storage.questions import NewQuestion, QuestionStore
 from bot.web.metrics import Metrics
 from tests.fakes.digest_service import FakeDigests
 
@@ -93,7 +93,7 @@ class DatabaseDown:
         async def tell(url: str | None, message: OutgoingMessage) -> None:
             raise AssertionError(url, message)
 
-        questions = cast("Questions", self)
+        questions = cast("QuestionStore", self)
         return ListenerContext(
             intake=Intake(questions=questions, seconds=0.45),
             questions=questions,

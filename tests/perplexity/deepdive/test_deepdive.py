@@ -74,7 +74,7 @@ class Memory:
 
     def _check(self) -> None:
         if self.withdrawn:
-            raise RequestCancelled("nobody wants it")
+            raise RequestCancelled("it is not wanted")
 
 
 @dataclass

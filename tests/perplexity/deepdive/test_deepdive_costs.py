@@ -68,7 +68,7 @@ class CostHarness:
         ({"posts": FakePosts(MalformedResponse("no summary", cost_usd=0.04))}, Stage.PULSE, 0.04),
         ({"synthesis": FakeProvider("One", error=USELESS)}, Stage.ANALYSIS, 0.25),
         ({"synthesis": Priced("It is so.[1]", SOURCE)}, Stage.ANALYSIS, 0.5),
-        ({"synthesis": FakeProvider("One", error=RunFailed("nobody says"))}, Stage.ANALYSIS, None),
+        ({"synthesis": FakeProvider("One", error=RunFailed("unknown"))}, Stage.ANALYSIS, None),
     ],
 )
 async def test_a_failed_stage_has_its_cost(services: dict[str, Any], stage: Stage, cost: float | None) -> None:

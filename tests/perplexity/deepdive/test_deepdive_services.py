@@ -95,7 +95,7 @@ WELL = {
 
 @pytest.mark.parametrize("name", WELL)
 async def test_facts_come_from_any_available_provider(services: Services, name: str) -> None:
-    found = await dive(services.providers[name], FakeProvider("Nobody"))
+    found = await dive(services.providers[name], FakeProvider("Unused"))
 
     situation = found[Stage.SITUATION]
     assert (situation.text, situation.notes[:1], situation.failure) == (*WELL[name], None)

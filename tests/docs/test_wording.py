@@ -1,0 +1,64 @@
+"""The words of this project: phrases and names that read as translated or as riddles do not come back."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import pytest
+
+from tests.docs.pages import ROOT
+
+PHRASES = (
+    r"\bTells? whether\b",
+    r"\bwhat (?:came|comes) of\b",
+    r"\b(?:came|comes?) to nothing\b",
+    r"\bonce more\b",
+    r"\ball the same\b",
+    r"\b(?:nobody|somebody|whoever|everybody|whomever)\b",
+    r"\bis away\b",
+    r"\bmend(?:s|ed)?\b",
+    r"\bwhat (?:is|was) under way\b",
+    r"\btold once\b",
+    r"\bas the settings have (?:it|them)\b",
+    r"\bstands? (?:there|for nothing|beside|behind|on its own)\b",
+)
+"""Phrases, each as a regular expression, in any case. In tests, texts from outside and names of users may have them."""
+
+NAMES = (
+    *("Announcing", "Answering", "Asked", "Choosing", "Diver", "Filing", "Journal", "Letter", "Noticing", "Posting"),
+    *("Showing", "SomebodyElses", "Stopping", "Telling", "Ticket", "Told", "WayClosed", "Watching", "Wish", "Working"),
+    "WorkspaceOffice",
+)
+"""Names of classes that were replaced by the field's words."""
+
+PLACES = ("bot/**/*.py", "perplexity/**/*.py", "tests/**/*.py", "docs/*.md", "tests/*.md", "*.md")
+NOT_OURS = ("CHANGELOG.md", "tests/docs/test_wording.py")
+QUOTED = re.compile(r'(?<!")"(?!"")[^"]*"(?!")')
+"""A string on one line: in tests, data."""
+
+
+@cache
+def lines() -> tuple[tuple[str, str], ...]:
+    """Return every line of code and documentation after its place, `path:number`; in tests without their strings."""
+    return tuple(
+        (f"{path.relative_to(ROOT)}:{number}", QUOTED.sub("", line) if path.is_relative_to(ROOT / "tests") else line)
+        for place in PLACES
+        for path in sorted(ROOT.glob(place))
+        if str(path.relative_to(ROOT)) not in NOT_OURS
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1)
+    )
+
+
+def found(expression: re.Pattern[str]) -> list[str]:
+    """Return the lines in which an expression is found."""
+    return [f"{place}: {line.strip()}" for place, line in lines() if expression.search(line)]
+
+
+@pytest.mark.parametrize("phrase", PHRASES)
+def test_a_phrase_is_not_used(phrase: str) -> None:
+    assert found(re.compile(phrase, re.IGNORECASE)) == []
+
+
+def test_a_replaced_name_is_gone() -> None:
+    assert found(re.compile(rf"\b(?:class|import|=|,|\[|\() ?(?:{'|'.join(NAMES)})\b(?=[(\[:,)\]]|$)")) == []
