@@ -94,7 +94,7 @@ async def test_two_that_answer_each_other_in_a_thread_are_stopped_after_six_answ
 
     notices = [call for method, call in world.slack.calls if method == "chat.postEphemeral"]
     assert len(world.perplexity.requests) == 6
-    assert [(notice["user"], "one minute" in notice["text"]) for notice in notices] == [("U6", True)]
+    assert [(notice["user"], "per minute" in notice["text"]) for notice in notices] == [("U6", True)]
     assert len(world.slack.thread("C1", "1.1")) == 6
 
 

@@ -112,7 +112,7 @@ async def test_the_health_pages_are_there_and_signed_requests_are_not_taken(
 async def test_a_token_that_slack_refuses_ends_the_start_with_the_reason(
     slack: FakeSlack, perplexity: FakePerplexity, database: str
 ) -> None:
-    with pytest.raises(AssertionError, match=r"Slack refuses SLACK_APP_TOKEN \(invalid_auth\)"):
+    with pytest.raises(AssertionError, match=r"Slack rejects SLACK_APP_TOKEN \(invalid_auth\)"):
         await Process.start(
             "run",
             SLACK_BOT_TOKEN=BOT_TOKEN,

@@ -346,7 +346,7 @@ REFUSED = ServerError("x", provider="Grok")
     ("error", "why"),
     [
         (OUT, "Perplexity is out of credit; OpenRouter did not answer in time"),
-        (AllProvidersFailed([]), "configured"),
+        (AllProvidersFailed([]), "is configured"),
         (REFUSED, "Grok is having trouble"),
         (TimedOut("x"), "it ran out of time"),
         (InvalidRequest.for_field("prompt", "x", "less"), "the services could not answer"),
@@ -358,7 +358,7 @@ async def test_a_missing_section_names_the_provider_and_its_failure(
     broken: dict[str, Any] = {"facts" if stage is Stage.SITUATION else "synthesis": FakeProvider("P", error=error)}
     report = await harness.dive(**broken)
 
-    assert str(by_stage(report)[stage].failure).endswith(f"{why}.")
+    assert why in str(by_stage(report)[stage].failure)
 
 
 class Mute(FakeProvider):

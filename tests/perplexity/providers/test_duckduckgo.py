@@ -332,11 +332,11 @@ async def test_what_a_call_raises_is_raised_where_it_is_waited_for() -> None:
 
 HANGING = """
 import asyncio, threading, time
-from perplexity.threads import Threads
+from perplexity.threads import DaemonThreads
 
 async def main():
     try:
-        await asyncio.wait_for(Threads(limit=1).run(threading.Event().wait), 0.1)
+        await asyncio.wait_for(DaemonThreads(limit=1).run(threading.Event().wait), 0.1)
     except TimeoutError:
         print("left", flush=True)
 
@@ -352,11 +352,11 @@ def test_the_interpreter_ends_while_a_call_hangs() -> None:
 
 LATE = """
 import asyncio, time
-from perplexity.threads import Threads
+from perplexity.threads import DaemonThreads
 
 async def main():
     try:
-        await asyncio.wait_for(Threads(limit=1).run(lambda: time.sleep(0.3)), 0.1)
+        await asyncio.wait_for(DaemonThreads(limit=1).run(lambda: time.sleep(0.3)), 0.1)
     except TimeoutError:
         pass
 
