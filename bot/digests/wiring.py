@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from slack_sdk.web.async_client import AsyncWebClient
 
@@ -18,11 +18,13 @@ from bot.digests.service import StoredDigestService
 from bot.model.digest import (
     DigestLimits,
 )
-from bot.settings import Settings
 from bot.slack.messages import Chat
 from bot.slack.users import Profiles, SlackUsers
 from bot.storage.database import DatabaseRetry
 from bot.storage.digests import DigestStore
+
+if TYPE_CHECKING:
+    from bot.settings import Settings
 
 
 @dataclass(frozen=True, kw_only=True)
