@@ -94,11 +94,11 @@ class ScriptedSlack:
             raise OperationalError("away")
         return self.row or in_thread(message_ts=self.taken)
 
-    async def record_message(self, which: QuestionRow, message_ts: str) -> bool:
+    async def save_placeholder(self, which: QuestionRow, message_ts: str) -> bool:
         self.happened.append(f"record {message_ts}")
         return self.claim_lost_at is None
 
-    async def begin_part(self, which: QuestionRow, part: int, *, uses: int, unconfirmed: int = 0) -> bool:
+    async def mark_sending(self, which: QuestionRow, part: int, *, uses: int, unconfirmed: int = 0) -> bool:
         self.recorded.append(unconfirmed)
         self.happened.append(f"begin {part} uses {uses}")
         return self.claim_lost_at is None or part < self.claim_lost_at

@@ -78,7 +78,7 @@ class DatabaseDown:
     posts: list[tuple[str, str | None, str]] = field(default_factory=list)
     ephemeral_posts: list[tuple[str, str, str | None, str]] = field(default_factory=list)
 
-    async def receive(self, _: NewQuestion) -> bool:
+    async def insert(self, _: NewQuestion) -> bool:
         raise OperationalError("down")
 
     async def say(self, channel: str, thread_ts: str, message: OutgoingMessage) -> None:
