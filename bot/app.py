@@ -144,9 +144,9 @@ async def compose(
             commands = with_examples(commands, prefix=settings.command_prefix, pause=pause)
         session = await stack.enter_async_context(open_session(slack))
         client = web_client(slack.bot_token, api_url=slack.api_url, session=session)
-        asked = await stack.enter_async_context(open_search_services(settings, on_attempt=on_attempt))
+        search_services = await stack.enter_async_context(open_search_services(settings, on_attempt=on_attempt))
         chat, response_urls = Chat(client), ResponseUrls(session)
-        announcing = StatusMessages(
+        status_messages = StatusMessages(
             questions=questions,
             database_retry=patience,
             chat=chat,
@@ -154,7 +154,9 @@ async def compose(
             slack_api_url=slack.api_url,
         )
         background = await stack.enter_async_context(BackgroundTasks())
-        stopping = RunCanceller(questions=questions, stages=stages, providers=asked.providers, background=background)
+        stopping = RunCanceller(
+            questions=questions, stages=stages, providers=search_services.providers, background=background
+        )
         workspaces, profiles = WorkspaceStore(pool), Profiles(client)
         installation = Installation(
             client=client,
@@ -170,7 +172,7 @@ async def compose(
             patience=patience,
             external=settings.allow_external_users,
         )
-        filing = ReportUploader(
+        report_uploader = ReportUploader(
             client=client,
             chat=chat,
             questions=questions,
@@ -187,29 +189,29 @@ async def compose(
             database_retry=patience,
             profiles=profiles,
         )
-        working = CommandRunner(
+        runner = CommandRunner(
             questions=questions,
-            provider=asked.chain,
+            provider=search_services.chain,
             admins=Admins(client, named=settings.admins, profiles=profiles),
             provider_stats=attempts.stats,
             digests=digests.service,
             commands={command.name: command for command in commands} | digests.commands,
             patience=DatabaseRetry(seconds=RUN_SECONDS),
-            agent=asked.agent,
-            diver=asked.deepdives,
+            agent=search_services.agent,
+            diver=search_services.deepdives,
             stages=lambda row: QuestionStages(stages=stages, row=row, database_retry=patience),
-            can_upload=filing.can_upload,
+            can_upload=report_uploader.can_upload,
             cancel_runs=stopping.start,
         )
-        answering = QuestionWorker(
+        question_worker = QuestionWorker(
             questions=questions,
-            runner=working,
+            runner=runner,
             delivery=Delivery(
                 questions=questions,
                 database_retry=patience,
                 routes=(digests.channel_route, *default_routes(chat, response_urls, slack_api_url=slack.api_url)),
             ),
-            status_messages=announcing,
+            status_messages=status_messages,
             patience=patience,
             metrics=metrics,
             admission=admission,
@@ -219,23 +221,23 @@ async def compose(
                 chat=chat,
                 response_urls=response_urls,
                 slack_api_url=slack.api_url,
-                render_stopped=working.stopped_message,
+                render_stopped=runner.stopped_message,
             ),
         )
-        jobs.register_handler(answering.process)
+        jobs.register_handler(question_worker.process)
         services = ListenerContext(
             intake=Intake(questions=received),
             questions=received,
             commands=commands,
             metrics=metrics,
-            reply_privately=announcing.reply_privately,
-            post_in_thread=announcing.post_in_thread,
-            post_ephemeral=announcing.post_ephemeral,
+            reply_privately=status_messages.reply_privately,
+            post_in_thread=status_messages.post_in_thread,
+            post_ephemeral=status_messages.post_ephemeral,
             digests=digests.service,
-            replace_original=announcing.replace_original,
+            replace_original=status_messages.replace_original,
             cancel_runs=stopping.start,
-            load_report=filing.load_report,
-            upload_report=filing.start,
+            load_report=report_uploader.load_report,
+            upload_report=report_uploader.start,
             refusal=installation.refusal,
             record_end=installation.end,
             is_known_outsider=admission.is_known_outsider,
@@ -258,7 +260,7 @@ async def compose(
             )
         yield Application(
             playground=playground,
-            providers=asked.providers,
+            providers=search_services.providers,
             questions=questions,
             jobs=jobs,
             attempt_log=attempt_log,

@@ -55,7 +55,7 @@ class Block(NamedTuple):
         return self.end - (self.kind is BlockKind.HEADING and not self.markup.startswith("#"))
 
     def moved(self, lines: int, last: int) -> Block:
-        """Return the block so many lines further down, where it ends at the line `last` at the latest."""
+        """Return the block moved down by so many lines; it ends at the line `last` at the latest."""
         kind, depth, start, end, column, content, markup, info = self
         return Block(kind, depth, start + lines, min(end + lines, last), column, content, markup, info)
 

@@ -299,7 +299,7 @@ class Cited:
     others: tuple[Source, ...]
     orphans: int
     blocks: tuple[Block, ...] | None = None
-    """The blocks of the text, whatever stands for the markers; None if they depend on it."""
+    """The blocks of the text, whatever replaces the markers; None if they depend on that."""
 
     @property
     def text(self) -> str:

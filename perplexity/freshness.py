@@ -23,7 +23,7 @@ DAYS: dict[Recency, int] = {"hour": 1, "day": 1, "week": 7, "month": 31, "year":
 
 UNDATED = "Newest source: undated."
 ZONE_DAYS = 1
-"""A page is dated by its own zone, where it may still be the day before, or already the day after."""
+"""A page is dated by its own zone, in which it may still be the day before, or already the day after."""
 
 _LATEST_DAYS = 7
 _LONGEST_QUESTION = 4_000

@@ -86,7 +86,7 @@ def check_proxies() -> None:
 def checked_proxy(variable: str, proxy: str | None) -> str | None:
     """Return a proxy's address; an empty one is none, one without a kind is http's.
 
-    Raises ConnectionFailed, which holds no part of the address: a password may stand in it.
+    Raises ConnectionFailed, which contains no part of the address, since that may contain a password.
     """
     if proxy is None or not proxy.strip():
         return None

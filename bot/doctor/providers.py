@@ -83,7 +83,7 @@ X_POSTS = "Posts on X"
 
 _XAI_KEYS = (
     "Make a key at https://console.x.ai and set XAI_API_KEY. "
-    "Or unset it: OpenRouter then reads the posts, where it has a key."
+    "Or unset it: OpenRouter then reads the posts, if it has a key."
 )
 
 

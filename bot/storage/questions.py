@@ -315,9 +315,9 @@ class QuestionStore:
         return await self._changed(queries.RECORD_MESSAGE, row, message_ts=message_ts)
 
     async def save_messages(self, row: QuestionRow, outcome: Outcome, *, uses: int, unconfirmed: int = 0) -> bool:
-        """Keep what is to be posted, and its figures; `uses` and `unconfirmed` are the first post's, as `begin_part`'s.
+        """Save the messages and their figures; `uses` and `unconfirmed` are the first post's, as in `mark_sending`.
 
-        Without a post they are what they were.
+        If nothing is posted, they stay as they were.
         """
         figures = {k: v for k, v in vars(outcome).items() if k not in {"messages", "state"}}
         messages = Jsonb([_kept(message) for message in outcome.messages])

@@ -23,7 +23,7 @@ _LENGTHS: dict[Recency, timedelta] = {
     "year": timedelta(days=366),
 }
 _TIMEZONE_MARGIN = timedelta(hours=12)
-"""A page is dated in its own time zone, where it may still be the day before."""
+"""A page is dated in its own time zone, in which it may still be the day before."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -97,7 +97,7 @@ def _actions(message: dict[str, Any]) -> set[str]:
 
 
 def _last_changes(posts: Iterable[Post]) -> dict[tuple[str, str], float]:
-    """Return when each message of a conversation was last changed; what only the asker sees is no part of it."""
+    """Return when each message of a conversation was last changed; ephemeral messages are left out."""
     lasting = (post for post in posts if {"channel", "ts"} <= post.payload.keys())
     return {(post.payload["channel"], post.payload["ts"]): post.at for post in lasting}
 

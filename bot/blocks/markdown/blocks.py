@@ -153,7 +153,7 @@ FLOWING = frozenset({Form.TEXT, Form.LIST, Form.QUOTE})
 
 
 class Segment(NamedTuple):
-    """One top-level block. `text` is its Markdown, for a fence only what stands inside.
+    """One top-level block. `text` is its Markdown, for a fence only its content.
 
     `headings` and `special` count the headings, and all blocks that Slack renders apart, inside a list or a quote.
     `blocks` are those of a document in which the segment begins at `line`, None if they are not known.
