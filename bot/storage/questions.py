@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any, LiteralString
 from uuid import UUID
 
-from psycopg import AsyncConnection, Error
+from psycopg import AsyncConnection, Error, OperationalError
 from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
@@ -243,6 +243,23 @@ def storable(text: str) -> str:
     return text.replace("\x00", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+@asynccontextmanager
+async def _pipeline(connection: AsyncConnection[Any]) -> AsyncIterator[None]:
+    """Send statements together. A cancellation remains one.
+
+    psycopg replaces it with an `OperationalError` ("cannot exit pipeline mode while busy") if it comes while the
+    results are awaited; the retry of an absent database would then go on after a timeout.
+    """
+    try:
+        async with connection.pipeline():
+            yield
+    except OperationalError as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise asyncio.CancelledError from error
+        raise
+
+
 class QuestionStore:
     """The table's operations. `share` is what a person and a thread may have; `clock` is monotonic."""
 
@@ -260,7 +277,7 @@ class QuestionStore:
         """
         values = vars(question) | {"text": storable(question.text)} | vars(self._share)
         async with self._pool.connection() as connection:
-            async with connection.pipeline():  # one transaction, and the server is waited for once
+            async with _pipeline(connection):  # one transaction, and the server is waited for once
                 await connection.execute(queries.LOCK, values, prepare=True)
                 receiving = await connection.execute(queries.RECEIVE, values, prepare=True)
             row = await receiving.fetchone()

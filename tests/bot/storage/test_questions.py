@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 from uuid import UUID, uuid4
 
 import pytest
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, OperationalError
 from psycopg.errors import CheckViolation
 
 from bot.model.membership import Identity
@@ -20,6 +21,7 @@ from bot.storage.questions import (
     FairShare,
     NewQuestion,
     Outcome,
+    Pool,
     QuestionRow,
     QuestionStore,
     Received,
@@ -64,6 +66,64 @@ async def test_the_same_delivery_is_written_once(questions: QuestionStore, datab
 
     assert [await questions.insert(first), await questions.insert(second)] == [Received.NEW, Received.KNOWN]
     assert await enqueued(database) == [first.id]
+
+
+async def test_an_insert_that_is_cancelled_while_it_waits_is_cancelled(questions: QuestionStore, database: str) -> None:
+    """And is not reported as an absent database, which would be tried again."""
+    async with await AsyncConnection.connect(database) as connection:
+        await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('T1:U1', 6))")
+        insert = asyncio.create_task(questions.insert(new()))
+        async with asyncio.timeout(20):
+            while not await waiting_for_a_lock(connection):
+                await asyncio.wait([insert], timeout=0.01)
+        insert.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await insert
+
+    assert await questions.insert(new()) is Received.NEW
+
+
+class BusyPool:
+    """Hands out itself as a connection; its pipeline waits for its results, and a cancellation becomes psycopg's error.
+
+    psycopg 3.3 does so if the server reports the cancelled statement before the rest of the pipeline.
+    """
+
+    def __init__(self) -> None:
+        self.waits = asyncio.Event()
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[BusyPool]:
+        yield self
+
+    @asynccontextmanager
+    async def pipeline(self) -> AsyncIterator[None]:
+        yield
+        self.waits.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise OperationalError("cannot exit pipeline mode while busy") from None
+
+    async def execute(self, query: str, values: Any, *, prepare: bool) -> None:
+        assert prepare
+
+
+async def test_an_insert_that_the_driver_does_not_end_well_is_cancelled() -> None:
+    pool = BusyPool()
+    insert = asyncio.create_task(QuestionStore(cast("Pool", pool)).insert(new()))
+    await pool.waits.wait()
+
+    insert.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await insert
+
+
+async def waiting_for_a_lock(connection: AsyncConnection) -> int:
+    rows = await connection.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+    (count,) = await rows.fetchone() or (0,)
+    return int(count)
 
 
 async def test_without_its_job_a_question_is_not_written(questions: QuestionStore, database: str) -> None:
