@@ -16,9 +16,10 @@ from bot.blocks import escaping
 from bot.blocks.messages import without_blocks
 from bot.delivery.routes import OutgoingPart, Route
 from bot.model.message import Audience
+from bot.model.question import QuestionRow
 from bot.slack.messages import PostResult, Rejected, Retryable, RouteClosed, Sent
 from bot.storage.database import DatabaseRetry
-from bot.storage.questions import QuestionRow, QuestionStore
+from bot.storage.questions import QuestionStore
 
 log = logging.getLogger(__name__)
 

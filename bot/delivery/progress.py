@@ -11,10 +11,11 @@ from bot.blocks import escaping
 from bot.blocks.messages import without_blocks
 from bot.delivery.routes import response_url_usable
 from bot.model.message import Audience, OutgoingMessage
+from bot.model.question import QuestionRow
 from bot.slack.messages import Chat, PostResult, Rejected, Retryable, Sent
 from bot.slack.response_url import ResponseUrls
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.storage.questions import QuestionRow, QuestionStore
+from bot.storage.questions import QuestionStore
 from perplexity.errors import RequestCancelled
 
 log = logging.getLogger(__name__)

@@ -10,6 +10,7 @@ from bot.blocks import escaping
 from bot.blocks.escaping import unescape_slack
 from bot.blocks.messages import as_direct_message
 from bot.model.message import Audience, OutgoingMessage
+from bot.model.question import QuestionRow
 from bot.slack.messages import (
     FAILURES,
     Chat,
@@ -25,7 +26,6 @@ from bot.slack.messages import (
     classify_error,
 )
 from bot.slack.response_url import LIFETIME_SECONDS, MAX_USES, ResponseUrls, is_slack_url
-from bot.storage.questions import QuestionRow
 
 DIGEST_SURFACE = "digest"
 """The surface of a digest's questions, whose text no person typed."""

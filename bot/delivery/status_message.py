@@ -11,10 +11,11 @@ from bot.blocks import escaping
 from bot.delivery.delivery import ClaimLost
 from bot.delivery.routes import response_url_usable
 from bot.model.message import Audience, OutgoingMessage
+from bot.model.question import QuestionRow
 from bot.slack.messages import Chat, Found, LookupForbidden, LookupResult, NotFound, PostResult, Retryable, Sent
 from bot.slack.response_url import ResponseUrls, is_slack_url
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
-from bot.storage.questions import QuestionRow, QuestionStore
+from bot.storage.questions import QuestionStore
 
 MAX_ATTEMPTS = 3
 MAX_PAUSE_SECONDS = 2.0

@@ -25,8 +25,8 @@ from bot.listeners.slash import too_many_open
 from bot.model.digest import DigestAction, DigestNotFound, DigestResult
 from bot.model.membership import click_team_ids
 from bot.model.message import Audience, OutgoingMessage
+from bot.model.question import NewQuestion, QuestionRow
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.storage.questions import NewQuestion, QuestionRow
 
 log = logging.getLogger(__name__)
 

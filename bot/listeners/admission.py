@@ -17,11 +17,12 @@ from bot.commands.help import text_message
 from bot.listeners.installation import Installation
 from bot.model.membership import Affiliation, Identity, affiliation_of, is_other_workspace, user_team_of
 from bot.model.message import OutgoingMessage
+from bot.model.question import Outcome, QuestionRow
 from bot.slack.messages import FAILURES, RouteClosed, classify_error
 from bot.slack.users import USER_GONE_ERRORS, Profiles
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.installation import WorkspaceStore
-from bot.storage.questions import USER_TEAM_SECONDS, Outcome, QuestionRow
+from bot.storage.questions import USER_TEAM_SECONDS
 
 log = logging.getLogger(__name__)
 

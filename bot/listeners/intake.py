@@ -16,8 +16,9 @@ from bot.commands.base import Command
 from bot.commands.help import MAX_LISTED
 from bot.model.digest import DigestService
 from bot.model.message import OutgoingMessage
+from bot.model.question import NewQuestion, OpenQuestion, Received
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
-from bot.storage.questions import NewQuestion, OpenQuestion, QuestionStore, Received
+from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
 from perplexity.deepdive.types import DeepDive
 

@@ -18,8 +18,8 @@ from bot.listeners.intake import ListenerContext, Submitted
 from bot.listeners.slash import too_many_open
 from bot.model.membership import RequestOrigin
 from bot.model.message import OutgoingMessage
+from bot.model.question import NewQuestion
 from bot.storage.database import DATABASE_UNAVAILABLE as DATABASE_AWAY
-from bot.storage.questions import NewQuestion
 from perplexity.threads import run_in_thread
 
 log = logging.getLogger(__name__)

@@ -23,7 +23,7 @@ from bot.errors import UsageError
 from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.intake import ListenerContext, Submitted
 from bot.model.message import Audience, OutgoingMessage
-from bot.storage.questions import NewQuestion
+from bot.model.question import NewQuestion
 
 log = logging.getLogger(__name__)
 

@@ -13,8 +13,9 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
 from bot.model.digest import Digest, DigestLimits, DigestSpec, LimitReached, Owner, Schedule, State
+from bot.model.question import NewQuestion
 from bot.storage import queries
-from bot.storage.questions import NewQuestion, Pool, storable
+from bot.storage.questions import Pool, storable
 
 _WITH_STATS = """
     SELECT d.*, coalesce(f.runs, 0) AS runs, f.cost_usd, coalesce(f.unpriced, 0) AS unpriced

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import select
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from datetime import datetime
-from enum import Enum
+from dataclasses import dataclass
 from time import monotonic
 from typing import Any, LiteralString
 from uuid import UUID
@@ -19,6 +17,7 @@ from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
 
 from bot.model.message import OutgoingMessage
+from bot.model.question import Claimed, NewQuestion, OpenQuestion, Outcome, QuestionRow, Received
 from bot.storage import queries
 from bot.storage.database import is_pooled
 
@@ -69,32 +68,8 @@ def _may_be_dead(connection: AsyncConnection[DictRow]) -> bool:
     return bool(poll.poll(0))
 
 
-OPEN = frozenset({"received", "working", "delivering"})
-
 USER_TEAM_SECONDS = 600.0
 """How long an event counts that named a person's workspace."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class NewQuestion:
-    """What a listener knows about a question when it writes it down.
-
-    `thread_ts` is the thread to answer in; `message_ts` the app's message there whose place the answer takes.
-    `again` is the earlier question that this one asks again.
-    """
-
-    id: UUID
-    delivery_key: str
-    surface: str
-    command: str
-    text: str
-    team_id: str
-    channel_id: str
-    user_id: str
-    response_url: str | None = field(default=None, repr=False)
-    thread_ts: str | None = None
-    message_ts: str | None = None
-    again: UUID | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,118 +86,6 @@ class FairShare:
     queued_per_person: int = 20
 
 
-class Received(Enum):
-    """The result of receiving a question."""
-
-    NEW = "new"
-    KNOWN = "known"
-    """It was delivered before."""
-    TOO_MANY_OPEN = "too many open"
-    """The person has as many open questions as allowed; nothing was written."""
-    THREAD_FULL = "thread full"
-    """The thread has had its answers for this minute; nothing was written."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class OpenQuestion:
-    """An unanswered question as its asker may see it; `age` is in seconds."""
-
-    command: str
-    text: str
-    channel_id: str
-    age: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class QuestionRow:
-    """One question as the database holds it; `messages` is None until its answer was rendered.
-
-    `received` is when it was received on this process's monotonic clock, computed from its age by the database's own
-    clock; `received_at` is the database's wall clock. `unconfirmed` counts the posts of the current part to the
-    response_url that got no clear reply.
-    """
-
-    id: UUID
-    surface: str
-    command: str
-    text: str
-    team_id: str
-    channel_id: str
-    user_id: str
-    response_url: str | None = field(repr=False)
-    response_uses: int
-    message_ts: str | None
-    thread_ts: str | None
-    state: str
-    attempt: int
-    returns: int
-    messages: tuple[OutgoingMessage, ...] | None
-    outcome: str | None
-    part: int
-    run_id: str | None
-    received_at: datetime
-    received: float
-    unconfirmed: int = 0
-    delivery_key: str = ""
-
-    @property
-    def begins_thread(self) -> bool:
-        """Whether the question was asked by a message that was no reply, so its thread had no messages yet."""
-        return bool(self.thread_ts) and self.delivery_key.endswith(f":{self.thread_ts}")
-
-    @property
-    def reference(self) -> str:
-        """The short id that the asker is shown and the log holds: `a7f3-19c2`."""
-        return reference(self.id)
-
-    @property
-    def ids(self) -> dict[str, object]:
-        """What a line of the log says of a question: which one, and to which command."""
-        return {"question": str(self.id), "command": self.command}
-
-    @property
-    def settled(self) -> bool:
-        """Whether nothing is left to do for it."""
-        return self.state not in OPEN
-
-    @classmethod
-    def of(cls, row: Mapping[str, Any], *, now: float) -> QuestionRow:
-        """Read a row of the table; `now` is the monotonic clock."""
-        values = {name: row[name] for name in cls.__dataclass_fields__ if name != "received"}
-        values["received"] = now - row["age"]
-        messages = row["messages"]
-        if messages is not None:
-            values["messages"] = tuple(_message(m) for m in messages)
-        return cls(**values)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Claimed:
-    """A question that was taken, and what decides whether it is answered, read at the same moment.
-
-    `closed` says that the app is no longer installed, `user_team` is the workspace that an event has named lately as
-    the asker's, empty if none did.
-    """
-
-    row: QuestionRow
-    closed: bool = False
-    user_team: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """The result of a question: its messages, and the figures that the row keeps of it."""
-
-    messages: Sequence[OutgoingMessage]
-    state: str
-    provider: str | None = None
-    model: str | None = None
-    effort: str | None = None
-    cost_usd: float | None = None
-    seconds: float | None = None
-    error: str | None = None
-
-
 def _kept(message: OutgoingMessage) -> dict[str, Any]:
     """Return a message as JSON; only a private one says whether it is."""
     kept = {"text": message.text, "blocks": list(message.blocks)}
@@ -233,9 +96,14 @@ def _message(kept: Mapping[str, Any]) -> OutgoingMessage:
     return OutgoingMessage(text=kept["text"], blocks=tuple(kept["blocks"]), private=kept.get("private") is True)
 
 
-def reference(question_id: UUID) -> str:
-    """Shorten a question's id to what a person can read out: eight digits in two groups."""
-    return f"{question_id.hex[:4]}-{question_id.hex[4:8]}"
+def _row_of(row: Mapping[str, Any], *, now: float) -> QuestionRow:
+    """Read a row of the table; `now` is the monotonic clock."""
+    values = {name: row[name] for name in QuestionRow.__dataclass_fields__ if name != "received"}
+    values["received"] = now - row["age"]
+    messages = row["messages"]
+    if messages is not None:
+        values["messages"] = tuple(_message(m) for m in messages)
+    return QuestionRow(**values)
 
 
 def storable(text: str) -> str:
@@ -315,9 +183,7 @@ class QuestionStore:
             row = await (await connection.execute(queries.CLAIM, values, prepare=True)).fetchone()
         if row is None:
             return None
-        return Claimed(
-            row=QuestionRow.of(row, now=self._clock()), closed=bool(row["closed"]), user_team=str(row["user_team"])
-        )
+        return Claimed(row=_row_of(row, now=self._clock()), closed=bool(row["closed"]), user_team=str(row["user_team"]))
 
     async def get(self, question_id: UUID) -> QuestionRow | None:
         """Read a question without taking it."""
@@ -383,7 +249,7 @@ class QuestionStore:
     async def _row(self, query: LiteralString, values: Mapping[str, Any]) -> QuestionRow | None:
         async with self._pool.connection() as connection:
             row = await (await connection.execute(query, values)).fetchone()
-        return QuestionRow.of(row, now=self._clock()) if row else None
+        return _row_of(row, now=self._clock()) if row else None
 
     async def _was_settled(self, query: LiteralString, values: Mapping[str, Any]) -> bool:
         # The next one is the last of those that its asker has in the queue.

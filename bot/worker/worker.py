@@ -31,8 +31,9 @@ from bot.errors import AgentNotSetUp, NoKey, UnknownCommand
 from bot.model.digest import DigestService
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.provider_stats import ProviderStats
+from bot.model.question import OPEN, Claimed, Outcome, QuestionRow
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
-from bot.storage.questions import OPEN, Claimed, Outcome, QuestionRow, QuestionStore
+from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
 from perplexity.attempts import Attempt
 from perplexity.deepdive.pipeline import DeepDiveRunner

@@ -9,7 +9,8 @@ from uuid import UUID, uuid4
 
 from bot.commands import COMMANDS
 from bot.model.message import OutgoingMessage
-from bot.storage.questions import QuestionRow, QuestionStore
+from bot.model.question import QuestionRow
+from bot.storage.questions import QuestionStore
 
 NAMES = tuple(command.name for command in COMMANDS)
 BEGAN = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)

@@ -20,6 +20,7 @@ from bot.delivery.delivery import (
 from bot.delivery.routes import default_routes
 from bot.delivery.status_message import StatusMessages
 from bot.model.message import Audience, OutgoingMessage
+from bot.model.question import QuestionRow
 from bot.slack.messages import (
     Chat,
     Found,
@@ -34,7 +35,7 @@ from bot.slack.messages import (
 )
 from bot.slack.response_url import ResponseUrls
 from bot.storage.database import DatabaseRetry
-from bot.storage.questions import QuestionRow, QuestionStore
+from bot.storage.questions import QuestionStore
 from tests.fakes.rows import message, row
 
 

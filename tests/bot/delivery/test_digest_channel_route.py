@@ -12,9 +12,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.delivery.routes import ChatRoute, OutgoingPart, digest_route
 from bot.model.message import Audience
+from bot.model.question import QuestionRow
 from bot.slack.messages import Chat, Retryable, RouteClosed, Sent
 from bot.slack.scopes import HISTORIES
-from bot.storage.questions import QuestionRow
 from tests.fakes.rows import message, row
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
 

@@ -17,9 +17,10 @@ from bot.blocks.deepdive import question_stopped_message
 from bot.blocks.elements import section
 from bot.delivery.progress import MAX_PROGRESS_USES, ProgressUpdater
 from bot.model.message import OutgoingMessage
+from bot.model.question import NewQuestion, Outcome, QuestionRow
 from bot.slack.messages import Chat
 from bot.slack.response_url import ResponseUrls
-from bot.storage.questions import NewQuestion, Outcome, Pool, QuestionRow, QuestionStore, connection_pool
+from bot.storage.questions import Pool, QuestionStore, connection_pool
 from perplexity.errors import RequestCancelled
 from tests.fakes.rows import claim
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault

@@ -11,9 +11,10 @@ from psycopg.errors import CheckViolation
 
 from bot.digests.jobs import COMMAND, FOREIGN_DIRECT_MESSAGE, SURFACE, DigestStopper, StopNotice
 from bot.model.digest import State
+from bot.model.question import QuestionRow
 from bot.slack.users import AUTH_ERRORS
 from bot.storage.database import DatabaseRetry
-from bot.storage.questions import Pool, QuestionRow
+from bot.storage.questions import Pool
 from tests.fakes.digest_harness import DigestHarness
 from tests.fakes.digests import FlakyPool, read_notices
 from tests.fakes.rows import row

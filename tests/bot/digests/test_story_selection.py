@@ -15,8 +15,9 @@ from bot.digests.jobs import run_question
 from bot.digests.runner import StorySelector
 from bot.listeners.intake import Intake, Submitted
 from bot.model.digest import Digest, DigestReport, DigestRun, Trigger
+from bot.model.question import NewQuestion
 from bot.storage.database import DatabaseRetry
-from bot.storage.questions import NewQuestion, Pool, QuestionStore
+from bot.storage.questions import Pool, QuestionStore
 from perplexity.news.stories import Story, fingerprint, unseen
 from perplexity.news.summary import MAX_STORIES, NewsSummary
 from perplexity.types import Source

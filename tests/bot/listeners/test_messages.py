@@ -18,8 +18,9 @@ from bot.commands import COMMANDS
 from bot.listeners.intake import Intake, ListenerContext
 from bot.listeners.messages import DATABASE_DOWN, MessageEvent, parse_event, receive
 from bot.model.message import OutgoingMessage
+from bot.model.question import NewQuestion
 from bot.slack.connection import SlackConnection
-from bot.storage.questions import NewQuestion, QuestionStore
+from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
 from tests.fakes.digest_service import FakeDigests
 

@@ -13,6 +13,7 @@ from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from bot.__main__ import main
+from bot.model.question import NewQuestion
 from bot.storage.database import (
     BREAKING_HEADER,
     DatabaseNewer,
@@ -23,7 +24,7 @@ from bot.storage.database import (
     migrate,
     procrastinate_migrations,
 )
-from bot.storage.questions import NewQuestion, QuestionStore, connection_pool
+from bot.storage.questions import QuestionStore, connection_pool
 
 ADDING = Migration(name="9998_later.sql", sql="CREATE TABLE later (id int)")
 BREAKING = Migration(

@@ -16,18 +16,9 @@ from psycopg.errors import CheckViolation
 
 from bot.model.membership import Identity
 from bot.model.message import OutgoingMessage
+from bot.model.question import NewQuestion, Outcome, QuestionRow, Received
 from bot.storage.installation import REVOKED, WorkspaceStore
-from bot.storage.questions import (
-    FairShare,
-    NewQuestion,
-    Outcome,
-    Pool,
-    QuestionRow,
-    QuestionStore,
-    Received,
-    connection_pool,
-    reference,
-)
+from bot.storage.questions import FairShare, Pool, QuestionStore, connection_pool
 from tests.fakes.rows import claim
 
 MESSAGE = OutgoingMessage(text="Hello", blocks=({"type": "divider"},))
@@ -209,10 +200,6 @@ async def test_a_run_is_kept_for_the_next_attempt(questions: QuestionStore) -> N
 
     assert again is not None
     assert again.run_id == "resp_1"
-
-
-async def test_a_reference_is_short_and_readable() -> None:
-    assert reference(UUID("a7f319c2-0000-4000-8000-000000000000")) == "a7f3-19c2"
 
 
 async def test_a_connection_to_a_server_that_vanished_is_given_up_soon(database: str) -> None:

@@ -20,8 +20,9 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.errors import DiskFull
 
 from bot.errors import UnknownCommand
+from bot.model.question import NewQuestion
 from bot.storage.database import DatabaseRetry
-from bot.storage.questions import IDLE_SECONDS, NewQuestion, Pool, QuestionStore, connection_pool
+from bot.storage.questions import IDLE_SECONDS, Pool, QuestionStore, connection_pool
 from bot.worker.queue import TAKEN_AT_ONCE, Heartbeats, JobQueue, RetryingJobManager
 from tests.fakes.digests import FlakyPool
 from tests.fakes.rows import claim

@@ -16,8 +16,9 @@ from bot.delivery.delivery import ClaimLost, Delivery, FirstPost
 from bot.delivery.status_message import StatusMessages
 from bot.errors import UnknownCommand
 from bot.model.message import Audience, OutgoingMessage
+from bot.model.question import NewQuestion, QuestionRow
 from bot.storage.database import DatabaseRetry
-from bot.storage.questions import NewQuestion, QuestionRow, QuestionStore, connection_pool
+from bot.storage.questions import QuestionStore, connection_pool
 from bot.web.metrics import Metrics
 from bot.worker.worker import MAX_REDELIVERIES, MAX_REDELIVERIES_IN_DELIVERY, CommandRunner, QuestionWorker
 from perplexity.errors import NothingFound, PerplexityError, RunFailed, TimedOut

@@ -1,0 +1,143 @@
+"""A question in Slack from its arrival to its result, as the app handles it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+from uuid import UUID
+
+from bot.model.message import OutgoingMessage
+
+OPEN = frozenset({"received", "working", "delivering"})
+"""The states of a question that is not settled."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewQuestion:
+    """What a listener knows about a question when it writes it down.
+
+    `thread_ts` is the thread to answer in; `message_ts` the app's message there whose place the answer takes.
+    `again` is the earlier question that this one asks again.
+    """
+
+    id: UUID
+    delivery_key: str
+    surface: str
+    command: str
+    text: str
+    team_id: str
+    channel_id: str
+    user_id: str
+    response_url: str | None = field(default=None, repr=False)
+    thread_ts: str | None = None
+    message_ts: str | None = None
+    again: UUID | None = None
+
+
+class Received(Enum):
+    """The result of receiving a question."""
+
+    NEW = "new"
+    KNOWN = "known"
+    """It was delivered before."""
+    TOO_MANY_OPEN = "too many open"
+    """The person has as many open questions as allowed; nothing was written."""
+    THREAD_FULL = "thread full"
+    """The thread has had its answers for this minute; nothing was written."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenQuestion:
+    """An unanswered question as its asker may see it; `age` is in seconds."""
+
+    command: str
+    text: str
+    channel_id: str
+    age: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionRow:
+    """One question as the database holds it; `messages` is None until its answer was rendered.
+
+    `received` is when it was received on this process's monotonic clock, computed from its age by the database's own
+    clock; `received_at` is the database's wall clock. `unconfirmed` counts the posts of the current part to the
+    response_url that got no clear reply.
+    """
+
+    id: UUID
+    surface: str
+    command: str
+    text: str
+    team_id: str
+    channel_id: str
+    user_id: str
+    response_url: str | None = field(repr=False)
+    response_uses: int
+    message_ts: str | None
+    thread_ts: str | None
+    state: str
+    attempt: int
+    returns: int
+    messages: tuple[OutgoingMessage, ...] | None
+    outcome: str | None
+    part: int
+    run_id: str | None
+    received_at: datetime
+    received: float
+    unconfirmed: int = 0
+    delivery_key: str = ""
+
+    @property
+    def begins_thread(self) -> bool:
+        """Whether the question was asked by a message that was no reply, so its thread had no messages yet."""
+        return bool(self.thread_ts) and self.delivery_key.endswith(f":{self.thread_ts}")
+
+    @property
+    def reference(self) -> str:
+        """The short id that the asker is shown and the log holds: `a7f3-19c2`."""
+        return reference(self.id)
+
+    @property
+    def ids(self) -> dict[str, object]:
+        """What a line of the log says of a question: which one, and to which command."""
+        return {"question": str(self.id), "command": self.command}
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is left to do for it."""
+        return self.state not in OPEN
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claimed:
+    """A question that was taken, and what decides whether it is answered, read at the same moment.
+
+    `closed` says that the app is no longer installed, `user_team` is the workspace that an event has named lately as
+    the asker's, empty if none did.
+    """
+
+    row: QuestionRow
+    closed: bool = False
+    user_team: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """The result of a question: its messages, and the figures that the row keeps of it."""
+
+    messages: Sequence[OutgoingMessage]
+    state: str
+    provider: str | None = None
+    model: str | None = None
+    effort: str | None = None
+    cost_usd: float | None = None
+    seconds: float | None = None
+    error: str | None = None
+
+
+def reference(question_id: UUID) -> str:
+    """Shorten a question's id to what a person can read out: eight digits in two groups."""
+    return f"{question_id.hex[:4]}-{question_id.hex[4:8]}"
