@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bot.digests.scheduler import DigestScheduler
+from bot.digests.service import DigestScheduler
 from bot.errors import CannotListen
 from bot.listeners.installation import Installation
 from bot.services import check_models

@@ -13,8 +13,7 @@ from bot.commands.watch import WATCH
 from bot.delivery.routes import ChatRoute, digest_route
 from bot.digests.jobs import DigestStopper, StopNoticeCommand
 from bot.digests.runner import DigestRunner, StorySelector
-from bot.digests.scheduler import DigestScheduler
-from bot.digests.service import StoredDigestService
+from bot.digests.service import DigestScheduler, StoredDigestService
 from bot.model.digest import (
     DigestLimits,
 )

@@ -28,9 +28,9 @@ from perplexity.models import Effort
 from perplexity.threads import run_in_thread
 from perplexity.types import JSON, Answer, Done, Event, Query, Question, SearchResults
 from perplexity.wire.agent import PROVIDER, Agent
+from perplexity.x_posts.grok import XaiWire
 from perplexity.x_posts.parsing import validate_response
 from perplexity.x_posts.types import PostSummary
-from perplexity.x_posts.xai import XaiWire
 
 RECORDED_LABEL = "Recorded example, not a live answer"
 

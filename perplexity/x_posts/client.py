@@ -19,10 +19,9 @@ from perplexity.attempts import Attempt
 from perplexity.errors import AuthenticationError, PerplexityError
 from perplexity.retry import Deadline, Retrier, RetryPolicy, is_safe_to_repeat
 from perplexity.transport import OPEN_SECONDS, Session, Transport
-from perplexity.x_posts.openrouter import OpenRouterWire
+from perplexity.x_posts.grok import XAI_ERROR_MAP, OpenRouterWire, XaiWire
 from perplexity.x_posts.parsing import validate_response
 from perplexity.x_posts.types import GrokWire, PostSource, PostSummary
-from perplexity.x_posts.xai import DIALECT, XaiWire
 
 
 class Grok:
@@ -162,7 +161,7 @@ async def check_key(
     """
     transport = Transport(api_key, base_url=base_url, open_timeout=open_timeout)
     retries = Retrier(policy=RetryPolicy(attempts=1), sleep=sleep, random=randomness.random)
-    calls = Calls(transport=transport, retries=retries, now=now, dialect=DIALECT)
+    calls = Calls(transport=transport, retries=retries, now=now, dialect=XAI_ERROR_MAP)
     try:
         response = await calls.json("GET", KEY_PATH, deadline=Deadline.after(seconds, clock))
     finally:

@@ -10,7 +10,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from bot.digests.scheduler import DigestScheduler
+from bot.digests.service import DigestScheduler
 from bot.storage.digests import DigestStore
 from bot.storage.questions import connection_pool
 from tests.end_to_end.conftest import AppHarness

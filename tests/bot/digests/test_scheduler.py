@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot.digests.scheduler import DigestScheduler, seconds_to_next_minute
+from bot.digests.service import DigestScheduler, seconds_to_next_minute
 from bot.model.digest import DAILY, WEEKDAYS, DigestRun, Trigger, next_slot, parse_run
 from bot.storage.digests import DigestStore
 from bot.storage.questions import Pool, connection_pool

@@ -24,9 +24,9 @@ from perplexity.errors import (
     TimedOut,
 )
 from perplexity.x_posts.client import Grok
+from perplexity.x_posts.grok import XaiWire
 from perplexity.x_posts.parsing import MORE_THAN_READ, NO_POSTS, NOT_CONFIRMED, post_url, validate_response
 from perplexity.x_posts.types import PostSummary, Sentiment
-from perplexity.x_posts.xai import XaiWire
 from tests.fakes.grok import KEY, PATH, FakeGrok, fixture, refused, sentiment, told
 from tests.fakes.service import Fault, replied
 

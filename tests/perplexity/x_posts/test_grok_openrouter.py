@@ -24,9 +24,8 @@ from perplexity.errors import (
 )
 from perplexity.retry import RetryPolicy
 from perplexity.x_posts.client import Grok, build_grok
-from perplexity.x_posts.openrouter import OpenRouterWire
+from perplexity.x_posts.grok import SCHEMA, OpenRouterWire
 from perplexity.x_posts.parsing import NO_POSTS, NOT_CONFIRMED, validate_response
-from perplexity.x_posts.prompt import SCHEMA
 from perplexity.x_posts.types import PostSummary, Sentiment
 from tests.fakes.grok import sentiment
 from tests.fakes.openrouter import KEY, FakeOpenRouter, error, pulse_of
