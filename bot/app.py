@@ -17,9 +17,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.commands import available_commands
 from bot.delivery.delivery import Delivery
-from bot.delivery.progress import ProgressUpdater
 from bot.delivery.routes import default_routes
-from bot.delivery.status_message import StatusMessages
+from bot.delivery.status_message import ProgressUpdater, StatusMessages
 from bot.digests.wiring import DigestComponents
 from bot.listeners import actions, installation, messages, slash
 from bot.listeners.admission import Admission

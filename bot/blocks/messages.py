@@ -1,18 +1,21 @@
-"""Packs blocks into messages within Slack's limits, each with a text for notifications and screen readers."""
+"""Packs blocks into messages within Slack's limits, each with a text for notifications; renders failures."""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Literal
 
-from bot.blocks.elements import context, markdown
-from bot.blocks.escaping import WORD_JOINER, escape, one_line, shorten
+from bot.blocks.elements import context, markdown, primary_button, section
+from bot.blocks.escaping import WORD_JOINER, code, escape, one_line, shorten
+from bot.blocks.footer import format_duration
 from bot.blocks.markdown.direction import has_direction, runs_right_to_left
 from bot.blocks.markdown.render import CODE, Part, defuse
 from bot.blocks.markdown.split import MESSAGE, MESSAGE_BLOCKS, counted
 from bot.model.message import Audience, Block, OutgoingMessage
+from perplexity.attempts import Attempt
 from perplexity.markdown import regions
 
 _FENCE = re.compile(r"[ \t>]*`{3,}[\w+#.-]*")
@@ -304,3 +307,39 @@ def _element_with_true_audience(element: Block) -> Block:
 def _replace_audience(text: str) -> str:
     before, found, after = text.rpartition(Audience.CHANNEL.value)
     return f"{before}{_DIRECT_AUDIENCE}{after}" if found else text
+
+
+FailureAction = Literal["retry", "past_week"]
+"""The action of the button below a failure."""
+
+_LABELS: Mapping[FailureAction, str] = {"retry": "Try again", "past_week": "Past week"}
+
+
+def failure_message(
+    sentence: str,
+    *,
+    reference: str,
+    question_id: str,
+    attempts: Sequence[Attempt] = (),
+    seconds: float | None = None,
+    action: FailureAction | None = "retry",
+    private: bool = False,
+    quote: str = "",
+) -> OutgoingMessage:
+    """Render a failure; `sentence` is not escaped yet, `action` is the button, None for no button.
+
+    `quote` is the question as the footer of a private answer quotes it, empty if others see the failure too.
+    """
+    shown = escape(shorten(sentence, 1_000))
+    names = list(dict.fromkeys(attempt.provider for attempt in attempts))
+    tries = f"tried {escape(', '.join(names))}" if names else ""
+    took = f"in {_format_total(seconds)}" if names and seconds is not None else ""
+    grey = " · ".join(filter(None, (quote, f"Reference {code(reference)}", f"{tries} {took}".strip())))
+    buttons = [primary_button(_LABELS[action], action_id=action, value=question_id)] if action else []
+    blocks = (section(shown), *buttons, context(grey))
+    text = " ".join(filter(None, (shown, quote, f"Reference {code(reference)}")))
+    return OutgoingMessage(text=text, blocks=blocks, private=private)
+
+
+def _format_total(seconds: float) -> str:
+    return format_duration(seconds) if seconds < 10 else format_duration(seconds).replace(".0 s", " s")

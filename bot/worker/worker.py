@@ -10,8 +10,8 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 from uuid import UUID, uuid4
 
 from bot.blocks.deepdive import question_stopped_message
-from bot.blocks.failure import FailureAction, failure_message
 from bot.blocks.footer import quote_question
+from bot.blocks.messages import FailureAction, failure_message
 from bot.commands.base import (
     DISABLED_AGENT,
     NULL_PROGRESS,

@@ -35,8 +35,14 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import UsageLimits
 from pydantic_core import SchemaValidator, core_schema
 
-from perplexity.agent.outcome import final_answer, model_cost, partial_answer, translate_error
-from perplexity.agent.results import SourceRegistry, parse_tool_result
+from perplexity.agent.results import (
+    SourceRegistry,
+    final_answer,
+    model_cost,
+    parse_tool_result,
+    partial_answer,
+    translate_error,
+)
 from perplexity.attempts import Attempt, without_costs
 from perplexity.domains import filter_answer
 from perplexity.errors import InvalidRequest, PerplexityError, TimedOut

@@ -16,7 +16,7 @@ from pydantic_ai.providers.openrouter import OpenRouterProvider
 
 from perplexity.agent import AgentLimits, WebAgent, build_model
 from perplexity.agent.agent import LAST_STEP, NO_CALLS_LEFT
-from perplexity.agent.outcome import NO_PAGES, UNCITED, UNSEARCHED
+from perplexity.agent.results import NO_PAGES, UNCITED, UNSEARCHED
 from perplexity.attempts import Attempt, cost_with_failures
 from perplexity.errors import (
     APIError,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perplexity.deepdive import prompts
+from perplexity.deepdive import stages
 from perplexity.deepdive.report import renumber
 from perplexity.deepdive.types import Persona, Stage, StageResult
 from perplexity.types import Source
@@ -27,7 +27,7 @@ SCAFFOLD = re.compile(r"<\s*/?\s*(?:result|references)[^>\n]*>?", re.IGNORECASE)
 def asked(situation: StageResult = SITUATION, pulse: StageResult = PULSE, persona: Persona | None = None) -> str:
     """Return the user's turn as a provider sends it. Raises InvalidRequest where it is too long."""
     parts, numbering = renumber(situation, pulse)
-    messages = prompts.analysis_messages("heat pumps", parts, numbering.sources, persona=persona or Persona())
+    messages = stages.analysis_messages("heat pumps", parts, numbering.sources, persona=persona or Persona())
     return validate_messages(messages)[1].content
 
 
@@ -50,7 +50,7 @@ def test_a_prompt_of_any_material_fits_and_the_parts_come_before_the_list(length
     long = replace(SITUATION, text="fact " * 30_000, sources=pages)
     user = asked(long, replace(PULSE, text="word " * 30_000), Persona(prompt="p" * 4_000))
 
-    assert user.count("fact ") == user.count("word ") == prompts.MAX_SECTION // 5
+    assert user.count("fact ") == user.count("word ") == stages.MAX_SECTION // 5
     assert "[1] Long title" in user
     assert user.endswith("\n</references>")
 
