@@ -31,6 +31,17 @@ async def run_in_thread(call: Callable[Params, Computed], *args: Params.args, **
     return await asyncio.get_running_loop().run_in_executor(_pool, work)
 
 
+SHORT_TEXT = 1_000
+"""Characters that are parsed or rendered in less time than a thread would make the loop wait."""
+
+
+async def run_in_thread_if_long(
+    length: int, call: Callable[Params, Computed], *args: Params.args, **kwargs: Params.kwargs
+) -> Computed:
+    """Return what a function returns that reads a text of so many characters: a short one is read at once."""
+    return call(*args, **kwargs) if length <= SHORT_TEXT else await run_in_thread(call, *args, **kwargs)
+
+
 Result = TypeVar("Result")
 
 

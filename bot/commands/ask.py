@@ -25,7 +25,7 @@ from perplexity.attempts import cost_with_failures
 from perplexity.freshness import add_newest_source_line
 from perplexity.models import EFFORTS, resolve
 from perplexity.notes import no_results_text
-from perplexity.threads import run_in_thread
+from perplexity.threads import run_in_thread_if_long
 from perplexity.types import Answer, Message, Question
 from perplexity.validation import MAX_PROMPT_LENGTH, validate_messages
 
@@ -107,7 +107,9 @@ async def answer(request: AskRequest, context: CommandContext) -> Answer:
         reply = await context.provider.answer(
             replace(request.question, run_id=context.run_id, on_run=context.on_run, wanted=context.check_cancelled)
         )
-    return await run_in_thread(add_newest_source_line, reply, request.question, now=context.now())
+    return await run_in_thread_if_long(
+        len(reply.text), add_newest_source_line, reply, request.question, now=context.now()
+    )
 
 
 def nothing_found_text(request: AskRequest) -> str:
@@ -123,6 +125,11 @@ def audience_of(request: AskRequest) -> Audience:
 def question_text(request: AskRequest) -> str:
     """Return the question."""
     return request.question.text
+
+
+def result_length(answer: Answer) -> int:
+    """Return how many characters the answer has."""
+    return len(answer.text)
 
 
 def render(answer: Answer, request: AskRequest, audience: Audience) -> Reply:
@@ -150,6 +157,7 @@ ASK = Command(
     audience=audience_of,
     answer=answer,
     render=render,
+    result_length=result_length,
     nothing_found=nothing_found_text,
     pending_label="Searching the web",
     question_text=question_text,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 
@@ -93,6 +95,9 @@ Result = TypeVar("Result")
 
 NO_QUESTION = UUID(int=0)
 
+PARSED_TEXTS = 128
+"""How many texts a command remembers the meaning of."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
@@ -165,6 +170,11 @@ class Reply:
     stats: Stats = Stats()
 
 
+def _unknown_length(result: object) -> int:
+    """Return a length that is long."""
+    return sys.maxsize
+
+
 @dataclass(frozen=True, kw_only=True)
 class Command(Generic[Request, Result]):
     """One command.
@@ -173,15 +183,16 @@ class Command(Generic[Request, Result]):
     `runs_without_arguments` it runs if nothing follows its name; otherwise its help is shown.
 
     `summary` is its description in Slack's list, `usage` what follows the name, `examples` are pairs of arguments and
-    what they do. `parse` is pure and raises UsageError; the worker calls it again. `audience` returns who sees the
-    answer to a slash command; `render` gets who sees it in the conversation of the question.
+    what they do. `parse` is pure and raises UsageError; what it returned for the last texts is kept, because the
+    listener and the worker both parse a question's text. `audience` returns who sees the answer to a slash command;
+    `render` gets who sees it in the conversation of the question.
 
     `question_text` returns the request's text without options, for messages that quote it. `pending_label` begins the
     message that the answer replaces. `render_pending` renders another such message, from the request, the question's
     id and whether everyone sees the answer.
     `render_failure` renders a failure from the request, a sentence and a reference. `nothing_found` returns what was
     searched without a result. `past_week` returns the text that asks the same for the past week, None if that would
-    find no more.
+    find no more. `result_length` returns how many characters of a result `render` reads.
     """
 
     name: str
@@ -201,6 +212,10 @@ class Command(Generic[Request, Result]):
     render_failure: Callable[[Request, str, str], OutgoingMessage] | None = None
     nothing_found: Callable[[Request], str] | None = None
     past_week: Callable[[str], str | None] | None = None
+    result_length: Callable[[Result], int] = _unknown_length
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parse", lru_cache(maxsize=PARSED_TEXTS)(self.parse))
 
     def parse_question_text(self, text: str) -> str:
         """Return the question in a text without options; empty if it cannot be parsed or the command quotes none."""

@@ -45,6 +45,8 @@ _OPTION = re.compile(rf"(?:[{DASHES}]{{2}}|[{LONG_DASHES}])[^\W\d_]")
 _PHRASE_END = re.compile(rf"[{DOUBLE_QUOTES}]")
 _VALUE_END = re.compile(rf"[{SINGLE_QUOTES}](?!\S)")
 _BACKTICKS = re.compile("`+")
+_QUOTE = re.compile(rf"[`{DOUBLE_QUOTES}{SINGLE_QUOTES}]")
+_WORD = re.compile(r"\S+")
 _SPACES = re.compile(r"\s*")
 _ORDINARY = re.compile(rf"[^\s`={DOUBLE_QUOTES}{SINGLE_QUOTES}]*")
 
@@ -63,6 +65,8 @@ def tokenize(text: str) -> list[Token]:
 
     Only the first `=` of an option starts a value. Runs in linear time.
     """
+    if not _QUOTE.search(text):
+        return [Token(text=word[0], start=word.start(), end=word.end()) for word in _WORD.finditer(text)]
     phrases = _QuoteIndex.of(text)
     words: list[Token] = []
     place = 0

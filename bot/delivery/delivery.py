@@ -68,9 +68,10 @@ class _PartState:
 class FirstPost:
     """The first post of an answer, chosen before the answer is saved, so that both are recorded in one transaction.
 
-    `uses` and `unconfirmed` are what `QuestionStore.mark_sending` records before a post.
+    `uses` and `unconfirmed` are what `QuestionStore.mark_sending` records before a post of `part`.
     """
 
+    part: OutgoingPart
     route: Route
     uses: int
     unconfirmed: int
@@ -96,20 +97,24 @@ class Delivery:
         if route is None:
             return None
         cost = route.response_url_cost
-        return FirstPost(route=route, uses=part.response_url_uses + cost, unconfirmed=part.unconfirmed + cost)
+        return FirstPost(
+            part=part, route=route, uses=part.response_url_uses + cost, unconfirmed=part.unconfirmed + cost
+        )
 
     async def deliver(self, row: QuestionRow, *, audience: Audience, first: FirstPost | None = None) -> bool:
         """Post the remaining parts; return whether all are posted. Raise ClaimLost if another worker took over.
 
         `first` is the first post, if it is already recorded.
         """
-        uses, recorded = row.response_uses, first.route if first is not None else None
+        uses = row.response_uses
         for number in range(row.part, len(row.messages or ())):
-            part = _outgoing_part(row, number, audience, response_url_uses=uses)
-            delivered, uses = await self._send_part(part, recorded=recorded)
+            if first is not None and number == row.part:
+                delivered, uses = await self._send_part(first.part, recorded=first.route)
+            else:
+                part = _outgoing_part(row, number, audience, response_url_uses=uses)
+                delivered, uses = await self._send_part(part, recorded=None)
             if not delivered:
                 return False
-            recorded = None
         return True
 
     async def _send_part(self, part: OutgoingPart, *, recorded: Route | None) -> tuple[bool, int]:

@@ -23,7 +23,7 @@ from procrastinate.job_context import JobContext
 from procrastinate.jobs import Job, Notification, Status
 from procrastinate.manager import JobManager, NotificationCallback
 from procrastinate.worker import Worker
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, Error
 from psycopg.errors import RaiseException
 from psycopg.rows import DictRow
 
@@ -87,8 +87,9 @@ class RetryingJobManager(JobManager):
     when it is to be finished was finished before, or was given to another worker.
     """
 
-    def __init__(self, connector: BaseConnector) -> None:
+    def __init__(self, connector: BaseConnector, pool: Pool) -> None:
         super().__init__(connector)
+        self._pool = pool
         self._running: set[int] = set()
         self._taken: deque[Job] = deque()
         self._removed: set[int] = set()
@@ -184,12 +185,21 @@ class RetryingJobManager(JobManager):
         async with self._fetching:
             self._empty = True
             most = max(1, min(TAKEN_AT_ONCE, CONCURRENCY - len(self._running)))
-            take = partial(self.connector.execute_query_all_async, _TAKE_NEXT, worker_id=worker_id, most=most)
+            take = partial(self._take_next, worker_id=worker_id, most=most)
             rows = await self._with_retry(take, before_again=partial(self._return_unknown, worker_id))
             self._running.update(row["id"] for row in rows)
             self._taken.extend(map(Job.from_row, rows))
             if len(rows) == most:
                 self._empty = False
+
+    async def _take_next(self, *, worker_id: int, most: int) -> list[DictRow]:
+        """Take jobs by a prepared statement, which the engine's connector has none of; raise what that would."""
+        try:
+            async with self._pool.connection() as connection:
+                taken = await connection.execute(_TAKE_NEXT, {"worker_id": worker_id, "most": most}, prepare=True)
+                return await taken.fetchall()
+        except Error as error:
+            raise ConnectorException from error
 
     def _forget_taken(self) -> None:
         self._running.difference_update(job.id or 0 for job in self._taken)
@@ -266,7 +276,7 @@ class JobQueue:
         self._clock = clock
         self._heartbeats = Heartbeats()
         self._app = App(connector=PsycopgConnector())
-        self._manager = RetryingJobManager(self._app.connector)
+        self._manager = RetryingJobManager(self._app.connector, pool)
         self._app.job_manager = self._manager
 
     async def open(self) -> None:
@@ -406,11 +416,13 @@ _TAKE_NEXT = """
         SELECT number + 1, job.*
         FROM taken CROSS JOIN LATERAL procrastinate_fetch_job_v2(NULL, %(worker_id)s + 0 * number) job
         WHERE taken.id IS NOT NULL AND number < %(most)s)
-    SELECT * FROM taken WHERE id IS NOT NULL ORDER BY number
+    SELECT id, status, task_name, priority, lock, queueing_lock, args, scheduled_at, queue_name, attempts, worker_id
+    FROM taken WHERE id IS NOT NULL ORDER BY number
 """
 """Take the next jobs, one after the other, by procrastinate's own function.
 
-Its argument names the number, so that it is called anew for each: Postgres keeps what it returned to equal arguments.
+The columns are named: a prepared statement fails when a migration adds one to its result. The function's argument names
+the number, so that it is called anew for each: Postgres keeps what it returned to equal arguments.
 """
 
 _BEAT = "UPDATE procrastinate_workers SET last_heartbeat = now() WHERE id = %(worker_id)s RETURNING id"

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import Any, Protocol
 from uuid import UUID, uuid4
 
 from bot.blocks.deepdive import question_stopped_message
@@ -48,10 +48,8 @@ from perplexity.errors import (
 )
 from perplexity.notes import is_empty_result, with_reasons
 from perplexity.providers.base import Provider
-from perplexity.threads import run_in_thread
+from perplexity.threads import run_in_thread, run_in_thread_if_long
 
-Given = ParamSpec("Given")
-Result = TypeVar("Result")
 log = logging.getLogger(__name__)
 
 
@@ -115,17 +113,6 @@ INTERNAL_ERROR = "Sorry, something went wrong on my side. Your question is kept.
 
 THREAD_SURFACES = {"mention": BY_MENTION, "im": IN_DIRECT_MESSAGE}
 """The surfaces whose questions are messages, answered in their threads, and how the app is called there."""
-
-
-SHORT = 500
-"""Characters of a question that are read in less time than a thread needs to begin."""
-
-
-async def understood(
-    row: QuestionRow, call: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs
-) -> Result:
-    """Return what a function returns that reads a question's text; a long one is read in a thread."""
-    return call(*args, **kwargs) if len(row.text) <= SHORT else await run_in_thread(call, *args, **kwargs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,7 +219,7 @@ class CommandRunner:
 
     async def _execute(self, row: QuestionRow, started: float, progress: Progress) -> Outcome:
         command = self.commands[row.command]
-        request = await understood(row, command.parse, row.text)
+        request = await run_in_thread_if_long(len(row.text), command.parse, row.text)
 
         async def on_run(run_id: str) -> None:
             if not await self._record_run(row, run_id):
@@ -261,7 +248,8 @@ class CommandRunner:
             can_upload=self.can_upload,
         )
         result = await command.answer(request, work)
-        reply = await run_in_thread(command.render, result, request, self._audience(row, request))
+        length = command.result_length(result)
+        reply = await run_in_thread_if_long(length, command.render, result, request, self._audience(row, request))
         return Outcome(messages=reply.messages, state="answered", seconds=self.clock() - started, **vars(reply.stats))
 
     async def _record_run(self, row: QuestionRow, run_id: str) -> bool:
@@ -403,11 +391,11 @@ class QuestionWorker:
         if row.messages is None:
             row, outcome = await self._outcome(claimed)
             row = replace(row, messages=tuple(outcome.messages), outcome=outcome.state)
-            audience = await understood(row, self.runner.audience, row)
+            audience = await run_in_thread_if_long(len(row.text), self.runner.audience, row)
             first = self.delivery.first_post(row, audience=audience)
             await self._keep(row, outcome, first)
         else:
-            audience = await understood(row, self.runner.audience, row)
+            audience = await run_in_thread_if_long(len(row.text), self.runner.audience, row)
         if row.returns > MAX_REDELIVERIES_IN_DELIVERY:
             await self._settle(row, "expired", job=job)
         else:
@@ -417,10 +405,11 @@ class QuestionWorker:
         """Return the question's outcome, and the row with what was posted meanwhile."""
         row = claimed.row
         outcome = await self.admission.refused(row, user_team=claimed.user_team)
-        outcome = outcome or await understood(row, self.runner.usage_reply, row)
+        outcome = outcome or await run_in_thread_if_long(len(row.text), self.runner.usage_reply, row)
         if outcome is None:
             if row.surface != "slash":  # whose ack said it already
-                row = await self.status_messages.post_pending(row, await understood(row, self.runner.placeholder, row))
+                placeholder = await run_in_thread_if_long(len(row.text), self.runner.placeholder, row)
+                row = await self.status_messages.post_pending(row, placeholder)
             progress = self.progress_of(row)
             outcome = await self.runner.run(row, progress)
             row = replace(row, response_uses=row.response_uses + progress.response_url_uses)

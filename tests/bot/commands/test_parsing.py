@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.commands.base import Option
-from bot.commands.parsing import Arguments, OptionParser, is_help_request, parse_options
+from bot.commands.parsing import Arguments, OptionParser, is_help_request, parse_options, tokenize
 from bot.errors import UsageError
 
 OPTIONS = (
@@ -220,3 +220,8 @@ def test_a_clients_dashes_change_nothing(before: list[str], text: str, after: li
 @given(st.text(alphabet=st.characters(exclude_characters='-‐‑‒–—―−﹣－<>&"“”„‟«»＂`\u00a0\u2007\u202f'), max_size=60))
 def test_text_without_dashes_stays_as_typed(text: str) -> None:
     assert text.strip() == parse(text).text
+
+
+@given(st.text(st.characters(exclude_characters="`\"“”„‟«»＂'‘’‚‛＇")))
+def test_a_text_without_quotes_is_tokenized_as_one_with_quotes(text: str) -> None:
+    assert tokenize(text) == tokenize(f"{text} `")[:-1]

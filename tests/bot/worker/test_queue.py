@@ -388,7 +388,7 @@ async def test_a_job_that_this_version_cannot_do_waits_in_the_queue_for_another(
 async def manager_of(queue: Queue) -> RetryingJobManager:
     app = App(connector=PsycopgConnector())
     await app.connector.open_async(queue.pool)
-    return RetryingJobManager(app.connector)
+    return RetryingJobManager(app.connector, queue.pool)
 
 
 async def taken(manager: RetryingJobManager, worker: int) -> list[Job]:
