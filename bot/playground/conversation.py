@@ -13,9 +13,8 @@ from bot.model.message import Block
 from bot.playground import events, web_api
 from bot.playground.bodies import BadInput, blocks_of, text_of, ts_of
 from bot.playground.events import AckError, Click, Sender
-from bot.playground.timeline import Author, Message, Timeline
+from bot.playground.timeline import APP_NAME, BOT_USER_ID, Author, Channel, Message, Timeline
 from bot.playground.web_api import ResponseUrlToken
-from bot.playground.workspace import APP_NAME, BOT_USER_ID, Channel
 
 MENTION = f"`@{APP_NAME}`"
 

@@ -22,9 +22,7 @@ from urllib.parse import urlencode
 from aiohttp import ClientError, ClientSession, ClientTimeout
 
 from bot.model.message import Block
-from bot.playground import workspace
-from bot.playground.timeline import Message
-from bot.playground.workspace import Channel
+from bot.playground.timeline import APP_ID, BOT_USER_ID, TEAM_DOMAIN, TEAM_ID, USER_ID, USER_NAME, Channel, Message
 
 VERIFICATION_TOKEN = "deprecated"  # noqa: S105 - Slack still sends this deprecated field
 
@@ -43,15 +41,15 @@ def command_form(*, command: str, text: str, channel: Channel, trigger_id: str, 
     """Return the form fields of a slash command."""
     return {
         "token": VERIFICATION_TOKEN,
-        "team_id": workspace.TEAM_ID,
-        "team_domain": workspace.TEAM_DOMAIN,
+        "team_id": TEAM_ID,
+        "team_domain": TEAM_DOMAIN,
         "channel_id": channel.id,
         "channel_name": channel.name,
-        "user_id": workspace.USER_ID,
-        "user_name": workspace.USER_NAME,
+        "user_id": USER_ID,
+        "user_name": USER_NAME,
         "command": command,
         "text": text,
-        "api_app_id": workspace.APP_ID,
+        "api_app_id": APP_ID,
         "is_enterprise_install": "false",
         "response_url": response_url,
         "trigger_id": trigger_id,
@@ -65,12 +63,12 @@ def message_event(message: Message, *, text: str, direct: bool) -> dict[str, Any
     """
     event: dict[str, Any] = {
         "type": "message" if direct else "app_mention",
-        "user": workspace.USER_ID,
+        "user": USER_ID,
         "text": text,
         "ts": message.ts,
         "channel": message.channel,
         "event_ts": message.ts,
-        "team": workspace.TEAM_ID,
+        "team": TEAM_ID,
     }
     if direct:
         event["channel_type"] = "im"
@@ -78,9 +76,9 @@ def message_event(message: Message, *, text: str, direct: bool) -> dict[str, Any
         event["thread_ts"] = message.thread_ts
     return {
         "token": VERIFICATION_TOKEN,
-        "team_id": workspace.TEAM_ID,
-        "context_team_id": workspace.TEAM_ID,
-        "api_app_id": workspace.APP_ID,
+        "team_id": TEAM_ID,
+        "context_team_id": TEAM_ID,
+        "api_app_id": APP_ID,
         "event": event,
         "type": "event_callback",
         "event_id": f"Ev{secrets.token_hex(5).upper()}",
@@ -88,8 +86,8 @@ def message_event(message: Message, *, text: str, direct: bool) -> dict[str, Any
         "authorizations": [
             {
                 "enterprise_id": None,
-                "team_id": workspace.TEAM_ID,
-                "user_id": workspace.BOT_USER_ID,
+                "team_id": TEAM_ID,
+                "user_id": BOT_USER_ID,
                 "is_bot": True,
                 "is_enterprise_install": False,
             }
@@ -104,12 +102,12 @@ def click_form(click: Click, *, channel: Channel, trigger_id: str, response_url:
     payload: dict[str, Any] = {
         "type": "block_actions",
         "user": {
-            "id": workspace.USER_ID,
-            "username": workspace.USER_NAME,
-            "name": workspace.USER_NAME,
-            "team_id": workspace.TEAM_ID,
+            "id": USER_ID,
+            "username": USER_NAME,
+            "name": USER_NAME,
+            "team_id": TEAM_ID,
         },
-        "api_app_id": workspace.APP_ID,
+        "api_app_id": APP_ID,
         "token": VERIFICATION_TOKEN,
         "container": {
             "type": "message",
@@ -118,7 +116,7 @@ def click_form(click: Click, *, channel: Channel, trigger_id: str, response_url:
             "is_ephemeral": message.private,
         },
         "trigger_id": trigger_id,
-        "team": {"id": workspace.TEAM_ID, "domain": workspace.TEAM_DOMAIN},
+        "team": {"id": TEAM_ID, "domain": TEAM_DOMAIN},
         "enterprise": None,
         "is_enterprise_install": False,
         "channel": {"id": channel.id, "name": channel.name},

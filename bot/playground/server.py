@@ -19,12 +19,22 @@ from aiohttp import web
 from multidict import CIMultiDictProxy
 
 from bot.commands.routing import SlashCommand
-from bot.playground import bodies, events, timeline, web_api, workspace
+from bot.playground import bodies, events, timeline, web_api
 from bot.playground.conversation import Conversation
 from bot.playground.events import FORM, JSON, Click, Sender
-from bot.playground.timeline import Author, Message, Timeline
+from bot.playground.timeline import (
+    APP_NAME,
+    CHANNELS,
+    TEAM_NAME,
+    TIME_ZONE,
+    USER_REAL_NAME,
+    Author,
+    Channel,
+    Message,
+    Timeline,
+    user_profile,
+)
 from bot.playground.web_api import WebApi
-from bot.playground.workspace import Channel
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'self'; img-src 'self' data:; object-src 'none'; "
@@ -130,7 +140,7 @@ class Playground:
         self._allow_any_host = allow_any_host
         self._timeline = Timeline(clock=clock)
         self._sender = Sender(url=f"{origin}/slack/events", signing_secret=signing_secret, clock=clock)
-        self._zone = workspace.UTC
+        self._zone = TIME_ZONE
         self._api = WebApi(timeline=self._timeline, bot_token=bot_token, origin=origin, user=self._user)
         self._conversation = Conversation(
             timeline=self._timeline,
@@ -179,7 +189,7 @@ class Playground:
                 return web.Response(status=403, text=ONLY_THE_PAGE)
             try:
                 body = bodies.json_object(await bodies.read_body(request))
-                channel = workspace.CHANNELS.get(bodies.text_of(body, "channel"))
+                channel = CHANNELS.get(bodies.text_of(body, "channel"))
                 if channel is None:
                     return web.Response(status=400, text="This channel does not exist.")
                 return await handler(body, channel)
@@ -244,14 +254,14 @@ class Playground:
         return response
 
     def _user(self) -> dict[str, Any]:
-        return workspace.user(zone=self._zone, now=self._clock())
+        return user_profile(zone=self._zone, now=self._clock())
 
     def _hello(self) -> dict[str, Any]:
         return {
-            "team": workspace.TEAM_NAME,
-            "app": workspace.APP_NAME,
-            "you": workspace.USER_REAL_NAME,
-            "channels": [asdict(channel) for channel in workspace.CHANNELS.values()],
+            "team": TEAM_NAME,
+            "app": APP_NAME,
+            "you": USER_REAL_NAME,
+            "channels": [asdict(channel) for channel in CHANNELS.values()],
             "commands": [asdict(command) for command in self._commands],
             "prompts": [asdict(prompt) for prompt in self._prompts],
         }

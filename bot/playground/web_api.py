@@ -14,9 +14,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from bot.playground import workspace
 from bot.playground.bodies import BadInput, blocks_of, json_value, text_of, ts_of
-from bot.playground.timeline import Author, Message, Timeline
+from bot.playground.timeline import (
+    USER_ID,
+    Author,
+    Message,
+    Timeline,
+    bot_identity,
+    direct_message_channel,
+    resolve_channel,
+    user_profile,
+)
 
 LIFETIME_SECONDS = 30 * 60
 MAX_USES = 5
@@ -107,7 +115,7 @@ class WebApi:
     timeline: Timeline
     bot_token: str = field(repr=False)
     origin: str
-    user: Callable[[], dict[str, Any]] = workspace.user
+    user: Callable[[], dict[str, Any]] = user_profile
 
     def call(self, method: str, arguments: Arguments, *, token: str) -> dict[str, Any]:
         """Return the answer to a call; a refusal is an answer with `ok` false, as in Slack."""
@@ -124,7 +132,7 @@ class WebApi:
 
 
 def _auth_test(api: WebApi, _: Arguments) -> dict[str, Any]:
-    return workspace.identity(origin=api.origin)
+    return bot_identity(origin=api.origin)
 
 
 def _post_message(api: WebApi, arguments: Arguments) -> dict[str, Any]:
@@ -133,7 +141,7 @@ def _post_message(api: WebApi, arguments: Arguments) -> dict[str, Any]:
 
 
 def _post_ephemeral(api: WebApi, arguments: Arguments) -> dict[str, Any]:
-    if arguments.get("user") != workspace.USER_ID:
+    if arguments.get("user") != USER_ID:
         raise SlackError("user_not_in_channel")
     message = api.timeline.put(replace(_compose(api, arguments), private=True))
     return {"message_ts": message.ts}
@@ -154,9 +162,9 @@ def _delete(api: WebApi, arguments: Arguments) -> dict[str, Any]:
 
 
 def _open(_: WebApi, arguments: Arguments) -> dict[str, Any]:
-    if arguments.get("users") != workspace.USER_ID:
+    if arguments.get("users") != USER_ID:
         raise SlackError("user_not_found")
-    return {"channel": workspace.direct_message(), "already_open": True}
+    return {"channel": direct_message_channel(), "already_open": True}
 
 
 def _history(api: WebApi, arguments: Arguments) -> dict[str, Any]:
@@ -173,7 +181,7 @@ def _replies(api: WebApi, arguments: Arguments) -> dict[str, Any]:
 
 
 def _user_info(api: WebApi, arguments: Arguments) -> dict[str, Any]:
-    if arguments.get("user") != workspace.USER_ID:
+    if arguments.get("user") != USER_ID:
         raise SlackError("user_not_found")
     return {"user": api.user()}
 
@@ -192,7 +200,7 @@ METHODS: dict[str, Callable[[WebApi, Arguments], dict[str, Any]]] = {
 
 
 def _channel(arguments: Arguments) -> str:
-    channel = workspace.resolve(str(arguments.get("channel", "")))
+    channel = resolve_channel(str(arguments.get("channel", "")))
     if channel is None:
         raise SlackError("channel_not_found")
     return channel.id

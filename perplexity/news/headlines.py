@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, lru_cache
 
-from perplexity.news.pages import canonical_url, is_section_page
-from perplexity.urls import hostname
+from perplexity.urls import canonical_url, hostname, is_section_page
 
 MAX_LENGTH = 300
 """Characters of a text that are compared."""

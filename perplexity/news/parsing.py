@@ -11,9 +11,9 @@ from itertools import zip_longest
 from perplexity.citations import Cited, cite, cite_each
 from perplexity.filters import Filters, Recency
 from perplexity.news.headlines import strip_site_name
-from perplexity.news.pages import is_section_page
 from perplexity.news.stories import Story, parse_date
 from perplexity.types import Answer, AnswerKind, Source
+from perplexity.urls import is_section_page
 
 _LENGTHS: dict[Recency, timedelta] = {
     "hour": timedelta(hours=1),

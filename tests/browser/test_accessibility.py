@@ -14,7 +14,7 @@ from selenium.webdriver.remote.webdriver import WebDriver
 from selenium.webdriver.remote.webelement import WebElement
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground.workspace import GENERAL
+from bot.playground.timeline import GENERAL
 from tests.browser.conftest import newcomer
 from tests.browser.page import Page
 from tests.fakes.playground_app import BOT_TOKEN, Site

@@ -19,14 +19,13 @@ from perplexity.formulas import readable, unfinished
 from perplexity.freshness import max_age_days
 from perplexity.markdown import parse, regions
 from perplexity.news.headlines import Headline
-from perplexity.news.pages import canonical_url
 from perplexity.news.parsing import parse_stories as read_news
 from perplexity.news.stories import deduplicate, same_story
 from perplexity.notes import no_results_text
 from perplexity.passages import best_passages, bm25_scores
 from perplexity.sanitize import one_line, strip_tags
 from perplexity.types import JSON, Answer, Done, Source
-from perplexity.urls import hostname, safe_url
+from perplexity.urls import canonical_url, hostname, safe_url
 from perplexity.validation import parse_query
 from perplexity.wire.agent import AgentStream
 from perplexity.wire.errors import sanitize_message

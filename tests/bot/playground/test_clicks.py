@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from bot.playground.workspace import GENERAL, USER_ID
+from bot.playground.timeline import GENERAL, USER_ID
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import Site
 

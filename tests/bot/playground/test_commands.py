@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from bot.playground.events import AckError, Sender
-from bot.playground.workspace import DIRECT
+from bot.playground.timeline import DIRECT
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import Site
 

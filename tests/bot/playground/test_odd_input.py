@@ -16,9 +16,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.playground import server
 from bot.playground.bodies import MAX_BYTES
-from bot.playground.timeline import MAX_MEMORY
+from bot.playground.timeline import DIRECT, GENERAL, MAX_MEMORY, USER_ID
 from bot.playground.web_api import METHODS
-from bot.playground.workspace import DIRECT, GENERAL, USER_ID
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import BOT_TOKEN, Site
 

@@ -7,7 +7,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
 from bot.playground import server
-from bot.playground.workspace import GENERAL
+from bot.playground.timeline import GENERAL
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import serve
 

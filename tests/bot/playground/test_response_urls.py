@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from bot.playground import web_api
+from bot.playground.timeline import GENERAL
 from bot.playground.web_api import ResponseUrlToken
-from bot.playground.workspace import GENERAL
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import SIGNING_SECRET, Clock, PlaygroundApp, Site, serve
 

@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator
 
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground.timeline import Author, Message, Timeline, event_stream
-from bot.playground.workspace import GENERAL
+from bot.playground.timeline import GENERAL, Author, Message, Timeline, event_stream
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import Site
 

@@ -9,8 +9,7 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground.timeline import Timeline
-from bot.playground.workspace import BOT_ID, BOT_USER_ID, DIRECT, GENERAL, TEAM_ID, USER_ID
+from bot.playground.timeline import BOT_ID, BOT_USER_ID, DIRECT, GENERAL, TEAM_ID, USER_ID, Timeline
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import BOT_TOKEN, Site
 
