@@ -40,9 +40,8 @@ from bot.web import server
 from bot.web.metrics import Metrics
 from bot.web.server import Server
 from bot.web.signature import RequestVerifier
-from bot.worker.background import BackgroundTasks, RunCanceller
+from bot.worker.background import BackgroundTasks, ReportUploader, RunCanceller
 from bot.worker.queue import STALLED_AFTER_SECONDS, JobQueue
-from bot.worker.report_files import ReportUploader
 from bot.worker.worker import CommandRunner, QuestionWorker
 from perplexity.attempts import Attempt
 

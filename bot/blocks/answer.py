@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bot.blocks import messages
-from bot.blocks.elements import MAX_TEXT, context, note_lines, section, warning_blocks
+from bot.blocks.elements import MAX_TEXT, context, footer, note_lines, quote_question, section, warning_blocks
 from bot.blocks.escaping import clean, escape, one_line, shorten
-from bot.blocks.footer import footer, quote_question
 from bot.blocks.markdown.placeholders import hold
 from bot.blocks.markdown.render import Part, pages
 from bot.blocks.sources import link_url, source_blocks

@@ -7,9 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from bot.blocks import messages
-from bot.blocks.elements import bar_chart, context, header, secondary_button, section
+from bot.blocks.elements import bar_chart, context, footer, header, quote_question, secondary_button, section
 from bot.blocks.escaping import clean, escape, one_line, shorten
-from bot.blocks.footer import footer, format_dollars, format_duration, quote_question
 from bot.blocks.markdown.placeholders import hold
 from bot.blocks.markdown.render import Part, pages
 from bot.blocks.news import format_moment, format_time_of_day
@@ -18,6 +17,7 @@ from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.citations import Cited, Marker, cite
 from perplexity.deepdive.report import render_section, report_title
 from perplexity.deepdive.types import DeepDive, Stage, StageResult, StageUpdate
+from perplexity.formatting import format_dollars, format_duration
 from perplexity.types import Source
 
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from uuid import UUID
 
 from bot.blocks import messages
-from bot.blocks.elements import context, join_lines, note_lines, section, warning_blocks
+from bot.blocks.elements import context, footer, join_lines, note_lines, section, warning_blocks
 from bot.blocks.escaping import code, escape, one_line, shorten
-from bot.blocks.footer import footer, format_dollars
 from bot.blocks.messages import fallback_text
 from bot.blocks.news import format_moment, story_block
 from bot.model.digest import (
@@ -31,6 +30,7 @@ from bot.model.digest import (
     format_slot,
 )
 from bot.model.message import Audience, Block, OutgoingMessage
+from perplexity.formatting import format_dollars
 from perplexity.news.summary import news_stand_in
 
 _TITLE = 200

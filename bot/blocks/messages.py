@@ -10,12 +10,12 @@ from typing import Literal
 
 from bot.blocks.elements import context, markdown, primary_button, section
 from bot.blocks.escaping import WORD_JOINER, code, escape, one_line, shorten
-from bot.blocks.footer import format_duration
 from bot.blocks.markdown.direction import has_direction, runs_right_to_left
 from bot.blocks.markdown.render import CODE, Part, defuse
 from bot.blocks.markdown.split import MESSAGE, MESSAGE_BLOCKS, counted
 from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.attempts import Attempt
+from perplexity.formatting import format_duration
 from perplexity.markdown import regions
 
 _FENCE = re.compile(r"[ \t>]*`{3,}[\w+#.-]*")

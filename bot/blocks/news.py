@@ -6,9 +6,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from bot.blocks import messages
-from bot.blocks.elements import MAX_TEXT, context, link, note_lines, section, warning_blocks
+from bot.blocks.elements import MAX_TEXT, context, footer, link, note_lines, quote_question, section, warning_blocks
 from bot.blocks.escaping import escape, one_line, shorten
-from bot.blocks.footer import footer, quote_question
 from bot.blocks.sources import describe_filters, format_iso_date, link_url, linked_title
 from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.filters import Filters

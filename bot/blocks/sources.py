@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.blocks import messages
-from bot.blocks.elements import context, join_lines, link, note_lines, section, warning_blocks
+from bot.blocks.elements import context, footer, join_lines, link, note_lines, quote_question, section, warning_blocks
 from bot.blocks.escaping import escape, one_line, shorten
-from bot.blocks.footer import footer, quote_question
 from bot.blocks.markdown.direction import LEFT_TO_RIGHT, runs_right_to_left
 from bot.blocks.markdown.render import defuse
 from bot.model.message import Audience, Block, OutgoingMessage

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from bot.blocks.elements import bar_chart, context, markdown, section
 from bot.blocks.escaping import escape
-from bot.blocks.footer import format_dollars, format_duration
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.provider_stats import ProviderStats
+from perplexity.formatting import format_dollars, format_duration
 
 ADMIN_ISSUES = {
     "AuthenticationError": "does not accept the configured key",

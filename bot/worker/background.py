@@ -1,21 +1,32 @@
-"""Background tasks of clicks: cancelling runs, until the process ends."""
+"""Background tasks of clicks, which go on until the process ends: cancelling runs, and sending deep dives as files."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Sequence
+import re
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 from uuid import UUID
 
+from slack_sdk.errors import SlackClientError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.blocks.escaping import clean, one_line
+from bot.commands.deepdive import DEEPDIVE
+from bot.slack.messages import FAILURES, Chat
+from bot.slack.scopes import FILES
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import QuestionStore
 from bot.storage.stages import StageStore
+from perplexity.deepdive.report import as_document, assemble, report_title
+from perplexity.deepdive.types import DeepDive, Stage, StageResult
 from perplexity.errors import PerplexityError
 from perplexity.providers.base import Provider
 from perplexity.providers.perplexity import PerplexityProvider
+from perplexity.threads import run_in_thread
 
 log = logging.getLogger(__name__)
 
@@ -96,3 +107,92 @@ class RunCanceller:
         for provider in self.providers:
             if isinstance(provider, PerplexityProvider):
                 await provider.cancel(run_id)
+
+
+@dataclass(kw_only=True)
+class ReportUploader:
+    """Sends files in the background, since Slack's three calls take longer than a click's acknowledgement may.
+
+    `granted` is whether the bot token is known to have the scope. `persona` is the author of the analyses. `admits`
+    returns whether a user may get a file, None if that is unknown.
+    https://docs.slack.dev/reference/methods/files.completeUploadExternal
+    """
+
+    client: AsyncWebClient
+    chat: Chat
+    questions: QuestionStore
+    stages: StageStore
+    persona: str
+    background: BackgroundTasks
+    admits: Callable[[str], Awaitable[bool | None]]
+    granted: bool = False
+
+    async def can_upload(self) -> bool:
+        """Return whether files can be sent; Slack is called until it confirms, since the scope can be added later."""
+        if not self.granted:
+            try:
+                headers = (await self.client.auth_test()).headers
+            except FAILURES:
+                return False
+            scopes = next((value for name, value in headers.items() if name.lower() == "x-oauth-scopes"), "")
+            self.granted = FILES in {scope.strip() for scope in str(scopes).split(",")}
+        return self.granted
+
+    async def load_report(self, question_id: UUID) -> DeepDive | None:
+        """Return a question's report, None if it has none. Raises database errors."""
+        row = await self.questions.get(question_id)
+        kept = {stage: await self.stages.get(question_id, stage) for stage in Stage}
+        results = {stage: one["result"] for stage, one in kept.items() if one and one["result"]}
+        if row is None or row.command != DEEPDIVE.name or len(results) < len(Stage):
+            return None
+        found = [StageResult.from_json(stage, results[stage]) for stage in Stage]
+        return await run_in_thread(assemble, DEEPDIVE.parse(row.text).topic, *found, persona=self.persona)
+
+    def start(
+        self,
+        report: DeepDive,
+        user_id: str,
+        *,
+        on_failure: Callable[[], Awaitable[None]],
+        on_refusal: Callable[[], Awaitable[None]],
+    ) -> None:
+        """Start sending a report to a user as a direct message.
+
+        `on_failure` is called if the report cannot be sent, `on_refusal` if the person is not a member.
+        """
+        self.background.start(self._send_if_admitted(report, user_id, on_failure, on_refusal))
+
+    async def _send_if_admitted(
+        self,
+        report: DeepDive,
+        user_id: str,
+        sorry: Callable[[], Awaitable[None]],
+        refused: Callable[[], Awaitable[None]],
+    ) -> None:
+        match await self.admits(user_id):
+            case True:
+                await self._send(report, user_id, sorry)
+            case False:
+                await refused()
+            case None:
+                await sorry()
+
+    async def _send(self, report: DeepDive, user_id: str, sorry: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await self._upload(report, channel=await self.chat.open_direct_message(user_id))
+        except FAILURES as error:
+            self.granted = False
+            log.warning("file.not_sent", extra={"error": type(error).__name__})
+            await sorry()
+
+    async def _upload(self, report: DeepDive, *, channel: str) -> None:
+        name = re.sub(r"\W+", "-", report.topic.lower()).strip("-")[:60] or "report"
+        content = await run_in_thread(lambda: clean(as_document(report)))
+        uploaded = await self.client.files_upload_v2(
+            channel=channel,
+            content=content,
+            filename=f"deep-dive-{name}.md",
+            title=report_title(one_line(report.topic))[:120],
+        )
+        if not uploaded.get("ok"):
+            raise SlackClientError("the upload was not completed")

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from uuid import UUID, uuid4
 
 from bot.blocks.deepdive import question_stopped_message
-from bot.blocks.footer import quote_question
+from bot.blocks.elements import quote_question
 from bot.blocks.messages import FailureAction, failure_message
 from bot.commands.base import (
     DISABLED_AGENT,

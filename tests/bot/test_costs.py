@@ -12,11 +12,11 @@ import pytest
 from prometheus_client import generate_latest
 from psycopg import AsyncConnection
 
-from bot.blocks.footer import format_dollars
 from bot.storage.questions import QuestionStore, connection_pool
 from bot.web.metrics import Metrics
 from perplexity.attempts import Attempt
 from perplexity.fallback import Fallback
+from perplexity.formatting import format_dollars
 from perplexity.providers import open_providers
 from perplexity.providers.base import ProviderConfig
 from perplexity.retry import RetryPolicy

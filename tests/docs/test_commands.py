@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.blocks.footer import footer
+from bot.blocks.elements import footer
 from bot.commands import COMMANDS
 from bot.commands.ask import ASK
 from bot.commands.base import Command, Option

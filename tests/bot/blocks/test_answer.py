@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from bot.blocks.answer import answer_messages
-from bot.blocks.footer import format_dollars, format_duration
 from bot.blocks.sources import format_iso_date
 from bot.model.message import Audience, Block
 from perplexity.attempts import Attempt
+from perplexity.formatting import format_dollars, format_duration
 from perplexity.types import Answer, AnswerKind, Passage, Source, Usage
 from tests.fakes.slack_limits import check_message
 

@@ -6,7 +6,7 @@ import pytest
 
 from bot.blocks import escaping
 from bot.blocks.answer import answer_messages
-from bot.blocks.footer import quote_question
+from bot.blocks.elements import quote_question
 from bot.blocks.messages import failure_message, without_blocks
 from bot.commands import COMMANDS, available_commands
 from bot.commands.deepdive import DEEPDIVE
