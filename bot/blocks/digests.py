@@ -25,11 +25,10 @@ from bot.model.digest import (
     State,
     Trigger,
     Updated,
-    format_days,
     format_since,
-    format_slot,
 )
 from bot.model.message import Audience, Block, OutgoingMessage
+from bot.model.schedule import format_days, format_slot
 from perplexity.formatting import format_dollars
 from perplexity.news.summary import news_stand_in
 

@@ -17,7 +17,8 @@ from itertools import pairwise
 from bot.commands.filters import read_category, usage_errors
 from bot.commands.parsing import DASHES, DOUBLE_QUOTES, inline_code
 from bot.errors import UsageError
-from bot.model.digest import DAILY, DAYS, EXAMPLE, WEEKDAYS, WEEKENDS, DigestSpec, Schedule, format_days
+from bot.model.digest import EXAMPLE, DigestSpec
+from bot.model.schedule import DAILY, DAYS, WEEKDAYS, WEEKENDS, Schedule, format_days
 from perplexity.validation import parse_query
 
 TIME_EXAMPLES = "such as `9:00`, `17:30` or `9am`"

@@ -17,9 +17,10 @@ from bot.blocks.digests import (
 )
 from bot.clock import utc_now
 from bot.commands.base import Command, CommandContext, Reply
-from bot.model.digest import Digest, DigestRun, Owner, State, Trigger, latest_slot, next_slot, parse_run
+from bot.model.digest import Digest, DigestRun, Owner, State, Trigger, parse_run
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import NewQuestion, QuestionRow
+from bot.model.schedule import latest_slot, next_slot
 from bot.slack.users import AUTH_ERRORS
 from bot.storage.database import DatabaseRetry
 from bot.storage.digests import DigestStore, PlannedRun

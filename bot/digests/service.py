@@ -29,9 +29,8 @@ from bot.model.digest import (
     State,
     Trigger,
     Updated,
-    next_slot,
-    zone_of,
 )
+from bot.model.schedule import next_slot, zone_of
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.digests import DigestStore
 

@@ -14,9 +14,7 @@ from bot.delivery.routes import ChatRoute, digest_route
 from bot.digests.jobs import DigestStopper, StopNoticeCommand
 from bot.digests.runner import DigestRunner, StorySelector
 from bot.digests.service import DigestScheduler, StoredDigestService
-from bot.model.digest import (
-    DigestLimits,
-)
+from bot.model.digest import DigestLimits
 from bot.slack.messages import Chat
 from bot.slack.users import Profiles, SlackUsers
 from bot.storage.database import DatabaseRetry

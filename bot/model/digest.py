@@ -1,91 +1,19 @@
-"""Digests as values: their schedules, their slots, and the results of actions and runs.
-
-A local time that a clock change skips is replaced by the first moment after the gap; of one that occurs twice, the
-first counts (https://peps.python.org/pep-0495/).
-"""
+"""Digests as values: what their owners ask for, the results of actions, and the runs with their reports."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
-from itertools import groupby
 from typing import Protocol
 from uuid import UUID
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
+from bot.model.schedule import DAYS, Schedule, format_time, next_slot, scheduled_days
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
-
-DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-"""The days of the week in the order of `date.weekday()`."""
-
-DAILY = frozenset(range(7))
-WEEKDAYS = frozenset(range(5))
-WEEKENDS = DAILY - WEEKDAYS
-
-_DAY_SET_NAMES = {DAILY: "every day", WEEKDAYS: "weekdays", WEEKENDS: "weekends"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Schedule:
-    """Some days of the week, at least one, at one local time of a zone of the IANA database such as Europe/Berlin."""
-
-    days: frozenset[int]
-    at: time
-    zone: str
-
-    @property
-    def tz(self) -> ZoneInfo:
-        """The time zone; UTC if this computer does not know it."""
-        return zone_of(self.zone)
-
-    @property
-    def text(self) -> str:
-        """Return the schedule in words: "weekdays at 9:00"."""
-        return f"{format_days(self.days)} at {format_time(self.at)}"
-
-    @property
-    def text_with_zone(self) -> str:
-        """Return the schedule in words with its zone: "weekdays at 9:00 (Europe/Berlin)"."""
-        return f"{self.text} ({self.tz.key})"
-
-
-def zone_of(name: str) -> ZoneInfo:
-    """Return the time zone with this name; UTC if this computer does not know it."""
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return ZoneInfo("UTC")
-
-
-def format_time(at: time) -> str:
-    """Return a time of day as "9:00"."""
-    return f"{at.hour}:{at.minute:02}"
-
-
-def format_days(days: Collection[int]) -> str:
-    """Return days of the week as "weekdays", or "Monday, Wednesday to Friday"."""
-    return _DAY_SET_NAMES.get(frozenset(days)) or ", ".join(_day_ranges(sorted(days)))
-
-
-def format_slot(moment: datetime, *, tz: ZoneInfo) -> str:
-    """Return a moment by a zone's clock: "Monday, 23 November at 9:00"."""
-    local = moment.astimezone(tz)
-    return f"{DAYS[local.weekday()]}, {local.day} {local:%B} at {format_time(local.time())}"
-
-
-def _day_ranges(days: list[int]) -> Iterator[str]:
-    """Yield the days, three or more in a row as a range."""
-    for _, run in groupby(enumerate(days), key=lambda place: place[1] - place[0]):
-        names = [DAYS[day] for _, day in run]
-        if len(names) > 2:
-            yield f"{names[0]} to {names[-1]}"
-        else:
-            yield from names
-
 
 EXAMPLE = 'technology "open source databases" weekdays 9:00'
 """An example of the arguments of `watch`."""
@@ -273,64 +201,6 @@ class DigestService(Protocol):
         `teams` are the ids by which Slack names the workspace of the click.
         """
         ...
-
-
-_DAYS_AHEAD = range(8)
-"""A week and the day of `after` itself, whose slot may be over."""
-
-
-def next_slot(schedule: Schedule, after: datetime) -> datetime:
-    """Return the first moment of the schedule that is later than `after`, in UTC. `after` needs a zone of its own."""
-    tz = schedule.tz
-    today = after.astimezone(tz).date()
-    for ahead in _DAYS_AHEAD:
-        day = today + timedelta(days=ahead)
-        if day.weekday() in schedule.days and (slot := _moment(day, schedule, tz)) > after:
-            return slot
-    raise ValueError("a schedule needs a day of the week")
-
-
-def scheduled_days(schedule: Schedule, slot: datetime) -> frozenset[int]:
-    """Return the days of the week that a slot belongs to, whatever day the clock shows then.
-
-    A slot that a clock change moved past midnight belongs to the day before; if a whole day was skipped, one slot
-    belongs to two. For a moment that is not a slot of the schedule, it is the clock's day. `slot` must be aware.
-    """
-    shown = slot.astimezone(schedule.tz).date()
-    days = {day.weekday() for day in (shown - timedelta(days=1), shown) if _moment(day, schedule, schedule.tz) == slot}
-    return schedule.days & days or frozenset({shown.weekday()})
-
-
-def latest_slot(schedule: Schedule, *, first: datetime, now: datetime) -> datetime:
-    """Return the last moment of the schedule from `first`, which is one, up to `now`: the one to catch up with."""
-    slot = first
-    while (following := next_slot(schedule, slot)) <= now:
-        slot = following
-    return slot
-
-
-def _moment(day: date, schedule: Schedule, tz: ZoneInfo) -> datetime:
-    wanted = datetime.combine(day, schedule.at)
-    moment = wanted.replace(tzinfo=tz).astimezone(UTC)
-    return moment if _exists(wanted, moment, tz) else _after_gap(wanted, tz)
-
-
-def _exists(wanted: datetime, moment: datetime, tz: ZoneInfo) -> bool:
-    return moment.astimezone(tz).replace(tzinfo=None) == wanted
-
-
-def _after_gap(wanted: datetime, tz: ZoneInfo) -> datetime:
-    """Return the moment at which the clocks jumped over `wanted`, found between the readings before and after it."""
-    before = wanted.replace(tzinfo=tz, fold=1).astimezone(UTC)
-    after = wanted.replace(tzinfo=tz, fold=0).astimezone(UTC)
-    old = before.astimezone(tz).utcoffset()
-    while after - before > timedelta(seconds=1):
-        middle = before + timedelta(seconds=int((after - before).total_seconds()) // 2)
-        if middle.astimezone(tz).utcoffset() == old:
-            before = middle
-        else:
-            after = middle
-    return after
 
 
 _DAY = timedelta(days=1)

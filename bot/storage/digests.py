@@ -12,8 +12,9 @@ from uuid import UUID
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
-from bot.model.digest import Digest, DigestLimits, DigestSpec, LimitReached, Owner, Schedule, State
+from bot.model.digest import Digest, DigestLimits, DigestSpec, LimitReached, Owner, State
 from bot.model.question import NewQuestion
+from bot.model.schedule import Schedule
 from bot.storage import queries
 from bot.storage.questions import Pool, storable
 

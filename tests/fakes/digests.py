@@ -12,7 +12,8 @@ from psycopg import AsyncConnection, OperationalError
 from psycopg.rows import DictRow
 
 from bot.digests.jobs import StopNotice, parse_notice
-from bot.model.digest import DAILY, Digest, DigestLimits, DigestSpec, Owner, Schedule, next_slot
+from bot.model.digest import Digest, DigestLimits, DigestSpec, Owner
+from bot.model.schedule import DAILY, Schedule, next_slot
 from bot.storage.digests import DigestStore
 from bot.storage.questions import Pool
 

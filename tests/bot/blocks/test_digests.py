@@ -24,15 +24,13 @@ from bot.model.digest import (
     DigestResult,
     LimitReached,
     NotOwner,
-    Schedule,
     State,
     Trigger,
     Updated,
     format_since,
-    next_slot,
-    zone_of,
 )
 from bot.model.message import OutgoingMessage
+from bot.model.schedule import Schedule, next_slot, zone_of
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
 from perplexity.types import Source

@@ -9,8 +9,9 @@ import pytest
 
 from bot.commands.watch import WATCH, ChangeDigest, ListDigests, WatchRequest, parse
 from bot.errors import UsageError
-from bot.model.digest import WEEKDAYS, AlreadyRunning, Digest, DigestAction, DigestNotFound, DigestSpec, Owner, Schedule
+from bot.model.digest import AlreadyRunning, Digest, DigestAction, DigestNotFound, DigestSpec, Owner
 from bot.model.message import Audience
+from bot.model.schedule import WEEKDAYS, Schedule
 from tests.fakes.commands import command_context
 from tests.fakes.digest_service import FakeDigests
 from tests.fakes.provider import FakeProvider

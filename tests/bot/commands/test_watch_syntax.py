@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bot.commands.watch_syntax import parse_days, parse_digest_spec
 from bot.errors import UsageError
-from bot.model.digest import DAILY, DAYS, WEEKDAYS, WEEKENDS
+from bot.model.schedule import DAILY, DAYS, WEEKDAYS, WEEKENDS
 
 CATEGORIES = "world, business, technology, science, health, sports, entertainment and politics"
 

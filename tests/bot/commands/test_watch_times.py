@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bot.commands.watch_syntax import parse_digest_spec
 from bot.errors import UsageError
-from bot.model.digest import DAILY, DAYS, WEEKDAYS, WEEKENDS, Schedule
+from bot.model.schedule import DAILY, DAYS, WEEKDAYS, WEEKENDS, Schedule
 
 DAY_WORDS = "`daily`, `weekdays`, `weekends`, or days such as `monday`, `tue,thu` or `mon-fri`"
 UNSURE = (

@@ -12,7 +12,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bot.digests.service import DigestScheduler, seconds_to_next_minute
-from bot.model.digest import DAILY, WEEKDAYS, DigestRun, Trigger, next_slot, parse_run
+from bot.model.digest import DigestRun, Trigger, parse_run
+from bot.model.schedule import DAILY, WEEKDAYS, next_slot
 from bot.storage.digests import DigestStore
 from bot.storage.questions import Pool, connection_pool
 from tests.fakes.digests import SATURDAY, WallClock, create_digest, make_spec

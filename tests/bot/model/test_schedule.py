@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.model.digest import DAILY, WEEKDAYS, WEEKENDS, Schedule, latest_slot, next_slot, scheduled_days
+from bot.model.schedule import DAILY, WEEKDAYS, WEEKENDS, Schedule, latest_slot, next_slot, scheduled_days
 
 ZONES = (
     "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Cairo", "America/Santiago", "Asia/Kolkata",
