@@ -13,7 +13,7 @@ def run() -> int:
     heard = signal.getsignal(signal.SIGINT)
     if heard is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
-    # Loading takes a moment, in which Ctrl-C has nothing to cancel and would show where it struck.
+    # Loading takes a moment, in which Ctrl-C has nothing to cancel and would show a traceback.
     from perplexity.cli.base import ProcessIO
     from perplexity.cli.main import main
 

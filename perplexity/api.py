@@ -92,7 +92,7 @@ def _objects(events: Sequence[ServerSentEvent], *, last: bool = False) -> Iterat
 
 
 def _object(event: ServerSentEvent, *, last: bool) -> dict[str, JSON] | None:
-    """Return an event's object, its `type` taken from the event's name where it lacks one.
+    """Return an event's object, its `type` taken from the event's name if it lacks one.
 
     None for what is no object, such as a heartbeat: a stream that is paid for does not end for it.
     """

@@ -15,7 +15,7 @@ RequestKind = Literal["search", "answer"]
 class Attempt:
     """What one provider did: `error_class` and `summary` are None when it answered.
 
-    `kind` is what was asked for; `cost_usd` what it cost, None where the provider does not say. One that was
+    `kind` is what was asked for; `cost_usd` what it cost, None if the provider does not say. One that was
     left alone, since it had failed again and again, has the error class `Resting` and took no time. A provider that is
     `search_only` has no model that could write an answer.
     """
@@ -30,7 +30,7 @@ class Attempt:
 
 
 _DECIMALS = 12
-"""Of a sum: services count in ten, and what a float adds behind them is on no invoice."""
+"""Of a sum: services count in ten, and the digits that a float adds after them are on no invoice."""
 
 
 def total_cost(costs: Iterable[float | None]) -> float | None:

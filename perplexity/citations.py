@@ -447,7 +447,7 @@ def _without(document: Document, found: Iterable[Reference]) -> Document:
 
 
 def _with_spaces(text: str, reference: Reference) -> tuple[int, int]:
-    """Widen a reference that goes by the spaces before it, or after it where it begins a line."""
+    """Widen a reference that goes by the spaces before it, or after it if it begins a line."""
     start, end = reference.start, reference.end
     if reference.sources or reference.text:
         return start, end
@@ -460,7 +460,7 @@ def _with_spaces(text: str, reference: Reference) -> tuple[int, int]:
 
 
 def _joint(before: str, after: str) -> str:
-    """Return what must stand where a marker was, so that its neighbours do not become one."""
+    """Return what must replace a marker, so that its neighbours do not become one."""
     return _JOINER if _OF_A_MARKER.match(before) and _OF_A_MARKER.match(after) else ""
 
 

@@ -276,7 +276,7 @@ _CLOSE = "</think>"
 
 @dataclass
 class Thinking:
-    """Takes the pieces of a text and gives what follows its think block, wherever the pieces are cut.
+    """Takes the pieces of a text and gives what follows its think block, however the pieces are cut.
 
     Of a model that thinks aloud (`expected`) the block is everything up to the first `</think>`, opened or not; of any
     other it is a block that the text opens with.

@@ -228,7 +228,7 @@ def _settled_length(text: str) -> int:
 
 
 def _map_strings(text: str, change: Callable[[str], str]) -> str:
-    """Return JSON with its strings changed; as it came where none is, and changed as a text where it is no JSON."""
+    """Return JSON with its strings changed; as it came if none is, and changed as a text if it is not JSON."""
     try:
         value = json.loads(text)
         changed = _map_value(value, change)

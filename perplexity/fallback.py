@@ -228,10 +228,10 @@ MAX_GRACE_SECONDS = 0.5
 
 
 class Fallback:
-    """The providers in order. The first that answers is taken; what came before stands in `failed`.
+    """The providers in order. The first that answers is taken; the failures before it are in `failed`.
 
     A request that is refused by the first provider asked is the caller's fault: InvalidRequest is raised and no one
-    else is asked. Where a stand-in's service refuses it, or all fail, it is AllProvidersFailed; what a stand-in cannot
+    else is asked. If a stand-in's service refuses it, or all fail, it is AllProvidersFailed; what a stand-in cannot
     do by its own rules, the next one is asked for. A provider that failed
     `breaker.failures` times in a row is left alone for `breaker.seconds`. `on_attempt` hears of every attempt, the
     successful one too; without it each is a line of the log. `on_candidate` hears who is asked for a stream before its

@@ -142,7 +142,7 @@ class _Writer:
         return self._document.line_at(place)
 
     def _body(self, region: Region, where: _Place) -> str:
-        """Return what stands between the signs around a formula, of each line what is its own."""
+        """Return what is between the signs around a formula, of each line what is its own."""
         formula = self._text[region.start : region.end]
         if not formula.startswith("\\begin"):
             sign = 1 if formula.startswith("$") and not formula.startswith("$$") else 2
@@ -170,7 +170,7 @@ class _Writer:
         return f"{start}{self._mark}{shown}{self._mark}{end}"
 
     def _displayed(self, region: Region, where: _Place) -> tuple[str, int]:
-        """Return a formula as a code block, and the place behind it, with the punctuation mark that ends it."""
+        """Return a formula as a code block, and the place after it, with the punctuation mark that ends it."""
         text, line = self._text, self._line(region.start)
         before = text[self._lines[line] : min(region.start, self._lines[line] + _DEEPEST + 1)]
         first = line == where.first and len(before) <= len(where.prefix)
@@ -194,14 +194,14 @@ class _Writer:
         return "\n".join(line[min(indents, default=0) :] for line in lines)
 
     def _below(self, end: int, where: _Place, inner: str) -> str:
-        """Return what begins the line below a code block, where its paragraph goes on."""
+        """Return what begins the line below a code block if its paragraph continues."""
         past = self._past(end, where)
         if past >= len(self._text) or (past == end and self._text[end] in "\r\n"):
             return ""
         return f"\n{inner}{'' if self._text[past].isalpha() else _JOINER}"
 
     def _past(self, end: int, where: _Place) -> int:
-        """Return where the paragraph goes on behind a formula: on its line, or behind the prefix of the next."""
+        """Return where the paragraph continues after a formula: on its line, or after the prefix of the next."""
         text = self._text
         if end < len(text) and text[end] not in "\r\n":
             return _space(text, end)

@@ -214,7 +214,7 @@ class _Reader:
         return [_of_name(name)]
 
     def _layout(self, name: str) -> list[_Atom]:
-        """Leave out what only sets the size of the bracket behind it, or of the whole; a dot is no bracket."""
+        """Leave out what only sets the size of the bracket after it, or of the whole; a dot is no bracket."""
         if (name in _FENCING and self._peek() == ".") or self._peek().isspace():
             self._next()
         return []
@@ -384,7 +384,7 @@ def _only_ends_a_word(atoms: Sequence[_Atom], index: int) -> bool:
 
 
 def _binds(before: str) -> bool:
-    """Return whether what ends in a character would bind to a fraction behind it."""
+    """Return whether what ends in a character would bind to a fraction after it."""
     return bool(before) and (before.isalnum() or before in ")]}/′″°!|%^√" or before in _SCRIPTS)
 
 

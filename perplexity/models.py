@@ -122,5 +122,5 @@ class FallbackTimeouts(Timeouts):
     minimum: float = 2.0
 
     def share(self, left: float, *, behind: int) -> float:
-        """Return the seconds that a provider with `behind` others behind it may use of those that are left."""
+        """Return the seconds that a provider with `behind` others after it may use of those that are left."""
         return max(left - self.reserve_per_provider * behind, min(left, self.minimum))

@@ -42,7 +42,7 @@ def words(text: str) -> list[str]:
 
 
 def bm25_scores(question: str, texts: Sequence[str]) -> list[float]:
-    """Return one number a text: 0 where it shares no word with the question, higher where it fits better.
+    """Return one number a text: 0 if it shares no word with the question, higher the better it fits.
 
     Words such as "the" count only when no text shares any other word with the question. The formula is BM25 with
     k1 = 1.2 and b = 0.75: https://en.wikipedia.org/wiki/Okapi_BM25
@@ -81,7 +81,7 @@ def _weight(count: int, length: float) -> float:
 MAX_PASSAGES = 5
 MAX_PASSAGE_LENGTH = 400
 _MOST_OF_ONE_SOURCE = 2
-# The point behind a list's number ends no sentence.
+# The point after a list's number ends no sentence.
 _SENTENCE_END = re.compile(r"(?<=[.!?…])(?<!\s\d\.)(?<!\s\d\d\.)[\"'”’)\]]*\s+|(?<=[。！？])|\n\s*\n")
 
 
@@ -100,7 +100,7 @@ def best_passages(results: Sequence[Source], question: str) -> tuple[Passage, ..
 
 
 def split_sentences(source: Source) -> list[str]:
-    """Cut a snippet (a title where there is none) into runs of whole sentences of at most 400 characters each."""
+    """Cut a snippet (a title if there is none) into runs of whole sentences of at most 400 characters each."""
     text = source.snippet.strip() or source.title.strip()
     cuts: list[str] = []
     start = end = 0
@@ -115,7 +115,7 @@ def split_sentences(source: Source) -> list[str]:
 def passages_answer(results: SearchResults, question: str) -> Answer:
     """Make an answer of kind `PASSAGES`; `text` holds each passage followed by its source's number in brackets.
 
-    Raises NothingFound when the results hold no text at all; it says why where their notes do.
+    Raises NothingFound when the results contain no text at all, with the reason if their notes give one.
     """
     chosen = best_passages(results.results, question)
     if not chosen:

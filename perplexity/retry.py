@@ -165,7 +165,7 @@ def is_safe_to_repeat(error: PerplexityError) -> bool:
 
 
 def retry_after(headers: Mapping[str, str], *, now: float, limited: bool) -> float | None:
-    """Return the seconds that the service asks to wait, None where it does not. `now` is in seconds since 1970.
+    """Return the seconds that the service asks to wait, None if it does not. `now` is in seconds since 1970.
 
     Header names are in lower case. `Retry-After` holds seconds or a date (RFC 9110, 10.2.3). `x-ratelimit-reset` holds
     seconds since 1970 (Perplexity), or seconds, one number a limit, the shortest limit's first (Brave); it comes with

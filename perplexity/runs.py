@@ -36,7 +36,7 @@ class Runs:
     async def create(self, body: JSON, *, deadline: Deadline, persist: bool = False) -> dict[str, JSON]:
         """Start a run and return its state, with its `id`.
 
-        It is paid for, so it is asked for again only where the first request surely did nothing. Raises any
+        It is paid for, so it is asked for again only if the first request surely did nothing. Raises any
         PerplexityError.
         """
         state = await self.calls.json(

@@ -218,7 +218,7 @@ class Transport:
         if content is not None:
             headers["Content-Type"] = "application/json"
         sending = self._session().request(
-            # A redirect would carry the key to wherever it points.
+            # A redirect would carry the key to any host that it names.
             method,
             f"{self.base_url}{path}",
             data=content,

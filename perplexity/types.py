@@ -31,7 +31,7 @@ class Message:
 class Query:
     """A raw web search: at most `max_results` (1–20) pages of at most `max_tokens_per_page` tokens each.
 
-    `news` wants news and nothing else, and `fast` the cheaper and quicker search, where a provider can tell.
+    `news` wants news and nothing else, and `fast` the cheaper and quicker search, if a provider knows the difference.
     `seconds` is the time that may be spent on it, retries included; None takes the provider's own limit. `persist`
     repeats it after a 5xx or a limit until that time is over, as a chain has its last provider do.
     """
@@ -52,7 +52,7 @@ class Question:
 
     `model` is a Sonar name, an effort or `vendor/model`; None takes the default of the mode. `schema` asks for JSON,
     `news` for an answer from news, `offline` for one from the messages alone, by a provider that can leave its search
-    out; where its service searched anyway, that is a failure. `max_tokens` is the most that the model may write,
+    out; if its service searched anyway, that is a failure. `max_tokens` is the most that the model may write,
     `context` how much of the pages Perplexity gives it to read.
     `tools` are further ones that the service runs, such as `{"type": "fetch_url"}`; Sonar models take none. `run_id`
     resumes a background run that was paid for already; `on_run` is awaited with the id of a new one, before its
@@ -107,7 +107,7 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:
-    """Tokens and dollars of one answer; None where the provider does not say."""
+    """Tokens and dollars of one answer; None if the provider does not say."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -137,7 +137,7 @@ class AnswerKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Passage:
-    """A piece of a page, word for word, and the number of the source it stands in."""
+    """A piece of a page, word for word, and the number of the source it is from."""
 
     text: str
     source: int

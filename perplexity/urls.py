@@ -23,7 +23,7 @@ _MENTION = re.compile(r"@(?=(?:here|channel|everyone|group))", re.IGNORECASE)
 
 
 def safe_url(url: str) -> str | None:
-    """Return the address in the one form in which it is linked and compared, or None where it must stay text.
+    """Return the address in the one form in which it is linked and compared, or None if it must stay text.
 
     Linked are http and https, without a user name, control or direction characters, up to 2,000 characters. The host is
     lower case and in punycode, a default port is left out, and what could end a link early (brackets, quotes, spaces,
@@ -93,7 +93,7 @@ def _part(text: str) -> str:
 
 
 def add_site_operators(text: str, domains: Sequence[str]) -> str:
-    """Write the domains as `site:` operators behind the text: `(site:a.com OR site:b.com)`, `-site:c.com`.
+    """Write the domains as `site:` operators after the text: `(site:a.com OR site:b.com)`, `-site:c.com`.
 
     DuckDuckGo and Brave read them alike: https://duckduckgo.com/duckduckgo-help-pages/results/syntax,
     https://search.brave.com/help/operators.

@@ -206,7 +206,7 @@ class CommandRunner:
         return "retry" if is_retryable(error) else None
 
     def audience(self, row: QuestionRow) -> Audience:
-        """Return who may see it by a response_url: a failure is the asker's alone, an answer goes where asked."""
+        """Return who may see it by a response_url: a failure is the asker's alone, an answer goes to its place."""
         if row.outcome != "answered" or row.surface in THREAD_SURFACES:
             return Audience.ASKER
         return self._audience(row, self.commands[row.command].parse(row.text))

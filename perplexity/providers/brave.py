@@ -131,7 +131,7 @@ class Brave:
 
 
 def build(setup: ProviderConfig) -> Brave | None:
-    """Return the provider where there is a key for it."""
+    """Return the provider if there is a key for it."""
     if "brave" not in setup.keys:
         return None
     return Brave(

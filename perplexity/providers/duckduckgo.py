@@ -78,7 +78,7 @@ def check(filters: Filters) -> None:
 
 
 def recency_for(filters: Filters, *, today: date) -> Recency | None:
-    """Return how recent pages must be: for those from after a day, the shortest time that reaches the day behind it."""
+    """Return how recent pages must be: for those from after a day, the shortest time that includes the day after it."""
     if filters.after is None or filters.before is not None:
         return filters.recency
     passed = today - filters.after - timedelta(days=1)
@@ -140,7 +140,7 @@ REGIONS = {(code[:2].upper(), code[3:]): code for code in _REGULAR.split()} | _O
 
 
 def region(country: str | None, languages: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """Return the code of the region that fits best, and notes for the user where it is not all that was asked for."""
+    """Return the code of the region that fits best, and notes for the user if it is not all that was asked for."""
     if country is None and not languages:
         return ANYWHERE, ()
     for (place, language), code in REGIONS.items():

@@ -184,7 +184,7 @@ class OpenRouter:
 
 
 def build(setup: ProviderConfig) -> OpenRouter | None:
-    """Return the provider where there is a key for it."""
+    """Return the provider if there is a key for it."""
     if "openrouter" not in setup.keys:
         return None
     return OpenRouter(
@@ -230,7 +230,7 @@ NEWS_MODEL = "perplexity/sonar-pro"
 REASONING_MODEL = "perplexity/sonar-reasoning-pro"
 RESEARCH_MODEL = "perplexity/sonar-deep-research"
 WRITING_MODEL = "x-ai/grok-4.3"
-"""It searches only where a tool for that is handed to it; every model of Perplexity's here searches."""
+"""It searches only if a tool for that is handed to it; every model of Perplexity's here searches."""
 
 _BY_EFFORT: Mapping[Effort, str] = {
     "fast": DEFAULT_MODEL,
@@ -260,7 +260,7 @@ def choose_model(question: Question, target: Target) -> str:
 
 
 def model_notes(question: Question, target: Target, *, used: str) -> tuple[str, ...]:
-    """Return a sentence for the asker where another model answers than the one that was named, or suits best."""
+    """Return a sentence for the asker if another model answers than the one that was named, or suits best."""
     named = target.model or choose_model(question, target)
     return () if used == named else (f"OpenRouter answered with {used} in place of {named}.",)
 
@@ -268,7 +268,7 @@ def model_notes(question: Question, target: Target, *, used: str) -> tuple[str, 
 def retired_models(body: Mapping[str, JSON], *, today: date) -> tuple[str, ...]:
     """Return those of our models that the list of models does not hold, or whose last day is over.
 
-    None of them where the list is empty: it says nothing then.
+    None of them if the list is empty: it says nothing then.
     https://openrouter.ai/docs/api-reference/list-available-models
     """
     served = {as_text(model.get("id")) for model in as_objects(body.get("data")) if not _expired(model, today)} - {""}

@@ -50,7 +50,7 @@ class PerplexityProvider:
 
 
 def build(setup: ProviderConfig) -> PerplexityProvider | None:
-    """Return the provider where there is a key for it."""
+    """Return the provider if there is a key for it."""
     if "perplexity" not in setup.keys:
         return None
     return PerplexityProvider(

@@ -23,7 +23,7 @@ from perplexity.validation import parse_query
 NAME = "websearch"
 DESCRIPTION = """\
 Searches the web and answers a question from what it finds, with numbered references.
-It asks Perplexity, and other search services where Perplexity cannot answer, and says which one served."""
+It asks Perplexity, and other search services if Perplexity cannot answer, and says which one served."""
 PARAMETERS: Mapping[str, JSON] = {
     "type": "object",
     "properties": {"query": {"type": "string", "description": "The question to answer, or what to search for"}},

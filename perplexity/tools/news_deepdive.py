@@ -95,7 +95,7 @@ NAME = "news_deepdive"
 DESCRIPTION = """\
 Investigates a topic in the news for some minutes. Returns a report in three sections: THE SITUATION (the facts, from \
 web pages), THE PUBLIC PULSE (what people say in public posts) and MY ANALYSIS (of both), with numbered references.
-Use it where depth is wanted; for a quick answer use another tool."""
+Use it when depth is wanted; for a quick answer use another tool."""
 PARAMETERS: Mapping[str, JSON] = {
     "type": "object",
     "properties": {"topic": {"type": "string", "description": "What to look into, in a few words"}},

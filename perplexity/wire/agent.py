@@ -41,7 +41,7 @@ Items = Sequence[Mapping[str, JSON]]
 def parse_answer(body: Mapping[str, JSON]) -> Answer:
     """Return the answer of a finished run.
 
-    Raises RunFailed where the status says so, MalformedResponse for one that is not final or has no text.
+    Raises RunFailed if the status says so, MalformedResponse for one that is not final or has no text.
     """
     output = as_objects(body.get("output"))
     sources = merge(search_results(output))
@@ -108,7 +108,7 @@ def error_from_run(error: JSON, *, status: str = "", usage: JSON = None) -> Perp
 
 
 def _incomplete(body: Mapping[str, JSON]) -> str | None:
-    """Return why the run stopped early, None when it finished; raise where it did neither."""
+    """Return why the run stopped early, None when it finished; raise if it did neither."""
     status = sanitize_message(body.get("status")).lower()
     if status == "completed":
         return None
@@ -271,7 +271,7 @@ class AgentStream:
         return self._last_part
 
     def _end(self, response: Mapping[str, JSON], kind: str) -> list[Event]:
-        """Return the last events. The service's last word is right where it contradicts what it said before."""
+        """Return the last events. The service's last word is right if it contradicts what it said before."""
         self.ended = True
         output = as_objects(response.get("output"))
         full = output_text(output)

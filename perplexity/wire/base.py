@@ -34,7 +34,7 @@ class StreamReader(Protocol):
         ...
 
     def feed(self, event: Mapping[str, JSON]) -> list[Event]:
-        """Return our events for one of the service's; raise PerplexityError where it reports a failure."""
+        """Return our events for one of the service's; raise PerplexityError if it reports a failure."""
         ...
 
     def finish(self) -> list[Event]:

@@ -40,7 +40,7 @@ def country_code(country: str | None) -> str | None:
 
 
 def language(languages: Sequence[str]) -> str | None:
-    """Return the first of the languages (ISO 639-1) in which Brave can search, None where it can in none."""
+    """Return the first of the languages (ISO 639-1) in which Brave can search, None if it can in none."""
     return next((one for one in languages if _OWN.get(one, one) in LANGUAGES), None)
 
 
@@ -98,7 +98,7 @@ def notes(query: Query) -> tuple[str, ...]:
 def fit_query(words: str, domains: Sequence[str]) -> str:
     """Return a query with its `site:` operators, its words cut so that it has at most 400 characters and 50 words.
 
-    Raises InvalidRequest where the operators alone are longer.
+    Raises InvalidRequest if the operators alone are longer.
     """
     operators = add_site_operators("", domains).strip()
     left = MAX_QUERY_LENGTH - (len(operators) + 1 if operators else 0)
@@ -119,7 +119,7 @@ def parse_results(body: Mapping[str, JSON], *, path: str, most: int) -> SearchRe
 
 
 def _web_pages(body: Mapping[str, JSON]) -> Iterable[Mapping[str, JSON]]:
-    """Return the pages; the list is missing where nothing was found."""
+    """Return the pages; the list is missing if nothing was found."""
     _check_type(body, "search")
     return map(_page, as_objects(as_object(body.get("web")).get("results")))
 

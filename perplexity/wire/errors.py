@@ -140,7 +140,7 @@ def sanitize_message(message: JSON) -> str:
 
 
 def _error_object(body: bytes) -> dict[str, JSON]:
-    """Return what the body says of the error; empty where it is not JSON, so not the service's own words."""
+    """Return what the body says of the error; empty if it is not JSON, so not the service's own words."""
     try:
         decoded = loads(body)
     except (ValueError, RecursionError):

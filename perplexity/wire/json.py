@@ -1,4 +1,4 @@
-"""Narrowing of decoded JSON: the value where it has the type that is expected, else an empty one."""
+"""Narrowing of decoded JSON: the value if it has the type that is expected, else an empty one."""
 
 from __future__ import annotations
 

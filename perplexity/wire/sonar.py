@@ -69,7 +69,7 @@ def build_answer(
 
 
 def first_choice(body: Mapping[str, JSON]) -> Mapping[str, JSON]:
-    """Return the first choice, empty where there is none: more are never asked for."""
+    """Return the first choice, empty if there is none: more are never asked for."""
     return next(iter(as_objects(body.get("choices"))), {})
 
 
@@ -217,7 +217,7 @@ class SonarStream:
         return [TextDelta(text=piece)] if piece else []
 
     def _end(self, full: str) -> list[Event]:
-        """Tell what the deltas left out. Where the service corrects itself at the end, the end is right."""
+        """Return what the deltas left out. If the service corrects itself at the end, the end is right."""
         self.ended = True
         known = "".join(self._pieces)
         told = [*self._new_sources(at_end=True), *(self._delta(full[len(known) :]) if full.startswith(known) else [])]

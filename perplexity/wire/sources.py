@@ -89,10 +89,10 @@ _SHORT = 100
 
 
 def merge(results: Iterable[Mapping[str, JSON]]) -> tuple[Source, ...]:
-    """Return the sources of all result lists together, each page where it stands first.
+    """Return the sources of all result lists together, each page at its first place.
 
     A source keeps the first `id` that the service gave the page, which the markers in the text refer to; the page's
-    other ids are its aliases. One without an id gets its position. Where another page has that number already, it gets
+    other ids are its aliases. One without an id gets its position. If another page has that number already, it gets
     one that no page has, so that no marker shows the wrong page. What one entry of a page leaves out, a later one says.
     """
     pages = _by_url(results)

@@ -1,4 +1,4 @@
-"""Server-sent events out of bytes, wherever those are cut. Pure.
+"""Server-sent events out of bytes, however those are cut. Pure.
 
 https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
 """
@@ -17,7 +17,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class ServerSentEvent(NamedTuple):
-    """One event: its name, empty where it has none, and its data lines joined."""
+    """One event: its name, empty if it has none, and its data lines joined."""
 
     event: str = ""
     data: str = ""
@@ -52,7 +52,7 @@ class Decoder:
         return events
 
     def finish(self) -> list[ServerSentEvent]:
-        """Return the event whose lines are complete but for the empty one behind it; a cut line is dropped."""
+        """Return the event whose lines are complete but for the empty one after it; a cut line is dropped."""
         return [self._complete()] if self._data else []
 
     def _lines(self, chunk: bytes) -> list[bytes]:

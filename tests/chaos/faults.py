@@ -126,7 +126,7 @@ async def rolled(world: ChaosHarness, scale: Scale) -> None:
 
 
 async def suspended(world: ChaosHarness, scale: Scale) -> None:
-    """Have one worker stand still."""
+    """Suspend one worker."""
     await world.workers[0].suspend(scale.seconds)
 
 
@@ -285,7 +285,7 @@ FAULTS = (
         kills_webs=True,
     ),
     Fault(
-        name="worker-suspended", about="One worker stands still for 20 s (SIGSTOP, SIGCONT).", strike=suspended,
+        name="worker-suspended", about="One worker is suspended for 20 s (SIGSTOP, SIGCONT).", strike=suspended,
         refuses=False, short=Scale(seconds=16),
     ),
     Fault(
@@ -329,7 +329,7 @@ FAULTS = (
         full=Scale(seconds=15), back_seconds=2.0, disk_megabytes=400,
     ),
     Fault(
-        name="starved", about="Three busy programs for each core run beside it, for 20 s.", strike=starved, alone=True,
+        name="starved", about="Three busy programs for each core run next to it, for 20 s.", strike=starved, alone=True,
         refuses=False,
     ),
     Fault(

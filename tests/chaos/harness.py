@@ -86,7 +86,7 @@ class Member:
                 await process.kill()
 
     async def suspend(self, seconds: float) -> None:
-        """Have it stand still for so long."""
+        """Suspend it for so long."""
         began = time.monotonic()
         self.send(signal.SIGSTOP)
         await asyncio.sleep(seconds)

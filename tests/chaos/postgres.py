@@ -112,7 +112,7 @@ class Postgres:
             await self.start()
 
     async def suspend(self, seconds: float) -> None:
-        """Have the server and every process of it stand still for so long."""
+        """Suspend the server and each of its processes for so long."""
         family = self._family()
         for process in family:
             process.suspend()

@@ -83,7 +83,7 @@ class FakeBrave(FakeService):
 
 
 def _wrong(path: str, query: dict[str, str]) -> str:
-    """Return what Brave would refuse the parameters for; empty where it takes them."""
+    """Return what Brave would refuse the parameters for; empty if it takes them."""
     ranges = _RANGES | {"count": (1, 20 if path == "/web/search" else 50)}
     words = query.get("q", "")
     spans = _FRESHNESS.fullmatch(query.get("freshness", "pd"))

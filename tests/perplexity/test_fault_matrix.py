@@ -102,7 +102,7 @@ class Case:
 
     @property
     def error(self) -> str | None:
-        """The class of the error that is noted, None where the provider answers anyway."""
+        """The class of the error that is noted, None if the provider answers anyway."""
         if self.expected == "it answers":
             return None
         answered, _, searched = self.expected.partition(", ")[0].partition(" / ")

@@ -250,7 +250,7 @@ def _heading(block: Block) -> Segment:
 def _fence(block: Block) -> Segment:
     language, content = block.info.strip(), block.content.removesuffix("\n")
     if language and not _LANGUAGE.fullmatch(language):
-        # Words in the place of a language, or behind it, would not be shown.
+        # Words in the place of a language, or after it, would not be shown.
         info = _INFO.fullmatch(language)
         language, more = (info["language"], info["more"] or "") if info else ("", language)
         content = f"{more}\n{content}" if more else content

@@ -1,4 +1,4 @@
-"""Places in a text where a link to a source will stand, held by noncharacters until the text is rendered.
+"""Places in a text for links to sources, marked by noncharacters until the text is rendered.
 
 Held so, a link cannot be split, escaped or defused, and its address is nowhere near the code that does these things.
 """
@@ -13,7 +13,7 @@ from perplexity.citations import Cited
 from perplexity.markdown import Document
 
 Addresses = Sequence[str | None]
-"""The address of each listed source, by its number from 1; None where it may not be linked."""
+"""The address of each listed source, by its number from 1; None if it may not be linked."""
 _OPEN, _CLOSE, _ZERO = "\ufdd0", "\ufdef", 0xFDD1
 _DIGITS = f"[{chr(_ZERO)}-{chr(_ZERO + 9)}]"
 MARK: re.Pattern[str] = re.compile(f"{_OPEN}({_DIGITS}+){_CLOSE}")

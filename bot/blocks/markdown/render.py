@@ -42,7 +42,7 @@ _SIGNS = re.compile(
     rf"|:(?:(?=/)|(?:{_AFTER_A_SCHEME})(?=[^\s\u2060]))",
     re.IGNORECASE,
 )
-# A linkifier takes the joiner for a letter when it stands before the dot, GitHub's parser when it stands after it.
+# A linkifier takes the joiner for a letter if it is before the dot, GitHub's parser if it is after it.
 _HOST_DOT = re.compile(r"\.(?=[^\W\d_])(?<=\S\.)")
 _ENTITY = re.compile(r"&(?=(#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)")
 # To a pattern, a space that is in no clean text is like the end of the text.

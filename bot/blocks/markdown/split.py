@@ -333,7 +333,7 @@ class Splitter:
         yield group
 
     def _item(self, item: str) -> Iterator[Segment]:
-        """Split one item: what follows its first paragraph stands below the list, no longer in it."""
+        """Split one item: what follows its first paragraph comes below the list, no longer in it."""
         sign = _ITEM.match(item)
         start = sign.end() if sign else 0
         inner = replace(self, room=self.room - 16, depth=self.depth + 1)
