@@ -233,7 +233,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
 
 
 def _parse_https(url: str) -> str:
-    from bot.settings import is_https_or_loopback
+    from perplexity.urls import is_https_or_loopback
 
     if not (url.startswith("https://") and is_https_or_loopback(url)):
         raise argparse.ArgumentTypeError("must be an https address, such as https://answers.example.com")

@@ -26,6 +26,7 @@ from perplexity.providers import open_providers
 from perplexity.providers.base import Provider, ProviderConfig
 from perplexity.providers.openrouter import OpenRouter
 from perplexity.retry import RetryPolicy
+from perplexity.urls import is_loopback
 from perplexity.x_posts.client import Grok, ReportingPostSource, build_grok
 
 if TYPE_CHECKING:
@@ -185,7 +186,6 @@ def slack_connection(settings: Settings) -> tuple[SlackConnection, Playground | 
         )
         return slack, None
     from bot.playground.server import Playground
-    from bot.settings import is_loopback
 
     origin = f"http://127.0.0.1:{settings.port}"
     bot_token, signing_secret = f"xoxb-{secrets.token_hex(16)}", load_or_create_secret(Path(settings.data_dir))

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Set
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
@@ -26,7 +24,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from perplexity.errors import InvalidRequest
 from perplexity.providers import PROVIDERS, validate_order
 from perplexity.transport import OPEN_SECONDS
-from perplexity.urls import hostname
+from perplexity.urls import hostname, is_https_or_loopback
 
 PREFIXES = {"SLACK_BOT_TOKEN": "xoxb-", "SLACK_APP_TOKEN": "xapp-", "PERPLEXITY_API_KEY": "pplx-"}
 """The prefix of a variable's values: https://docs.slack.dev/authentication/tokens"""
@@ -347,27 +345,6 @@ def _explain(problem: ErrorDetails) -> str:
     for theirs, ours in _REPLACEMENTS:
         allowed = allowed.replace(theirs, ours)
     return f"{_field_name(problem).upper()}{shown}: {allowed}"
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a host name or address can only mean this machine."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def is_https_or_loopback(url: str) -> bool:
-    """Return whether an address is https, or http to this machine, without user name, query and fragment."""
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
-    except ValueError:  # an unclosed bracket, an invalid port
-        return False
-    plain = parts.username is None and not parts.query and not parts.fragment and port != 0
-    return bool(host) and plain and (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host)))
 
 
 def strip_secret(value: str) -> str:

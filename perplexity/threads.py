@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
@@ -64,37 +64,53 @@ class DaemonThreads:
         loop = asyncio.get_running_loop()
         outcome: asyncio.Future[Result] = loop.create_future()
 
-        def settle(report: Callable[[], None]) -> None:
+        def settle(finished: Future[Result]) -> None:
             self._places.release()
-            if not outcome.done():
-                report()
+            if outcome.done():
+                return
+            if error := finished.exception():
+                outcome.set_exception(error)
+            else:
+                outcome.set_result(finished.result())
 
-        def work() -> None:
-            report = _report(call, outcome)
+        def report(finished: Future[Result]) -> None:
             with suppress(RuntimeError):  # the loop has closed: no one waits any more
-                loop.call_soon_threadsafe(settle, report)
+                loop.call_soon_threadsafe(settle, finished)
 
-        if not _started(work):
+        try:
+            running = start_daemon(call)
+        except (RuntimeError, MemoryError):  # "can't start new thread": too many of them, or no memory for a stack
             self._places.release()
             failed = ConnectionFailed("no thread could be started")
             failed.sent = False
-            raise failed
+            raise failed from None
+        running.add_done_callback(report)
         return await outcome
 
 
-def _started(work: Callable[[], None]) -> bool:
-    try:
-        Thread(target=work, name="blocking-call", daemon=True).start()
-    except (RuntimeError, MemoryError):  # "can't start new thread": too many of them, or no memory for a stack
-        return False
-    return True
+class DaemonExecutor(ThreadPoolExecutor):
+    """Gives each call a daemon thread of its own; as a loop's default executor, it does not delay the end."""
+
+    def submit(
+        self, function: Callable[Params, Result], /, *args: Params.args, **kwargs: Params.kwargs
+    ) -> Future[Result]:
+        """Make a call in a thread of its own."""
+        return start_daemon(partial(function, *args, **kwargs))
 
 
-def _report(call: Callable[[], Result], outcome: asyncio.Future[Result]) -> Callable[[], None]:
-    """Make the call; return what hands its outcome on. `BaseException` too, or the caller would wait for ever."""
-    try:
-        result = call()
-    except BaseException as error:  # noqa: BLE001 - raised again where the caller waits
-        problem = error
-        return lambda: outcome.set_exception(problem)
-    return lambda: outcome.set_result(result)
+def start_daemon(call: Callable[[], Result]) -> Future[Result]:
+    """Make a call in a daemon thread of its own. Raises RuntimeError or MemoryError if none can be started."""
+    future: Future[Result] = Future()
+    future.set_running_or_notify_cancel()
+
+    def work() -> None:
+        # `BaseException` too, or the caller would wait for ever.
+        try:
+            result = call()
+        except BaseException as error:  # noqa: BLE001 - raised again where the caller waits
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    Thread(target=work, name="blocking-call", daemon=True).start()
+    return future

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
-from ipaddress import ip_address
 from typing import Any, Literal, NamedTuple, Protocol
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -23,6 +22,7 @@ import aiohttp
 
 from perplexity.errors import ConnectionFailed, InvalidRequest, MalformedResponse, PerplexityError
 from perplexity.types import JSON
+from perplexity.urls import hostname, is_https_or_loopback, is_loopback
 from perplexity.version import __version__
 
 HTTP = ("http", "https")
@@ -57,21 +57,6 @@ def named_proxy(url: str, *, own: tuple[str, str] | None = None, https_by_http: 
     names = [parts.scheme, "all", *(["http"] if https_by_http else [])]
     name = next((name for name in names if proxies.get(name, "").strip()), "all")
     return f"{name.upper()}_PROXY", proxies.get(name, "")
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a host name or address means this machine: localhost, names below it, 127.0.0.0/8 and ::1.
-
-    https://www.rfc-editor.org/rfc/rfc6761#section-6.3
-    """
-    name = host.lower().removesuffix(".")
-    if name == "localhost" or name.endswith(".localhost"):
-        return True
-    try:
-        address = ip_address(name)
-    except ValueError:
-        return False
-    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
 
 
 def check_proxies() -> None:
@@ -266,17 +251,11 @@ def checked_key(key: str) -> str:
 
 def checked_base_url(url: str) -> str:
     """Return the address without a slash at its end. Raises InvalidRequest unless it is https or on loopback."""
-    try:
-        parts = urlsplit(url.strip())
-        host = parts.hostname or ""
-        secure = parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(host))
-        plain = parts.username is None and not parts.query and not parts.fragment and parts.port != 0
-    except ValueError:  # a bracket that is not closed, a port that is none
-        host, secure, plain = "", False, False
-    if not (host and secure and plain):
+    url = url.strip()
+    if not is_https_or_loopback(url):
         allowed = "it must be an https address without user name or query; http is for a loopback host only"
-        raise InvalidRequest.for_field("base_url", host, allowed)
-    return url.strip().rstrip("/")
+        raise InvalidRequest.for_field("base_url", hostname(url), allowed)
+    return url.rstrip("/")
 
 
 def checked_open_timeout(seconds: float) -> float:
@@ -284,13 +263,6 @@ def checked_open_timeout(seconds: float) -> float:
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds <= 3600:
         raise InvalidRequest.for_field("open_timeout", seconds, "it takes a number of seconds above 0, at most 3600")
     return float(seconds)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 async def _responded(sending: Awaitable[aiohttp.ClientResponse]) -> aiohttp.ClientResponse:

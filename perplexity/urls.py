@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from ipaddress import ip_address
 from urllib.parse import SplitResult, quote, urlsplit
 
 from perplexity.filters import MAX_HOST_LENGTH
@@ -55,6 +56,32 @@ def hostname(url: str) -> str:
         return (_ascii_host(urlsplit(url.strip())) or "").removeprefix("www.")
     except ValueError:
         return ""
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host name or address means this machine: localhost, names below it, 127.0.0.0/8 and ::1.
+
+    https://www.rfc-editor.org/rfc/rfc6761#section-6.3
+    """
+    name = host.lower().removesuffix(".")
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        address = ip_address(name)
+    except ValueError:
+        return False
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
+
+
+def is_https_or_loopback(url: str) -> bool:
+    """Return whether an address is https, or http to this machine, without user name, query and fragment."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:  # an unclosed bracket, an invalid port
+        return False
+    plain = parts.username is None and not parts.query and not parts.fragment and port != 0
+    return bool(host) and plain and (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host)))
 
 
 def strip_secrets(address: str) -> str:

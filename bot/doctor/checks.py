@@ -4,45 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence, Set
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
 from textwrap import wrap
-from threading import Thread
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from bot.settings import Settings
+from perplexity.threads import DaemonExecutor
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class _DaemonExecutor(ThreadPoolExecutor):
-    """Gives each call a daemon thread, so that a pending name lookup does not keep the process alive."""
-
-    def submit(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        future: Future[T] = Future()
-        Thread(target=_settle, args=(future, lambda: function(*args, **kwargs)), daemon=True).start()
-        return future
-
-
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Return what the work returns, as `asyncio.run` does, without waiting for threads that still run."""
+    """Return what the work returns, as `asyncio.run` does, without waiting for threads that still look up a name."""
     loop = asyncio.new_event_loop()
     try:
-        loop.set_default_executor(_DaemonExecutor())
+        loop.set_default_executor(DaemonExecutor())
         return loop.run_until_complete(work)
     finally:
         loop.close()
-
-
-def _settle(future: Future[T], call: Callable[[], T]) -> None:
-    if not future.set_running_or_notify_cancel():
-        return
-    try:
-        future.set_result(call())
-    except OSError as error:
-        future.set_exception(error)
 
 
 WIDTH = 100

@@ -10,7 +10,6 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import asdict, dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -35,6 +34,7 @@ from bot.playground.timeline import (
     user_profile,
 )
 from bot.playground.web_api import WebApi
+from perplexity.urls import is_loopback
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'self'; img-src 'self' data:; object-src 'none'; "
@@ -51,11 +51,10 @@ SAFE_HEADERS = {
 _PORTS = {"http": 80, "https": 443}
 
 
-def is_loopback(host: str) -> bool:
+def names_loopback(host: str) -> bool:
     """Return whether a Host header is a loopback name; a rebound DNS name is not."""
     try:
-        name = urlsplit(f"//{host}").hostname or ""
-        return name == "localhost" or name.endswith(".localhost") or ip_address(name).is_loopback
+        return is_loopback(urlsplit(f"//{host}").hostname or "")
     except ValueError:
         return False
 
@@ -175,7 +174,7 @@ class Playground:
 
     def _loopback_only(self, handler: Handler) -> Handler:
         async def guarded(request: web.Request) -> web.StreamResponse:
-            if not (self._allow_any_host or is_loopback(request.headers.get("Host", ""))):
+            if not (self._allow_any_host or names_loopback(request.headers.get("Host", ""))):
                 return web.Response(status=403, text="The playground is served on loopback names only.")
             return await handler(request)
 

@@ -53,9 +53,9 @@ from perplexity.threads import run_in_thread
 from perplexity.tools.base import Failure, Tool
 from perplexity.tools.duckduckgo_search import NAME as DUCKDUCKGO
 from perplexity.tools.duckduckgo_search import SYSTEM_PROMPT_LINE
-from perplexity.transport import OPEN_SECONDS, check_proxies, checked_open_timeout, is_loopback
+from perplexity.transport import OPEN_SECONDS, check_proxies, checked_open_timeout
 from perplexity.types import JSON, Answer, Message, Question
-from perplexity.urls import hostname
+from perplexity.urls import hostname, is_loopback
 from perplexity.validation import validate_messages
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,6 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TextIO
 
 import uvicorn
@@ -29,6 +28,7 @@ from perplexity.sanitize import strip_controls
 from perplexity.tools.environment import explain_error
 from perplexity.tools.schemas import validation_errors, with_defaults
 from perplexity.types import JSON
+from perplexity.urls import is_loopback
 from perplexity.version import __version__
 
 if TYPE_CHECKING:
@@ -266,14 +266,6 @@ class _AnnouncingServer(uvicorn.Server):
         if not self.should_exit:
             host = self.config.host
             self._ready(f"http://{bracket_ipv6(host)}:{self.config.port}{PATH}", alone=is_loopback(host))
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach the host."""
-    try:
-        return host.lower() == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def transport_security(

@@ -28,7 +28,7 @@ from tests.fakes.playground_app import serve
     ],
 )
 def test_only_names_of_this_machine_are_loopback(host: str, loopback: bool) -> None:
-    assert server.is_loopback(host) is loopback
+    assert server.names_loopback(host) is loopback
 
 
 @pytest.mark.parametrize("path", ["/", "/playground", "/playground/events", "/playground/static/page.js"])
