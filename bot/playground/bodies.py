@@ -13,17 +13,12 @@ from aiohttp import web
 from aiohttp.http import HttpProcessingError
 
 from bot.model.message import Block
+from bot.playground.limits import MAX_BLOCKS, MAX_TEXT
 
 MAX_BYTES = 256 * 1024
 """The largest body; the app's longest message has less than half of these 256 KiB."""
 
 MAX_DEPTH = 40
-MAX_BLOCKS = 50
-"""Slack's own limit: https://docs.slack.dev/reference/block-kit/blocks"""
-
-MAX_TEXT = 40_000
-"""Characters of a message, as in Slack: https://docs.slack.dev/reference/methods/chat.postMessage#truncating"""
-
 _MAX_DIGITS = 20
 _ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+/-]{0,63}", re.ASCII)
 _TS = re.compile(r"[0-9]{1,12}\.[0-9]{1,6}", re.ASCII)

@@ -74,18 +74,20 @@ class Conversation:
         except AckError as error:
             self._post_ephemeral(channel, f"This button failed with the error “{error}”")
 
-    def respond(self, token: str, payload: Mapping[str, Any]) -> None:
+    async def respond(self, token: str, payload: Mapping[str, Any]) -> None:
         """Show what was posted to a response_url.
 
-        Raises `ClosedError`, with Slack's error name, if the address is closed, and BadInput if it is not a message.
+        Raises `ClosedError`, with Slack's error name, if the address is closed, BadInput if it is not a message, and
+        `SlackError` if it exceeds one of Slack's limits.
         """
         ticket = web_api.decode(token, secret=self._secret)
-        read_message(payload)
+        text, blocks, _ = read_message(payload)
         self._uses.spend(ticket)
         if payload.get("delete_original"):
             self._timeline.remove(ticket.channel, ticket.original)
-        else:
-            self._show(ticket, payload)
+            return
+        await web_api.check({"text": text, "blocks": blocks})
+        self._show(ticket, payload)
 
     async def _message(self, line: str, *, channel: Channel, thread_ts: str | None) -> None:
         text = _escape(line)

@@ -25,13 +25,12 @@ from bot.playground.timeline import (
     APP_NAME,
     CHANNELS,
     TEAM_NAME,
-    TIME_ZONE,
     USER_REAL_NAME,
     Author,
     Channel,
     Message,
     Timeline,
-    user_profile,
+    Workspace,
 )
 from bot.playground.web_api import WebApi
 from perplexity.urls import is_loopback
@@ -133,14 +132,13 @@ class Playground:
         prompts: Sequence[Prompt] = (),
         allow_any_host: bool = False,
     ) -> None:
-        self._clock = clock
         self._commands = commands
         self._prompts = prompts
         self._allow_any_host = allow_any_host
         self._timeline = Timeline(clock=clock)
         self._sender = Sender(url=f"{origin}/slack/events", signing_secret=signing_secret, clock=clock)
-        self._zone = TIME_ZONE
-        self._api = WebApi(timeline=self._timeline, bot_token=bot_token, origin=origin, user=self._user)
+        self._workspace = Workspace(clock=clock)
+        self._api = WebApi(timeline=self._timeline, workspace=self._workspace, bot_token=bot_token, origin=origin)
         self._conversation = Conversation(
             timeline=self._timeline,
             sender=self._sender,
@@ -252,9 +250,6 @@ class Playground:
                     await response.write(frame)
         return response
 
-    def _user(self) -> dict[str, Any]:
-        return user_profile(zone=self._zone, now=self._clock())
-
     def _hello(self) -> dict[str, Any]:
         return {
             "team": TEAM_NAME,
@@ -267,7 +262,7 @@ class Playground:
 
     async def _post(self, body: dict[str, Any], channel: Channel) -> web.Response:
         text, thread_ts = bodies.text_of(body, "text"), bodies.ts_of(body, "thread_ts")
-        self._zone = bodies.zone_of(body, "zone") or self._zone
+        self._workspace.zone = bodies.zone_of(body, "zone") or self._workspace.zone
         await self._conversation.post(text, channel=channel, thread_ts=thread_ts)
         return web.Response(status=204)
 
@@ -288,18 +283,20 @@ class Playground:
         except bodies.BadInput:
             return web.json_response({"ok": False, "error": "invalid_json"}, status=400)
         token = request.headers.get("Authorization", "").removeprefix("Bearer ") or str(arguments.get("token", ""))
-        return web.json_response(self._api.call(request.match_info["method"], arguments, token=token))
+        return web.json_response(await self._api.call(request.match_info["method"], arguments, token=token))
 
     async def _respond(self, request: web.Request) -> web.StreamResponse:
         try:
             payload = bodies.json_object(await bodies.read_body(request))
             if not any(payload.get(field) for field in ("text", "blocks", "delete_original")):
                 return web.Response(status=400, text="no_text")
-            self._conversation.respond(request.match_info["token"], payload)
+            await self._conversation.respond(request.match_info["token"], payload)
         except bodies.BadInput:
             return web.Response(status=400, text="invalid_payload")
         except web_api.ClosedError as closed:
             return web.Response(status=404, text=str(closed))
+        except web_api.SlackError as error:
+            return web.Response(status=400, text=str(error))
         return web.Response(text="ok")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
+import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
@@ -16,6 +17,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from bot.model.message import Block
+from bot.slack.scopes import FILES, HISTORIES, SCOPES
 
 TEAM_ID = "T0PLAYGROUND"
 TEAM_DOMAIN = "playground"
@@ -45,21 +47,46 @@ DIRECT = Channel(id="D0PLAYGROUND", name="directmessage", label="Direct message"
 CHANNELS = {channel.id: channel for channel in (GENERAL, DIRECT)}
 
 
-def resolve_channel(channel_or_user: str) -> Channel | None:
-    """Return the conversation for a channel's id, or the direct message for a person's id."""
-    return DIRECT if channel_or_user == USER_ID else CHANNELS.get(channel_or_user)
+class Workspace:
+    """The people, the channels and the app as the Web API knows them; a test's workspace overrides the methods.
 
-
-def direct_message_channel() -> dict[str, Any]:
-    """Return the conversation with the person as `conversations.open` does."""
-    return {"id": DIRECT.id, "is_im": True, "is_open": True, "user": USER_ID, "context_team_id": TEAM_ID}
-
-
-def user_profile(*, zone: str = TIME_ZONE, now: float = 0.0) -> dict[str, Any]:
-    """Return the person as `users.info` does: an owner, since it is this person's own machine.
-
-    `zone` is the name of the page's time zone, `now` is in seconds since 1970.
+    `zone` is the name of the person's time zone, `scopes` are those of the bot token. `clock` returns seconds since
+    1970.
     """
+
+    def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self.zone = TIME_ZONE
+        # The playground has no files.
+        self.scopes = [*(scope.name for scope in SCOPES if scope.name != FILES), *HISTORIES]
+
+    def identity(self, *, origin: str) -> dict[str, Any]:
+        """Return who a bot token belongs to, as `auth.test` does."""
+        return {
+            "url": f"{origin}/playground",
+            "team": TEAM_NAME,
+            "user": "perplexity",
+            "team_id": TEAM_ID,
+            "user_id": BOT_USER_ID,
+            "bot_id": BOT_ID,
+            "is_enterprise_install": False,
+        }
+
+    def channel(self, channel_or_user: str) -> Channel | None:
+        """Return the conversation for a channel's id, or the direct message for a person's id."""
+        return DIRECT if channel_or_user == USER_ID else CHANNELS.get(channel_or_user)
+
+    def members(self, channel_id: str) -> list[str]:
+        """Return the ids of a channel's members."""
+        return [USER_ID, BOT_USER_ID]
+
+    def user(self, user_id: str) -> dict[str, Any] | None:
+        """Return a person as `users.info` does."""
+        return _user(zone=self.zone, now=self._clock()) if user_id == USER_ID else None
+
+
+def _user(*, zone: str, now: float) -> dict[str, Any]:
+    """Return the one person of the playground: an owner, since it is this person's own machine."""
     offset = datetime.fromtimestamp(now, ZoneInfo(zone)).utcoffset() or timedelta()
     return {
         "id": USER_ID,
@@ -78,24 +105,11 @@ def user_profile(*, zone: str = TIME_ZONE, now: float = 0.0) -> dict[str, Any]:
     }
 
 
-def bot_identity(*, origin: str) -> dict[str, Any]:
-    """Return who a bot token belongs to, as `auth.test` does."""
-    return {
-        "url": f"{origin}/playground",
-        "team": TEAM_NAME,
-        "user": "perplexity",
-        "team_id": TEAM_ID,
-        "user_id": BOT_USER_ID,
-        "bot_id": BOT_ID,
-        "is_enterprise_install": False,
-    }
-
-
 MAX_MESSAGES = 1000
-"""How many messages are kept; the oldest are dropped first."""
+"""How many messages the playground keeps."""
 
 MAX_MEMORY = 16 * 1024 * 1024
-"""About how many bytes of memory they may take."""
+"""About how many bytes of memory they may need."""
 
 _BYTES_PER_VALUE = 64
 """About how many bytes Python needs for a value in addition to its characters."""
@@ -153,10 +167,17 @@ class TimelineEvent:
 
 
 class Timeline:
-    """The messages of all channels. `clock` returns seconds since 1970; `boot` identifies this process."""
+    """The messages of all channels. `clock` returns seconds since 1970; `boot` identifies this process.
 
-    def __init__(self, *, clock: Callable[[], float]) -> None:
+    When there are more than `max_messages`, or they need more than `max_memory` bytes, the oldest are dropped.
+    """
+
+    def __init__(
+        self, *, clock: Callable[[], float], max_messages: int = MAX_MESSAGES, max_memory: int = MAX_MEMORY
+    ) -> None:
         self._clock = clock
+        self._max_messages = max_messages
+        self._max_memory = max_memory
         self._changes: dict[tuple[str, str], TimelineEvent] = {}
         self._sizes: dict[tuple[str, str], int] = {}
         self._size = 0
@@ -206,7 +227,7 @@ class Timeline:
         self._changes[channel, ts] = TimelineEvent(revision=self.revision, channel=channel, ts=ts, message=message)
         self._sizes[channel, ts] = _size(message)
         self._size += self._sizes[channel, ts]
-        while len(self._changes) > MAX_MESSAGES or (self._size > MAX_MEMORY and len(self._changes) > 1):
+        while len(self._changes) > self._max_messages or (self._size > self._max_memory and len(self._changes) > 1):
             self._forget(next(iter(self._changes)))
         self._changed.set()
         self._changed = asyncio.Event()

@@ -10,6 +10,7 @@ from bot.commands.ask import ASK
 from bot.commands.help import pending_message, text_message, too_many_open_message
 from bot.commands.status import STATUS
 from bot.listeners import messages, slash
+from bot.playground.timeline import Author, Message
 from tests.chaos.evidence import calls, copies, key_of, shows
 from tests.chaos.judge import NoticeKind, Shows
 from tests.chaos.load import told_by
@@ -21,6 +22,10 @@ RETRY = {"type": "actions", "elements": [{"type": "button", "action_id": "retry"
 
 
 WAITING = pending_message(ASK, ASK.parse("why"), question_id="7")
+
+
+def message_of(payload: dict[str, Any]) -> Message:
+    return Message(**payload | {"author": Author.APP, "blocks": tuple(payload["blocks"])})
 
 
 def shown(message: Any) -> dict[str, Any]:
@@ -55,7 +60,7 @@ def test_messages_belong_to_who_asked_by_url_by_thread_and_by_person() -> None:
     for ts, channel, thread in (("2.0", "C1", "1.5"), ("3.0", "DUZQ00003", None), ("4.0", "C1", "9.9")):
         message = ANSWER | {"channel": channel, "ts": ts, "thread_ts": thread}
         slack.posts.append(Post(way="chat.postMessage", payload=message, at=float(ts)))
-        slack.shown[channel, ts] = message
+        slack.timeline.put(message_of(message))
     slack.posts.append(Post(way="chat.postEphemeral", payload={"channel": "C1", "user": "U1", "text": "only you"}))
 
     found = list(copies(slack, {"1.5": "zq00002"}))
@@ -72,7 +77,7 @@ def test_an_update_in_place_is_one_copy_of_the_moment_of_the_update() -> None:
     waiting = shown(WAITING) | {"channel": "C1", "ts": "2.0", "thread_ts": "1.5"}
     slack.posts.append(Post(way="chat.postMessage", payload=waiting, at=2.0))
     slack.posts.append(Post(way="chat.update", payload=ANSWER | {"channel": "C1", "ts": "2.0"}, at=5.0))
-    slack.shown["C1", "2.0"] = waiting | ANSWER
+    slack.timeline.put(message_of(waiting | ANSWER))
 
     (copy,) = copies(slack, {"1.5": "zq00002"})
 

@@ -354,14 +354,14 @@ async def test_a_file_that_slack_does_not_take_is_told_and_the_next_report_has_n
     await world.asks("/deepdive heat pumps")
     await world.settled(1)
     (question,) = file_buttons(world.slack.posts[-1])
-    world.slack.scopes.remove("files:write")
+    world.slack.workspace.scopes.remove("files:write")
     await click_for_file(world, question)
     await world.slack.wait_until(lambda: "rejected the file" in world.slack.posts[-1].words)
     await world.asks("/deepdive heat pumps again", trigger="t2")
     await world.settled(2)
 
     assert file_buttons(world.slack.posts[-1]) == []
-    world.slack.scopes.append("files:write")
+    world.slack.workspace.scopes.append("files:write")
     await world.asks("/deepdive heat pumps again", trigger="t3")
     await world.settled(3)
     assert file_buttons(world.slack.posts[-1]) != []
@@ -408,7 +408,7 @@ async def test_an_admin_sees_that_grok_refuses_its_key(world: AppHarness, posts:
 
 
 async def test_without_the_scope_for_files_there_is_no_button(world: AppHarness) -> None:
-    world.slack.scopes.remove("files:write")
+    world.slack.workspace.scopes.remove("files:write")
     await world.asks("/deepdive heat pumps")
     await world.settled(1)
 

@@ -37,7 +37,7 @@ def said(world: AppHarness, trigger: str) -> str:
 
 async def watched(world: AppHarness, text: str = WATCH) -> None:
     """Set up the digest 1."""
-    world.slack.zones["U1"] = "Europe/Berlin"
+    world.slack.workspace.zones["U1"] = "Europe/Berlin"
     await world.asks(text, trigger="set-up")
     await world.settled(1)
 

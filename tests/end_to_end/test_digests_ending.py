@@ -101,7 +101,7 @@ async def test_a_digest_whose_owner_left_is_deleted_and_asks_nobody_and_the_chan
     world: AppHarness, database: str
 ) -> None:
     await watched(world)
-    world.slack.left.add("U1")
+    world.slack.workspace.left.add("U1")
     await world.asks("/pplx watch run 1", trigger="t2")
     await world.settled(4)
 
@@ -117,7 +117,7 @@ async def test_a_digest_whose_owner_left_the_channel_stops_and_asks_nobody_and_i
     world: AppHarness, database: str
 ) -> None:
     await watched(world)
-    world.slack.members["C1"].remove("U1")
+    world.slack.workspace.members_of["C1"].remove("U1")
     await run(world, BUDGET, settled=4, trigger="t2")
 
     assert await rows(database, "SELECT state, next_at FROM digests") == [("stopped", None)]
@@ -130,9 +130,9 @@ async def test_a_digest_whose_owner_left_the_channel_stops_and_asks_nobody_and_i
 
 async def test_whoever_comes_back_to_the_channel_lets_the_digest_go_on(world: AppHarness, database: str) -> None:
     await watched(world)
-    world.slack.members["C1"].remove("U1")
+    world.slack.workspace.members_of["C1"].remove("U1")
     await run(world, BUDGET, settled=4, trigger="t2")
-    world.slack.members["C1"].append("U1")
+    world.slack.workspace.members_of["C1"].append("U1")
     await world.asks("/pplx watch resume 1", trigger="t3")
     await world.settled(5)
     assert await rows(database, "SELECT state, next_at > now() FROM digests") == [("active", True)]
@@ -145,7 +145,7 @@ async def test_one_that_is_wanted_while_it_is_paused_says_why_it_is_not_made(wor
     await watched(world)
     await world.asks("/pplx watch pause 1", trigger="t2")
     await world.settled(2)
-    world.slack.members["C1"].remove("U1")
+    world.slack.workspace.members_of["C1"].remove("U1")
     await run(world, BUDGET, settled=5, trigger="t3")
 
     (notice,) = told_directly(world)
@@ -155,9 +155,9 @@ async def test_one_that_is_wanted_while_it_is_paused_says_why_it_is_not_made(wor
 
 
 async def test_a_digest_goes_on_without_its_owner_where_the_app_may_not_see_members(world: AppHarness) -> None:
-    world.slack.scopes.remove("channels:read")
+    world.slack.workspace.scopes.remove("channels:read")
     await watched(world)
-    world.slack.members["C1"].remove("U1")
+    world.slack.workspace.members_of["C1"].remove("U1")
     await run(world, BUDGET, settled=3, trigger="t2")
 
     assert BUDGET in in_channel(world)[0].words

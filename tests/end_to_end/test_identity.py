@@ -86,7 +86,7 @@ OUTSIDERS = [
 async def test_whoever_is_no_full_member_is_told_so_and_nobody_is_asked(
     world: AppHarness, database: str, profile: dict[str, Any]
 ) -> None:
-    world.slack.profiles["U1"] = profile
+    world.slack.workspace.profiles["U1"] = profile
     await world.asks("/ask why")
     await world.mentions("why")
     await world.writes("why", ts="1795255200.000300")
@@ -108,7 +108,7 @@ async def test_whoever_is_no_full_member_is_told_so_and_nobody_is_asked(
 
 
 async def test_what_an_outsider_is_told_in_a_thread_that_slack_refuses_is_told_nowhere_else(world: AppHarness) -> None:
-    world.slack.profiles["U1"] = {"is_restricted": True}
+    world.slack.workspace.profiles["U1"] = {"is_restricted": True}
     world.slack.fail("chat.postEphemeral", refusal("user_not_in_channel"))
     await world.mentions("why", thread_ts="1795255100.000100")
     await world.settled(1)
@@ -132,7 +132,7 @@ async def test_a_sender_whom_the_event_names_as_of_elsewhere_is_refused_although
 @pytest.mark.parametrize(("team", "answered"), [("T1", True), ("T2", False)])
 async def test_without_the_scope_the_event_alone_decides(world: AppHarness, team: str, answered: bool) -> None:
     world.slack.fail("users.info", *[refusal("missing_scope")] * 5)
-    world.slack.profiles["U1"] = {"is_restricted": True}
+    world.slack.workspace.profiles["U1"] = {"is_restricted": True}
     async with await replace(world.person, team=team).mentions("why"):
         await world.settled(1)
 
@@ -144,7 +144,7 @@ async def test_without_the_scope_the_event_alone_decides(world: AppHarness, team
 async def test_while_slack_cannot_be_asked_a_question_waits_and_is_not_refused(
     world: AppHarness, fault: Fault, member: bool
 ) -> None:
-    world.slack.profiles["U1"] = {"is_restricted": not member}
+    world.slack.workspace.profiles["U1"] = {"is_restricted": not member}
     world.slack.fail("users.info", fault, fault, fault)
     await world.asks("/ask why")
     await world.settled(1)
@@ -166,7 +166,7 @@ class TestAllowed:
         return settings.model_copy(update={"allow_external_users": True})
 
     async def test_people_from_elsewhere_are_answered_where_the_settings_allow_it(self, world: AppHarness) -> None:
-        world.slack.profiles["U1"] = {"team_id": "T2", "is_stranger": True}
+        world.slack.workspace.profiles["U1"] = {"team_id": "T2", "is_stranger": True}
         async with await replace(world.person, team="T2").mentions("why"):
             await world.settled(1)
 
@@ -207,7 +207,7 @@ COMING = "send you the report as a file"
 async def test_a_report_is_for_its_asker_and_for_those_who_read_it(
     world: AppHarness, command: str, clicker: dict[str, Any], told: str
 ) -> None:
-    world.slack.admins.add("U2")
+    world.slack.workspace.admins.add("U2")
     await world.asks(command)
     await world.settled(1)
 
@@ -243,7 +243,7 @@ async def test_a_double_click_sends_one_file__and_others_get_theirs(world: AppHa
 async def test_a_guest_gets_no_file_although_everyone_reads_the_report(world: AppHarness) -> None:
     await world.asks("/deepdive --public heat pumps")
     await world.settled(1)
-    world.slack.profiles["U2"] = {"is_restricted": True}
+    world.slack.workspace.profiles["U2"] = {"is_restricted": True}
     await click_for_file(world, file_button(world.slack.posts[-1]), user="U2")
     await world.slack.wait_until(lambda: MEMBERS_ONLY in world.slack.posts[-1].words)
 

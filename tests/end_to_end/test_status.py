@@ -32,7 +32,7 @@ async def figures_hold(world: AppHarness, words: str) -> dict[str, Any]:
 
 
 async def test_an_admin_sees_a_chart_and_the_same_as_a_table(world: AppHarness) -> None:
-    world.slack.admins.add("U1")
+    world.slack.workspace.admins.add("U1")
     await world.asks("/ask why", trigger="q1")
     await world.asks("/search why", trigger="q2")
     await world.slack.wait_for(2)
@@ -67,7 +67,7 @@ async def test_slack_away__only_those_whom_the_settings_name_are_admins(world: A
 
 
 async def test_a_dead_key_does_not_hide_behind_a_fallback(world: AppHarness) -> None:
-    world.slack.admins.add("U1")
+    world.slack.workspace.admins.add("U1")
     world.perplexity.fail("/v1/agent", status=401, body=BAD_KEY)
     await world.asks("/ask --recency day why", trigger="q1")
     await world.slack.wait_for(1, seconds=40)

@@ -1,4 +1,4 @@
-"""A Slack on loopback: it takes what the app posts, refuses what Slack would refuse, and remembers everything."""
+"""Slack on loopback: the playground's Web API, which remembers the calls and fails when a test says so."""
 
 from __future__ import annotations
 
@@ -6,21 +6,37 @@ import asyncio
 import json
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
 from aiohttp import web
 
+from bot.playground.timeline import Author, Channel, Message, Timeline, Workspace
+from bot.playground.web_api import (
+    METHODS,
+    Arguments,
+    ClosedError,
+    Method,
+    ResponseUrlToken,
+    SlackError,
+    UseCounter,
+    WebApi,
+    check,
+)
 from bot.slack.scopes import SCOPES
-from tests.fakes.slack_limits import MOST_TEXT_BYTES_BESIDE_BLOCKS, check_message
 
 BOT_TOKEN = "xoxb-fake-bot-token"
 APP_TOKEN = "xapp-fake-app-token"
-LARGEST_PAGE = 999
+
 LONGEST_WAIT_SECONDS = 30.0
 """No client waits longer for an answer."""
+
+MAX_MESSAGES, MAX_MEMORY = 100_000, 2**30
+"""More than any test posts."""
+
+POSTS = {"chat.postMessage", "chat.postEphemeral", "chat.update"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,40 +76,68 @@ class Fault:
         return (self.served or self.accept) and (self.status == 0 or self.seconds >= LONGEST_WAIT_SECONDS)
 
 
-class FakeSlack:
-    """The server. `origin` is its address, `api_url` what SLACK_API_URL is set to; `posts` is what it took.
+class FakeWorkspace(Workspace):
+    """A team in which every channel and every person exists.
 
-    `identity` is what auth.test says of the app, `token` its bot token; `profiles` is what users.info says of people,
-    besides the rest. `zones` are people's time zones, `left` the people whose accounts are closed, `members` who is in
-    a channel: where a test does not say, the app and the person who asks.
-    `shown` holds what people see now in channels, by channel and `ts`. `scopes` are those of the bot token, by default
-    the manifest's; `socket_url` is where Socket Mode connects to.
+    `app` is what auth.test says about the app. `profiles` are fields of users.info by person, `zones` their time
+    zones; `left` are the people whose accounts are closed. `members_of` are those of a channel, by default the app and
+    the person who asks. `scopes` are by default the manifest's.
     """
 
     def __init__(self) -> None:
-        self.posts: list[Post] = []
-        self.shown: dict[tuple[str, str], dict[str, Any]] = {}
-        self.calls: list[tuple[str, dict[str, Any]]] = []
-        self.refusals: list[str] = []
+        super().__init__()
+        self.app: dict[str, Any] = {"team_id": "T1", "user_id": "U0APP", "bot_id": "B0APP"}
         self.admins: set[str] = set()
-        self.files: dict[str, str] = {}
+        self.left: set[str] = set()
         self.zones: dict[str, str] = {}
         self.profiles: dict[str, dict[str, Any]] = {}
-        self.identity: dict[str, Any] = {"team_id": "T1", "user_id": "U0APP", "bot_id": "B0APP"}
+        self.members_of: defaultdict[str, list[str]] = defaultdict(lambda: ["U0APP", "U1"])
+        self.scopes = [scope.name for scope in SCOPES]
+
+    def identity(self, *, origin: str) -> dict[str, Any]:
+        return {"url": origin, "team": "Example", "user": "web_answers"} | self.app
+
+    def channel(self, channel_or_user: str) -> Channel | None:
+        channel = f"D{channel_or_user}" if channel_or_user.startswith("U") else channel_or_user
+        if channel[:1] not in {"C", "G", "D"}:
+            return None
+        return Channel(id=channel, name=channel.lower(), label=channel, is_im=channel.startswith("D"))
+
+    def members(self, channel_id: str) -> list[str]:
+        return self.members_of[channel_id]
+
+    def user(self, user_id: str) -> dict[str, Any]:
+        known = {"id": user_id, "team_id": "T1", "deleted": user_id in self.left, "is_bot": False}
+        known |= {"is_admin": user_id in self.admins, "is_owner": False}
+        return known | ({"tz": self.zones[user_id]} if user_id in self.zones else {}) | self.profiles.get(user_id, {})
+
+
+class FakeSlack:
+    """The playground's Web API on a port of its own, with faults.
+
+    `origin` is its address, `api_url` the value for SLACK_API_URL; `token` is the app's bot token, `socket_url` where
+    Socket Mode connects to. `posts` are the messages that it took, `calls` all calls by method, `refusals` what was
+    wrong with the messages that it refused, `files` the uploads. `lasting` are faults by method, or "*" for all, until
+    they are removed; `expired` are the tokens of expired response_urls.
+    """
+
+    def __init__(self) -> None:
+        self.workspace = FakeWorkspace()
+        self.timeline = Timeline(clock=time.time, max_messages=MAX_MESSAGES, max_memory=MAX_MEMORY)
         self.token = BOT_TOKEN
-        self.left: set[str] = set()
-        self.members: defaultdict[str, list[str]] = defaultdict(lambda: ["U0APP", "U1"])
+        self.origin = ""
+        self.socket_url = ""
+        self.posts: list[Post] = []
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.refusals: list[str] = []
+        self.files: dict[str, str] = {}
         self.lasting: dict[str, Fault] = {}
         self.expired: set[str] = set()
         self.closing = False
         self._faults: defaultdict[str, deque[Fault]] = defaultdict(deque)
-        self._uses: defaultdict[str, int] = defaultdict(int)
+        self._uses = UseCounter(clock=time.time)
         self._changed = asyncio.Condition()
         self._runner: web.AppRunner | None = None
-        self._last_ts = 0.0
-        self.origin = ""
-        self.scopes = [scope.name for scope in SCOPES]
-        self.socket_url = ""
 
     async def __aenter__(self) -> Self:
         application = web.Application(client_max_size=10_000_000)
@@ -118,221 +162,183 @@ class FakeSlack:
     def api_url(self) -> str:
         return f"{self.origin}/api/"
 
+    @property
+    def shown(self) -> dict[tuple[str, str], dict[str, Any]]:
+        """The app's messages in channels as people see them now, by channel and `ts`."""
+        messages = [change.message for change in self.timeline.since(0)]
+        return {
+            (message.channel, message.ts): message.as_slack(with_metadata=True) | {"channel": message.channel}
+            for message in messages
+            if message is not None and message.author is Author.APP and not message.private
+        }
+
     def response_url(self, token: str) -> str:
         return f"{self.origin}/response/{token}"
 
-    def fail(self, way: str, *faults: Fault) -> None:
-        """Answer the next calls of a way ("response_url" or a method's name) with these faults, in order."""
-        self._faults[way].extend(faults)
+    def fail(self, method: str, *faults: Fault) -> None:
+        """Answer the next calls of a method, or the next posts to a "response_url", with these faults, in order."""
+        self._faults[method].extend(faults)
 
     async def wait_for(self, count: int, *, seconds: float = 20) -> list[Post]:
-        """Wait until `count` messages were taken; fails the test when they do not come."""
+        """Wait until `count` messages were taken. Raises TimeoutError."""
         async with asyncio.timeout(seconds), self._changed:
             await self._changed.wait_for(lambda: len(self.posts) >= count)
         return self.posts
 
-    async def wait_until(self, holds: Callable[[], bool], *, seconds: float = 20) -> None:
-        """Wait until something holds after a message was taken; fails the test when it never does."""
+    async def wait_until(self, predicate: Callable[[], bool], *, seconds: float = 20) -> None:
+        """Wait until a predicate is true after a call. Raises TimeoutError."""
         async with asyncio.timeout(seconds), self._changed:
-            await self._changed.wait_for(holds)
+            await self._changed.wait_for(predicate)
 
     def thread(self, channel: str, thread_ts: str) -> list[Post]:
         """Return what the app shows in a thread now, in the order in which it was posted."""
-        shown = sorted(self.shown.items())
         return [
             Post(way="thread", payload=message)
-            for (where, _), message in shown
-            if where == channel and message.get("thread_ts") == thread_ts
+            for (shown_in, _), message in sorted(self.shown.items(), key=lambda item: item[0])
+            if shown_in == channel and message.get("thread_ts") == thread_ts
         ]
-
-    async def _response_url(self, request: web.Request) -> web.StreamResponse:
-        token = request.match_info["token"]
-        payload = await request.json()
-        self.calls.append(("response_url", payload))
-        if token in self.expired:
-            return web.Response(status=404, text="expired_url")
-        lasting = self._lasting("response_url")
-        if lasting is not None and not lasting.served:
-            # What is turned away is no use of the address.
-            return await self._fail_with(lasting, request, "response_url", payload)
-        self._uses[token] += 1
-        if self._uses[token] > 5:
-            return web.Response(status=404, text="used_url")
-        if fault := self._next_fault("response_url"):
-            return await self._fail_with(fault, request, "response_url", payload)
-        return await self._late(request, lasting, await self._by_response_url(token, payload))
-
-    async def _by_response_url(self, token: str, payload: dict[str, Any]) -> web.Response:
-        if payload.get("delete_original"):
-            return web.Response(text="ok")
-        if error := await self._refusal(payload):
-            return web.Response(status=400, text=error)
-        await self._take("response_url", payload | {"token": token})
-        return web.Response(text="ok")
 
     async def _api(self, request: web.Request) -> web.StreamResponse:
         method = request.match_info["method"]
-        payload = await _arguments(request)
-        self.calls.append((method, payload))
-        token = APP_TOKEN if method == "apps.connections.open" else self.token
-        if request.headers.get("Authorization") != f"Bearer {token}":
-            return web.json_response({"ok": False, "error": "invalid_auth"})
-        if fault := self._next_fault(method):
-            return await self._fail_with(fault, request, method, payload)
-        lasting = self._lasting(method)
-        if lasting is not None and not lasting.served:
-            return await self._fail_with(lasting, request, method, payload)
-        answer = self._about_the_app(method) or await self._file(method, payload)
-        answer = answer or await self._methods(method, payload)
-        # Slack tells the token's scopes with every answer: https://docs.slack.dev/authentication/installing-with-oauth
-        headers = {"x-oauth-scopes": ",".join(self.scopes)}
-        reply = web.json_response({"ok": "error" not in answer} | answer, headers=headers)
-        return await self._late(request, lasting, reply)
+        arguments = await _arguments(request)
+        self.calls.append((method, arguments))
+        token = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        fault = None
+        if token == self._token_of(method):
+            fault = self._next_fault(method) or self._lasting(method)
+        if fault is not None and not fault.served:
+            if fault.accept:
+                await self._call(method, arguments, token=token)
+            return await _fail_with(fault, request)
+        # Slack sends the token's scopes with every answer: https://docs.slack.dev/authentication/installing-with-oauth
+        headers = {"x-oauth-scopes": ",".join(self.workspace.scopes)}
+        answer = web.json_response(await self._call(method, arguments, token=token), headers=headers)
+        return await _late(fault, request, answer)
 
-    def _about_the_app(self, method: str) -> dict[str, Any]:
-        if method == "auth.test":
-            return {"team": "Example", "user": "web_answers"} | self.identity
-        return {"url": self.socket_url} if method == "apps.connections.open" else {}
+    async def _call(self, method: str, arguments: dict[str, Any], *, token: str) -> dict[str, Any]:
+        """Have the playground's Web API answer a call, and remember the message that it took."""
+        if method in {"chat.postMessage", "chat.postEphemeral"}:
+            _check_unfurling(arguments)
+        if thread_ts := arguments.get("ts" if method == "conversations.replies" else "thread_ts"):
+            self._put_question(arguments["channel"], thread_ts)
+        api = WebApi(
+            timeline=self.timeline,
+            workspace=self.workspace,
+            bot_token=self._token_of(method),
+            origin=self.origin,
+            methods=METHODS | MORE_METHODS | {"apps.connections.open": self._open_connection},
+        )
+        answer = await api.call(method, arguments, token=token)
+        self.refusals += answer.get("response_metadata", {}).get("messages", [])
+        taken = answer["ok"] and method in POSTS
+        await self._changed_by(self._post(method, arguments | _ts_of(answer)) if taken else None)
+        return answer
 
-    async def _methods(self, method: str, payload: dict[str, Any]) -> dict[str, Any]:
-        if method == "conversations.open":
-            return {"channel": {"id": f"D{payload['users']}"}}
-        if method in {"conversations.history", "conversations.replies", "conversations.members"}:
-            return self._read(method, payload)
-        if method == "chat.postMessage":
-            return await self._posted(method, payload)
-        if method == "users.info":
-            return {"user": self._person(payload["user"])}
-        if method in {"chat.update", "chat.delete", "chat.postEphemeral"}:
-            return await self._change(method, payload)
-        return {"error": "unknown_method"}
+    def _put_question(self, channel: str, ts: str) -> None:
+        """Add the message that a thread is about; the test sent it to the app without Slack."""
+        if self.timeline.find(channel, ts) is None:
+            self.timeline.put(Message(channel=channel, ts=ts, author=Author.YOU, text="Why?"))
 
-    async def _posted(self, method: str, payload: dict[str, Any]) -> dict[str, Any]:
-        if error := await self._refusal(payload):
-            return {"error": error}
-        return {"ts": await self._take(method, payload), "channel": payload["channel"]}
-
-    async def _file(self, method: str, payload: dict[str, Any]) -> dict[str, Any]:
-        if not method.startswith("files."):
-            return {}
-        if "files:write" not in self.scopes:
-            return {"error": "missing_scope", "needed": "files:write", "provided": ",".join(self.scopes)}
-        if method == "files.getUploadURLExternal":
-            return {"file_id": "F1", "upload_url": f"{self.origin}/upload/{payload['filename']}"}
-        async with self._changed:
-            self._changed.notify_all()
-        return {"files": [{"id": "F1"}]}
+    async def _open_connection(self, _api: WebApi, _arguments: Arguments) -> dict[str, Any]:
+        return {"url": self.socket_url}
 
     async def _upload(self, request: web.Request) -> web.Response:
         self.files[request.match_info["file"]] = (await request.read()).decode()
         return web.Response(text="OK")
 
-    def _person(self, user: str) -> dict[str, Any]:
-        known = {"id": user, "team_id": "T1", "deleted": user in self.left, "is_bot": False}
-        known |= {"is_admin": user in self.admins, "is_owner": False}
-        return known | ({"tz": self.zones[user]} if user in self.zones else {}) | self.profiles.get(user, {})
+    async def _response_url(self, request: web.Request) -> web.StreamResponse:
+        token = request.match_info["token"]
+        payload = await request.json()
+        self.calls.append(("response_url", payload))
+        lasting = self._lasting("response_url")
+        if lasting is not None and not lasting.served and token not in self.expired:
+            # A use of the address that was refused does not count.
+            return await _fail_with(lasting, request)
+        try:
+            self._uses.spend(self._response_url_token(token))
+        except ClosedError as closed:
+            return web.Response(status=404, text=str(closed))
+        if fault := self._next_fault("response_url"):
+            if fault.accept:
+                await self._respond(token, payload)
+            return await _fail_with(fault, request)
+        return await _late(lasting, request, await self._respond(token, payload))
 
-    def _read(self, method: str, payload: dict[str, Any]) -> dict[str, Any]:
-        # Each kind of conversation has scopes of its own: https://docs.slack.dev/reference/methods/conversations.replies
-        kind = {"C": "channels", "G": "groups", "D": "im"}[payload["channel"][0]]
-        needed = f"{kind}:read" if method == "conversations.members" else f"{kind}:history"
-        if needed not in self.scopes:
-            return {"error": "missing_scope", "needed": needed, "provided": ",".join(self.scopes)}
-        if method == "conversations.history":
-            found = [post.payload for post in self.posts if post.payload.get("channel") == payload["channel"]]
-            return {"messages": found[::-1]}
-        if method == "conversations.members":
-            return _page("members", self.members[payload["channel"]], payload)
-        return _page("messages", [post.payload for post in self.thread(payload["channel"], payload["ts"])], payload)
+    async def _respond(self, token: str, payload: dict[str, Any]) -> web.Response:
+        if payload.get("delete_original"):
+            return web.Response(text="ok")
+        _check_unfurling(payload)
+        try:
+            await check(payload)
+        except SlackError as error:
+            self.refusals += error.details["response_metadata"]["messages"]
+            return web.Response(status=400, text=str(error))
+        await self._changed_by(self._post("response_url", payload | {"token": token}))
+        return web.Response(text="ok")
 
-    async def _change(self, method: str, payload: dict[str, Any]) -> dict[str, Any]:
-        if method == "chat.postEphemeral":
-            return await self._tell(payload)
-        place = (payload["channel"], payload["ts"])
-        if place not in self.shown:
-            return {"error": "message_not_found"}
-        if method == "chat.delete":
-            del self.shown[place]
-            return {}
-        # Slack measures the text of an update in bytes: https://docs.slack.dev/reference/methods/chat.update
-        if len(payload["text"].encode()) > MOST_TEXT_BYTES_BESIDE_BLOCKS:
-            return {"error": "msg_too_long"}
-        if error := await self._refusal(payload | {"unfurl_links": False, "unfurl_media": False}):
-            return {"error": error}
+    def _response_url_token(self, token: str) -> ResponseUrlToken:
+        issued = 0.0 if token in self.expired else time.time()
+        return ResponseUrlToken(channel="", original="", trigger=token, issued=issued)
+
+    def _token_of(self, method: str) -> str:
+        return APP_TOKEN if method == "apps.connections.open" else self.token
+
+    def _next_fault(self, method: str) -> Fault | None:
+        return self._faults[method].popleft() if self._faults[method] else None
+
+    def _lasting(self, method: str) -> Fault | None:
+        return self.lasting.get(method) or self.lasting.get("*")
+
+    def _post(self, method: str, payload: dict[str, Any]) -> Post:
+        lasting = self._lasting(method)
+        return Post(way=method, payload=payload, at=time.monotonic(), heard=lasting is None or not lasting.unheard)
+
+    async def _changed_by(self, post: Post | None) -> None:
         async with self._changed:
-            self.shown[place] |= {"text": payload["text"], "blocks": payload.get("blocks") or []}
-            self.posts.append(self._post(method, payload))
+            self.posts += [] if post is None else [post]
             self._changed.notify_all()
-        return {"ts": payload["ts"]}
-
-    def _next_fault(self, way: str) -> Fault | None:
-        return self._faults[way].popleft() if self._faults[way] else None
-
-    def _lasting(self, way: str) -> Fault | None:
-        return self.lasting.get(way) or self.lasting.get("*")
-
-    def _post(self, way: str, payload: dict[str, Any]) -> Post:
-        lasting = self._lasting(way)
-        return Post(way=way, payload=payload, at=time.monotonic(), heard=lasting is None or not lasting.unheard)
-
-    async def _late(self, request: web.Request, fault: Fault | None, reply: web.Response) -> web.Response:
-        if fault is not None:
-            await asyncio.sleep(fault.seconds)
-            if fault.status == 0 and request.transport is not None:
-                request.transport.abort()
-        return reply
 
     async def _prepare(self, request: web.Request, response: web.StreamResponse) -> None:
         if self.closing:
             response.headers["Connection"] = "close"
             response.force_close()
 
-    async def _fail_with(
-        self, fault: Fault, request: web.Request, way: str, payload: dict[str, Any]
-    ) -> web.StreamResponse:
-        if fault.accept:
-            await (self._change if way == "chat.update" else self._take)(way, payload)
+
+async def _upload_url(api: WebApi, arguments: Arguments) -> dict[str, Any]:
+    return {"file_id": "F1", "upload_url": f"{api.origin}/upload/{arguments['filename']}"}
+
+
+async def _complete_upload(api: WebApi, arguments: Arguments) -> dict[str, Any]:
+    return {"files": [{"id": "F1"}]}
+
+
+MORE_METHODS: dict[str, Method] = {
+    "files.getUploadURLExternal": _upload_url,
+    "files.completeUploadExternal": _complete_upload,
+}
+"""The playground has no files."""
+
+
+async def _fail_with(fault: Fault, request: web.Request) -> web.StreamResponse:
+    kind = {"{": "application/json", "<": "text/html"}.get(fault.body[:1], "text/plain")
+    answer = web.Response(status=fault.status or 500, text=fault.body, headers=fault.headers, content_type=kind)
+    return await _late(fault, request, answer)
+
+
+async def _late(fault: Fault | None, request: web.Request, answer: web.Response) -> web.Response:
+    if fault is not None:
         await asyncio.sleep(fault.seconds)
         if fault.status == 0 and request.transport is not None:
             request.transport.abort()
-        kind = {"{": "application/json", "<": "text/html"}.get(fault.body[:1], "text/plain")
-        return web.Response(status=fault.status or 500, text=fault.body, headers=fault.headers, content_type=kind)
-
-    async def _refusal(self, payload: dict[str, Any]) -> str | None:
-        message = {"text": payload.get("text", ""), "blocks": payload.get("blocks") or []}
-        # It renders the message, which the app in the same process shall not have to wait for.
-        faults = await asyncio.to_thread(check_message, message)
-        assert payload["unfurl_links"] is False
-        assert payload["unfurl_media"] is False
-        self.refusals.extend(faults)
-        return "invalid_blocks" if faults else None
-
-    async def _tell(self, payload: dict[str, Any]) -> dict[str, Any]:
-        if error := await self._refusal(payload):
-            return {"error": error}
-        async with self._changed:
-            self.posts.append(Post(way="chat.postEphemeral", payload=payload))
-            self._changed.notify_all()
-        return {"message_ts": "1.1"}
-
-    async def _take(self, way: str, payload: dict[str, Any]) -> str:
-        self._last_ts = max(time.time(), self._last_ts + 0.00001)
-        ts = f"{self._last_ts:.6f}"
-        async with self._changed:
-            self.posts.append(self._post(way, payload | {"ts": ts}))
-            if "channel" in payload:
-                self.shown[payload["channel"], ts] = payload | {"ts": ts}
-            self._changed.notify_all()
-        return ts
+    return answer
 
 
-def _page(name: str, found: Sequence[Any], payload: dict[str, Any]) -> dict[str, Any]:
-    # https://docs.slack.dev/apis/web-api/pagination
-    start, limit = int(payload.get("cursor") or 0), int(payload["limit"])
-    if limit > LARGEST_PAGE:
-        return {"error": "invalid_limit"}
-    cursor = str(start + limit) if start + limit < len(found) else ""
-    return {name: found[start : start + limit], "response_metadata": {"next_cursor": cursor}}
+def _check_unfurling(message: Arguments) -> None:
+    assert (message["unfurl_links"], message["unfurl_media"]) == (False, False)
+
+
+def _ts_of(answer: dict[str, Any]) -> dict[str, str]:
+    return {"ts": answer["ts"]} if "ts" in answer else {}
 
 
 async def _arguments(request: web.Request) -> dict[str, Any]:

@@ -9,10 +9,10 @@ import pytest
 from bot.blocks.answer import answer_messages
 from bot.blocks.sources import format_iso_date
 from bot.model.message import Audience, Block
+from bot.playground.limits import check_message
 from perplexity.attempts import Attempt
 from perplexity.formatting import format_dollars, format_duration
 from perplexity.types import Answer, AnswerKind, Passage, Source, Usage
-from tests.fakes.slack_limits import check_message
 
 SOURCES = (
     Source(number=1, title="What’s new", url="https://docs.python.org/3.14/", date="2025-10-07"),

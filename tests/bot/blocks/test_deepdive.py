@@ -13,13 +13,13 @@ from bot.blocks.deepdive import deepdive_messages, deepdive_progress_message
 from bot.blocks.escaping import sanitize_message
 from bot.blocks.messages import texts_in
 from bot.model.message import Audience, OutgoingMessage
+from bot.playground.limits import check_message
 from perplexity.block_parser import BlockKind, read_blocks
 from perplexity.deepdive.report import assemble, render_sections
 from perplexity.deepdive.types import DeepDive, Stage, StageResult, StageUpdate
 from perplexity.types import Source
 from perplexity.x_posts.types import Sentiment
 from tests.fakes.hostile_text import short, wild
-from tests.fakes.slack_limits import check_message
 
 PAGE = Source(number=1, title="A page", url="https://a.example/")
 POST = Source(number=1, title="Ada is glad", url="https://x.com/ada/status/1")

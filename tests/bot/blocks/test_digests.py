@@ -31,13 +31,13 @@ from bot.model.digest import (
 )
 from bot.model.message import OutgoingMessage
 from bot.model.schedule import Schedule, next_slot, zone_of
+from bot.playground.limits import check_message
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
 from perplexity.types import Source
 from tests.fakes.digests import OWNER, SATURDAY, make_spec
 from tests.fakes.hostile_text import wild
 from tests.fakes.renderer import mentions
-from tests.fakes.slack_limits import check_message
 
 SOURCE = Source(number=1, title="T", url="https://site.example/1")
 STORY = Story(headline="Parliament passes the budget", source=SOURCE, sentence="It is so.")

@@ -7,7 +7,7 @@ import pytest
 from bot.blocks.elements import context, markdown
 from bot.blocks.messages import as_direct_message, format_age
 from bot.model.message import Audience, OutgoingMessage
-from tests.fakes.slack_limits import check_message
+from bot.playground.limits import check_message
 
 HERE = "so here it is as a direct message"
 ANSWER = OutgoingMessage(

@@ -26,7 +26,8 @@ from bot.errors import UsageError
 from bot.listeners.messages import parse_event
 from bot.model.digest import parse_run as read_run
 from bot.model.message import Audience, OutgoingMessage
-from bot.playground.bodies import MAX_TEXT, zone_of
+from bot.playground.bodies import zone_of
+from bot.playground.limits import MAX_TEXT
 from perplexity.filters import parse_domain, parse_domains
 from perplexity.markdown import parse
 from perplexity.types import Answer, Query, SearchResults, Source

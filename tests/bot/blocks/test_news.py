@@ -13,6 +13,7 @@ from bot.blocks import escaping
 from bot.blocks.messages import without_blocks
 from bot.blocks.news import format_moment, news_messages
 from bot.model.message import Audience
+from bot.playground.limits import check_message
 from perplexity.filters import Filters
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
@@ -20,7 +21,6 @@ from perplexity.types import Source
 from perplexity.urls import safe_url
 from tests.fakes.hostile_text import short, wild
 from tests.fakes.renderer import all_links, mentions
-from tests.fakes.slack_limits import check_message
 
 AT = datetime(2026, 11, 21, 14, 5, tzinfo=UTC)
 TOKEN = "<!date^1795269900^{date_short_pretty} at {time}|21 Nov 2026 14:05 UTC>"

@@ -17,6 +17,7 @@ from bot.blocks.markdown.render import pages
 from bot.blocks.messages import without_blocks
 from bot.blocks.sources import results_messages
 from bot.model.message import Audience, OutgoingMessage
+from bot.playground.limits import check_message
 from perplexity.attempts import Attempt
 from perplexity.citations import cite
 from perplexity.filters import Filters
@@ -24,7 +25,6 @@ from perplexity.types import Answer, AnswerKind, Passage, Query, SearchResults, 
 from perplexity.urls import safe_url
 from tests.fakes.hostile_text import short, wild
 from tests.fakes.renderer import all_links, links, mentions, shown
-from tests.fakes.slack_limits import check_message
 
 ADDRESSES = (
     "https://docs.python.org/3.14/whatsnew/3.14.html",

@@ -8,9 +8,9 @@ import pytest
 
 from bot.blocks.sources import results_messages
 from bot.model.message import Audience
+from bot.playground.limits import check_message
 from perplexity.filters import Filters
 from perplexity.types import Query, SearchResults, Source
-from tests.fakes.slack_limits import check_message
 
 FOUND = SearchResults(
     results=(

@@ -19,10 +19,10 @@ from bot.commands.help import (
 )
 from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
+from bot.playground.limits import check_message
 from perplexity.attempts import Attempt
 from perplexity.types import Answer, AnswerKind, Passage, Source
 from tests.fakes.renderer import mentions
-from tests.fakes.slack_limits import check_message
 
 ASK = next(command for command in COMMANDS if command.name == "ask")
 SENTENCE = "Sorry, no search service answered in time. Your question is kept."

@@ -62,7 +62,7 @@ def test_only_public_parts_of_digests_are_accepted(route: ChatRoute) -> None:
 async def test_a_part_that_may_be_posted_is_looked_up_if_allowed_and_otherwise_posted_again(
     route: ChatRoute, slack: FakeSlack, channel: str, also: tuple[str, ...], posts: int
 ) -> None:
-    slack.scopes += also
+    slack.workspace.scopes += also
     first = await route.post(_to(channel))
     again = await route.post(_to(channel, maybe_posted=True))
 

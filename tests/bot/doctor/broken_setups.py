@@ -85,12 +85,12 @@ def uninstalled(here: Surroundings) -> None:
 
 
 def scopes(here: Surroundings) -> None:
-    here.slack.scopes = ["chat:write", "commands", "users:read.email", "app_mentions:read", "assistant:write"]
-    here.slack.scopes.append("files:write")
+    here.slack.workspace.scopes = ["chat:write", "commands", "users:read.email", "app_mentions:read", "assistant:write"]
+    here.slack.workspace.scopes.append("files:write")
 
 
 def declined_scopes(here: Surroundings) -> None:
-    here.slack.scopes = [scope.name for scope in SCOPES if not scope.optional]
+    here.slack.workspace.scopes = [scope.name for scope in SCOPES if not scope.optional]
 
 
 def clock_behind(here: Surroundings) -> None:

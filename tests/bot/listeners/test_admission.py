@@ -77,7 +77,7 @@ async def test_before_auth_test_answers_the_workspace_of_the_request_counts(setu
 
 
 async def test_a_digest_s_owner_was_checked_when_they_set_it_up(setup: Setup) -> None:
-    setup.slack.profiles["U1"] = {"is_restricted": True}
+    setup.slack.workspace.profiles["U1"] = {"is_restricted": True}
 
     assert await setup.admission.refused(rows.row(surface="digest"), user_team="") is None
     assert setup.slack.calls == []

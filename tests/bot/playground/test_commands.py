@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from bot.playground.conversation import MAX_LINES
 from bot.playground.events import AckError, Sender
 from bot.playground.timeline import DIRECT
 from tests.bot.playground.browser_client import BrowserClient
@@ -134,13 +135,12 @@ async def test_an_app_that_is_not_there_is_a_failed_dispatch() -> None:
     await sender.close()
 
 
-async def test_old_command_lines_are_forgotten(
-    site: Site, visitor: BrowserClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("bot.playground.conversation.MAX_LINES", 1)
+async def test_old_command_lines_are_forgotten(site: Site, visitor: BrowserClient) -> None:
     await visitor.say("/ask first")
     await visitor.say("/ask second")
-    for fields in site.app.requests:
+    for _ in range(MAX_LINES - 1):
+        await visitor.say("/ask more")
+    for fields in site.app.requests[:2]:
         await visitor.respond(fields["response_url"], text=fields["text"], response_type="in_channel")
 
     assert [text for _, text, _ in await visitor.texts()] == ["first", "/ask second", "second"]

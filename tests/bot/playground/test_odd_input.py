@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import tracemalloc
+from contextlib import AsyncExitStack
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -14,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground import server
 from bot.playground.bodies import MAX_BYTES
+from bot.playground.server import MAX_STREAMS
 from bot.playground.timeline import DIRECT, GENERAL, MAX_MEMORY, USER_ID
 from bot.playground.web_api import METHODS
 from tests.bot.playground.browser_client import BrowserClient
@@ -220,12 +221,12 @@ async def test_tabs_that_are_closed_leave_no_trace(
 
 
 async def test_what_is_kept_is_bounded(visitor: BrowserClient, token: str, site: Site) -> None:
-    nested = [{"type": "section", "fields": [[] for _ in range(20_000)]}]
+    nested: dict[str, Any] = {"event_payload": [[] for _ in range(20_000)]}
     tracemalloc.start()
     try:
         for number in range(60):
             await sent(
-                visitor, "api/chat.postMessage", json={"channel": GENERAL.id, "text": "x" * 40_000, "blocks": nested}
+                visitor, "api/chat.postMessage", json={"channel": GENERAL.id, "text": "x" * 40_000, "metadata": nested}
             )
             await visitor.say(f"{number}" * 10_000)
         kept, _ = tracemalloc.get_traced_memory()
@@ -235,11 +236,11 @@ async def test_what_is_kept_is_bounded(visitor: BrowserClient, token: str, site:
     assert kept < 3 * MAX_MEMORY
 
 
-async def test_only_so_many_pages_are_kept_up_to_date(visitor: BrowserClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "MAX_STREAMS", 1)
+async def test_only_so_many_pages_are_kept_up_to_date(visitor: BrowserClient) -> None:
     url = f"{visitor.origin}/playground/events"
-    async with visitor.session.get(url) as first, visitor.session.get(url) as second:
-        assert (first.status, second.status) == (200, 429)
+    async with AsyncExitStack() as stack:
+        pages = [await stack.enter_async_context(visitor.session.get(url)) for _ in range(MAX_STREAMS + 1)]
+        assert [page.status for page in pages] == [200] * MAX_STREAMS + [429]
     async with asyncio.timeout(5):
         while True:
             async with visitor.session.get(url) as again:

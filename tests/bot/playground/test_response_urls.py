@@ -91,6 +91,7 @@ async def test_after_thirty_minutes_it_is_expired(
         (b'"x"', (400, "invalid_payload")),
         (b"{}", (400, "no_text")),
         (b'{"text": ""}', (400, "no_text")),
+        (b'{"text": "x", "blocks": [{"type": "data_chart"}]}', (400, "invalid_blocks")),
         (b'{"response_type": "in_channel"}', (400, "no_text")),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import aiohttp
@@ -9,10 +10,13 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground.timeline import BOT_ID, BOT_USER_ID, DIRECT, GENERAL, TEAM_ID, USER_ID, Timeline
+from bot.playground.timeline import BOT_ID, BOT_USER_ID, DIRECT, GENERAL, TEAM_ID, USER_ID, Timeline, Workspace
+from bot.playground.web_api import METHODS, WebApi
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import BOT_TOKEN, Site
 
+DIVIDER = {"type": "divider"}
+HEADING = {"type": "markdown", "text": "# Heading\n\nText"}
 METADATA = {"event_type": "answer_part", "event_payload": {"question": "q", "part": 0}}
 
 
@@ -120,6 +124,11 @@ async def test_the_person_s_time_zone_is_that_of_their_page(
         ("chat.postMessage", {"channel": "C1", "text": "x"}, "channel_not_found"),
         ("chat.postMessage", {"text": "x"}, "channel_not_found"),
         ("chat.postMessage", {"channel": GENERAL.id}, "no_text"),
+        ("chat.postMessage", {"channel": GENERAL.id, "text": "x" * 4001, "blocks": [DIVIDER]}, "msg_too_long"),
+        ("chat.postMessage", {"channel": GENERAL.id, "text": "x", "blocks": [DIVIDER] * 50 + [HEADING]},
+         "invalid_arguments"),
+        ("chat.postMessage", {"channel": GENERAL.id, "text": "x", "blocks": [DIVIDER] * 49 + [HEADING]},
+         "msg_blocks_too_long"),
         ("chat.postMessage", {"channel": GENERAL.id, "blocks": "{"}, "invalid_arguments"),
         ("chat.postMessage", {"channel": GENERAL.id, "blocks": {}}, "invalid_arguments"),
         ("chat.postMessage", {"channel": GENERAL.id, "text": "x", "metadata": "[]"}, "invalid_arguments"),
@@ -128,10 +137,13 @@ async def test_the_person_s_time_zone_is_that_of_their_page(
         ("chat.delete", {"channel": GENERAL.id, "ts": "1.1"}, "message_not_found"),
         ("conversations.open", {"users": "U1"}, "user_not_found"),
         ("conversations.history", {"channel": "C1"}, "channel_not_found"),
+        ("conversations.history", {"channel": GENERAL.id, "limit": 1000}, "invalid_limit"),
+        ("conversations.history", {"channel": GENERAL.id, "cursor": "x"}, "invalid_cursor"),
+        ("conversations.members", {"channel": "C1"}, "channel_not_found"),
         ("conversations.replies", {"channel": GENERAL.id, "ts": "1.1"}, "thread_not_found"),
         ("users.info", {"user": "U1"}, "user_not_found"),
     ],
-)
+)  # fmt: skip
 async def test_a_refusal_names_slacks_error(
     client: AsyncWebClient, method: str, arguments: dict[str, Any], error: str
 ) -> None:
@@ -162,7 +174,7 @@ async def test_another_token_is_refused(site: Site, token: str, error: str) -> N
 
 
 async def test_a_form_carries_structures_as_json(site: Site, visitor: BrowserClient) -> None:
-    form = {"token": BOT_TOKEN, "channel": GENERAL.id, "blocks": '[{"type": "divider"}]'}
+    form = {"token": BOT_TOKEN, "channel": GENERAL.id, "text": "x", "blocks": '[{"type": "divider"}]'}
     url = f"{site.origin}/playground/api/chat.postMessage"
     async with visitor.session.post(url, data=form) as response:
         answer = await response.json()
@@ -181,13 +193,60 @@ async def test_a_json_body_is_an_object_or_nothing(
         assert (await response.json()).get("error") == error
 
 
-async def test_only_the_newest_messages_are_kept(monkeypatch: pytest.MonkeyPatch, client: AsyncWebClient) -> None:
-    monkeypatch.setattr("bot.playground.timeline.MAX_MESSAGES", 2)
+async def test_only_the_newest_messages_are_kept() -> None:
+    timeline = Timeline(clock=lambda: 1_700_000_000.0, max_messages=2)
+    api = WebApi(timeline=timeline, workspace=Workspace(), bot_token=BOT_TOKEN, origin="http://127.0.0.1:3000")
     for text in ("one", "two", "three"):
-        await client.chat_postMessage(channel=GENERAL.id, text=text)
-    history = await client.conversations_history(channel=GENERAL.id)
+        await api.call("chat.postMessage", {"channel": GENERAL.id, "text": text}, token=BOT_TOKEN)
+    history = await api.call("conversations.history", {"channel": GENERAL.id}, token=BOT_TOKEN)
 
     assert [m["text"] for m in history["messages"]] == ["three", "two"]
+
+
+async def test_a_message_over_a_limit_is_refused_with_the_reasons(client: AsyncWebClient) -> None:
+    chart = {"type": "data_chart"}
+    with pytest.raises(SlackApiError) as refused:
+        await client.chat_postMessage(channel=GENERAL.id, text="x", blocks=[chart])
+
+    assert refused.value.response["error"] == "invalid_blocks"
+    assert refused.value.response["response_metadata"]["messages"] == [
+        "invalid_blocks: /blocks/0 has the unknown type data_chart"
+    ]
+
+
+async def test_the_text_of_an_update_is_limited_in_bytes(client: AsyncWebClient) -> None:
+    ts = (await client.chat_postMessage(channel=GENERAL.id, text="é" * 2001))["ts"]
+    with pytest.raises(SlackApiError, match="msg_too_long"):
+        await client.chat_update(channel=GENERAL.id, ts=ts, text="é" * 2001)
+
+    assert (await client.chat_update(channel=GENERAL.id, ts=ts, text="é" * 2000))["ok"]
+
+
+async def test_a_method_without_its_scope_is_refused() -> None:
+    workspace = Workspace()
+    workspace.scopes = ["chat:write"]
+    api = WebApi(timeline=Timeline(clock=time.time), workspace=workspace, bot_token=BOT_TOKEN, origin="")
+    message = {"channel": GENERAL.id, "user": USER_ID, "users": USER_ID, "text": "x"}
+    answers = {name: await api.call(name, message, token=BOT_TOKEN) for name in METHODS}
+
+    assert answers["chat.postMessage"]["ok"]
+    assert {name: answer["needed"] for name, answer in answers.items() if answer.get("error") == "missing_scope"} == {
+        "conversations.open": "im:write",
+        "conversations.history": "channels:history",
+        "conversations.replies": "channels:history",
+        "conversations.members": "channels:read",
+        "users.info": "users:read",
+    }
+    assert answers["users.info"]["provided"] == "chat:write"
+
+
+async def test_members_come_page_by_page(client: AsyncWebClient) -> None:
+    first = await client.conversations_members(channel=GENERAL.id, limit=1)
+    cursor = first["response_metadata"]["next_cursor"]
+    second = await client.conversations_members(channel=GENERAL.id, limit=1, cursor=cursor)
+
+    assert [*first["members"], *second["members"]] == [USER_ID, BOT_USER_ID]
+    assert second["response_metadata"]["next_cursor"] == ""
 
 
 def test_no_two_messages_have_the_same_ts() -> None:

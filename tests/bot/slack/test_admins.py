@@ -24,7 +24,7 @@ def admins(slack: FakeSlack, *named: str, time: Time | None = None) -> Admins:
 
 
 async def test_slack_names_the_admins(slack: FakeSlack) -> None:
-    slack.admins.add("U1")
+    slack.workspace.admins.add("U1")
     checked = admins(slack)
 
     assert [await checked.is_admin(user) for user in ("U1", "U2")] == [True, False]
@@ -39,7 +39,7 @@ async def test_slack_s_reply_is_cached_for_a_while(slack: FakeSlack) -> None:
     time = Time(0.0)
     checked = admins(slack, time=time)
     first = await checked.is_admin("U1")
-    slack.admins.add("U1")
+    slack.workspace.admins.add("U1")
     cached = await checked.is_admin("U1")
     await time.sleep(ADMIN_CACHE_SECONDS + 1)
 
@@ -47,7 +47,7 @@ async def test_slack_s_reply_is_cached_for_a_while(slack: FakeSlack) -> None:
 
 
 async def test_if_slack_fails__not_an_admin_and_called_again(slack: FakeSlack) -> None:
-    slack.admins.add("U1")
+    slack.workspace.admins.add("U1")
     slack.fail("users.info", Fault(status=200, body='{"ok": false, "error": "missing_scope"}'))
     checked = admins(slack)
 

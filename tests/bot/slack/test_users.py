@@ -34,7 +34,7 @@ FIRST_PAGE = Fault(status=200, body='{"ok": true, "members": ["U2"], "response_m
 
 
 async def test_a_time_zone_is_the_profile_s__or_unknown(slack: FakeSlack, users: SlackUsers) -> None:
-    slack.zones["U1"] = "Asia/Kolkata"
+    slack.workspace.zones["U1"] = "Asia/Kolkata"
 
     assert await users.timezone("U1") == "Asia/Kolkata"
     assert await users.timezone("U2") is None
@@ -44,7 +44,7 @@ async def test_a_time_zone_is_the_profile_s__or_unknown(slack: FakeSlack, users:
 
 @pytest.mark.parametrize("fault", [Fault(status=500, body="oops"), refusal("ratelimited"), refusal("internal_error")])
 async def test_a_transient_error_hides_no_time_zone(slack: FakeSlack, users: SlackUsers, fault: Fault) -> None:
-    slack.zones["U1"] = "Asia/Kolkata"
+    slack.workspace.zones["U1"] = "Asia/Kolkata"
     slack.fail("users.info", fault, fault)
     assert await users.timezone("U1") == "Asia/Kolkata"
 
@@ -53,7 +53,7 @@ async def test_a_transient_error_hides_no_time_zone(slack: FakeSlack, users: Sla
 
 
 async def test_a_closed_or_unknown_account_is_deactivated(slack: FakeSlack, users: SlackUsers) -> None:
-    slack.left.add("U1")
+    slack.workspace.left.add("U1")
     slack.fail("users.info", refusal("user_not_found"))
 
     assert [await users.membership(user, "D1") for user in ("U3", "U1", "U2")] == [
@@ -65,7 +65,7 @@ async def test_a_closed_or_unknown_account_is_deactivated(slack: FakeSlack, user
 
 @pytest.mark.parametrize("error", sorted(AUTH_ERRORS))
 async def test_a_removed_app_is_reported(slack: FakeSlack, users: SlackUsers, error: str) -> None:
-    slack.left.add("U1")
+    slack.workspace.left.add("U1")
     slack.fail("users.info", refusal(error))
 
     assert await users.membership("U1", "C1") is Membership.APP_REMOVED
@@ -107,7 +107,7 @@ def pages_read(slack: FakeSlack) -> int:
 async def test_a_user_who_is_not_among_the_members_is_not_in_the_channel(
     slack: FakeSlack, users: SlackUsers, channel: str, members: list[str], expected: tuple[Membership, int]
 ) -> None:
-    slack.members[channel] = members
+    slack.workspace.members_of[channel] = members
 
     assert (await users.membership("U1", channel), pages_read(slack)) == expected
 
@@ -124,11 +124,13 @@ async def test_a_user_who_is_not_among_the_members_is_not_in_the_channel(
 async def test_without_the_scope_of_a_channel_every_user_counts_as_a_member(
     slack: FakeSlack, users: SlackUsers, scopes: list[str], seen: set[str]
 ) -> None:
-    slack.scopes = ["users:read", *scopes]
-    slack.members |= {"C1": ["U2"], "G1": ["U2"]}
+    slack.workspace.scopes = ["users:read", *scopes]
+    slack.workspace.members_of |= {"C1": ["U2"], "G1": ["U2"]}
 
     assert {
-        channel for channel in slack.members if await users.membership("U1", channel) is not Membership.MEMBER
+        channel
+        for channel in slack.workspace.members_of
+        if await users.membership("U1", channel) is not Membership.MEMBER
     } == seen
 
 
@@ -155,7 +157,7 @@ async def test_without_the_scope_of_a_channel_every_user_counts_as_a_member(
 async def test_if_slack_fails_a_user_counts_as_in_the_channel(
     slack: FakeSlack, users: SlackUsers, fault: Fault, page: int
 ) -> None:
-    slack.members["C1"] = others(2 * PAGE_SIZE)
+    slack.workspace.members_of["C1"] = others(2 * PAGE_SIZE)
     slack.fail("conversations.members", *[FIRST_PAGE] * (page - 1), fault)
 
     assert (await users.membership("U1", "C1"), pages_read(slack)) == (Membership.MEMBER, page)
@@ -164,9 +166,9 @@ async def test_if_slack_fails_a_user_counts_as_in_the_channel(
 async def test_members_are_not_read_in_a_direct_message_or_without_an_account(
     slack: FakeSlack, users: SlackUsers
 ) -> None:
-    slack.scopes.append("im:read")
-    slack.members |= {"D1": ["U2"], "C1": ["U2"]}
-    slack.left.add("U3")
+    slack.workspace.scopes.append("im:read")
+    slack.workspace.members_of |= {"D1": ["U2"], "C1": ["U2"]}
+    slack.workspace.left.add("U3")
 
     assert await users.membership("U1", "D1") is Membership.MEMBER
     assert await users.membership("U3", "C1") is Membership.DEACTIVATED

@@ -10,10 +10,10 @@ from bot.blocks.answer import answer_messages
 from bot.blocks.markdown.placeholders import hold
 from bot.blocks.markdown.render import pages
 from bot.model.message import Audience
+from bot.playground.limits import check_message, rendered_blocks, rendered_length
 from perplexity.citations import cite
 from perplexity.types import Answer, Source
 from tests.fakes.renderer import links, shown, tokens
-from tests.fakes.slack_limits import check_message, rendered_blocks, rendered_length
 
 ONE = "https://one.example/path"
 SOURCES = (Source(number=1, title="One", url=ONE),)

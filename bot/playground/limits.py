@@ -1,4 +1,4 @@
-"""What Slack refuses in a message, as far as it is documented or was measured; strict, and knows nothing of the app.
+"""Slack's limits on messages, as documented or measured; independent of the modules that write the app's messages.
 
 Sources: https://docs.slack.dev/reference/block-kit/blocks, and for what breaks long answers
 https://github.com/slackapi/bolt-js/issues/2509.
@@ -14,26 +14,39 @@ from typing import Any
 from markdown_it import MarkdownIt
 
 MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-MOST_BLOCKS = 50
-MOST_MARKDOWN = 12_000
-MOST_RENDERED = 13_200
-MOST_TEXT = 40_000
-MOST_TEXT_BYTES_BESIDE_BLOCKS = 4_000
-APART = {"heading_open", "fence", "code_block", "table_open", "hr"}
+MAX_BLOCKS = 50
+MAX_MARKDOWN = 12_000
+MAX_RENDERED = 13_200
+
+MAX_TEXT = 40_000
+"""https://docs.slack.dev/reference/methods/chat.postMessage#truncating"""
+
+MAX_TEXT_BYTES = 4_000
+"""Of the text of an update, and of a text that comes with blocks. https://docs.slack.dev/reference/methods/chat.update"""
+
+OWN_BLOCK = {"heading_open", "fence", "code_block", "table_open", "hr"}
+"""The Markdown that Slack renders as a block of its own."""
 
 Dict = Mapping[str, Any]
 
 
 def check_message(payload: Dict) -> list[str]:
-    """Return Slack's error names, each with the reason; empty for a message that Slack takes."""
-    return [*_text(payload), *_whole(payload.get("blocks") or []), *_each(payload.get("blocks") or [])]
+    """Return Slack's error names, each with the reason; empty for a message that Slack takes.
+
+    Stricter than Slack in one point: a message with blocks also needs a text, which screen readers read.
+    """
+    blocks = payload.get("blocks") or []
+    try:
+        return [*_text(payload), *_whole(blocks), *_each(blocks)]
+    except (AttributeError, KeyError, TypeError):
+        return ["invalid_blocks: a field is missing or of the wrong type"]
 
 
 def rendered_blocks(text: str) -> int:
-    """Count the blocks that Slack makes of one `markdown` block: what stands apart, and each run of text between."""
+    """Count the blocks that Slack makes of one `markdown` block: one a heading, table and so on, one a run of text."""
     count, in_run, inside = 0, False, 0
     for token in MARKDOWN.parse(text):
-        if token.type in APART:
+        if token.type in OWN_BLOCK:
             count, in_run = count + 1, False
         inside += {"heading_open": 1, "table_open": 1, "heading_close": -1, "table_close": -1}.get(token.type, 0)
         if token.type == "inline" and not inside and not in_run:
@@ -51,9 +64,9 @@ def _text(payload: Dict) -> Iterator[str]:
     text = payload.get("text") or ""
     if not text.strip():
         yield "no_text: the top-level text is empty"
-    if payload.get("blocks") and len(text.encode()) > MOST_TEXT_BYTES_BESIDE_BLOCKS:
-        yield "msg_too_long: the top-level text beside blocks has more than 4,000 bytes"
-    if len(text) > MOST_TEXT:
+    if payload.get("blocks") and len(text.encode()) > MAX_TEXT_BYTES:
+        yield "msg_too_long: the top-level text of a message with blocks has more than 4,000 bytes"
+    if len(text) > MAX_TEXT:
         yield "msg_too_long: the text has more than 40,000 characters"
     try:
         json.dumps(payload, ensure_ascii=False).encode()
@@ -63,14 +76,14 @@ def _text(payload: Dict) -> Iterator[str]:
 
 def _whole(blocks: Sequence[Dict]) -> Iterator[str]:
     texts = [block["text"] for block in blocks if block.get("type") == "markdown"]
-    if len(blocks) + sum(rendered_blocks(text) - 1 for text in texts) > MOST_BLOCKS:
+    if len(blocks) + sum(rendered_blocks(text) - 1 for text in texts) > MAX_BLOCKS:
         yield "msg_blocks_too_long: more than 50 blocks after rendering"
-    if sum(map(len, texts)) > MOST_MARKDOWN:
+    if sum(map(len, texts)) > MAX_MARKDOWN:
         yield "msg_blocks_too_long: more than 12,000 characters of markdown"
     if sum(block.get("type") == "data_visualization" for block in blocks) > 2:
         yield "invalid_blocks: more than 2 charts"
     others = [text for block in blocks if block.get("type") != "markdown" for text in _texts(block)]
-    if sum(map(rendered_length, texts)) + sum(map(len, others)) > MOST_RENDERED:
+    if sum(map(rendered_length, texts)) + sum(map(len, others)) > MAX_RENDERED:
         yield "msg_blocks_too_long: more than 13,200 characters in all"
     for ids in (Counter(block["block_id"] for block in blocks if "block_id" in block),):
         yield from (f"invalid_blocks: block_id {name} twice" for name, count in ids.items() if count > 1)
@@ -206,7 +219,7 @@ def _chart(block: Dict) -> Iterator[str]:
         if [point.get("label") for point in points] != categories:
             yield f"the series {one.get('name')} must have a point for every category"
         if not all(isinstance(point.get("value"), (int, float)) for point in points):
-            yield f"the series {one.get('name')} has a value that is no number"
+            yield f"the series {one.get('name')} has a value that is not a number"
 
 
 def _action_ids(block: Dict) -> Iterator[str]:
