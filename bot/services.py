@@ -6,8 +6,8 @@ import logging
 import re
 import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from bot.commands.base import Agent, DisabledAgent
 from bot.commands.routing import slash_commands
 from bot.slack.connection import SlackConnection
 from perplexity.attempts import Attempt
-from perplexity.deepdive.pipeline import DeepDiveRunner, text_generators
+from perplexity.deepdive.pipeline import DeepDiveRunner, open_deepdive_runner
 from perplexity.deepdive.types import Persona
 from perplexity.errors import PerplexityError
 from perplexity.fallback import Fallback
@@ -27,7 +27,6 @@ from perplexity.providers.base import Provider, ProviderConfig
 from perplexity.providers.openrouter import OpenRouter
 from perplexity.retry import RetryPolicy
 from perplexity.urls import is_loopback
-from perplexity.x_posts.client import Grok, ReportingPostSource, build_grok
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -61,10 +60,17 @@ async def open_search_services(
             on_attempt=on_attempt,
         )
         async with (
-            open_deepdive_runner(settings, providers, facts=chain, on_attempt=on_attempt) as diver,
+            open_deepdive_runner(
+                providers,
+                deepdive_config(settings),
+                facts=chain,
+                persona=persona(settings),
+                on_attempt=on_attempt,
+                timeouts=FallbackTimeouts(reasoning=settings.reasoning_chain_seconds),
+            ) as deepdives,
             open_agent(settings, provider=chain, on_attempt=on_attempt) as agent,
         ):
-            yield SearchServices(providers=providers, chain=chain, deepdives=diver, agent=agent)
+            yield SearchServices(providers=providers, chain=chain, deepdives=deepdives, agent=agent)
 
 
 @asynccontextmanager
@@ -96,45 +102,10 @@ def retry_policy(settings: Settings) -> RetryPolicy:
     )
 
 
-@asynccontextmanager
-async def open_deepdive_runner(
-    settings: Settings,
-    providers: Sequence[Provider],
-    *,
-    facts: Provider,
-    on_attempt: Callable[[Attempt], None],
-) -> AsyncIterator[DeepDiveRunner]:
-    """Open the deep-dive runner.
-
-    It uses the fallback chain for facts, Grok for X posts if a key is set, and a model for the analysis.
-
-    `on_attempt` is called after each attempt, except those for facts, which the chain reports.
-    """
-    async with AsyncExitStack() as stack:
-        grok = _build_grok(settings)
-        if grok is not None:
-            await stack.enter_async_context(grok)
-        timeouts = FallbackTimeouts(reasoning=settings.reasoning_chain_seconds)
-        yield DeepDiveRunner(
-            facts=facts,
-            posts=ReportingPostSource(source=grok, on_attempt=on_attempt) if grok is not None else None,
-            synthesis=Fallback(
-                text_generators(providers),
-                timeouts=timeouts,
-                reasoning_effort=settings.reasoning_effort,
-                on_attempt=on_attempt,
-            ),
-            persona=Persona(
-                name=settings.persona_name, **({"prompt": settings.persona_prompt} if settings.persona_prompt else {})
-            ),
-        )
-
-
-def _build_grok(settings: Settings) -> Grok | None:
-    keys, base_urls = settings.provider_keys, settings.provider_base_urls | {"xai": settings.xai_base_url}
-    if settings.xai_api_key is not None:
-        keys = keys | {"xai": settings.xai_api_key.get_secret_value()}
-    return build_grok(keys, base_urls, retry=retry_policy(settings), open_timeout=settings.open_timeout)
+def persona(settings: Settings) -> Persona:
+    """Return the author of the analyses."""
+    prompt = {"prompt": settings.persona_prompt} if settings.persona_prompt else {}
+    return Persona(name=settings.persona_name, **prompt)
 
 
 def fallback_timeouts(settings: Settings) -> FallbackTimeouts:
@@ -163,6 +134,14 @@ def provider_config(settings: Settings) -> ProviderConfig:
         retry=retry_policy(settings),
         open_timeout=settings.open_timeout,
     )
+
+
+def deepdive_config(settings: Settings) -> ProviderConfig:
+    """Return the configuration of the providers with the key and the address of xAI."""
+    config = provider_config(settings)
+    key = settings.xai_api_key
+    keys = config.keys if key is None else {**config.keys, "xai": key.get_secret_value()}
+    return replace(config, keys=keys, base_urls={**config.base_urls, "xai": settings.xai_base_url})
 
 
 async def check_models(providers: Sequence[Provider]) -> None:

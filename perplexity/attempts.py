@@ -1,4 +1,4 @@
-"""Attempts at providers and the sum of what they cost."""
+"""Attempts at providers: the sum of their costs, and the reasons why they failed."""
 
 from __future__ import annotations
 
@@ -47,3 +47,8 @@ def cost_with_failures(own: float | None, failed: Iterable[Attempt]) -> float | 
 def without_costs(failed: Iterable[Attempt]) -> tuple[Attempt, ...]:
     """Return the attempts without their prices, for use next to a sum that includes them."""
     return tuple(replace(attempt, cost_usd=None) for attempt in failed)
+
+
+def attempt_reasons(failed: Iterable[Attempt]) -> list[str]:
+    """Return the reason of each failed attempt once: "Perplexity could not be reached"."""
+    return list(dict.fromkeys(f"{attempt.provider} {attempt.summary or 'failed'}" for attempt in failed))

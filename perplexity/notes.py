@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
-from perplexity.attempts import Attempt
+from perplexity.attempts import Attempt, attempt_reasons
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError
 from perplexity.filters import Filters, in_words
 from perplexity.sanitize import one_line
@@ -52,14 +52,13 @@ def format_filters(filters: Filters) -> str:
     return f" ({words})" if words else ""
 
 
-def _reasons(error: PerplexityError) -> Iterator[str]:
+def _reasons(error: PerplexityError) -> list[str]:
     if isinstance(error, AllProvidersFailed):
-        said = [(attempt.provider, attempt.summary) for attempt in error.attempts]
+        failed = error.attempts
     else:
-        said = [(error.provider or "The service", error.summary)]
-    for provider, summary in said:
-        if summary not in (None, NothingFound.summary):
-            yield f"{provider} {summary}."
+        failed = (Attempt(provider=error.provider or "The service", seconds=0.0, summary=error.summary),)
+    reasons = attempt_reasons(one for one in failed if one.summary not in (None, NothingFound.summary))
+    return [f"{reason}." for reason in reasons]
 
 
 def _advice(narrowed: str, other: str) -> str:
@@ -100,11 +99,6 @@ def fallback_sentence(failed: Sequence[Attempt], what: str, *, unset: str = "") 
     why = [f"{unset} is not set"] if unset else []
     why += attempt_reasons(failed)
     return f"{join_clauses(why)}; {what}." if why else ""
-
-
-def attempt_reasons(failed: Iterable[Attempt]) -> list[str]:
-    """Return the reason of each failed attempt once: "Perplexity could not be reached"."""
-    return list(dict.fromkeys(f"{attempt.provider} {attempt.summary or 'failed'}" for attempt in failed))
 
 
 def join_clauses(clauses: Sequence[str]) -> str:

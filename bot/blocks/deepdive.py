@@ -17,7 +17,7 @@ from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.citations import Cited, Marker, cite
 from perplexity.deepdive.report import render_section, report_title
 from perplexity.deepdive.types import DeepDive, Stage, StageResult, StageUpdate
-from perplexity.formatting import format_dollars, format_duration
+from perplexity.formatting import format_dollars, format_duration, pluralize
 from perplexity.types import Source
 
 
@@ -37,7 +37,7 @@ def deepdive_messages(
     blocks += [context("\n".join(_stage_lines(report))), _footer(report, audience)]
     blocks += [secondary_button("Get as a file", action_id="as_file", value=file_id)] if file_id else []
     count = len(report.sources)
-    summary = f"{count} source{'' if count == 1 else 's'}"
+    summary = pluralize(count, "source")
     return messages.pack(blocks, summary=summary, quote=quote_question(report.topic, audience))
 
 
@@ -76,12 +76,12 @@ def _cited(text: str, sources: tuple[Source, ...]) -> Cited:
 
 def _unused_sources(report: DeepDive) -> Iterator[Block]:
     if report.unused_sources:
-        yield context(f"{report.unused_sources} more source{'' if report.unused_sources == 1 else 's'} read")
+        yield context(f"{pluralize(report.unused_sources, 'more source')} read")
 
 
 def _footer(report: DeepDive, audience: Audience) -> Block:
     orphans = report.dangling
-    removed = f"{orphans} reference{'' if orphans == 1 else 's'} without a source removed" if orphans else ""
+    removed = f"{pluralize(orphans, 'reference')} without a source removed" if orphans else ""
     return footer(
         "Deep dive",
         seconds=report.seconds,

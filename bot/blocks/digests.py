@@ -29,7 +29,7 @@ from bot.model.digest import (
 )
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.schedule import format_days, format_slot
-from perplexity.formatting import format_dollars
+from perplexity.formatting import format_dollars, pluralize
 from perplexity.news.summary import news_stand_in
 
 _TITLE = 200
@@ -122,7 +122,7 @@ def _updated(verb: DigestAction, digest: Digest) -> str:
 
 
 def _limit_reached(reply: LimitReached) -> str:
-    count = f"{reply.limit} digest{'' if reply.limit == 1 else 's'}"
+    count = pluralize(reply.limit, "digest")
     if reply.limit == 0:
         return "Digests are switched off here."
     if reply.share:
@@ -137,7 +137,7 @@ def _limit_reached(reply: LimitReached) -> str:
 
 def _entry(digest: Digest, channel: str) -> str:
     place = "posted here" if digest.channel_id == channel else "posted elsewhere"
-    runs = f"{digest.runs} run{'' if digest.runs == 1 else 's'} in 30 days" if digest.runs else ""
+    runs = f"{pluralize(digest.runs, 'run')} in 30 days" if digest.runs else ""
     rest = " · ".join(filter(None, (schedule_text(digest), next_run_text(digest), place, runs, *_cost(digest))))
     return f"*{digest.number}*  {digest_title(digest.title)}\n{rest}"
 

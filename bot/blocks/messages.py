@@ -15,7 +15,7 @@ from bot.blocks.markdown.render import CODE, Part, defuse
 from bot.blocks.markdown.split import MESSAGE, MESSAGE_BLOCKS, counted
 from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.attempts import Attempt
-from perplexity.formatting import format_duration
+from perplexity.formatting import format_duration, pluralize
 from perplexity.markdown import regions
 
 _FENCE = re.compile(r"[ \t>]*`{3,}[\w+#.-]*")
@@ -271,7 +271,7 @@ def format_age(seconds: float) -> str:
     for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds >= size:
             count = int(seconds // size)
-            return f"{count} {unit}{'s' if count > 1 else ''} ago"
+            return f"{pluralize(count, unit)} ago"
     return "just now"
 
 

@@ -12,7 +12,7 @@ from bot.blocks.markdown.render import defuse
 from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.attempts import cost_with_failures
 from perplexity.filters import Filters, in_words
-from perplexity.formatting import format_iso_date
+from perplexity.formatting import format_iso_date, pluralize
 from perplexity.notes import fallback_notice
 from perplexity.types import Query, SearchResults, Source
 from perplexity.urls import hostname, safe_url
@@ -37,7 +37,7 @@ def source_blocks(cited: Sequence[Source], others: Sequence[Source]) -> list[Blo
     else:
         rows[0] = f"*Sources*  {rows[0]}"
     if more:
-        rows.append(f"{more} more source{'s' if more > 1 else ''}")
+        rows.append(pluralize(more, "more source"))
     return [context(text) for text in join_lines(rows)]
 
 
@@ -91,9 +91,7 @@ def results_messages(results: SearchResults, *, query: Query, audience: Audience
 
 def _header(found: int, query: Query) -> Block:
     shown = escape(shorten(one_line(query.text), _QUERY))
-    return context(
-        " · ".join([f"*{found} result{'' if found == 1 else 's'} for* {shown}", *describe_filters(query.filters)])
-    )
+    return context(" · ".join([f"*{pluralize(found, 'result')} for* {shown}", *describe_filters(query.filters)]))
 
 
 def _no_results(query: Query) -> Block:

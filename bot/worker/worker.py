@@ -35,7 +35,7 @@ from bot.model.question import OPEN, Claimed, Outcome, QuestionRow
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
-from perplexity.attempts import Attempt
+from perplexity.attempts import Attempt, attempt_reasons
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.deepdive.types import NullStageStore, StageStore
 from perplexity.errors import (
@@ -95,7 +95,7 @@ def _all_failed(error: AllProvidersFailed) -> str:
     if kinds == {TimedOut.__name__}:
         return TIMED_OUT
     refused = [one for one in error.attempts if one.error_class == InvalidRequest.__name__ and one.summary]
-    return " ".join([ALL_FAILED, *(f"{one.provider} {one.summary}." for one in refused)])
+    return " ".join([ALL_FAILED, *(f"{reason}." for reason in attempt_reasons(refused))])
 
 
 def _invalid_request(error: InvalidRequest) -> str:

@@ -23,7 +23,7 @@ from perplexity.deepdive.report import as_document
 from perplexity.deepdive.types import DeepDive, NullStageStore, Stage, StageResult, StageUpdate
 from perplexity.formatting import format_duration
 from perplexity.notes import no_results_text
-from perplexity.tools.news_deepdive import add_xai, as_answer, open_deepdive_runner
+from perplexity.tools.news_deepdive import add_xai, as_answer, open_deepdive_runner_from_env
 from perplexity.validation import parse_query
 
 _ACTIVITIES = {
@@ -67,9 +67,9 @@ async def _run_deepdive(topic: str, process: ProcessIO, order: tuple[str, ...]) 
         if active:
             progress.show(_activity(active))
 
-    setup = add_xai(process.environ, checked_config(process, order))
+    config = add_xai(process.environ, checked_config(process, order))
     async with (
-        open_deepdive_runner(process.environ, setup=setup, order=order) as runner,
+        open_deepdive_runner_from_env(process.environ, config=config, order=order) as runner,
         progress.running(_activity(active)),
     ):
         # The run cannot be resumed after this process.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -15,11 +16,14 @@ from perplexity.deepdive.report import assemble, renumber
 from perplexity.deepdive.stages import StageRunner, failed_attempts, failure_text
 from perplexity.deepdive.types import DeepDive, Persona, Stage, StageResult, StageStore, StageUpdate
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, RequestCancelled, TimedOut
-from perplexity.providers.base import Provider
+from perplexity.fallback import Fallback
+from perplexity.models import FallbackTimeouts
+from perplexity.providers.base import OnAttempt, Provider, ProviderConfig
 from perplexity.providers.openrouter import OpenRouter
 from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.threads import run_in_thread
 from perplexity.validation import parse_query
+from perplexity.x_posts.client import ReportingPostSource, build_grok
 from perplexity.x_posts.types import PostSource
 
 log = logging.getLogger(__name__)
@@ -167,3 +171,36 @@ class DeepDiveRunner:
 def text_generators(providers: Sequence[Provider]) -> list[Provider]:
     """Return the providers whose models write from given text; a search engine would search for it."""
     return [provider for provider in providers if provider.name in {PerplexityProvider.name, OpenRouter.name}]
+
+
+@asynccontextmanager
+async def open_deepdive_runner(
+    providers: Sequence[Provider],
+    config: ProviderConfig,
+    *,
+    facts: Provider,
+    persona: Persona,
+    on_attempt: OnAttempt,
+    timeouts: FallbackTimeouts | None = None,
+) -> AsyncIterator[DeepDiveRunner]:
+    """Open the deep-dive runner: `facts` for the situation, Grok for posts if a key is set, and a model that writes.
+
+    Grok is used at xAI if `config` has a key named "xai", otherwise at OpenRouter. Those `providers` that have a model
+    write the analysis; `timeouts` are the limits of their fallback chain. `on_attempt` is called after each attempt of
+    these and of Grok. Raises InvalidRequest.
+    """
+    async with AsyncExitStack() as stack:
+        grok = build_grok(config.keys, config.base_urls, retry=config.retry, open_timeout=config.open_timeout)
+        if grok is not None:
+            await stack.enter_async_context(grok)
+        yield DeepDiveRunner(
+            facts=facts,
+            posts=ReportingPostSource(source=grok, on_attempt=on_attempt) if grok is not None else None,
+            synthesis=Fallback(
+                text_generators(providers),
+                timeouts=timeouts,
+                reasoning_effort=config.reasoning_effort,
+                on_attempt=on_attempt,
+            ),
+            persona=persona,
+        )

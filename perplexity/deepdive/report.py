@@ -10,6 +10,7 @@ from perplexity.block_parser import BlockKind, read_blocks
 from perplexity.citations import Marker, cite
 from perplexity.deepdive.markdown import headings_to_bold, neutralize, neutralize_line, strip_own_heading
 from perplexity.deepdive.types import DeepDive, Stage, StageResult
+from perplexity.formatting import pluralize
 from perplexity.types import Source
 from perplexity.urls import safe_url
 from perplexity.x_posts.types import Sentiment
@@ -140,7 +141,7 @@ def stats_line(report: DeepDive) -> str:
 def sentiment_line(moods: Sentiment) -> str:
     """Return how many posts express each sentiment, in words."""
     counts = " · ".join(f"{count} {mood}" for mood, count in moods.counts().items())
-    return f"Of {moods.total} post{'' if moods.total == 1 else 's'}: {counts}"
+    return f"Of {pluralize(moods.total, 'post')}: {counts}"
 
 
 def _neutralized(result: StageResult, report: DeepDive) -> StageResult:

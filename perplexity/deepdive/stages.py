@@ -9,12 +9,12 @@ from datetime import datetime, timedelta
 from itertools import accumulate
 from typing import TypeVar
 
-from perplexity.attempts import Attempt, cost_with_failures
+from perplexity.attempts import Attempt, attempt_reasons, cost_with_failures
 from perplexity.deepdive.markdown import quote_passages
 from perplexity.deepdive.report import SourceList
 from perplexity.deepdive.types import BackgroundRun, Persona, Stage, StageResult, StageStore
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, RunFailed, TimedOut
-from perplexity.notes import attempt_reasons, fallback_notice
+from perplexity.notes import fallback_notice
 from perplexity.providers.base import Provider
 from perplexity.sanitize import one_line, strip_tags
 from perplexity.types import Answer, AnswerKind, Message, Question, Source

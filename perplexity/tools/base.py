@@ -6,8 +6,9 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from perplexity.attempts import attempt_reasons
 from perplexity.errors import AllProvidersFailed, PerplexityError, TimedOut
-from perplexity.notes import attempt_reasons, is_empty_result, with_reasons
+from perplexity.notes import is_empty_result, with_reasons
 from perplexity.tools.schemas import Function, add_metadata, validation_errors, with_defaults
 from perplexity.types import JSON
 from perplexity.wire.json import as_text

@@ -8,11 +8,10 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from perplexity.attempts import Attempt, RequestKind
+from perplexity.attempts import Attempt, RequestKind, attempt_reasons
 from perplexity.client import Access, api_of, first, open_timeout_of
 from perplexity.errors import AllProvidersFailed, InvalidRequest, PerplexityError
 from perplexity.fallback import Fallback
-from perplexity.notes import attempt_reasons
 from perplexity.providers import PROVIDERS, build_providers
 from perplexity.providers.base import OnAttempt, Provider, ProviderConfig, log_attempt, report_attempts
 from perplexity.tools.base import Failure, Tool

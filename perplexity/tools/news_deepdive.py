@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from perplexity.citations import format_result
 from perplexity.client import first
 from perplexity.deepdive.pipeline import STAGE_SECONDS as STAGE_LIMITS
-from perplexity.deepdive.pipeline import DeepDiveRunner, text_generators
+from perplexity.deepdive.pipeline import DeepDiveRunner, open_deepdive_runner
 from perplexity.deepdive.report import render_sections, render_title, stats_line
 from perplexity.deepdive.types import DeepDive, NullStageStore, Persona, Stage
 from perplexity.errors import InvalidRequest, PerplexityError
@@ -49,29 +49,29 @@ def add_xai(environ: Mapping[str, str], setup: ProviderConfig) -> ProviderConfig
 
 
 @asynccontextmanager
-async def open_deepdive_runner(
+async def open_deepdive_runner_from_env(
     environ: Mapping[str, str],
     *,
-    setup: ProviderConfig,
+    config: ProviderConfig,
     order: Sequence[str] = (),
     on_attempt: OnAttempt = log_attempt,
 ) -> AsyncIterator[DeepDiveRunner]:
-    """Open the deep-dive runner on the configured services, and close its connections at the end.
+    """Open the providers and the deep-dive runner on them, and close their connections at the end.
 
-    xAI reads posts if its key is set, otherwise OpenRouter. PERSONA_NAME and PERSONA_PROMPT define the voice of the
-    analysis. `on_attempt` is called after each attempt. Raises InvalidRequest.
+    PERSONA_NAME and PERSONA_PROMPT define the voice of the analysis. `on_attempt` is called after each attempt. Raises
+    InvalidRequest.
     """
-    async with AsyncExitStack() as stack:
-        providers = await stack.enter_async_context(open_providers(setup, order=order))
-        grok = build_grok(setup.keys, setup.base_urls, open_timeout=setup.open_timeout)
-        if grok is not None:
-            await stack.enter_async_context(grok)
-        yield DeepDiveRunner(
+    async with (
+        open_providers(config, order=order) as providers,
+        open_deepdive_runner(
+            providers,
+            config,
             facts=Fallback(providers, on_attempt=on_attempt),
-            posts=None if grok is None else ReportingPostSource(source=grok, on_attempt=on_attempt),
-            synthesis=Fallback(text_generators(providers), on_attempt=on_attempt),
             persona=_persona(environ),
-        )
+            on_attempt=on_attempt,
+        ) as runner,
+    ):
+        yield runner
 
 
 def with_reporting_services(runner: DeepDiveRunner, on_attempt: OnAttempt | None) -> DeepDiveRunner:
@@ -138,7 +138,7 @@ async def _run(topic: str) -> str:
     """Ask the services whose keys are set, and close every connection at the end."""
     try:
         usable = usable_deepdive_config(os.environ)
-        async with open_deepdive_runner(os.environ, setup=usable.config) as runner:
+        async with open_deepdive_runner_from_env(os.environ, config=usable.config) as runner:
             return await _tool(runner, usable.notes).handler(topic)
     except PerplexityError as error:
         return failure_text(NAME, error, seconds=SECONDS)
