@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from html import unescape
 from typing import NamedTuple
 
@@ -34,8 +35,9 @@ _BEGUN = re.compile(
     r"\[([0-9]{1,3})\](?!\()|\\(?=\[)|\[|【|［|<(?=[hHwW])"
     r"|h(?=[tT]{2}[pP][sSſ]?://)|H(?=[tT]{2}[pP][sSſ]?://)|w(?=[wW]{2}\.)|W(?=[wW]{2}\.)"
 )
-_SIGNS = ("[", "【", "［", "://", "w.", "W.")
-"""What one of these has at least."""
+# The same for a text without addresses and without signs other than ASCII's.
+_BEGUN_PLAINLY = re.compile(r"\[(?:([0-9]{1,3})\](?!\())?")
+_WWW = re.compile(r"\.(?<=[wW]{3}\.)")
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//|www\.", re.IGNORECASE)
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _SENTENCE_END = ".,;:!?'’”*_~。，、；：！？"
@@ -51,21 +53,27 @@ class Known:
     addresses: Mapping[str, Source]
 
 
-class Reference(NamedTuple):
-    """A place in the text that refers to sources: what stays of it as text, and the sources; both may be empty.
+class Meaning(NamedTuple):
+    """What a reference is replaced by: what stays of it as text, and the sources; both may be empty.
 
     `orphans` counts its numbers of no source; `stranger` is a link or an address of no source; `moved` are markers that
     were among the words of a link and are after it now.
     """
 
-    start: int
-    end: int
-    text: str
-    sources: tuple[Source, ...]
+    text: str = ""
+    sources: tuple[Source, ...] = ()
     orphans: int = 0
     renamed: bool = False
     stranger: bool = False
     moved: bool = False
+
+
+class Reference(NamedTuple):
+    """A place in the text, and what is meant there."""
+
+    start: int
+    end: int
+    meaning: Meaning
 
 
 def known_of(sources: Sequence[Source]) -> Known:
@@ -80,21 +88,22 @@ def references(document: Document, known: Known) -> list[Reference]:
 
     A link whose own marker follows it, as in `[Title](address).[1]`, is its words alone: one marker is enough.
     """
-    places, markers = list(_places(document)), _Markers(known)
-    if not any(place.address for place in places):
-        return [_moved(place) if place.inside else markers.read(place) for place in places]
+    places, meanings = _places(document), _Meanings(known)
+    if not any(mark.address for _, _, mark in places):
+        return [Reference(start, end, meanings[mark]) for start, end, mark in places]
     found: list[Reference] = []
     ahead: set[Source] = set()
     for place in reversed(places):
-        reference = _reference(place, markers)
+        reference = _reference(place, meanings)
         if reference is None:
             continue
         gap = document.text[place.end : found[-1].start] if found else None
+        sources = reference.meaning.sources
         if gap is None or not _BETWEEN.fullmatch(gap):
             ahead.clear()
-        elif place.address and reference.sources and ahead.issuperset(reference.sources):
+        elif place.mark.address and sources and ahead.issuperset(sources):
             reference = _unmarked(reference, adjacent=not gap)
-        ahead.update(reference.sources)
+        ahead.update(reference.meaning.sources)
         found.append(reference)
     found.reverse()
     return found
@@ -103,10 +112,11 @@ def references(document: Document, known: Known) -> list[Reference]:
 def strangers(document: Document, known: Known) -> Iterator[Reference]:
     """Yield the links and the addresses of no source, in the order of the text; of a link its words stay."""
     for place in _places(document):
-        if place.inside:
+        mark = place.mark
+        if mark.inside:
             yield _moved(place)
-        elif place.numbers is None and _linked(place, known) is None and place.elsewhere:
-            yield _unlinked(place)
+        elif mark.numbers is None and _linked(mark, known) is None and mark.elsewhere:
+            yield _unlinked(place, Meaning(mark.label, stranger=True))
 
 
 def foreign(
@@ -116,49 +126,56 @@ def foreign(
 
     `orphans` counts the numbers of dropped sources; the other numbers of a marker, and the words of a link, stay.
     """
-    for place in _places(document):
-        if place.inside:
-            yield _moved(place)
-            continue
-        leads_away = place.address != "" and place.elsewhere and is_foreign(place.target)
-        if place.numbers is None:
-            if leads_away:
-                yield _unlinked(place)
-            continue
-        if linked := _linked(place, known):
-            if linked in dropped:
-                yield _unlinked(place)._replace(orphans=1, stranger=False)
-            continue
-        numbers = [number for one in ranges(place.numbers) for number in one.numbers]
+
+    @cache
+    def meaning_of(mark: _Mark) -> Meaning | None:
+        leads_away = mark.address != "" and mark.elsewhere and is_foreign(mark.target)
+        if mark.numbers is None:
+            return Meaning(mark.label, stranger=True) if leads_away else None
+        if linked := _linked(mark, known):
+            return Meaning(mark.label, orphans=1) if linked in dropped else None
+        numbers = [number for one in ranges(mark.numbers) for number in one.numbers]
         kept = [number for number in numbers if known.numbers.get(number) not in dropped]
-        if leads_away or len(kept) < len(numbers):
-            lost = len(numbers) - len(kept)
-            yield _unlinked(place)._replace(text=written(kept), orphans=lost, stranger=leads_away)
+        lost = len(numbers) - len(kept)
+        return Meaning(written(kept), orphans=lost, stranger=leads_away) if leads_away or lost else None
+
+    for place in _places(document):
+        if place.mark.inside:
+            yield _moved(place)
+        elif meaning := meaning_of(place.mark):
+            yield _unlinked(place, meaning)
 
 
 def renamed(document: Document, numbers: Mapping[int, int]) -> Iterator[Reference]:
     """Yield the markers that have other numbers by `numbers`, with those as their text."""
-    for place in _places(document):
-        named = [number for one in ranges(place.numbers or "".join(place.inside)) for number in one.numbers]
+    for start, end, mark in _places(document):
+        named = [number for one in ranges(mark.numbers or "".join(mark.inside)) for number in one.numbers]
         if any(numbers.get(number, number) != number for number in named):
             new = written([numbers.get(number, number) for number in named])
-            yield Reference(place.start, place.end, f"{place.link}{new}", ())
+            yield Reference(start, end, Meaning(f"{mark.link}{new}"))
 
 
-class _Place(NamedTuple):
-    """A marker, a link or an address in the text: its parts as they are written, empty or None for those it lacks.
+class _Mark:
+    """A marker, a link or an address as it is written, in its parts, empty or None for those it lacks.
 
-    `inside` are the markers among the words of a link, which are not part of its `label`.
+    `inside` are the markers among the words of a link, which are not part of its `label`. Marks of a document that are
+    written alike are one object.
     """
 
-    start: int
-    end: int
-    shown: str
-    numbers: str | None = None
-    address: str = ""
-    label: str = ""
-    image: bool = False
-    inside: tuple[str, ...] = ()
+    __slots__ = ("address", "image", "inside", "label", "numbers", "shown")
+
+    def __init__(
+        self,
+        shown: str,
+        numbers: str | None = None,
+        address: str = "",
+        label: str = "",
+        inside: tuple[str, ...] = (),
+        *,
+        image: bool = False,
+    ) -> None:
+        self.shown, self.numbers, self.address = shown, numbers, address
+        self.label, self.inside, self.image = label, inside, image
 
     @property
     def target(self) -> str:
@@ -176,86 +193,108 @@ class _Place(NamedTuple):
         return f"[{self.label}]({self.address})" if self.label else ""
 
 
+class _Place(NamedTuple):
+    """Where a mark is in the text."""
+
+    start: int
+    end: int
+    mark: _Mark
+
+
 def _moved(place: _Place) -> Reference:
     """Return a reference that leaves the link and, after it, the markers among its words: a link has no links."""
-    start = place.start - (place.image and not place.link)
-    return Reference(start, place.end, f"{place.link}{''.join(place.inside)}", (), renamed=True, moved=True)
+    mark = place.mark
+    start = place.start - (mark.image and not mark.link)
+    return Reference(start, place.end, Meaning(f"{mark.link}{''.join(mark.inside)}", renamed=True, moved=True))
 
 
-def _unlinked(place: _Place) -> Reference:
-    """Return a reference that leaves the words of the link, if it has any."""
-    return Reference(place.start - place.image, place.end, place.label, (), stranger=True)
+def _unlinked(place: _Place, meaning: Meaning) -> Reference:
+    """Return a reference without its link; an image has a sign more."""
+    return Reference(place.start - place.mark.image, place.end, meaning)
 
 
-def _places(document: Document) -> Iterator[_Place]:
+@lru_cache(maxsize=4)
+def _places(document: Document) -> tuple[_Place, ...]:
+    """Return the markers, links and addresses outside code and LaTeX."""
     text = document.text
-    if not any(sign in text for sign in _SIGNS):
-        return
+    addresses = ("://" in text if "/" in text else False) or ("." in text and _WWW.search(text) is not None)
+    signs = "【" in text or "［" in text
+    if not (addresses or signs or "[" in text):
+        return ()
+    begun_by = _BEGUN if addresses or signs or "\\" in text else _BEGUN_PLAINLY
+    marks: dict[str, _Mark] = {}
+    found: list[_Place] = []
     for kind, start, end in document.regions:
-        if kind is RegionKind.PROSE:
-            place = start
-            while begun := _BEGUN.search(text, place, end):
-                first, place = begun.span()
-                if begun[1]:
-                    yield _Place(first, place, begun[0], begun[1])
-                elif match := _FOUND.match(text, first, end):
-                    yield _place(match)
-                    place = match.end()
+        if kind is not RegionKind.PROSE:
+            continue
+        place = start
+        for begun in begun_by.finditer(text, start, end):
+            shown, numbers = begun[0], begun[1]
+            first = begun.start()
+            if first < place:
+                continue
+            if numbers:
+                place = first + len(shown)
+                mark = marks.get(shown) or marks.setdefault(shown, _Mark(shown, numbers))
+                found.append(_Place(first, place, mark))
+            elif match := _FOUND.match(text, first, end):
+                place = match.end()
+                image = text.endswith("!", 0, first)
+                key = f"!{match[0]}" if image else match[0]
+                mark = marks.get(key) or marks.setdefault(key, _mark(match, image=image))
+                # The punctuation after a bare address is not part of it.
+                last = place if mark.label or mark.inside or mark.numbers else first + len(mark.shown)
+                found.append(_Place(first, last, mark))
+    return tuple(found)
 
 
-def _place(match: re.Match[str]) -> _Place:
-    start, end = match.span()
+def _mark(match: re.Match[str], *, image: bool) -> _Mark:
     double, double_address, numbers, address, label, label_address, bare = match.groups()
     if double is not None:
-        return _Place(start, end, match[0], double, double_address or "")
+        return _Mark(match[0], double, double_address or "")
     if numbers is not None:
-        return _Place(start, end, match[0], numbers, address or "")
+        return _Mark(match[0], numbers, address or "")
     if label:
-        image = match.string.endswith("!", 0, start)
         inside = tuple(_MARKERS_INSIDE.findall(label))
         label = _MARKERS_INSIDE.sub("", label).strip() if inside else label
-        return _Place(start, end, match[0], None, label_address, label, image, inside)
+        return _Mark(match[0], None, label_address, label, inside, image=image)
     address = bare.rstrip(_SENTENCE_END)
-    end = end if match[0][0] == "<" else start + len(address)
-    return _Place(start, end, match.string[start:end], None, address)
+    return _Mark(match[0] if match[0][0] == "<" else address, None, address)
 
 
-def _linked(place: _Place, known: Known) -> Source | None:
+def _linked(mark: _Mark, known: Known) -> Source | None:
     """Return the source that an address leads to."""
-    return known.addresses.get(safe_url(place.address) or "") if place.address else None
+    return known.addresses.get(safe_url(mark.address) or "") if mark.address else None
 
 
-def _reference(place: _Place, markers: _Markers) -> Reference | None:
-    if place.inside:
+def _reference(place: _Place, meanings: _Meanings) -> Reference | None:
+    start, end, mark = place
+    if mark.inside:
         return _moved(place)
-    source = _linked(place, markers.known)
-    if place.numbers is not None:
+    source = _linked(mark, meanings.known)
+    if mark.numbers is not None:
         # Of a link whose text is a number, the address is only believed when it was retrieved.
-        return Reference(place.start, place.end, "", (source,)) if source else markers.read(place)
+        return Reference(start, end, Meaning("", (source,)) if source else meanings[mark])
     if source is None:
         return None
-    return Reference(place.start, place.end, f"{place.label or place.shown} ", (source,))
+    return Reference(start, end, Meaning(f"{mark.label or mark.shown} ", (source,)))
 
 
-class _Markers:
-    """Reads markers, each way to write one once."""
+class _Meanings(dict[_Mark, Meaning]):
+    """What markers refer to, each way to write one read once."""
 
     def __init__(self, known: Known) -> None:
+        super().__init__()
         self.known = known
-        self._read: dict[str, tuple[tuple[Source, ...], int, bool]] = {}
 
-    def read(self, place: _Place) -> Reference:
-        """Return what a marker refers to."""
-        found = self._read.get(place.shown)
-        if found is None:
-            found = self._read[place.shown] = self._of_numbers(place.numbers or "", place.shown)
-        sources, orphans, renamed = found
-        return Reference(place.start, place.end, "", sources, orphans, renamed)
+    def __missing__(self, mark: _Mark) -> Meaning:
+        meaning = self[mark] = self._of_numbers(mark.numbers or "", mark.shown)
+        return meaning
 
-    def _of_numbers(self, numbers: str, shown: str) -> tuple[tuple[Source, ...], int, bool]:
+    def _of_numbers(self, numbers: str, shown: str) -> Meaning:
         known, orphans, renamed = self.known.numbers, 0, not is_plain(shown)
         if numbers.isascii() and numbers.isdecimal() and (source := known.get(int(numbers))):
-            return (source,), 0, renamed or source.number != int(numbers)
+            return Meaning("", (source,), 0, renamed or source.number != int(numbers))
         found: dict[Source, None] = {}
         for one in ranges(numbers):
             named = {number: known[number] for number in one.numbers if number in known}
@@ -263,14 +302,16 @@ class _Markers:
             # Of a range that goes on and on the rest counts as one.
             orphans += 1 if one.cut else len(one.numbers) - len(named)
             renamed = renamed or any(source.number != number for number, source in named.items())
-        return tuple(found), orphans, renamed
+        return Meaning("", tuple(found), orphans, renamed)
 
 
 def _unmarked(reference: Reference, *, adjacent: bool) -> Reference:
     """Return a link without its marker, since that follows; what is only a number goes, unless nothing is between."""
-    if not reference.text:
-        return reference if adjacent else reference._replace(sources=())
-    return reference._replace(text=reference.text if adjacent else reference.text.rstrip(" "), sources=())
+    start, end, meaning = reference
+    if not meaning.text:
+        return reference if adjacent else Reference(start, end, meaning._replace(sources=()))
+    text = meaning.text if adjacent else meaning.text.rstrip(" ")
+    return Reference(start, end, meaning._replace(text=text, sources=()))
 
 
 _OF_A_MARKER = re.compile(rf"[\[\]\d,;:web【】［］，；、\\{DASHES}]")
@@ -333,27 +374,43 @@ def cite_each(texts: Iterable[str], sources: Sequence[Source]) -> list[Cited]:
 def _cited(text: str, known: Known, sources: Sequence[Source]) -> Cited:
     document, orphans, found = _without_orphans(parse(text), known)
     text = document.text
-    pieces: list[str | Source] = []
+    markers: dict[Source, Marker] = {}
+    # To find a source by its fields takes longer than to know it again.
+    known_markers: dict[int, Marker] = {}
+    pieces: list[str | Marker] = []
     edits: list[Edit] = []
-    last: str | Source | None = None
+    last: str | Marker | None = None
     place, complete = 0, True
     for reference in found:
-        start, end = _with_spaces(text, reference)
+        start, end, meaning = reference
+        if not (meaning.sources or meaning.text):
+            start, end = _with_spaces(text, start, end)
         start = max(place, start)
-        before = text[place:start] + reference.text
-        if before and before == last:
-            complete = False
-        elif before:
-            pieces.append(before)
-            last = before
-        for source in reference.sources:
-            if source is not last and source != last:
-                pieces.append(source)
-                last = source
-        edits.append(Edit(start, end, reference.text + ("[1]" if reference.sources else "")))
+        if before := text[place:start] + meaning.text:
+            if type(last) is str and before == last:
+                complete = False
+            else:
+                pieces.append(before)
+                last = before
+        for source in meaning.sources:
+            marker = known_markers.get(id(source))
+            if marker is None:
+                marker = markers.setdefault(source, Marker(number=len(markers) + 1, source=source))
+                known_markers[id(source)] = marker
+            if marker is not last:
+                pieces.append(marker)
+                last = marker
+        edits.append(Edit(start, end, meaning.text + ("[1]" if meaning.sources else "")))
         place = end
-    blocks = document.blocks if complete and document.keeps_blocks(edits) else None
-    return _numbered([*pieces, text[place:]], sources, orphans, blocks)
+    if place < len(text):
+        pieces.append(text[place:])
+    return Cited(
+        pieces=tuple(pieces),
+        sources=tuple(markers),
+        others=tuple([source for source in sources if source not in markers]),
+        orphans=orphans,
+        blocks=document.blocks if complete and document.keeps_blocks(edits) else None,
+    )
 
 
 def without_orphans(text: str, sources: Sequence[Source]) -> tuple[str, int]:
@@ -369,12 +426,12 @@ def _without_orphans(document: Document, known: Known) -> tuple[Document, int, l
     # So are the markers that are moved out of a link.
     for _ in range(_MOST_PASSES):
         found = references(document, known)
-        wrong = [reference for reference in found if reference.orphans or reference.renamed]
+        wrong = [reference for reference in found if reference.meaning.orphans or reference.meaning.renamed]
         if not wrong:
             return document, removed, found
         document = _without(document, wrong)
-        removed += sum(reference.orphans for reference in wrong)
-        if not any(reference.orphans or reference.moved for reference in wrong):
+        removed += sum(reference.meaning.orphans for reference in wrong)
+        if not any(reference.meaning.orphans or reference.meaning.moved for reference in wrong):
             break
     return document, removed, references(document, known)
 
@@ -390,7 +447,7 @@ def without_strangers(text: str, sources: Sequence[Source]) -> tuple[str, int]:
         if not found:
             break
         document = _without(document, found)
-        removed += sum(reference.stranger for reference in found)
+        removed += sum(reference.meaning.stranger for reference in found)
     return document.text, removed
 
 
@@ -408,8 +465,8 @@ def without_foreign(
         if not found:
             break
         document = _without(document, found)
-        markers += sum(reference.orphans for reference in found)
-        links += sum(reference.stranger for reference in found)
+        markers += sum(reference.meaning.orphans for reference in found)
+        links += sum(reference.meaning.stranger for reference in found)
     return document.text, markers, links
 
 
@@ -438,19 +495,17 @@ def _without(document: Document, found: Iterable[Reference]) -> Document:
     text, place = document.text, 0
     edits: list[Edit] = []
     for reference in found:
-        start, end = _with_spaces(text, reference)
-        stays = reference.text + "".join(f"[{source.number}]" for source in reference.sources)
-        stays = stays or _joint(text[max(0, start - 1) : start], text[end : end + 1])
+        start, end, meaning = reference
+        if not (stays := meaning.text + written([source.number for source in meaning.sources])):
+            start, end = _with_spaces(text, start, end)
+            stays = _joint(text[max(0, start - 1) : start], text[end : end + 1])
         edits.append(Edit(max(place, start), end, stays))
         place = end
     return document.replace(edits)
 
 
-def _with_spaces(text: str, reference: Reference) -> tuple[int, int]:
-    """Widen a reference that goes by the spaces before it, or after it if it begins a line."""
-    start, end = reference.start, reference.end
-    if reference.sources or reference.text:
-        return start, end
+def _with_spaces(text: str, start: int, end: int) -> tuple[int, int]:
+    """Widen what goes by the spaces before it, or after it if it begins a line."""
     before = start
     while before and text[before - 1] in " \t":
         before -= 1
@@ -462,26 +517,3 @@ def _with_spaces(text: str, reference: Reference) -> tuple[int, int]:
 def _joint(before: str, after: str) -> str:
     """Return what must replace a marker, so that its neighbours do not become one."""
     return _JOINER if _OF_A_MARKER.match(before) and _OF_A_MARKER.match(after) else ""
-
-
-def _numbered(
-    pieces: Sequence[str | Source], sources: Sequence[Source], orphans: int, blocks: tuple[Block, ...] | None
-) -> Cited:
-    markers: dict[Source, Marker] = {}
-    # To find a source by its fields takes longer than to know it again.
-    known: dict[int, Marker] = {}
-    marked: list[str | Marker] = []
-    for piece in pieces:
-        if isinstance(piece, str):
-            marked.append(piece)
-            continue
-        if id(piece) not in known:
-            known[id(piece)] = markers.setdefault(piece, Marker(number=len(markers) + 1, source=piece))
-        marked.append(known[id(piece)])
-    return Cited(
-        pieces=tuple(piece for piece in marked if piece),
-        sources=tuple(markers),
-        others=tuple(source for source in sources if source not in markers),
-        orphans=orphans,
-        blocks=blocks,
-    )

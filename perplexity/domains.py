@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from urllib.parse import unquote
 
 from perplexity.citations import renumbered, without_foreign
@@ -37,9 +38,12 @@ def requested_host(url: str) -> str | None:
     It is lower case and in punycode, without a user name, a port and a point at its end.
     """
     match = _AUTHORITY.match(_IGNORED.sub("", url.strip()))
-    if match is None or len(match[1]) > _LONGEST_AUTHORITY:
-        return None
-    name = unquote(_PORT.sub("", match[1].rpartition("@")[2])).strip()
+    return _host(match[1]) if match and len(match[1]) <= _LONGEST_AUTHORITY else None
+
+
+@lru_cache(maxsize=256)
+def _host(authority: str) -> str | None:
+    name = unquote(_PORT.sub("", authority.rpartition("@")[2])).strip()
     # Encoding takes time in proportion to the square of the length.
     if len(name) > MAX_HOST_LENGTH + 1:
         return None
@@ -257,5 +261,12 @@ def _notes(policy: DomainPolicy, *, left: int, dropped: int, markers: int, links
 
 
 def _matches(name: str, domains: Collection[str]) -> bool:
-    labels = name.split(".")
-    return f"www.{name}" in domains or any(".".join(labels[place:]) in domains for place in range(len(labels)))
+    if not domains:
+        return False
+    if f"www.{name}" in domains:
+        return True
+    while name not in domains:
+        _, dot, name = name.partition(".")
+        if not dot:
+            return False
+    return True

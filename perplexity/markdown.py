@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from operator import itemgetter
 from typing import NamedTuple
@@ -95,7 +95,7 @@ DISPLAYED = ("$$", r"\[", r"\begin")
 """What opens a formula that is shown on lines of its own; `$` and `\\(` open one inside a line."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Document:
     """A Markdown text with its blocks, each before those inside it. Regions are found when they are asked for."""
 
@@ -220,8 +220,9 @@ _CODE = {BlockKind.FENCE: RegionKind.FENCE, BlockKind.INDENTED: RegionKind.INDEN
 _WITH_TEXT = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING})
 
 
+@lru_cache(maxsize=4)
 def parse(text: str) -> Document:
-    """Return a Markdown text as a document."""
+    """Return a Markdown text as a document. An answer's text is parsed where it is checked and where it is shown."""
     return Document(text, read_blocks(text))
 
 

@@ -52,6 +52,8 @@ def _safe_url(url: str) -> str | None:
 
 def hostname(url: str) -> str:
     """Return the host to show next to a title, in punycode and without `www.`; empty if there is none."""
+    if address := safe_url(url):
+        return address.split("/", 3)[2].partition(":")[0].removeprefix("www.")
     try:
         return (_ascii_host(urlsplit(url.strip())) or "").removeprefix("www.")
     except ValueError:

@@ -15,9 +15,14 @@ _SPACES = re.compile(r"[\x0b\x0c\x1c-\x1f]")
 # Noncharacters are for internal use; this package uses some as placeholders. Characters that reorder text can make a
 # name or an address look like another: https://trojansource.codes
 _UNWANTED = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff]")
-_CONTROLS = bytes([*range(0x09), *range(0x0B, 0x20), 0x7F])
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
+_CONTROLS = bytes([*range(0x09), *range(0x0B, 0x20), 0x7F])
+# Harmless characters of usual texts that do not count as printable.
+_HARMLESS = ("\n", "\t", WORD_JOINER, "\u200d", "\u00a0", "\u202f", "\u3000", "\u200e", "\u200f", "\u00ad", "\u200b")
+_UNCLEAN = re.compile("|".join(pattern.pattern for pattern in (_LINE_ENDS, _SPACES, _UNWANTED, _SURROGATES)))
 _TOKEN = re.compile(r"(<|&lt;|&LT;|&#0{0,5}60;|&#[xX]0{0,5}3[cC];)(?=[@!#])")
+_BEGINNINGS = ("<@", "<!", "<#", ";@", ";!", ";#")
+"""What one of these tokens has at least."""
 _BROADCAST = re.compile(r"@(?=(?:here|channel|everyone|group)\b)", re.IGNORECASE)
 
 
@@ -33,16 +38,20 @@ def clean(text: str) -> str:
 
 
 def _is_clean(text: str) -> bool:
-    """Return whether a text surely has no character to remove; those to remove are not printable."""
-    text = text.replace(WORD_JOINER, "")
+    """Return whether a text has no character to remove; those to remove are not printable."""
     if text.isascii():
         return len(text.encode().translate(None, _CONTROLS)) == len(text)
-    return text.replace("\n", "").isprintable()
+    if text.isprintable():
+        return True
+    shown = text
+    for character in _HARMLESS:
+        shown = shown.replace(character, "")
+    return shown.isprintable() or _UNCLEAN.search(text) is None
 
 
 def break_mentions(text: str) -> str:
     """Break every mention, such as `<!here>`, `<@U1>` or a bare `@channel`; idempotent."""
-    if any(sign in text and (f"<{sign}" in text or f";{sign}" in text) for sign in "@!#"):
+    if ("<" in text or ";" in text) and any(begun in text for begun in _BEGINNINGS):
         text = _TOKEN.sub(rf"\1{WORD_JOINER}", text)
     return _BROADCAST.sub(f"@{WORD_JOINER}", text) if "@" in text else text
 

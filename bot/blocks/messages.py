@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import html
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Literal
 
 from bot.blocks.elements import context, markdown, primary_button, section
-from bot.blocks.escaping import WORD_JOINER, code, escape, one_line, shorten
+from bot.blocks.escaping import WORD_JOINER, clean, code, escape, one_line, shorten
 from bot.blocks.markdown.direction import has_direction, runs_right_to_left
-from bot.blocks.markdown.render import CODE, Part, defuse
+from bot.blocks.markdown.render import CODE, HOST_DOT, Part, defuse
 from bot.blocks.markdown.split import MESSAGE, MESSAGE_BLOCKS, counted
 from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.attempts import Attempt
@@ -20,18 +20,19 @@ from perplexity.markdown import regions
 
 _FENCE = re.compile(r"[ \t>]*`{3,}[\w+#.-]*")
 # Asterisks and hashes in code: noncharacters replace them until those of Markdown are removed.
-_HIDDEN = {ord("*"): "\ufde0", ord("#"): "\ufde1"}
-_MARKDOWN = re.compile("[*`#]+")
+_HIDDEN = {"*": "\ufde0", "#": "\ufde1"}
 _MARKDOWN_CHARACTERS = "*`#\ufde0\ufde1"
+_LABELED = re.compile(r"<[^<|>]+\|([^<>]*)>")
 _LINK = re.compile(r"\[\[(\d+)\]\]\(([^()\s]+)\)")
 
 
 def strip_markdown(text: str) -> str:
     """Return the text without Markdown's `*`, `#` and backticks; those inside code stay."""
-    shown = _MARKDOWN.sub("", text)
+    for sign in "*`#":
+        text = text.replace(sign, "")
     for sign, held in _HIDDEN.items():
-        shown = shown.replace(held, chr(sign))
-    return shown
+        text = text.replace(held, sign)
+    return text
 
 
 def block_text(block: Block, *, links: bool) -> str:
@@ -83,7 +84,9 @@ def _bare(code: str) -> str:
 
 
 def _held(code: str) -> str:
-    return code.translate(_HIDDEN) if "*" in code or "#" in code else code
+    for sign, held in _HIDDEN.items():
+        code = code.replace(sign, held)
+    return code
 
 
 def _prose_texts(text: str, *, links: bool) -> Iterator[str]:
@@ -96,7 +99,7 @@ def _prose_texts(text: str, *, links: bool) -> Iterator[str]:
 
 
 def _mrkdwn_text(text: str, *, links: bool) -> str:
-    return text if links else re.sub(r"<[^<|>]+\|([^<>]*)>", r"\1", text)
+    return _LABELED.sub(r"\1", text) if not links and "<" in text else text
 
 
 def _quote_text(quote: Block, *, links: bool) -> str:
@@ -118,6 +121,7 @@ def _link_text(address: str, label: str, *, links: bool) -> str:
 MAX_CHARACTERS = 3_900
 MAX_BYTES = 3_990
 """`chat.update` counts bytes and takes 4,000; one limit serves all methods."""
+_JOINER_BYTES = len(WORD_JOINER.encode())
 
 
 def fallback_text(blocks: Sequence[Block | Part], *, beginning: str = "", ending: str = "") -> str:
@@ -146,20 +150,31 @@ def _beginning(blocks: Sequence[Block | Part]) -> Iterator[str]:
 def _shown_lines(said: str) -> str:
     """Return the lines without signs of Markdown; of a table's lines, only those that have words."""
     said = said.replace(WORD_JOINER, "")
-    lines = [line for line in said.split("\n") if line.strip(" -:|")]
+    lines = said.split("\n")
     if any(sign in said for sign in _MARKDOWN_CHARACTERS):
-        lines = [strip_markdown(line) for line in lines]
-    return "\n".join([shown for line in lines if (shown := line.strip())])
+        pairs = zip(lines, strip_markdown(said).split("\n"), strict=True)
+        return "\n".join([shown for line, bare in pairs if (shown := bare.strip()) and line.strip(" -:|")])
+    return "\n".join([shown for line in lines if (shown := line.strip()) and line.strip(" -:|")])
 
 
 def _shorten_escaped(text: str, *, room: int) -> str:
+    most_bytes = MAX_BYTES - (MAX_CHARACTERS - room)
+    first = text[:room]
+    dots = [match.start() for match in HOST_DOT.finditer(first)] if "." in first else []
+    is_clean = clean(first) == first
+    joiners_of_a_dot = 1 if "\\." in first else 2
     limit = room
     while True:
         fitting = shorten(text, limit)
-        # Its signs alone may be too much.
-        if counted(fitting) <= room:
+        # What certainly becomes too long is not escaped.
+        joiners = sum(map(fitting.count, ("//", ":/", "](")))
+        if dots:
+            joiners += joiners_of_a_dot * bisect_left(dots, len(fitting) - 3)
+        least = fitting if is_clean else clean(fitting)
+        fits = max(counted(fitting), len(least) + joiners) <= room
+        if fits and len(least.encode()) + _JOINER_BYTES * joiners <= most_bytes:
             fitting = escape(defuse(fitting))
-            if len(fitting) <= room and len(fitting.encode()) <= MAX_BYTES - (MAX_CHARACTERS - room):
+            if len(fitting) <= room and len(fitting.encode()) <= most_bytes:
                 return fitting
         limit = limit * 4 // 5
 
@@ -170,14 +185,15 @@ def pack(blocks: Sequence[Block | Part], *, summary: str, quote: str = "") -> tu
     `quote` is the question as the blocks' footer quotes it; every part without that footer quotes it with its number.
     """
     groups: list[list[Block | Part]] = []
-    last: list[_MeasuredBlock] = []
-    for block in map(_MeasuredBlock, blocks):
-        if groups and _fits([*last, block]):
-            last.append(block)
-            groups[-1].append(block.block)
+    size = count = 0
+    for block in blocks:
+        own_size, own_count = (counted(block.text), block.blocks) if isinstance(block, Part) else (_size(block), 1)
+        size, count = size + own_size, count + own_count
+        if groups and size <= MESSAGE and count <= MESSAGE_BLOCKS:
+            groups[-1].append(block)
         else:
-            last = [block]
-            groups.append([block.block])
+            groups.append([block])
+            size, count = own_size, own_count
     return tuple(_message(group, part, len(groups), summary, quote) for part, group in enumerate(groups, 1))
 
 
@@ -197,26 +213,12 @@ def _blocks(group: Sequence[Block | Part]) -> tuple[Block, ...]:
     return tuple(markdown(block.text) if isinstance(block, Part) else block for block in group)
 
 
-class _MeasuredBlock:
-    """A block with its cached size."""
-
-    def __init__(self, block: Block | Part) -> None:
-        self.block = block
-
-    @cached_property
-    def size(self) -> int:
-        """The characters that Slack counts."""
-        return sum(map(counted, [self.block.text] if isinstance(self.block, Part) else texts_in(self.block)))
-
-    @cached_property
-    def block_count(self) -> int:
-        """The number of blocks that Slack renders it as."""
-        return self.block.blocks if isinstance(self.block, Part) else 1
-
-
-def _fits(group: Sequence[_MeasuredBlock]) -> bool:
-    weighs = sum(block.size for block in group) <= MESSAGE
-    return weighs and sum(block.block_count for block in group) <= MESSAGE_BLOCKS
+def _size(block: object) -> int:
+    """Return the characters that Slack counts of a block."""
+    if isinstance(block, dict):
+        own = counted(block["text"]) if isinstance(block.get("text"), str) else 0
+        return own + sum([_size(value) for value in block.values() if isinstance(value, dict | list)])
+    return sum(map(_size, block)) if isinstance(block, list) else 0
 
 
 def texts_in(block: object) -> list[str]:

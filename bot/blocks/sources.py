@@ -22,6 +22,8 @@ __all__ = ["format_iso_date", "link_url", "linked_title", "site_and_date", "sour
 _TITLE = 120
 _ADDRESS = 200
 _ESCAPED_ADDRESS = 2_200
+_LONGEST_ESCAPE = 6
+"""What a character becomes at the most: `&amp;` and a joiner."""
 
 
 def source_blocks(cited: Sequence[Source], others: Sequence[Source]) -> list[Block]:
@@ -44,7 +46,9 @@ def source_blocks(cited: Sequence[Source], others: Sequence[Source]) -> list[Blo
 def link_url(source: Source) -> str | None:
     """Return the URL to link, None if it is unsafe or too long once escaped."""
     address = safe_url(source.url)
-    return address if address and len(escape(address)) <= _ESCAPED_ADDRESS else None
+    if address is None or len(address) * _LONGEST_ESCAPE <= _ESCAPED_ADDRESS:
+        return address
+    return address if len(escape(address)) <= _ESCAPED_ADDRESS else None
 
 
 def linked_title(source: Source) -> str:

@@ -34,16 +34,13 @@ from perplexity.markdown import Document, RegionKind, parse
 _AFTER_A_SCHEME = "|".join(
     rf"(?<=\b{scheme}:)" for scheme in ("mailto", "xmpp", "tel", "sms", "skype", "slack", "javascript", "data", "file")
 )
-# Each way begins with a sign of its own, so that the search leaps from one to the next.
-_SIGNS = re.compile(
-    r"<(?=[^\s\u2060])"  # HTML, autolinks, Slack's own tokens
-    r"|\](?=[(:])"  # links, images, definitions
-    r"|/(?=/)"  # addresses, with or without a scheme
-    rf"|:(?:(?=/)|(?:{_AFTER_A_SCHEME})(?=[^\s\u2060]))",
-    re.IGNORECASE,
-)
+# HTML, autolinks, Slack's own tokens
+_TAG = re.compile(r"<(?=[^\s\u2060])")
+_SCHEME = re.compile(rf":(?i:{_AFTER_A_SCHEME})(?=[^\s\u2060])")
+# Links, images and definitions; addresses, with or without a scheme.
+_PAIRS = ("](", "]:", "//", ":/")
 # A linkifier takes the joiner for a letter if it is before the dot, GitHub's parser if it is after it.
-_HOST_DOT = re.compile(r"\.(?=[^\W\d_])(?<=\S\.)")
+HOST_DOT = re.compile(r"\.(?=[^\W\d_])(?<=\S\.)")
 _ENTITY = re.compile(r"&(?=(#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)")
 # To a pattern, a space that is in no clean text is like the end of the text.
 _APART = "\x1c"
@@ -64,9 +61,15 @@ def defuse(prose: str) -> str:
     """Break every link, image, HTML tag and mention in a stretch of Markdown outside code. Idempotent."""
     if "&" in prose:
         prose = _ENTITY.sub(_broken_entity, prose)
-    prose = _SIGNS.sub(rf"\g<0>{WORD_JOINER}", prose)
+    if "<" in prose:
+        prose = _TAG.sub(f"<{WORD_JOINER}", prose)
+    for pair in _PAIRS:
+        while pair in prose:
+            prose = prose.replace(pair, f"{pair[0]}{WORD_JOINER}{pair[1]}")
+    if ":" in prose:
+        prose = _SCHEME.sub(f":{WORD_JOINER}", prose)
     if "." in prose:
-        prose = _HOST_DOT.sub(_broken_dot if "\\." in prose else f"{WORD_JOINER}.{WORD_JOINER}", prose)
+        prose = HOST_DOT.sub(_broken_dot if "\\." in prose else f"{WORD_JOINER}.{WORD_JOINER}", prose)
     if "**" in prose:
         prose = _BOLD.sub(_freed_bold, prose)
     return break_mentions(prose)
