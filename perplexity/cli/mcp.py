@@ -12,7 +12,7 @@ from perplexity.cli.base import Command, ProcessIO, UsageError
 from perplexity.cli.providers import checked_config, open_chain
 from perplexity.errors import ConnectionFailed, InvalidRequest
 from perplexity.fallback import Fallback
-from perplexity.providers import openrouter
+from perplexity.providers import PROVIDERS
 from perplexity.providers.base import ProviderConfig
 from perplexity.transport import HTTP, ProxyFor, checked_proxy, named_proxy
 from perplexity.urls import strip_secrets
@@ -20,10 +20,9 @@ from perplexity.urls import strip_secrets
 if TYPE_CHECKING:
     from perplexity.mcp_server.settings import HTTPSettings
 
-MCP_PROVIDERS = ("perplexity", "openrouter")
+MCP_PROVIDERS = tuple(name for name, spec in PROVIDERS.items() if spec.perplexity_models)
 """The tools have Perplexity's name, so its own models answer, directly or through OpenRouter."""
 
-_ADDRESSES = {"perplexity": "https://api.perplexity.ai", "openrouter": openrouter.BASE_URL}
 _STOPPED = "Stopped."
 
 
@@ -43,9 +42,9 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
     from perplexity.mcp_server.settings import PROXY, http_settings_from_env, settings_from_env
 
     # Errors are reported before stdin is read, because the thread that reads it cannot be cancelled.
-    setup = checked_config(process, MCP_PROVIDERS)
+    config = checked_config(process, MCP_PROVIDERS)
     own = (PROXY, process.environ.get(PROXY, ""))
-    _check_proxies(setup, own)
+    _check_proxies(config, own)
     # The variables of HTTP do not apply to stdio: PORT may belong to another program.
     is_http = parsed.transport == "http"
     try:
@@ -84,9 +83,9 @@ def _proxy(own: tuple[str, str]) -> ProxyFor:
     return lambda url: checked_proxy(*named_proxy(url, own=own, https_by_http=True))
 
 
-def _check_proxies(setup: ProviderConfig, own: tuple[str, str]) -> None:
+def _check_proxies(config: ProviderConfig, own: tuple[str, str]) -> None:
     """Raise UsageError for an unusable proxy."""
-    addresses = [setup.address(name, _ADDRESSES[name]) for name in MCP_PROVIDERS if name in setup.keys]
+    addresses = [config.address(name, PROVIDERS[name].base_url) for name in MCP_PROVIDERS if name in config.keys]
     for variable, value in (own, *(named_proxy(address, own=own, https_by_http=True) for address in addresses)):
         try:
             checked_proxy(variable, value)

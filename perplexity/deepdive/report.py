@@ -10,7 +10,7 @@ from perplexity.block_parser import BlockKind, read_blocks
 from perplexity.citations import Marker, cite
 from perplexity.deepdive.markdown import headings_to_bold, neutralize, neutralize_line, strip_own_heading
 from perplexity.deepdive.types import DeepDive, Stage, StageResult
-from perplexity.formatting import pluralize
+from perplexity.formatting import format_dollars, format_duration, pluralize
 from perplexity.types import Source
 from perplexity.urls import safe_url
 from perplexity.x_posts.types import Sentiment
@@ -176,4 +176,5 @@ def _close_code(text: str) -> str:
 
 
 def _time_and_cost(seconds: float, cost_usd: float | None) -> str:
-    return f"{seconds:.0f} s" + ("" if cost_usd is None else f" (${cost_usd:.4f})")
+    cost = format_dollars(cost_usd)
+    return f"{format_duration(seconds)} ({cost})" if cost else format_duration(seconds)

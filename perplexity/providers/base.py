@@ -172,7 +172,7 @@ class ProviderSpec:
     `title` is its display name. `build` returns None if the configuration lacks its key. `key_variables` are the
     environment variables of the key, of which the first one that is set counts; none means that it needs no key.
     `base_url_variable` is the variable of its address, `base_url` the default. Without a `check`, the doctor only says
-    that a key is set.
+    that a key is set. `perplexity_models` says whether Perplexity's own models write its answers.
     """
 
     title: str
@@ -181,3 +181,4 @@ class ProviderSpec:
     base_url_variable: str = ""
     base_url: str = ""
     check: Check | None = None
+    perplexity_models: bool = False

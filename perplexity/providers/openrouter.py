@@ -328,4 +328,5 @@ SPEC = ProviderSpec(
     base_url_variable="OPENROUTER_BASE_URL",
     base_url=BASE_URL,
     check=check,
+    perplexity_models=True,
 )

@@ -107,4 +107,5 @@ SPEC = ProviderSpec(
     base_url_variable=BASE_URL,
     base_url=DEFAULT_BASE_URL,
     check=check,
+    perplexity_models=True,
 )
