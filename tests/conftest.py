@@ -33,7 +33,7 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     for name in os.environ:
         if name.lower() in Settings.model_fields or name.startswith("PPLX_"):
             monkeypatch.delenv(name)
-    monkeypatch.setattr(Settings, "model_config", {**Settings.model_config, "env_file": tmp_path / ".env"})
+    monkeypatch.setitem(Settings.model_config, "env_file", tmp_path / ".env")
 
 
 @pytest.fixture(scope="session", autouse=True)

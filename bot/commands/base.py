@@ -46,6 +46,10 @@ class DisabledAgent:
 DISABLED_AGENT = DisabledAgent()
 
 
+PACE_SECONDS = 3.0
+"""The shortest time between two updates of a message. https://docs.slack.dev/ai/developing-ai-apps"""
+
+
 class Progress(Protocol):
     """The message that shows the progress of a question until the answer replaces it.
 
@@ -130,7 +134,7 @@ class CommandContext:
     `provider_stats` returns the statistics of the last day; it raises database errors. `run_id` is the background run
     to resume and `on_run` records a new one. `check_cancelled` raises once the answer is no longer wanted. `now`
     returns seconds since 1970. Without a `diver`, `provider` makes deep dives. `stages` saves the parts of a long
-    answer, `progress` shows them. `can_upload` returns whether files can be sent.
+    answer, `progress` shows them, at most once in `pace_seconds`. `can_upload` returns whether files can be sent.
     """
 
     provider: Provider
@@ -149,6 +153,7 @@ class CommandContext:
     diver: DeepDiveRunner | None = None
     stages: StageStore = field(default_factory=NullStageStore)
     progress: Progress = NULL_PROGRESS
+    pace_seconds: float = PACE_SECONDS
     can_upload: Callable[[], Awaitable[bool]] = no_uploads
 
 

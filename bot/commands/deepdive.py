@@ -29,9 +29,6 @@ PARSER = OptionParser(
     },
 )
 
-PACE_SECONDS = 3.0
-"""The shortest time between two updates: https://docs.slack.dev/ai/developing-ai-apps"""
-
 
 @dataclass(frozen=True, kw_only=True)
 class DeepDiveRequest:
@@ -115,7 +112,7 @@ async def _show_progress(
         if await context.progress.update(message, milestone=reached > shown):
             shown = max(shown, reached)
         with suppress(TimeoutError):
-            async with asyncio.timeout(PACE_SECONDS):
+            async with asyncio.timeout(context.pace_seconds):
                 await board.changed.wait()
 
 

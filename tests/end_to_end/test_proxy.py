@@ -72,12 +72,11 @@ async def test_a_mention_in_the_playground_is_answered(
 
 
 async def test_socket_mode_connects(
-    slack: FakeSlack, perplexity: FakePerplexity, database: str, proxy: FakeProxy, monkeypatch: pytest.MonkeyPatch
+    slack: FakeSlack, perplexity: FakePerplexity, database: str, proxy: FakeProxy
 ) -> None:
-    monkeypatch.setattr("tests.fakes.process.KEPT", ("PATH", "HOME", *VARIABLES))
     async with FakeSlackSocket() as socket:
         slack.socket_url = socket.url
-        process = await started(slack, perplexity, database)
+        process = await started(slack, perplexity, database, **dict.fromkeys(VARIABLES, proxy.url))
         try:
             await socket.connected(1)
             shown = await Workspace(slack=slack, socket=socket, process=process).types("/ask why", trigger="t1")

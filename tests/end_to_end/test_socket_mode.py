@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from aiohttp import ClientSession
@@ -34,7 +35,7 @@ class Workspace:
         return shown
 
 
-async def started(slack: FakeSlack, perplexity: FakePerplexity, database: str) -> Process:
+async def started(slack: FakeSlack, perplexity: FakePerplexity, database: str, **variables: Any) -> Process:
     return await Process.start(
         "run",
         SLACK_BOT_TOKEN=BOT_TOKEN,
@@ -44,6 +45,7 @@ async def started(slack: FakeSlack, perplexity: FakePerplexity, database: str) -
         PERPLEXITY_BASE_URL=perplexity.base_url,
         DATABASE_URL=database,
         LOG_LEVEL="DEBUG",
+        **variables,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from html import escape
 
@@ -11,6 +11,9 @@ from aiohttp import web
 from tests.fakes.service import FakeService
 
 PATH = "/html/"
+
+PointDdgsAt = Callable[[str], None]
+"""Has the `ddgs` library fetch its results from a URL."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import pytest
-from ddgs.engines.duckduckgo import Duckduckgo
 
 from perplexity import errors
 from perplexity.attempts import Attempt
@@ -23,7 +22,7 @@ from perplexity.retry import RetryPolicy
 from perplexity.types import Answer, Done, Message, Query, Question, SearchResults
 from tests.fakes import brave, faults, openrouter, perplexity
 from tests.fakes.brave import FakeBrave
-from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit
+from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit, PointDdgsAt
 from tests.fakes.openrouter import FakeOpenRouter
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.service import FakeService
@@ -148,9 +147,9 @@ def cases() -> Iterator[Case]:
 class FaultMatrix:
     """The four services on loopback, and a chain of some of them; what it heard of its attempts."""
 
-    def __init__(self, stack: AsyncExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, stack: AsyncExitStack, point_ddgs_at: PointDdgsAt) -> None:
         self._stack = stack
-        self._monkeypatch = monkeypatch
+        self._point_ddgs_at = point_ddgs_at
         self._services: dict[str, FakeService] = {
             "Perplexity": FakePerplexity(),
             "OpenRouter": FakeOpenRouter(),
@@ -182,8 +181,7 @@ class FaultMatrix:
             base_urls={name.lower(): address for name, address in self.addresses.items()},
             retry=RetryPolicy(attempts=3, base=0.001),
         )
-        # The library has no setting for the address, so this one is turned round.
-        self._monkeypatch.setattr(Duckduckgo, "search_url", f"{self.addresses.get('DuckDuckGo')}/html/")
+        self._point_ddgs_at(f"{self.addresses.get('DuckDuckGo')}/html/")
         order = [name.lower() for name in names]
         providers = await self._stack.enter_async_context(open_providers(setup, order=order))
         return Fallback(providers, timeouts=deadlines, on_attempt=self.heard.append)
@@ -215,10 +213,10 @@ def _loaded() -> None:
 
 
 @pytest.mark.parametrize("case", [*cases()], ids=lambda case: f"{case.provider}, {case.fault}, {case.ask}")
-async def test_a_fault_leads_to_the_next_provider_in_time(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_fault_leads_to_the_next_provider_in_time(case: Case, point_ddgs_at: PointDdgsAt) -> None:
     names = [case.provider, *([case.behind] if case.behind else [])]
     async with AsyncExitStack() as stack:
-        world = FaultMatrix(stack, monkeypatch)
+        world = FaultMatrix(stack, point_ddgs_at)
         await world.start(*names)
         world.breaks(case.provider, case.fault, PATHS[case.provider][case.ask])
         chain = await world.chain(*names, deadlines=case.deadlines)
@@ -266,10 +264,10 @@ DOWN = {"Perplexity": "401 quota", "OpenRouter": "502 HTML", "Brave": "429 long"
     ],
 )
 async def test_the_last_one_answers_when_all_before_it_are_down(
-    ask: Ask, told: str, monkeypatch: pytest.MonkeyPatch
+    ask: Ask, told: str, point_ddgs_at: PointDdgsAt
 ) -> None:
     async with AsyncExitStack() as stack:
-        world = FaultMatrix(stack, monkeypatch)
+        world = FaultMatrix(stack, point_ddgs_at)
         await world.start(*ORDER)
         for name, fault in DOWN.items():
             world.breaks(name, fault, *PATHS[name].values())
@@ -280,10 +278,10 @@ async def test_the_last_one_answers_when_all_before_it_are_down(
 
 
 @pytest.mark.parametrize("ask", ["search", "answer", "stream"])
-async def test_when_all_hang_the_chain_gives_up_in_time(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_when_all_hang_the_chain_gives_up_in_time(ask: Ask, point_ddgs_at: PointDdgsAt) -> None:
     deadlines = FallbackTimeouts(search=0.6, answer=0.6, reserve_per_provider=0.1, minimum=0.1)
     async with AsyncExitStack() as stack:
-        world = FaultMatrix(stack, monkeypatch)
+        world = FaultMatrix(stack, point_ddgs_at)
         await world.start(*ORDER)
         for name in ORDER:
             world.breaks(name, "hang", *PATHS[name].values())

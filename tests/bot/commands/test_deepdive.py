@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from bot.commands import COMMANDS, deepdive
+from bot.commands import COMMANDS
 from bot.commands.deepdive import DEEPDIVE, DeepDiveRequest
 from bot.commands.routing import route_message
 from bot.errors import UsageError
@@ -80,10 +80,9 @@ class Hiccups:
         return self.arrives[len(self.milestones) - 1]
 
 
-async def test_a_milestone_that_did_not_arrive_is_shown_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deepdive, "PACE_SECONDS", 0.01)
+async def test_a_milestone_that_did_not_arrive_is_shown_again() -> None:
     progress = Hiccups([False, False, True, False])
-    work = command_context(FakeProvider("Slow", hangs=True), progress=progress)
+    work = command_context(FakeProvider("Slow", hangs=True), progress=progress, pace_seconds=0.01)
 
     with pytest.raises(RequestCancelled):
         await DEEPDIVE.answer(DEEPDIVE.parse("heat pumps"), work)

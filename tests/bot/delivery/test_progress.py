@@ -105,17 +105,23 @@ async def test_a_response_url_is_used_at_milestones_only_and_at_most_three_times
     assert (showing.response_url_uses, row.response_uses) == (MAX_PROGRESS_USES, MAX_PROGRESS_USES)
 
 
-async def test_if_the_database_is_unavailable_one_update_is_skipped(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+class UnavailableOnce(QuestionStore):
+    """A store without a database when it is first asked to mark a question as sending."""
+
+    failed = False
+
+    async def mark_sending(self, *arguments: Any, **named: Any) -> bool:
+        if not self.failed:
+            self.failed = True
+            raise OperationalError("the database is unavailable")
+        return await super().mark_sending(*arguments, **named)
+
+
+async def test_if_the_database_is_unavailable_one_update_is_skipped(stage: Stage) -> None:
+    stage.questions = UnavailableOnce(stage.pool)
     showing = await stage.showing(in_thread=False)
 
-    async def away(*_: object, **__: object) -> bool:
-        raise OperationalError("away")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(stage.questions, "mark_sending", away)
-        assert not await showing.update(SAID, milestone=True)
+    assert not await showing.update(SAID, milestone=True)
     assert (stage.ways(), showing.response_url_uses) == ([], 0)
 
     assert await showing.update(SAID, milestone=True)

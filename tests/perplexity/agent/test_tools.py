@@ -6,14 +6,13 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from ddgs.engines.duckduckgo import Duckduckgo
 
 from perplexity.agent import NAME, AgentLimits, WebAgent, build_model, provider_tools
 from perplexity.attempts import Attempt
 from perplexity.errors import AllProvidersFailed
 from perplexity.tools import TOOLS
 from perplexity.types import Answer, Message, Question
-from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit
+from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit, PointDdgsAt
 from tests.fakes.model_server import KEY as MODEL_KEY
 from tests.fakes.model_server import MODEL, FakeModelServer, Says, Turn, calls
 from tests.fakes.perplexity import KEY, FakePerplexity
@@ -24,14 +23,13 @@ LIMITS = AgentLimits(steps=4, seconds=20, retries=0)
 
 
 @pytest.fixture
-async def _services(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
+async def _services(monkeypatch: pytest.MonkeyPatch, point_ddgs_at: PointDdgsAt) -> AsyncIterator[None]:
     """Serve Perplexity and DuckDuckGo."""
     hits = [Hit(title="Python", url="https://python.org/", body="Free threads.")]
     async with FakePerplexity() as perplexity, FakeDuckDuckGo(hits) as duckduckgo:
         monkeypatch.setenv("PERPLEXITY_API_KEY", KEY)
         monkeypatch.setenv("PERPLEXITY_BASE_URL", perplexity.base_url)
-        # The library has no setting for the address, so this one is turned round.
-        monkeypatch.setattr(Duckduckgo, "search_url", duckduckgo.url)
+        point_ddgs_at(duckduckgo.url)
         yield
 
 

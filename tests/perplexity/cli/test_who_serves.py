@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 
-import pytest
-from ddgs.engines.duckduckgo import Duckduckgo
-
 from tests.fakes import brave, openrouter
 from tests.fakes.brave import FakeBrave
 from tests.fakes.command import here
-from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit
+from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit, PointDdgsAt
 from tests.fakes.openrouter import FakeOpenRouter
 from tests.fakes.perplexity import FakePerplexity
 
@@ -18,9 +15,9 @@ NO_CREDIT = {"error": {"type": "insufficient_quota", "message": "You exceeded yo
 HITS = [Hit(title=f"Page {n}", url=f"https://example.com/{n}", body=f"Why {n} is so.") for n in (1, 2)]
 
 
-async def test_without_any_key_duckduckgo_serves_and_the_key_to_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_any_key_duckduckgo_serves_and_the_key_to_set_is_named(point_ddgs_at: PointDdgsAt) -> None:
     async with FakeDuckDuckGo(HITS) as duckduckgo:
-        monkeypatch.setattr(Duckduckgo, "search_url", duckduckgo.url)
+        point_ddgs_at(duckduckgo.url)
         answer = await here("ask", "why", settings={})
         pages = await here("search", "why", settings={})
 
@@ -37,10 +34,10 @@ async def test_without_any_key_duckduckgo_serves_and_the_key_to_set_is_named(mon
         assert last.endswith(" s · free")
 
 
-async def test_the_numbers_of_a_page_cite_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_numbers_of_a_page_cite_nothing(point_ddgs_at: PointDdgsAt) -> None:
     hits = [Hit(title="Page 1", url="https://example.com/1", body="Why 1 is so.[2]"), HITS[1]]
     async with FakeDuckDuckGo(hits) as duckduckgo:
-        monkeypatch.setattr(Duckduckgo, "search_url", duckduckgo.url)
+        point_ddgs_at(duckduckgo.url)
         answer = await here("ask", "why", settings={})
 
     assert "Why 1 is so.‹2› [1]\n\nSources:" in answer.out

@@ -10,7 +10,6 @@ from datetime import UTC, date, datetime
 from functools import partial
 
 import pytest
-from ddgs.engines.duckduckgo import Duckduckgo
 
 from perplexity.deepdive.pipeline import run_deepdive, text_generators
 from perplexity.deepdive.stages import NO_TEXT_GENERATOR, PASSAGES
@@ -23,7 +22,7 @@ from perplexity.providers.openrouter import OpenRouter
 from perplexity.retry import RetryPolicy
 from perplexity.x_posts.types import PostSummary
 from tests.fakes import brave, duckduckgo, openrouter
-from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit
+from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit, PointDdgsAt
 from tests.fakes.faults import BRAVE, DUCKDUCKGO, OPENROUTER
 from tests.fakes.provider import FakeProvider
 from tests.fakes.service import FakeService, Fault, replied
@@ -48,14 +47,13 @@ class Services:
 
 
 @pytest.fixture
-async def services(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Services]:
+async def services(point_ddgs_at: PointDdgsAt) -> AsyncIterator[Services]:
     once = RetryPolicy(attempts=1)
     async with AsyncExitStack() as stack:
         router = await stack.enter_async_context(openrouter.FakeOpenRouter())
         searcher = await stack.enter_async_context(brave.FakeBrave())
         duck = await stack.enter_async_context(FakeDuckDuckGo([Hit(title="Heat pumps", url="https://d.example/")]))
-        # The library has no setting for the address, so this one is turned round.
-        monkeypatch.setattr(Duckduckgo, "search_url", duck.url)
+        point_ddgs_at(duck.url)
         providers: list[Provider] = [
             await stack.enter_async_context(OpenRouter(openrouter.KEY, base_url=router.base_url, retry=once)),
             await stack.enter_async_context(Brave(brave.KEY, base_url=searcher.base_url, retry=once)),

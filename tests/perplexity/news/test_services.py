@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
 import pytest
-from ddgs.engines.duckduckgo import Duckduckgo
 
 from perplexity.client import PerplexityClient
 from perplexity.errors import AllProvidersFailed
@@ -22,7 +21,7 @@ from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.retry import RetryPolicy
 from perplexity.types import Message, Question
 from tests.fakes import brave, openrouter, perplexity
-from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit
+from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit, PointDdgsAt
 from tests.fakes.news_answers import written
 
 NOW = datetime(2026, 11, 21, 14, 5, tzinfo=UTC)
@@ -44,14 +43,13 @@ class Services:
 
 
 @pytest.fixture
-async def services(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Services]:
+async def services(point_ddgs_at: PointDdgsAt) -> AsyncIterator[Services]:
     async with AsyncExitStack() as stack:
         first = await stack.enter_async_context(perplexity.FakePerplexity())
         second = await stack.enter_async_context(openrouter.FakeOpenRouter())
         third = await stack.enter_async_context(brave.FakeBrave())
         fourth = await stack.enter_async_context(FakeDuckDuckGo([DUCKS], [BEARS]))
-        # The library has no setting for the address, so this one is turned round.
-        monkeypatch.setattr(Duckduckgo, "search_url", fourth.url)
+        point_ddgs_at(fourth.url)
         client = PerplexityClient(perplexity.KEY, base_url=first.base_url, retry=ONCE)
         asked: list[Provider] = [
             await stack.enter_async_context(PerplexityProvider(client)),

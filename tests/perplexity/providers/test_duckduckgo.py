@@ -11,14 +11,13 @@ from functools import partial
 from typing import Any, Literal
 
 import pytest
-from ddgs.engines.duckduckgo import Duckduckgo
 
 from perplexity.errors import ConnectionFailed, InvalidRequest, NothingFound, TimedOut
 from perplexity.filters import Filters
 from perplexity.providers.duckduckgo import DuckDuckGo, Page, parse_page, region, search_ddgs
 from perplexity.threads import DaemonThreads
 from perplexity.types import AnswerKind, Done, Message, Query, Question, Source, Sources, TextDelta
-from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit
+from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit, PointDdgsAt
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -32,18 +31,9 @@ def hits(count: int, *, start: int = 0) -> list[Hit]:
     return [Hit(title=f"Page {n}", url=f"https://example.com/{n}") for n in range(start, start + count)]
 
 
-PointAt = Callable[[FakeDuckDuckGo], None]
-
-
-@pytest.fixture
-def point_at(monkeypatch: pytest.MonkeyPatch) -> PointAt:
-    # The library has no setting for the address, so this one is turned round.
-    return lambda fake: monkeypatch.setattr(Duckduckgo, "search_url", fake.url)
-
-
-async def test_results_are_read_cleaned_and_numbered(point_at: PointAt) -> None:
+async def test_results_are_read_cleaned_and_numbered(point_ddgs_at: PointDdgsAt) -> None:
     async with FakeDuckDuckGo([PYTHON, OTHER, PYTHON]) as fake:
-        point_at(fake)
+        point_ddgs_at(fake.url)
 
         found = await DuckDuckGo(clock=lambda: 3.0).search(Query(text="python"))
 
@@ -80,19 +70,19 @@ def test_the_library_s_own_threads_that_cannot_be_started_are_a_failed_connectio
         search_ddgs("python", region="us-en", timelimit=None, page=1)
 
 
-async def test_what_is_asked_goes_out_once_and_to_duckduckgo_alone(point_at: PointAt) -> None:
+async def test_what_is_asked_goes_out_once_and_to_duckduckgo_alone(point_ddgs_at: PointDdgsAt) -> None:
     filters = Filters(recency="week", domains=("a.org", "b.org"), country="DE")
     async with FakeDuckDuckGo([Hit(title="A", url="https://www.a.org/")]) as fake:
-        point_at(fake)
+        point_ddgs_at(fake.url)
 
         await DuckDuckGo().search(Query(text="python", filters=filters, max_results=1))
 
     assert fake.forms == [{"q": "python (site:a.org OR site:b.org)", "b": "", "l": "de-de", "df": "w"}]
 
 
-async def test_more_results_than_a_page_holds_come_from_the_next_page(point_at: PointAt) -> None:
+async def test_more_results_than_a_page_holds_come_from_the_next_page(point_ddgs_at: PointDdgsAt) -> None:
     async with FakeDuckDuckGo(hits(10), hits(15, start=8)) as fake:
-        point_at(fake)
+        point_ddgs_at(fake.url)
 
         found = await DuckDuckGo().search(Query(text="python", max_results=20))
 
@@ -100,9 +90,9 @@ async def test_more_results_than_a_page_holds_come_from_the_next_page(point_at: 
     assert len(fake.forms) == 2
 
 
-async def test_a_second_page_that_fails_leaves_the_first(point_at: PointAt) -> None:
+async def test_a_second_page_that_fails_leaves_the_first(point_ddgs_at: PointDdgsAt) -> None:
     async with FakeDuckDuckGo(hits(10)) as fake:
-        point_at(fake)
+        point_ddgs_at(fake.url)
 
         found = await DuckDuckGo().search(Query(text="python", max_results=20))
 
@@ -110,27 +100,27 @@ async def test_a_second_page_that_fails_leaves_the_first(point_at: PointAt) -> N
 
 
 @pytest.mark.parametrize("html", ["", "<div class='anomaly-modal'>Are you human?</div>"])
-async def test_an_empty_page_is_no_proof_of_anything(point_at: PointAt, html: str) -> None:
+async def test_an_empty_page_is_no_proof_of_anything(point_ddgs_at: PointDdgsAt, html: str) -> None:
     async with FakeDuckDuckGo(html=html, status=202) as fake:
-        point_at(fake)
+        point_ddgs_at(fake.url)
 
         with pytest.raises(NothingFound):
             await DuckDuckGo().search(Query(text="python"))
 
 
-async def test_a_service_that_cannot_be_reached_is_told_so(point_at: PointAt) -> None:
+async def test_a_service_that_cannot_be_reached_is_told_so(point_ddgs_at: PointDdgsAt) -> None:
     fake = FakeDuckDuckGo()
     async with fake:
         pass
-    point_at(fake)
+    point_ddgs_at(fake.url)
 
     with pytest.raises(ConnectionFailed):
         await DuckDuckGo().search(Query(text="python"))
 
 
-async def test_a_service_that_hangs_is_left_after_the_query_s_seconds(point_at: PointAt) -> None:
+async def test_a_service_that_hangs_is_left_after_the_query_s_seconds(point_ddgs_at: PointDdgsAt) -> None:
     async with FakeDuckDuckGo(hangs=True) as fake:
-        point_at(fake)
+        point_ddgs_at(fake.url)
         started = time.monotonic()
 
         with pytest.raises(TimedOut):
@@ -139,18 +129,18 @@ async def test_a_service_that_hangs_is_left_after_the_query_s_seconds(point_at: 
     assert time.monotonic() - started < 2
 
 
-async def test_a_service_that_does_not_answer_the_library_in_time_is_told_so(point_at: PointAt) -> None:
+async def test_a_service_that_does_not_answer_the_library_in_time_is_told_so(point_ddgs_at: PointDdgsAt) -> None:
     async with FakeDuckDuckGo(hangs=True) as fake:
-        point_at(fake)
+        point_ddgs_at(fake.url)
 
         with pytest.raises(TimedOut):
             await DuckDuckGo(search_page=partial(search_ddgs, timeout=1)).search(Query(text="python"))
 
 
-async def test_a_question_is_answered_with_passages(point_at: PointAt) -> None:
+async def test_a_question_is_answered_with_passages(point_ddgs_at: PointDdgsAt) -> None:
     question = Question(messages=(Message(role="user", content="free threads in python?"),))
     async with FakeDuckDuckGo([PYTHON, OTHER]) as fake:
-        point_at(fake)
+        point_ddgs_at(fake.url)
 
         answer = await DuckDuckGo().answer(question)
         events = [event async for event in DuckDuckGo().stream(question)]
@@ -379,9 +369,9 @@ def never(query: str, *, region: str, timelimit: str | None, page: int) -> Page:
     raise AssertionError(query)
 
 
-async def test_a_question_longer_than_a_query_is_searched_for_by_its_beginning(point_at: PointAt) -> None:
+async def test_a_question_longer_than_a_query_is_searched_for_by_its_beginning(point_ddgs_at: PointDdgsAt) -> None:
     async with FakeDuckDuckGo([PYTHON]) as fake:
-        point_at(fake)
+        point_ddgs_at(fake.url)
         answer = await DuckDuckGo().answer(Question(messages=(Message(role="user", content="free threads? " * 500),)))
 
     assert answer.passages[0].text

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import pytest
 from aiohttp import ClientSession
-from ddgs.engines.duckduckgo import Duckduckgo
 
-from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit
+from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit, PointDdgsAt
 from tests.fakes.perplexity import KEY, FakePerplexity
 
 HITS = [
@@ -17,7 +16,6 @@ HITS = [
     Hit(title="Docs", url="https://docs.python.org/"),
     Hit(title="Fourth", url="https://example.com/4"),
 ]
-PointAt = Callable[[FakeDuckDuckGo], None]
 
 
 @pytest.fixture
@@ -33,18 +31,12 @@ async def session() -> AsyncIterator[ClientSession]:
 
 
 @pytest.fixture
-def point_at(monkeypatch: pytest.MonkeyPatch) -> PointAt:
-    # The library has no setting for the address, so this one is turned round.
-    return lambda server: monkeypatch.setattr(Duckduckgo, "search_url", server.url)
-
-
-@pytest.fixture
 async def services(
-    fake: FakePerplexity, point_at: PointAt, monkeypatch: pytest.MonkeyPatch
+    fake: FakePerplexity, point_ddgs_at: PointDdgsAt, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[FakePerplexity]:
-    """Give a Perplexity whose key and address stand in the environment; there is a DuckDuckGo too."""
+    """Yield a Perplexity whose key and address are in the environment; DuckDuckGo is served too."""
     monkeypatch.setenv("PERPLEXITY_API_KEY", KEY)
     monkeypatch.setenv("PERPLEXITY_BASE_URL", fake.base_url)
     async with FakeDuckDuckGo(HITS) as duckduckgo:
-        point_at(duckduckgo)
+        point_ddgs_at(duckduckgo.url)
         yield fake

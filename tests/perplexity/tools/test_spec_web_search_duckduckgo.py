@@ -15,9 +15,9 @@ from perplexity.errors import ConnectionFailed, InvalidRequest, NothingFound, Ti
 from perplexity.providers.duckduckgo import DuckDuckGo, Page
 from perplexity.tools import Failure, Tool, create_duckduckgo_tool
 from perplexity.tools.duckduckgo_search import MAX_RESULTS, SYSTEM_PROMPT_LINE, TOOL
-from tests.fakes.duckduckgo import FakeDuckDuckGo
+from tests.fakes.duckduckgo import FakeDuckDuckGo, PointDdgsAt
 from tests.fakes.provider import FakeProvider
-from tests.perplexity.tools.conftest import HITS, PointAt
+from tests.perplexity.tools.conftest import HITS
 
 SPEC = (Path(__file__).parents[2] / "data" / "specs" / "duckduckgo-web-search.md").read_text("utf-8")
 
@@ -48,9 +48,9 @@ def test_as_many_results_are_shown_as_the_document_says() -> None:
     assert re.findall(r"MAX_SEARCH_RESULTS = (\d+)", SPEC) == [str(MAX_RESULTS)]
 
 
-async def test_three_results_are_told_with_title_snippet_and_address(point_at: PointAt) -> None:
+async def test_three_results_are_told_with_title_snippet_and_address(point_ddgs_at: PointDdgsAt) -> None:
     async with FakeDuckDuckGo(HITS) as fake:
-        point_at(fake)
+        point_ddgs_at(fake.url)
 
         told = await TOOL(query="python")
 
@@ -154,9 +154,9 @@ def test_the_project_s_own_agent_is_told_the_line(tools: list[str], told: bool) 
     assert (SYSTEM_PROMPT_LINE in prompt.splitlines()) == told
 
 
-async def test_no_results_are_a_clear_line_and_no_failure(point_at: PointAt) -> None:
+async def test_no_results_are_a_clear_line_and_no_failure(point_ddgs_at: PointDdgsAt) -> None:
     async with FakeDuckDuckGo([]) as fake:
-        point_at(fake)
+        point_ddgs_at(fake.url)
 
         told = await TOOL(query="xyzzy")
 
@@ -184,9 +184,9 @@ async def test_nothing_found_is_told_whoever_searches() -> None:
     assert (await create_duckduckgo_tool(provider)(query="python")).startswith("No results found for 'python'.")
 
 
-async def test_a_refusal_looks_like_no_results_and_the_line_says_so(point_at: PointAt) -> None:
+async def test_a_refusal_looks_like_no_results_and_the_line_says_so(point_ddgs_at: PointDdgsAt) -> None:
     async with FakeDuckDuckGo(html="", status=403) as fake:
-        point_at(fake)
+        point_ddgs_at(fake.url)
 
         told = await TOOL(query="python")
 

@@ -14,11 +14,11 @@ from perplexity.tools import TOOLS, Failure, create_websearch_tool
 from perplexity.tools.environment import config_from_env
 from perplexity.tools.fallback_search import SECONDS, TOOL, build_chain
 from perplexity.types import Answer, Question
-from tests.fakes.duckduckgo import FakeDuckDuckGo
+from tests.fakes.duckduckgo import FakeDuckDuckGo, PointDdgsAt
 from tests.fakes.perplexity import KEY, FakePerplexity, replied
 from tests.fakes.ports import free_port
 from tests.fakes.provider import FakeProvider
-from tests.perplexity.tools.conftest import HITS, PointAt
+from tests.perplexity.tools.conftest import HITS
 
 SPEC = (Path(__file__).parents[2] / "data" / "specs" / "search-fallback-and-news.md").read_text("utf-8")
 NO_MONEY = replied({"error": {"message": "No.", "type": "insufficient_quota"}}, status=401)
@@ -110,9 +110,9 @@ async def test_the_keys_of_the_environment_say_who_is_asked(services: FakePerple
     assert [request.path for request in services.requests] == ["/v1/agent"]
 
 
-async def test_without_a_key_duckduckgo_gives_passages_and_that_is_said(point_at: PointAt) -> None:
+async def test_without_a_key_duckduckgo_gives_passages_and_that_is_said(point_ddgs_at: PointDdgsAt) -> None:
     async with FakeDuckDuckGo(HITS) as fake:
-        point_at(fake)
+        point_ddgs_at(fake.url)
 
         told = await TOOL(query="python threads")
 
@@ -186,10 +186,12 @@ async def test_perplexity_is_left_out_if_its_own_variable_is_malformed(
     assert told.endswith("; perplexity is not used.")
 
 
-async def test_if_all_fail_the_malformed_one_is_named_too(point_at: PointAt, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_if_all_fail_the_malformed_one_is_named_too(
+    point_ddgs_at: PointDdgsAt, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("BRAVE_API_KEY", "two words")
     async with FakeDuckDuckGo() as fake:
-        point_at(fake)
+        point_ddgs_at(fake.url)
 
     told = await TOOL(query="python")
 
@@ -198,11 +200,11 @@ async def test_if_all_fail_the_malformed_one_is_named_too(point_at: PointAt, mon
     assert "two words" not in told
 
 
-async def test_an_outage_of_all_is_a_failure(point_at: PointAt, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_outage_of_all_is_a_failure(point_ddgs_at: PointDdgsAt, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PERPLEXITY_API_KEY", KEY)
     monkeypatch.setenv("PERPLEXITY_BASE_URL", f"http://127.0.0.1:{free_port()}")
     async with FakeDuckDuckGo() as fake:
-        point_at(fake)
+        point_ddgs_at(fake.url)
 
     told = await TOOL(query="python")
 
