@@ -19,7 +19,7 @@ from bot.commands import available_commands
 from bot.delivery.delivery import Delivery
 from bot.delivery.routes import default_routes
 from bot.delivery.status_message import ProgressUpdater, StatusMessages
-from bot.digests.wiring import DigestComponents
+from bot.digests.service import DigestComponents
 from bot.listeners import actions, installation, messages, slash
 from bot.listeners.admission import Admission
 from bot.listeners.installation import Installation, token_hash
@@ -27,8 +27,7 @@ from bot.listeners.intake import ACK_SECONDS, Intake, ListenerContext
 from bot.process import Application
 from bot.services import open_search_services, slack_connection
 from bot.slack.connection import SlackConnection, SocketMode, open_session, web_client
-from bot.slack.messages import Chat
-from bot.slack.response_url import ResponseUrls
+from bot.slack.messages import Chat, ResponseUrls
 from bot.slack.users import Admins, Profiles
 from bot.storage.attempts import AttemptLog, AttemptStore
 from bot.storage.database import DatabaseRetry

@@ -13,6 +13,8 @@ from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import QuestionRow
 from bot.slack.messages import (
     FAILURES,
+    LIFETIME_SECONDS,
+    MAX_USES,
     Chat,
     Found,
     LookupForbidden,
@@ -20,12 +22,13 @@ from bot.slack.messages import (
     NotFound,
     PostResult,
     Rejected,
+    ResponseUrls,
     Retryable,
     RouteClosed,
     Sent,
     classify_error,
+    is_slack_url,
 )
-from bot.slack.response_url import LIFETIME_SECONDS, MAX_USES, ResponseUrls, is_slack_url
 
 DIGEST_SURFACE = "digest"
 """The surface of a digest's questions, whose text no person typed."""

@@ -22,10 +22,11 @@ from bot.slack.messages import (
     NotFound,
     PostResult,
     Rejected,
+    ResponseUrls,
     Retryable,
     Sent,
+    is_slack_url,
 )
-from bot.slack.response_url import ResponseUrls, is_slack_url
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import QuestionStore
 from perplexity.errors import RequestCancelled

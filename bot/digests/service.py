@@ -8,10 +8,18 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID, uuid4
 
+from slack_sdk.web.async_client import AsyncWebClient
+
 from bot.clock import utc_now
-from bot.digests.jobs import plan_run, run_question
+from bot.commands.base import Command
+from bot.commands.routing import ROOT_COMMAND
+from bot.commands.watch import WATCH
+from bot.delivery.routes import ChatRoute, digest_route
+from bot.digests.jobs import DigestStopper, StopNoticeCommand, plan_run, run_question
+from bot.digests.runner import DigestRunner, StorySelector
 from bot.model.digest import (
     AlreadyRunning,
     Created,
@@ -31,8 +39,13 @@ from bot.model.digest import (
     Updated,
 )
 from bot.model.schedule import next_slot, zone_of
-from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.slack.messages import Chat
+from bot.slack.users import Profiles, SlackUsers
+from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.digests import DigestStore
+
+if TYPE_CHECKING:
+    from bot.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -164,3 +177,54 @@ def next_run_at(digest: Digest, *, now: datetime) -> datetime:
 def seconds_to_next_minute(now: datetime) -> float:
     """Return the seconds until the next full minute."""
     return MINUTE - now.second - now.microsecond / 1e6
+
+
+@dataclass(frozen=True, kw_only=True)
+class DigestComponents:
+    """The parts that the app needs: the service, the route to a channel and the scheduler.
+
+    `commands` are what workers run for digests, by name: make a digest, and say that one cannot be posted.
+    """
+
+    service: StoredDigestService
+    commands: dict[str, Command[Any, Any]]
+    channel_route: ChatRoute
+    scheduler: DigestScheduler
+
+    @classmethod
+    def of(
+        cls,
+        settings: Settings,
+        digests: DigestStore,
+        *,
+        client: AsyncWebClient,
+        chat: Chat,
+        database_retry: DatabaseRetry,
+        profiles: Profiles,
+    ) -> Self:
+        """Build the parts from the settings."""
+        users = SlackUsers(client, profiles=profiles)
+        limits = DigestLimits(per_user=settings.digests_per_user, per_channel=settings.digests_per_channel)
+        service = StoredDigestService(
+            digests=digests,
+            zone=users.timezone,
+            command_label=f"/{settings.command_prefix}{ROOT_COMMAND} {WATCH.name}",
+            limits=limits,
+        )
+        stopper = DigestStopper(digests=digests, database_retry=database_retry)
+        runner = DigestRunner(
+            digests=digests,
+            presence=users.membership,
+            stopper=stopper,
+            selector=StorySelector(posted=digests.posted, database_retry=database_retry),
+            database_retry=database_retry,
+        )
+        stop_notices = StopNoticeCommand(
+            digests=digests, database_retry=database_retry, command_label=service.command_label
+        )
+        return cls(
+            service=service,
+            commands={command.name: command for command in (runner.command(), stop_notices.command())},
+            channel_route=digest_route(chat, on_closed=stopper.on_channel_closed),
+            scheduler=DigestScheduler(digests=digests, disabled=limits.disabled),
+        )

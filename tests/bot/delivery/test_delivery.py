@@ -29,11 +29,11 @@ from bot.slack.messages import (
     NotFound,
     PostResult,
     Rejected,
+    ResponseUrls,
     Retryable,
     RouteClosed,
     Sent,
 )
-from bot.slack.response_url import ResponseUrls
 from bot.storage.database import DatabaseRetry
 from bot.storage.questions import QuestionStore
 from tests.fakes.rows import message, row

@@ -18,8 +18,7 @@ from bot.blocks.elements import section
 from bot.delivery.status_message import MAX_PROGRESS_USES, ProgressUpdater
 from bot.model.message import OutgoingMessage
 from bot.model.question import NewQuestion, Outcome, QuestionRow
-from bot.slack.messages import Chat
-from bot.slack.response_url import ResponseUrls
+from bot.slack.messages import Chat, ResponseUrls
 from bot.storage.questions import Pool, QuestionStore, connection_pool
 from perplexity.errors import RequestCancelled
 from tests.fakes.rows import claim

@@ -21,12 +21,13 @@ from bot.slack.messages import (
     NotFound,
     PostResult,
     Rejected,
+    ResponseUrls,
     Retryable,
     RouteClosed,
     Sent,
     error_name,
+    is_slack_url,
 )
-from bot.slack.response_url import ResponseUrls, is_slack_url
 from tests.fakes.rows import BEGAN, row
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
 
