@@ -41,7 +41,8 @@ def as_text(value: JSON) -> str:
     known: str = value
     if not known.isascii():
         try:
-            known.encode()
+            if b"\0" not in known.encode():
+                return known
         except UnicodeEncodeError:
             known = known.encode(errors="replace").decode()
     return known.replace("\0", "")
@@ -64,7 +65,7 @@ def as_objects(value: JSON) -> Sequence[Mapping[str, JSON]]:
 
 def as_count(value: JSON) -> int | None:
     """Return a whole number of 0 or more, None for anything else; a boolean is no number."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if type(value) is int and value >= 0 else None
 
 
 def cost_of(usage: JSON) -> float | None:

@@ -51,7 +51,7 @@ def common_filters(filters: Filters) -> dict[str, JSON]:
     return {name: value for name, value in wanted.items() if value}
 
 
-def parse_results(body: Mapping[str, JSON], *, fast: bool = False) -> SearchResults:
+def parse_results(body: Mapping[str, JSON], *, fast: bool = False, seconds: float = 0.0) -> SearchResults:
     """Return the pages, numbered from 1; they may come grouped by query. Raises MalformedResponse without a list."""
     results = body.get("results")
     if not isinstance(results, list):
@@ -59,8 +59,12 @@ def parse_results(body: Mapping[str, JSON], *, fast: bool = False) -> SearchResu
     groups = [group if isinstance(group, list) else [group] for group in results]
     pages = [page for group in groups for page in as_objects(group)]
     # The ids of this API, should it send any, are not what a reader counts by.
-    numbered = merge({**page, "id": None} for page in pages)
-    return SearchResults(results=numbered, provider=PROVIDER, cost_usd=FAST_DOLLARS if fast else DOLLARS)
+    return SearchResults(
+        results=merge(pages, by_id=False),
+        provider=PROVIDER,
+        seconds=seconds,
+        cost_usd=FAST_DOLLARS if fast else DOLLARS,
+    )
 
 
 def _american(day: date | None) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
+from functools import lru_cache
 from itertools import count
 
 from perplexity.types import JSON, Source
@@ -88,14 +89,17 @@ _SHORT = 100
 """Pages; no answer of a service has so many."""
 
 
-def merge(results: Iterable[Mapping[str, JSON]]) -> tuple[Source, ...]:
+def merge(results: Iterable[Mapping[str, JSON]], *, by_id: bool = True) -> tuple[Source, ...]:
     """Return the sources of all result lists together, each page at its first place.
 
     A source keeps the first `id` that the service gave the page, which the markers in the text refer to; the page's
     other ids are its aliases. One without an id gets its position. If another page has that number already, it gets
     one that no page has, so that no marker shows the wrong page. What one entry of a page leaves out, a later one says.
+    Unless it is `by_id`, the positions alone are the numbers.
     """
     pages = _by_url(results)
+    if not by_id:
+        return tuple([_source(url, entries, number) for number, (url, entries) in enumerate(pages.items(), start=1)])
     ids = {url: _ids(entries) for url, entries in pages.items()}
     claimed = {own[0] for own in ids.values() if own}
     used: set[int] = set()
@@ -108,7 +112,7 @@ def merge(results: Iterable[Mapping[str, JSON]]) -> tuple[Source, ...]:
             # Positions go up and numbers are never given back, so nothing below the last free one is free.
             free = number = _free_number(claimed, used, at_least=max(free, position))
         used.add(number)
-        aliases = [alias for alias in own[1:] if alias not in claimed and alias not in used]
+        aliases = tuple([alias for alias in own[1:] if alias not in claimed and alias not in used])
         sources.append(_source(url, entries, number, aliases))
         claimed.update(aliases)
     return tuple(sources)
@@ -132,17 +136,23 @@ class MergeSchedule:
         return enough
 
 
+_SCHEMES = ("https://", "http://")
+
+
 def _by_url(results: Iterable[Mapping[str, JSON]]) -> dict[str, list[Mapping[str, JSON]]]:
     pages: dict[str, list[Mapping[str, JSON]]] = {}
     for page in results:
         url = as_text(page.get("url")).strip()
-        if url[:8].lower().startswith(("https://", "http://")):
+        if url.startswith(_SCHEMES) or url[:8].lower().startswith(_SCHEMES):
             pages.setdefault(url, []).append(page)
     return pages
 
 
 def _ids(entries: Sequence[Mapping[str, JSON]]) -> list[int]:
     """Return the ids that a page was given, each once."""
+    if len(entries) == 1:
+        number = as_count(entries[0].get("id"))
+        return [] if number is None else [number]
     given: dict[int, None] = {}
     for entry in entries:
         if (number := as_count(entry.get("id"))) is not None:
@@ -154,17 +164,28 @@ def _free_number(claimed: set[int], used: set[int], *, at_least: int) -> int:
     return next(number for number in count(at_least) if number not in claimed and number not in used)
 
 
-def _source(url: str, entries: Sequence[Mapping[str, JSON]], number: int, aliases: Sequence[int]) -> Source:
+def _source(url: str, entries: Sequence[Mapping[str, JSON]], number: int, aliases: tuple[int, ...] = ()) -> Source:
     page = entries[0] if len(entries) == 1 else _first_texts(entries)
     return Source(
         number=number,
         title=" ".join(as_text(page.get("title")).split()) or url,
         url=url,
         snippet=as_text(page.get("snippet")),
-        date=iso_date(as_text(page.get("date"))),
-        last_updated=iso_date(as_text(page.get("last_updated"))),
-        aliases=tuple(aliases),
+        date=_date(page.get("date")),
+        last_updated=_date(page.get("last_updated")),
+        aliases=aliases,
     )
+
+
+def _date(value: JSON) -> str | None:
+    if isinstance(value, str) and len(value) <= _LONGEST:
+        return _short_date(value)
+    return iso_date(as_text(value))
+
+
+@lru_cache(maxsize=512)
+def _short_date(value: str) -> str | None:
+    return iso_date(as_text(value))
 
 
 def _first_texts(entries: Sequence[Mapping[str, JSON]]) -> dict[str, str]:
