@@ -12,8 +12,8 @@ https://docs.aiohttp.org/en/stable/client_reference.html
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, Literal, NamedTuple, Protocol
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -136,10 +136,14 @@ class OpenReply(NamedTuple):
     chunks: AsyncIterator[bytes]
 
 
-def _encoded(body: JSON) -> bytes:
+_JSON_TYPE = "application/json"
+_ENCODER = json.JSONEncoder(allow_nan=False)
+
+
+def _encoded(body: JSON) -> aiohttp.BytesPayload:
     """Return the body as JSON. Raises InvalidRequest for a number that JSON does not have, or nesting without end."""
     try:
-        return json.dumps(body, allow_nan=False).encode()
+        return aiohttp.BytesPayload(_ENCODER.encode(body).encode(), content_type=_JSON_TYPE)
     except (ValueError, RecursionError):
         raise InvalidRequest("the request cannot be written as JSON: NaN, Infinity, or nested too deeply") from None
 
@@ -178,9 +182,9 @@ class Transport:
 
     async def request(self, method: Method, path: str, body: JSON = None) -> Reply:
         """Return the whole response. Raises ConnectionFailed, or MalformedResponse for one that is too large."""
-        response = await self._send(method, path, body, accept="application/json")
+        response = await self._send(method, path, body, accept=_JSON_TYPE)
         async with response:
-            return await self.whole(OpenReply(response.status, response.headers, _chunks(response)))
+            return await self.whole(OpenReply(response.status, response.headers, _Chunks(response)))
 
     async def whole(self, opened: OpenReply) -> Reply:
         """Return the response with the rest of its bytes. Raises as `request` does."""
@@ -190,29 +194,34 @@ class Transport:
 
     @asynccontextmanager
     async def open(
-        self, method: Method, path: str, body: JSON = None, *, accept: str = "application/json"
+        self, method: Method, path: str, body: JSON = None, *, accept: str = _JSON_TYPE
     ) -> AsyncIterator[OpenReply]:
         """Give the response as soon as its headers are there; its chunks raise as `request` does."""
         response = await self._send(method, path, body, accept=accept)
-        async with response, aclosing(_chunks(response)) as chunks:
-            yield OpenReply(response.status, response.headers, chunks)
+        async with response:
+            yield OpenReply(response.status, response.headers, _Chunks(response))
 
     async def _send(self, method: Method, path: str, body: JSON, *, accept: str) -> aiohttp.ClientResponse:
-        headers = {**self._headers, "Accept": accept}
         content = None if body is None else _encoded(body)
-        if content is not None:
-            headers["Content-Type"] = "application/json"
-        sending = self._session().request(
-            # A redirect would carry the key to any host that it names.
-            method,
-            f"{self.base_url}{path}",
-            data=content,
-            headers=headers,
-            timeout=self._timeout,
-            allow_redirects=False,
-            raise_for_status=False,
-        )
-        return await _responded(sending)
+        try:
+            response: aiohttp.ClientResponse = await self._session().request(
+                # A redirect would carry the key to any host that it names.
+                method,
+                f"{self.base_url}{path}",
+                data=content,
+                headers={**self._headers, "Accept": accept},
+                timeout=self._timeout,
+                allow_redirects=False,
+                raise_for_status=False,
+            )
+            return response
+        except _LIBRARY_ERRORS as error:
+            failure = _translated(error)
+        except (ValueError, RuntimeError) as error:  # a proxy of an unknown kind, a session that was closed
+            failure = _failed(error, sent=False)
+        # Raised here and not above, where the library's error, which may hold the request's headers, would be its
+        # context.
+        raise failure
 
     async def close(self) -> None:
         """Close the session that was opened here, if one was."""
@@ -265,31 +274,31 @@ def checked_open_timeout(seconds: float) -> float:
     return float(seconds)
 
 
-async def _responded(sending: Awaitable[aiohttp.ClientResponse]) -> aiohttp.ClientResponse:
-    try:
-        return await sending
-    except _LIBRARY_ERRORS as error:
-        failure = _translated(error)
-    except (ValueError, RuntimeError) as error:  # a proxy of an unknown kind, a session that was closed
-        failure = _failed(error, sent=False)
-    # Raised here and not above, where the library's error, which may hold the request's headers, would be its context.
-    raise failure
+class _Chunks:
+    """The bytes of a response as they come. Raises as `Transport.request` does."""
 
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self._content = response.content
+        self._left = MOST_BYTES
+        if (response.content_length or 0) > MOST_BYTES:
+            raise _too_large()
 
-async def _chunks(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
-    size = 0
-    if (response.content_length or 0) > MOST_BYTES:
-        raise _too_large()
-    try:
-        async for chunk in response.content.iter_chunked(_CHUNK):
-            size += len(chunk)
-            if size > MOST_BYTES:
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            chunk = await self._content.read(_CHUNK)
+        except _LIBRARY_ERRORS as error:
+            failure = _translated(error)
+        else:
+            if not chunk:
+                raise StopAsyncIteration
+            self._left -= len(chunk)
+            if self._left < 0:
                 raise _too_large()
-            yield chunk
-        return
-    except _LIBRARY_ERRORS as error:
-        failure = _translated(error)
-    raise failure
+            return chunk
+        raise failure
 
 
 def _too_large() -> MalformedResponse:
