@@ -7,8 +7,8 @@ import logging
 import os
 import random as randomness
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack, get_args
@@ -22,7 +22,7 @@ from perplexity.models import Effort, Target, Timeouts, check_schema, resolve
 from perplexity.retry import Deadline, Retrier, RetryPolicy, is_retryable_unpaid
 from perplexity.runs import Runs
 from perplexity.transport import OPEN_SECONDS, ProxyFor, Session, Transport, checked_open_timeout, proxy_for
-from perplexity.types import API, JSON, Answer, Done, Event, Message, Query, Question, SearchResults
+from perplexity.types import API, JSON, Answer, Event, Message, Query, Question, SearchResults
 from perplexity.validation import validate_messages, validate_query
 from perplexity.wire import search
 from perplexity.wire.agent import Agent
@@ -252,7 +252,7 @@ class PerplexityClient:
         """
         wanted = query if isinstance(query, Query) else Query(text=query)
         started = self._clock()
-        with _named(search.PROVIDER):
+        with _SEARCHING:
             wanted = validate_query(wanted if filters is None else replace(wanted, filters=filters))
             deadline = self._deadline(wanted.seconds, self._limits.search)
             body = await self._calls.json(
@@ -263,8 +263,11 @@ class PerplexityClient:
                 again=is_retryable_unpaid,
                 persist=wanted.persist,
             )
-            found = filter_results(search.parse_results(body, fast=wanted.fast), wanted.filters.domains)
-            return replace(found, results=found.results[: wanted.max_results], seconds=self._clock() - started)
+            found = search.parse_results(body, fast=wanted.fast, seconds=self._clock() - started)
+            found = filter_results(found, wanted.filters.domains)
+            if len(found.results) <= wanted.max_results:
+                return found
+            return replace(found, results=found.results[: wanted.max_results])
 
     async def answer(self, prompt: Prompt, **options: Unpack[Options]) -> Answer:
         """Return one sourced answer. Options take the place of a whole question's own; None changes nothing.
@@ -275,14 +278,13 @@ class PerplexityClient:
         """
         question = question_of(prompt, options)
         started = self._clock()
-        with _named(Agent.provider):
+        with _ANSWERING:
             question, target = self._checked(question)
             deadline = self._deadline(question.seconds, self._limits.of(target.effort))
             while True:
                 endpoint = self._endpoints.current(question)
                 try:
-                    answer = await endpoint.answer(question, target, deadline=deadline)
-                    return self._signed(answer, started=started)
+                    return await endpoint.answer(question, target, started=started, deadline=deadline)
                 except EndpointRetired as error:
                     self._endpoints.retire(endpoint, error)
 
@@ -293,17 +295,18 @@ class PerplexityClient:
         """
         question = question_of(prompt, options)
         started = self._clock()
-        with _named(Agent.provider):
+        with _ANSWERING:
             question, target = self._checked(question)
             deadline = self._deadline(question.seconds, self._limits.of(target.effort))
             yielded = False
             while True:
                 endpoint = self._endpoints.current(question)
                 try:
-                    async with aclosing(endpoint.stream(question, target, deadline=deadline)) as events:
+                    stream = endpoint.stream(question, target, started=started, deadline=deadline)
+                    async with aclosing(stream) as events:
                         async for event in events:
                             yielded = True
-                            yield self._last(event, started=started) if isinstance(event, Done) else event
+                            yield event
                     return
                 except EndpointRetired as error:
                     if yielded:
@@ -312,12 +315,12 @@ class PerplexityClient:
 
     async def cancel(self, run_id: str) -> None:
         """Stop a run, such as `RunStarted` names. One that has ended already is no error; raises PerplexityError."""
-        with _named(Agent.provider):
+        with _ANSWERING:
             await self._runs.cancel(run_id, deadline=Deadline.after(_CANCEL_SECONDS, self._clock))
 
     async def models(self) -> tuple[str, ...]:
         """Return the names of the models that the key may use, for nothing: it tries a key. Raises PerplexityError."""
-        with _named(Agent.provider):
+        with _ANSWERING:
             deadline = Deadline.after(_MODELS_SECONDS, self._clock)
             body = await self._calls.json("GET", "/v1/models", deadline=deadline, again=is_retryable_unpaid)
             return as_texts([model.get("id") for model in as_objects(body.get("data"))])
@@ -335,13 +338,6 @@ class PerplexityClient:
             question = replace(question, messages=messages, filters=filters)
         return question, target
 
-    def _last(self, done: Done, *, started: float) -> Done:
-        return Done(answer=self._signed(done.answer, started=started))
-
-    def _signed(self, answer: Answer, *, started: float) -> Answer:
-        """Add what only the asking side knows."""
-        return replace(answer, seconds=self._clock() - started)
-
 
 def _wires(api: str) -> list[Wire]:
     """Return the wires in the order of their succession. Raises InvalidRequest."""
@@ -350,11 +346,20 @@ def _wires(api: str) -> list[Wire]:
     return [Agent()] if api == "agent" else [Sonar(), Agent()]
 
 
-@contextmanager
-def _named(provider: str) -> Iterator[None]:
-    """Put the provider's name on every error that passes."""
-    try:
-        yield
-    except PerplexityError as error:
-        error.provider = error.provider or provider
-        raise
+class _Naming:
+    """A context that puts a provider's name on every error that passes."""
+
+    def __init__(self, provider: str) -> None:
+        self._provider = provider
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, PerplexityError):
+            error.provider = error.provider or self._provider
+
+
+_SEARCHING, _ANSWERING = _Naming(search.PROVIDER), _Naming(Agent.provider)

@@ -53,18 +53,21 @@ class Completions:
         """Where questions are sent."""
         return self.wire.path
 
-    async def answer(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
-        """Return the answer. Raises any PerplexityError; InvalidRequest before anything is sent.
+    async def answer(self, question: Question, target: Target, *, started: float, deadline: Deadline) -> Answer:
+        """Return the answer; its `seconds` are those since `started`.
 
-        RunFailed for an `offline` one that rests on pages anyway: it may say what the messages do not.
+        Raises any PerplexityError; InvalidRequest before anything is sent, RunFailed for an `offline` one that rests on
+        pages anyway: it may say what the messages do not.
         """
         self.wire.check(question)
         answer = await self._answer(question, target, deadline=deadline)
-        told = self._told(answer, question, target, expected=self.wire.emits_thinking(question, target))
-        return await _within_domains(told, question)
+        expected = self.wire.emits_thinking(question, target)
+        return await self._finalize(answer, question, target, expected=expected, started=started)
 
-    async def stream(self, question: Question, target: Target, *, deadline: Deadline) -> AsyncGenerator[Event, None]:
-        """Yield the events, `Done` last; what a model thinks aloud is held back. Raises as `answer` does.
+    async def stream(
+        self, question: Question, target: Target, *, started: float, deadline: Deadline
+    ) -> AsyncGenerator[Event, None]:
+        """Yield the events, `Done` last; what a model thinks aloud is held back. Takes and raises what `answer` does.
 
         Once an event was yielded, nothing is tried again.
         """
@@ -84,8 +87,11 @@ class Completions:
                 elif isinstance(event, Done):
                     if piece := await _rest(thinking, kept, event.answer):
                         yield TextDelta(text=piece)
-                    told = self._told(event.answer, question, target, expected=thinking.expected)
-                    yield Done(answer=await _within_domains(told, question))
+                    yield Done(
+                        answer=await self._finalize(
+                            event.answer, question, target, expected=thinking.expected, started=started
+                        )
+                    )
                 else:
                     yield event
 
@@ -93,7 +99,10 @@ class Completions:
         """Wait for the requests that cancel abandoned runs; each has a few seconds."""
         await asyncio.gather(*self.cancelling)
 
-    def _told(self, answer: Answer, question: Question, target: Target, *, expected: bool) -> Answer:
+    async def _finalize(
+        self, answer: Answer, question: Question, target: Target, *, expected: bool, started: float
+    ) -> Answer:
+        """Return the answer without thoughts and foreign sources, and with what only the asking side knows."""
         if question.offline and answer.sources:
             log.warning("answer.searched_all_the_same", extra={"model": answer.model})
             raise RunFailed(
@@ -104,8 +113,13 @@ class Completions:
             log.warning("answer.no_think_marker", extra={"model": answer.model})
         if question.tools and not self.wire.takes_tools:
             log.warning("answer.tools_left_out", extra={"model": answer.model})
-        effort = target.effort if self.wire.takes_effort and target.model is None else None
-        return replace(answer, effort=effort, notes=(*answer.notes, *self.wire.notes(question)))
+        answer = await _within_domains(answer, question)
+        return replace(
+            answer,
+            effort=target.effort if self.wire.takes_effort and target.model is None else None,
+            notes=(*answer.notes, *self.wire.notes(question)),
+            seconds=self.clock() - started,
+        )
 
     async def _answer(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
         # Only a stream tells the run's id before its end, by which a run is cancelled that no one comes back for.

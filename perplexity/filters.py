@@ -74,12 +74,12 @@ class Filters:
     mode: Mode | None = None
 
 
-_NONE = Filters()
+NO_FILTERS = Filters()
 
 
 def validate(filters: Filters) -> Filters:
     """Return the filters as they are sent, however they were made. Raises InvalidRequest for the first wrong one."""
-    if filters == _NONE:
+    if filters is NO_FILTERS or filters == NO_FILTERS:
         return filters
     checked = Filters(
         recency=None if filters.recency is None else parse_recency(filters.recency),

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from perplexity.attempts import Attempt
-from perplexity.filters import Filters
+from perplexity.filters import NO_FILTERS, Filters
 
 Context = Literal["low", "medium", "high"]
 
@@ -37,7 +37,7 @@ class Query:
     """
 
     text: str
-    filters: Filters = Filters()
+    filters: Filters = NO_FILTERS
     max_results: int = 5
     max_tokens_per_page: int = 1024
     news: bool = False
@@ -67,7 +67,7 @@ class Question:
     messages: tuple[Message, ...]
     reasoning: bool = False
     model: str | None = None
-    filters: Filters = Filters()
+    filters: Filters = NO_FILTERS
     schema: Mapping[str, JSON] | None = None
     max_tokens: int | None = None
     context: Context | None = None

@@ -47,7 +47,7 @@ _BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
 
 def parse_query(text: str) -> str:
     """Return a search's text on one line, without control characters. Raises InvalidRequest if empty or too long."""
-    return _validate_text("query", _BREAKS.sub(" ", text), MAX_QUERY_LENGTH)
+    return _validate_text("query", text if text.isprintable() else _BREAKS.sub(" ", text), MAX_QUERY_LENGTH)
 
 
 def parse_max_results(value: int | str, *, name: str = "n") -> int:
@@ -57,13 +57,11 @@ def parse_max_results(value: int | str, *, name: str = "n") -> int:
 
 def validate_query(query: Query) -> Query:
     """Return the query as it is sent. Raises InvalidRequest for the first part that is wrong."""
-    return replace(
-        query,
-        text=parse_query(query.text),
-        filters=validate(query.filters),
-        max_results=parse_max_results(query.max_results),
-        max_tokens_per_page=_parse_int("max_tokens_per_page", query.max_tokens_per_page, MAX_TOKENS_PER_PAGE),
-    )
+    text, filters, most = parse_query(query.text), validate(query.filters), parse_max_results(query.max_results)
+    tokens = _parse_int("max_tokens_per_page", query.max_tokens_per_page, MAX_TOKENS_PER_PAGE)
+    if (text, filters, most, tokens) == (query.text, query.filters, query.max_results, query.max_tokens_per_page):
+        return query
+    return replace(query, text=text, filters=filters, max_results=most, max_tokens_per_page=tokens)
 
 
 def validate_messages(messages: Sequence[Message]) -> tuple[Message, ...]:

@@ -139,18 +139,19 @@ class OpenRouter:
         started = self._clock()
         with _translated_errors():
             question, target, deadline = self._prepare(question)
-            answer = await self._completions.answer(question, target, deadline=deadline)
-        return self._with_duration(answer, question, target, started=started)
+            answer = await self._completions.answer(question, target, started=started, deadline=deadline)
+        return self._with_notes(answer, question, target)
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
         """Yield events while the answer is made; the last one is `Done`. Raises any PerplexityError."""
         started = self._clock()
         with _translated_errors():
             question, target, deadline = self._prepare(question)
-            async with aclosing(self._completions.stream(question, target, deadline=deadline)) as events:
+            stream = self._completions.stream(question, target, started=started, deadline=deadline)
+            async with aclosing(stream) as events:
                 async for event in events:
                     if isinstance(event, Done):
-                        yield Done(answer=self._with_duration(event.answer, question, target, started=started))
+                        yield Done(answer=self._with_notes(event.answer, question, target))
                     else:
                         yield event
 
@@ -177,10 +178,9 @@ class OpenRouter:
             raise EndpointRetired("the model that takes a JSON schema is no longer served", provider=self.name)
         return DEFAULT_MODEL
 
-    def _with_duration(self, answer: Answer, question: Question, target: Target, *, started: float) -> Answer:
-        """Add what only the asking side knows."""
+    def _with_notes(self, answer: Answer, question: Question, target: Target) -> Answer:
         notes = model_notes(question, target, used=self._model(question, target))
-        return replace(answer, seconds=self._clock() - started, notes=(*answer.notes, *notes))
+        return replace(answer, notes=(*answer.notes, *notes))
 
 
 def build(setup: ProviderConfig) -> OpenRouter | None:
