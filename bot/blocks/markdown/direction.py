@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from typing import cast
 
 from perplexity.block_parser import BlockKind
 from perplexity.markdown import Document, Edit, RegionKind
@@ -22,7 +23,6 @@ _RIGHT = (
 )
 _STRONG = re.compile(rf"(?P<right>{_RIGHT})|[^\W\d_]|{LEFT_TO_RIGHT}")
 _RIGHT_LETTER = re.compile(_RIGHT)
-_LETTER = re.compile("[RL]")
 _CODE = frozenset({RegionKind.FENCE, RegionKind.INDENTED, RegionKind.SPAN})
 _CELL_EDGE = re.compile(r"(?<!\\)\|")
 _ADDRESS = re.compile(r"https?://[^\s)\]|]+")
@@ -60,21 +60,28 @@ def directed(document: Document) -> Document:
     text = document.text
     if text.isascii() or not _RIGHT_LETTER.search(text):
         return document
+    units = [unit for unit in _units(document) if _begins_from_left(text, *unit)]
+    if not units:
+        return document
     code = [region for region in document.regions if region.kind in _CODE]
     words = _ADDRESS.sub(lambda match: " " * len(match[0]), _without(text, [(r.start, r.end) for r in code]))
-    letters, strengths = text.translate(_STRENGTH), words.translate(_STRENGTH)
+    strengths = words.translate(_STRENGTH)
     mostly = _more_right(strengths, 0, len(words))
     edits: list[Edit] = []
-    for start, end in _units(document):
-        first = _LETTER.search(letters, start, end)
-        if first is None or first[0] == "R" or "R" not in strengths[start:end]:
-            continue
-        if mostly or _more_right(strengths, start, end):
-            inside = bisect_right(code, first.start(), key=lambda region: region.start) - 1
-            held = inside >= 0 and first.start() < code[inside].end
-            place = max(edits[-1].start if edits else 0, code[inside].start if held else first.start())
+    for start, end in units:
+        if "R" in strengths[start:end] and (mostly or _more_right(strengths, start, end)):
+            first = cast("re.Match[str]", _STRONG.search(text, start, end)).start()
+            inside = bisect_right(code, first, key=lambda region: region.start) - 1
+            held = inside >= 0 and first < code[inside].end
+            place = max(edits[-1].start if edits else 0, code[inside].start if held else first)
             edits.append(Edit(place, place, RIGHT_TO_LEFT))
     return document.replace(edits)
+
+
+def _begins_from_left(text: str, start: int, end: int) -> bool:
+    """Return whether the first strong letter between two places is of a script that runs from left to right."""
+    first = _STRONG.search(text, start, end)
+    return first is not None and first["right"] is None
 
 
 def _without(text: str, spans: list[tuple[int, int]]) -> str:

@@ -176,6 +176,9 @@ def _pieces(text: str, sums: Running, kept: Sequence[tuple[int, int]], room: int
         start = end
 
 
+_NEAR = 500
+
+
 @dataclass
 class _Borders:
     """The places of a text at which it may be cut, of one kind; they are looked for when it is needed."""
@@ -184,8 +187,28 @@ class _Borders:
     text: str
     kept: Sequence[tuple[int, int]]
 
+    def last(self, least: int, farthest: int) -> int | None:
+        """Return the last place after `least`, not after `farthest`, or None if there is none."""
+        return self._last_near(least, farthest) or self._last(least, farthest)
+
+    def _last_near(self, least: int, farthest: int) -> int | None:
+        """Return the last place if it is near `farthest`: most texts need not be searched as a whole."""
+        near, found = max(least, farthest - _NEAR), None
+        for match in self.border.finditer(self.text, near):
+            end = match.end()
+            if end > farthest:
+                break
+            # What begins at the first sign may have begun before it.
+            if match.start() > near and not (self.kept and _within(end, self.kept)):
+                found = end
+        return found
+
+    def _last(self, least: int, farthest: int) -> int | None:
+        index = bisect_right(self._places, farthest) - 1
+        return self._places[index] if index >= 0 and self._places[index] > least else None
+
     @cached_property
-    def places(self) -> list[int]:
+    def _places(self) -> list[int]:
         """The places, in order, outside of what is kept whole."""
         ends = [match.end() for match in self.border.finditer(self.text)]
         return [end for end in ends if not _within(end, self.kept)] if self.kept else ends
@@ -201,11 +224,7 @@ def _line_end(text: str, kept: Sequence[tuple[int, int]], least: int, farthest: 
 
 def _best(borders: Sequence[_Borders], least: int, farthest: int) -> int | None:
     """Return the last place of the best kind after `least`."""
-    for border in borders:
-        index = bisect_right(border.places, farthest) - 1
-        if index >= 0 and border.places[index] > least:
-            return border.places[index]
-    return None
+    return next((place for border in borders if (place := border.last(least, farthest))), None)
 
 
 def _between_characters(text: str, start: int, farthest: int) -> int:
