@@ -225,13 +225,24 @@ def _fence(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     info = src[sign.end() : state.eMarks[start]] if sign else ""
     if sign is None or (sign[0][0] == "`" and "`" in info):
         return False
-    closing = re.compile(rf"^ {{0,3}}{sign[0]}{sign[0][0]}*[ \t]*$", re.MULTILINE)
-    found = closing.search(src, state.eMarks[start] + 1)
-    lines = src.count("\n", place, found.start()) if found else end - start
-    code = src[state.eMarks[start] + 1 : found.start() if found else state.eMarks[end - 1] + 1]
-    opened = cast("_State", state).add(BlockKind.FENCE, start, start + lines + (found is not None))
+    closing = _closing_fence(src, sign[0], state.eMarks[start] + 1)
+    lines = end - start if closing is None else src.count("\n", place, closing)
+    code = src[state.eMarks[start] + 1 : state.eMarks[end - 1] + 1 if closing is None else closing]
+    opened = cast("_State", state).add(BlockKind.FENCE, start, start + lines + (closing is not None))
     opened.content, opened.markup, opened.info = code, sign[0], info
     return True
+
+
+def _closing_fence(src: str, sign: str, place: int) -> int | None:
+    """Return where the line begins that ends code: up to three spaces, no fewer signs, and nothing after them."""
+    while (found := src.find(sign, place)) >= 0:
+        line, end = src.rfind("\n", 0, found) + 1, src.find("\n", found)
+        end = len(src) if end < 0 else end
+        is_alone = not src[found:end].lstrip(sign[0]).strip(" \t")
+        if is_alone and found - line <= 3 and not src[line:found].strip(" "):
+            return line
+        place = end
+    return None
 
 
 def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:

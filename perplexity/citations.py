@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from html import unescape
+from itertools import accumulate
 from typing import NamedTuple
 
-from perplexity.block_parser import Block
 from perplexity.markdown import Document, Edit, RegionKind, parse
 from perplexity.markers import CLOSE, DASHES, NUMBERS, OPEN, is_plain, ranges, written
 from perplexity.sanitize import answer_text, encode_url, one_line
@@ -339,8 +339,10 @@ class Cited:
     sources: tuple[Source, ...]
     others: tuple[Source, ...]
     orphans: int
-    blocks: tuple[Block, ...] | None = None
-    """The blocks of the text, whatever replaces the markers; None if they depend on that."""
+    original: Document | None = None
+    """The document of the text before, if its blocks are the same whatever replaces the markers."""
+    origins: tuple[int, ...] = ()
+    """Where each piece of text begins in the text before, -1 for a marker."""
 
     @property
     def text(self) -> str:
@@ -350,8 +352,12 @@ class Cited:
     def document(self, marks: Callable[[int], str]) -> Document:
         """Return the text as a document with signs in the place of the markers, which begin no block and no code."""
         signs = {number: marks(number) for number in {p.number for p in self.pieces if isinstance(p, Marker)}}
-        text = "".join([piece if isinstance(piece, str) else signs[piece.number] for piece in self.pieces])
-        return parse(text) if self.blocks is None else Document(text, self.blocks)
+        shown = [piece if isinstance(piece, str) else signs[piece.number] for piece in self.pieces]
+        text = "".join(shown)
+        if self.original is None:
+            return parse(text)
+        places = zip(self.origins, accumulate(map(len, shown), initial=0), strict=False)
+        return self.original.rewritten(text, [(origin, place) for origin, place in places if origin >= 0])
 
 
 def cite(text: str, sources: Sequence[Source]) -> Cited:
@@ -378,6 +384,7 @@ def _cited(text: str, known: Known, sources: Sequence[Source]) -> Cited:
     # To find a source by its fields takes longer than to know it again.
     known_markers: dict[int, Marker] = {}
     pieces: list[str | Marker] = []
+    origins: list[int] = []
     edits: list[Edit] = []
     last: str | Marker | None = None
     place, complete = 0, True
@@ -391,6 +398,7 @@ def _cited(text: str, known: Known, sources: Sequence[Source]) -> Cited:
                 complete = False
             else:
                 pieces.append(before)
+                origins.append(place)
                 last = before
         for source in meaning.sources:
             marker = known_markers.get(id(source))
@@ -399,17 +407,20 @@ def _cited(text: str, known: Known, sources: Sequence[Source]) -> Cited:
                 known_markers[id(source)] = marker
             if marker is not last:
                 pieces.append(marker)
+                origins.append(-1)
                 last = marker
         edits.append(Edit(start, end, meaning.text + ("[1]" if meaning.sources else "")))
         place = end
     if place < len(text):
         pieces.append(text[place:])
+        origins.append(place)
     return Cited(
         pieces=tuple(pieces),
         sources=tuple(markers),
         others=tuple([source for source in sources if source not in markers]),
         orphans=orphans,
-        blocks=document.blocks if complete and document.keeps_blocks(edits) else None,
+        original=document if complete and document.keeps_blocks(edits) else None,
+        origins=tuple(origins),
     )
 
 

@@ -143,12 +143,37 @@ class Document:
         """
         if not edits:
             return self
-        kept, place = [], 0
+        kept, places, place, length = [], [(0, 0)], 0, 0
         for start, end, new in edits:
             kept += [self.text[place:start], new]
+            length += start - place + len(new)
             place = end
+            places.append((place, length))
         text = "".join([*kept, self.text[place:]])
-        return Document(text, self.blocks) if self.keeps_blocks(edits) else parse(text)
+        if not self.keeps_blocks(edits):
+            return parse(text)
+        document = self.rewritten(text, places)
+        _known(text)[:] = [document]
+        return document
+
+    def rewritten(self, text: str, places: Sequence[tuple[int, int]]) -> Document:
+        """Return a document with the same blocks and another text.
+
+        `places` are where what stays begins, in this text and in the other, in order; all code stays.
+        """
+        if text == self.text:
+            return self
+        document = Document(text, self.blocks)
+        # Without these signs, no formula is opened and no backtick is escaped: nothing else becomes code.
+        if (
+            "\\" not in self.text
+            and "$" not in self.text
+            and "$" not in text
+            and text.count("`") == self.text.count("`")
+        ):
+            code = [region for region in self.regions if region.kind is not RegionKind.PROSE]
+            document.__dict__["regions"] = tuple(_filled([*_moved(code, places)], len(text)))
+        return document
 
     def keeps_blocks(self, edits: Sequence[Edit]) -> bool:
         """Return whether the blocks are surely the same after these edits."""
@@ -220,10 +245,18 @@ _CODE = {BlockKind.FENCE: RegionKind.FENCE, BlockKind.INDENTED: RegionKind.INDEN
 _WITH_TEXT = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING})
 
 
-@lru_cache(maxsize=4)
 def parse(text: str) -> Document:
-    """Return a Markdown text as a document. An answer's text is parsed where it is checked and where it is shown."""
-    return Document(text, read_blocks(text))
+    """Return a Markdown text as a document."""
+    known = _known(text)
+    if not known:
+        known.append(Document(text, read_blocks(text)))
+    return known[0]
+
+
+@lru_cache(maxsize=4)
+def _known(text: str) -> list[Document]:
+    """Return the document of a text, if it is one of the last: an answer is checked first, and then shown."""
+    return []
 
 
 def regions(text: str) -> tuple[Region, ...]:
@@ -396,6 +429,16 @@ def _apart(ordered: Sequence[Region]) -> list[Region]:
         if not kept or region.start >= kept[-1].end:
             kept.append(region)
     return kept
+
+
+def _moved(code: Sequence[Region], places: Sequence[tuple[int, int]]) -> Iterator[Region]:
+    """Yield regions of a text that was rewritten, where they are now."""
+    index = 0
+    for kind, start, end in code:
+        while index + 1 < len(places) and places[index + 1][0] <= start:
+            index += 1
+        down = places[index][1] - places[index][0]
+        yield Region(kind, start + down, end + down)
 
 
 def _filled(found: Sequence[Region], length: int) -> Iterator[Region]:

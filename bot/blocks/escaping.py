@@ -23,6 +23,7 @@ _UNCLEAN = re.compile("|".join(pattern.pattern for pattern in (_LINE_ENDS, _SPAC
 _TOKEN = re.compile(r"(<|&lt;|&LT;|&#0{0,5}60;|&#[xX]0{0,5}3[cC];)(?=[@!#])")
 _BEGINNINGS = ("<@", "<!", "<#", ";@", ";!", ";#")
 """What one of these tokens has at least."""
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _BROADCAST = re.compile(r"@(?=(?:here|channel|everyone|group)\b)", re.IGNORECASE)
 
 
@@ -62,7 +63,10 @@ def escape(text: str) -> str:
     https://docs.slack.dev/messaging/formatting-message-text#escaping
     """
     text = break_mentions(clean(text))
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    for sign, entity in _ENTITIES.items():
+        if sign in text:
+            text = text.replace(sign, entity)
+    return text
 
 
 def one_line(text: str) -> str:

@@ -22,6 +22,8 @@ _FENCE = re.compile(r"[ \t>]*`{3,}[\w+#.-]*")
 # Asterisks and hashes in code: noncharacters replace them until those of Markdown are removed.
 _HIDDEN = {"*": "\ufde0", "#": "\ufde1"}
 _MARKDOWN_CHARACTERS = "*`#\ufde0\ufde1"
+_OF_BORDERS = " -:|"
+"""What the lines of a table have that have no words."""
 _LABELED = re.compile(r"<[^<|>]+\|([^<>]*)>")
 _LINK = re.compile(r"\[\[(\d+)\]\]\(([^()\s]+)\)")
 
@@ -59,7 +61,7 @@ def words_of(part: Part) -> Iterator[str]:
             rest += _held(_bare(stretch))
         else:
             rest += _LINK.sub(r"[\1]", stretch) if "[[" in stretch else stretch
-        if len(rest) > MAX_CHARACTERS and (end := rest.rfind("\n")) >= 0:
+        while (end := rest.find("\n", MAX_CHARACTERS)) >= 0:
             yield rest[:end]
             rest = rest[end + 1 :]
     yield rest
@@ -151,10 +153,15 @@ def _shown_lines(said: str) -> str:
     """Return the lines without signs of Markdown; of a table's lines, only those that have words."""
     said = said.replace(WORD_JOINER, "")
     lines = said.split("\n")
-    if any(sign in said for sign in _MARKDOWN_CHARACTERS):
-        pairs = zip(lines, strip_markdown(said).split("\n"), strict=True)
-        return "\n".join([shown for line, bare in pairs if (shown := bare.strip()) and line.strip(" -:|")])
-    return "\n".join([shown for line in lines if (shown := line.strip()) and line.strip(" -:|")])
+    has_signs = any(sign in said for sign in _MARKDOWN_CHARACTERS)
+    shown = [line.strip() for line in (strip_markdown(said).split("\n") if has_signs else lines)]
+    return "\n".join(
+        [
+            line
+            for line, written in zip(shown, lines, strict=True)
+            if line and (line[0] not in _OF_BORDERS or written.strip(_OF_BORDERS))
+        ]
+    )
 
 
 def _shorten_escaped(text: str, *, room: int) -> str:
@@ -162,12 +169,13 @@ def _shorten_escaped(text: str, *, room: int) -> str:
     first = text[:room]
     dots = [match.start() for match in HOST_DOT.finditer(first)] if "." in first else []
     is_clean = clean(first) == first
+    pairs = [pair for pair in ("//", ":/", "](") if pair[0] in first and pair in first]
     joiners_of_a_dot = 1 if "\\." in first else 2
     limit = room
     while True:
         fitting = shorten(text, limit)
         # What certainly becomes too long is not escaped.
-        joiners = sum(map(fitting.count, ("//", ":/", "](")))
+        joiners = sum(map(fitting.count, pairs))
         if dots:
             joiners += joiners_of_a_dot * bisect_left(dots, len(fitting) - 3)
         least = fitting if is_clean else clean(fitting)

@@ -177,9 +177,11 @@ class Segment(NamedTuple):
         return f"{fence}{self.language}\n{self.text}\n{fence}"
 
 
-def joined(pieces: Sequence[Segment]) -> Document:
-    """Return segments as one document, blank lines between them."""
+def joined(pieces: Sequence[Segment], document: Document | None = None) -> Document:
+    """Return segments as one document, blank lines between them; `document` itself, if that is what they make up."""
     text = "\n\n".join([piece.markdown for piece in pieces])
+    if document is not None and text == document.text:
+        return document
     if any(piece.blocks is None and piece.form is not Form.FENCE for piece in pieces):
         return parse(text)
     return Document(text, tuple(blocks_of(pieces, apart=1)))

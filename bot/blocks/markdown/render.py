@@ -36,7 +36,7 @@ _AFTER_A_SCHEME = "|".join(
 )
 # HTML, autolinks, Slack's own tokens
 _TAG = re.compile(r"<(?=[^\s\u2060])")
-_SCHEME = re.compile(rf":(?i:{_AFTER_A_SCHEME})(?=[^\s\u2060])")
+_SCHEME = re.compile(rf":(?=[^\s\u2060])(?i:{_AFTER_A_SCHEME})")
 # Links, images and definitions; addresses, with or without a scheme. A single sign is found sooner than two.
 _PAIRS = {"]": ("](", "]:"), "/": ("//", ":/")}
 # A linkifier takes the joiner for a letter if it is before the dot, GitHub's parser if it is after it.
@@ -72,7 +72,7 @@ def defuse(prose: str) -> str:
         prose = _SCHEME.sub(f":{WORD_JOINER}", prose)
     if "." in prose:
         prose = HOST_DOT.sub(_broken_dot if "\\." in prose else f"{WORD_JOINER}.{WORD_JOINER}", prose)
-    if "**" in prose:
+    if "*" in prose and "**" in prose:
         prose = _BOLD.sub(_freed_bold, prose)
     return break_mentions(prose)
 
@@ -132,7 +132,7 @@ def pages(document: Document, addresses: Addresses, *, room: int = PART) -> list
     document = directed(readable(document))
     splitter = Splitter(room=room, weights=Weights(document.text, addresses))
     whole = [small for segment in segments(document) for small in _short_tables(segment, splitter)]
-    if splitter.takes_all(together := joined(whole), whole) and _block_sums(whole)[-1] < PART_BLOCKS:
+    if splitter.takes_all(together := joined(whole, document), whole) and _block_sums(whole)[-1] < PART_BLOCKS:
         return [_part(whole, together, splitter, addresses)] if whole else []
     pieces = [piece for segment in whole for piece in splitter.split(segment)]
     return [_part(run, joined(run), splitter, addresses) for run in _runs(pieces, splitter)]

@@ -50,7 +50,7 @@ _COUNTED = re.compile(f"{MARK.pattern}|[{re.escape(''.join(_MORE))}]")
 
 def counted(text: str) -> int:
     """Return how many characters Slack counts for a text that is already rendered."""
-    return len(text) + 4 * text.count("&") + 3 * (text.count("<") + text.count(">"))
+    return len(text) + sum([text.count(sign) * (size - 1) for sign, size in _SHOWN.items() if sign in text])
 
 
 class Weights:
@@ -194,7 +194,8 @@ class _Borders:
     def _last_near(self, least: int, farthest: int) -> int | None:
         """Return the last place if it is near `farthest`: most texts need not be searched as a whole."""
         near, found = max(least, farthest - _NEAR), None
-        for match in self.border.finditer(self.text, near):
+        # A border may look at one character after it.
+        for match in self.border.finditer(self.text, near, farthest + 2):
             end = match.end()
             if end > farthest:
                 break
@@ -396,4 +397,6 @@ def _one_list(items: Sequence[Segment]) -> Segment:
 
 
 def _longest_run(text: str) -> int:
-    return max((len(run) for run in re.findall("`+", text)), default=0)
+    if "```" not in text:
+        return 2 if "``" in text else int("`" in text)
+    return max(map(len, re.findall("`+", text)))
