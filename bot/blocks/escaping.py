@@ -17,6 +17,8 @@ _SPACES = re.compile(r"[\x0b\x0c\x1c-\x1f]")
 _UNWANTED = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff]")
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
 _CONTROLS = bytes([*range(0x09), *range(0x0B, 0x20), 0x7F])
+_SHORT = 100
+"""Characters of a text that is usually one line."""
 # Harmless characters of usual texts that do not count as printable.
 _HARMLESS = ("\n", "\t", WORD_JOINER, "\u200d", "\u00a0", "\u202f", "\u3000", "\u200e", "\u200f", "\u00ad", "\u200b")
 _UNCLEAN = re.compile("|".join(pattern.pattern for pattern in (_LINE_ENDS, _SPACES, _UNWANTED, _SURROGATES)))
@@ -32,7 +34,7 @@ def clean(text: str) -> str:
 
     Half a surrogate pair becomes U+FFFD.
     """
-    if _is_clean(text):
+    if (len(text) <= _SHORT and text.isprintable()) or _is_clean(text):
         return text
     text = _SPACES.sub(" ", _LINE_ENDS.sub("\n", text))
     return _SURROGATES.sub("\ufffd", _UNWANTED.sub("", text))
