@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
@@ -34,6 +35,16 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         if name.lower() in Settings.model_fields or name.startswith("PPLX_"):
             monkeypatch.delenv(name)
     monkeypatch.setitem(Settings.model_config, "env_file", tmp_path / ".env")
+
+
+@pytest.fixture(autouse=True)
+def _log_levels_are_restored() -> Iterator[None]:
+    """Restore the levels that a test of the command line sets for its whole process."""
+    loggers = [logging.getLogger(name) for name in ("", "bot", "perplexity")]
+    levels = [logger.level for logger in loggers]
+    yield
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.setLevel(level)
 
 
 @pytest.fixture(scope="session", autouse=True)
