@@ -159,14 +159,14 @@ CASES = {
 
 
 @pytest.fixture
-async def desk(database: str) -> AsyncIterator[WorkerHarness]:
+async def harness(database: str) -> AsyncIterator[WorkerHarness]:
     async with connection_pool(database) as pool:
         yield WorkerHarness(questions=QuestionStore(pool))
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 async def test_the_row_the_footer_and_the_metrics_say_what_was_charged(
-    case: Case, desk: WorkerHarness, database: str
+    case: Case, harness: WorkerHarness, database: str
 ) -> None:
     metrics, heard = Metrics(), list[Attempt]()
 
@@ -186,14 +186,14 @@ async def test_the_row_the_footer_and_the_metrics_say_what_was_charged(
             retry=RetryPolicy(base=0.001),
         )
         providers = await stack.enter_async_context(open_providers(setup, order=case.order.split()))
-        desk.provider = Fallback(providers, on_attempt=told)  # type: ignore[assignment]
+        harness.provider = Fallback(providers, on_attempt=told)  # type: ignore[assignment]
         command, _, text = case.asked.partition(" ")
-        question = await desk.receive(text, command=command)
-        state = await desk.run(question)
+        question = await harness.receive(text, command=command)
+        state = await harness.run(question)
 
     async with await AsyncConnection.connect(database) as connection:
         ((cost,),) = await (await connection.execute("SELECT cost_usd FROM questions")).fetchall()
-    row = await desk.questions.get(question)
+    row = await harness.questions.get(question)
     assert row is not None
     assert row.messages is not None
     assert (state, cost) == (case.state, pytest.approx(case.invoice, abs=1e-9))

@@ -1,4 +1,4 @@
-"""Every fault: what is done to the world, for how long, under how many questions."""
+"""Every fault: what is done to the app and its services, for how long, under how many questions."""
 
 from __future__ import annotations
 
@@ -61,29 +61,29 @@ class Fault:
     host: str = "127.0.0.1"
 
 
-async def nothing(world: ChaosHarness, scale: Scale) -> None:
+async def nothing(harness: ChaosHarness, scale: Scale) -> None:
     """Let everything be well."""
     await asyncio.sleep(scale.seconds)
 
 
-async def clock_jumps(world: ChaosHarness, scale: Scale) -> None:
+async def clock_jumps(harness: ChaosHarness, scale: Scale) -> None:
     """Take Slack away, and put the workers' clocks an hour ahead when the questions wait for it."""
-    world.slack.lasting["*"] = SlackFault(status=503)
-    await world.load_over.wait()
+    harness.slack.lasting["*"] = SlackFault(status=503)
+    await harness.load_over.wait()
     await asyncio.sleep(2)
-    for worker in world.workers:
+    for worker in harness.workers:
         worker.send(signal.SIGUSR1)
     await asyncio.sleep(scale.seconds)
-    world.slack.lasting.clear()
+    harness.slack.lasting.clear()
 
 
 def slack_lasts(fault: SlackFault) -> Strike:
     """Have Slack do this to every call."""
 
-    async def strike(world: ChaosHarness, scale: Scale) -> None:
-        world.slack.lasting["*"] = fault
+    async def strike(harness: ChaosHarness, scale: Scale) -> None:
+        harness.slack.lasting["*"] = fault
         await asyncio.sleep(scale.seconds)
-        world.slack.lasting.clear()
+        harness.slack.lasting.clear()
 
     return strike
 
@@ -91,13 +91,13 @@ def slack_lasts(fault: SlackFault) -> Strike:
 def providers_last(first: ServiceFault, second: ServiceFault | None) -> Strike:
     """Have the first provider, and perhaps the second one, do this to every call."""
 
-    async def strike(world: ChaosHarness, scale: Scale) -> None:
-        world.perplexity.lasting["*"] = first
+    async def strike(harness: ChaosHarness, scale: Scale) -> None:
+        harness.perplexity.lasting["*"] = first
         if second is not None:
-            world.brave.lasting["*"] = second
+            harness.brave.lasting["*"] = second
         await asyncio.sleep(scale.seconds)
-        world.perplexity.lasting.clear()
-        world.brave.lasting.clear()
+        harness.perplexity.lasting.clear()
+        harness.brave.lasting.clear()
 
     return strike
 
@@ -105,10 +105,10 @@ def providers_last(first: ServiceFault, second: ServiceFault | None) -> Strike:
 def killed(which: Callable[[ChaosHarness], Sequence[Member]], *, pause: float = 0.0) -> Strike:
     """Kill processes at once and start them again, so many times over the seconds."""
 
-    async def strike(world: ChaosHarness, scale: Scale) -> None:
+    async def strike(harness: ChaosHarness, scale: Scale) -> None:
         for _ in range(scale.rounds):
             began = time.monotonic()
-            members = which(world)
+            members = which(harness)
             await asyncio.gather(*(member.kill() for member in members))
             await asyncio.sleep(pause)
             await asyncio.gather(*(member.start() for member in members))
@@ -117,93 +117,93 @@ def killed(which: Callable[[ChaosHarness], Sequence[Member]], *, pause: float = 
     return strike
 
 
-async def rolled(world: ChaosHarness, scale: Scale) -> None:
+async def rolled(harness: ChaosHarness, scale: Scale) -> None:
     """Stop and start one process after the other."""
-    for member in world.members:
+    for member in harness.members:
         await member.terminate()
         await member.start()
         await asyncio.sleep(scale.seconds / 10)
 
 
-async def suspended(world: ChaosHarness, scale: Scale) -> None:
+async def suspended(harness: ChaosHarness, scale: Scale) -> None:
     """Suspend one worker."""
-    await world.workers[0].suspend(scale.seconds)
+    await harness.workers[0].suspend(scale.seconds)
 
 
-async def database_hangs(world: ChaosHarness, scale: Scale) -> None:
+async def database_hangs(harness: ChaosHarness, scale: Scale) -> None:
     """Forward nothing to the database and nothing back."""
-    world.gateway.hang()
+    harness.gateway.hang()
     await asyncio.sleep(scale.seconds)
-    world.gateway.flow()
+    harness.gateway.flow()
 
 
-async def database_gone(world: ChaosHarness, scale: Scale) -> None:
+async def database_gone(harness: ChaosHarness, scale: Scale) -> None:
     """Refuse every connection to the database."""
-    await world.gateway.refuse()
+    await harness.gateway.refuse()
     await asyncio.sleep(scale.seconds)
-    await world.gateway.accept()
+    await harness.gateway.accept()
 
 
-async def database_cut(world: ChaosHarness, scale: Scale) -> None:
+async def database_cut(harness: ChaosHarness, scale: Scale) -> None:
     """Cut all connections to the database, again and again."""
     for _ in range(scale.rounds):
-        world.gateway.cut()
+        harness.gateway.cut()
         await asyncio.sleep(scale.seconds / scale.rounds)
 
 
-async def postgres_restarts(world: ChaosHarness, scale: Scale) -> None:
+async def postgres_restarts(harness: ChaosHarness, scale: Scale) -> None:
     """Stop the server the fast way and start it again."""
-    await world.postgres.stop()
-    await world.postgres.start()
+    await harness.postgres.stop()
+    await harness.postgres.start()
 
 
-async def postgres_crashes(world: ChaosHarness, scale: Scale) -> None:
+async def postgres_crashes(harness: ChaosHarness, scale: Scale) -> None:
     """Kill the server and all its processes, and start it again."""
-    await world.postgres.kill()
+    await harness.postgres.kill()
     await asyncio.sleep(1)
-    await world.postgres.start()
+    await harness.postgres.start()
 
 
-async def postgres_stands_still(world: ChaosHarness, scale: Scale) -> None:
+async def postgres_stands_still(harness: ChaosHarness, scale: Scale) -> None:
     """Suspend the server and all its processes."""
-    await world.postgres.suspend(scale.seconds)
+    await harness.postgres.suspend(scale.seconds)
 
 
-async def disk_full(world: ChaosHarness, scale: Scale) -> None:
+async def disk_full(harness: ChaosHarness, scale: Scale) -> None:
     """Fill the database's disk; where it has no disk of its own, let it refuse every write for want of space."""
-    if not world.postgres.small_disk:
-        await _writes_refused(world, scale)
+    if not harness.postgres.small_disk:
+        await _writes_refused(harness, scale)
         return
-    ballast = await world.postgres.fill()
+    ballast = await harness.postgres.fill()
     await asyncio.sleep(scale.seconds)
     await asyncio.to_thread(ballast.unlink)
-    await world.postgres.revive()
+    await harness.postgres.revive()
 
 
-async def _writes_refused(world: ChaosHarness, scale: Scale) -> None:
+async def _writes_refused(harness: ChaosHarness, scale: Scale) -> None:
     tables = ("questions", "procrastinate_jobs", "procrastinate_workers", "attempts")
     raising = "BEGIN RAISE EXCEPTION USING ERRCODE = '53100', MESSAGE = 'No space left on device'; END"
-    await world.query(f"CREATE FUNCTION no_space() RETURNS trigger LANGUAGE plpgsql AS $$ {raising} $$")
+    await harness.query(f"CREATE FUNCTION no_space() RETURNS trigger LANGUAGE plpgsql AS $$ {raising} $$")
     for table in tables:
-        await world.query(
+        await harness.query(
             f"CREATE TRIGGER no_space BEFORE INSERT OR UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION no_space()"
         )
     await asyncio.sleep(scale.seconds)
-    await world.query("DROP FUNCTION no_space() CASCADE")
+    await harness.query("DROP FUNCTION no_space() CASCADE")
 
 
-async def two_hours_down(world: ChaosHarness, scale: Scale) -> None:
+async def two_hours_down(harness: ChaosHarness, scale: Scale) -> None:
     """Let no worker run for two hours: the questions are made older instead of waited for."""
-    await asyncio.gather(*(worker.terminate() for worker in world.workers))
-    await world.load_over.wait()
-    for question in world.load.questions:
+    await asyncio.gather(*(worker.terminate() for worker in harness.workers))
+    await harness.load_over.wait()
+    for question in harness.load.questions:
         question.late = TWO_HOURS
-        world.slack.expired.add(question.id)
-    await world.query("UPDATE questions SET received_at = received_at - interval '2 hours'")
-    await asyncio.gather(*(worker.start() for worker in world.workers))
+        harness.slack.expired.add(question.id)
+    await harness.query("UPDATE questions SET received_at = received_at - interval '2 hours'")
+    await asyncio.gather(*(worker.start() for worker in harness.workers))
 
 
-async def starved(world: ChaosHarness, scale: Scale) -> None:
+async def starved(harness: ChaosHarness, scale: Scale) -> None:
     """Keep the machine busy with other things."""
     busy = [
         await asyncio.create_subprocess_exec(sys.executable, "-c", "while True: pass")
@@ -213,16 +213,16 @@ async def starved(world: ChaosHarness, scale: Scale) -> None:
         await asyncio.sleep(scale.seconds)
 
 
-async def names_gone(world: ChaosHarness, scale: Scale) -> None:
+async def names_gone(harness: ChaosHarness, scale: Scale) -> None:
     """Let no name resolve in the workers, and no connection be kept."""
-    for service in (world.slack, world.perplexity, world.brave):
+    for service in (harness.slack, harness.perplexity, harness.brave):
         service.closing = True
-    for worker in world.workers:
+    for worker in harness.workers:
         worker.send(signal.SIGUSR2)
     await asyncio.sleep(scale.seconds)
-    for worker in world.workers:
+    for worker in harness.workers:
         worker.send(signal.SIGUSR2)
-    for service in (world.slack, world.perplexity, world.brave):
+    for service in (harness.slack, harness.perplexity, harness.brave):
         service.closing = False
 
 
@@ -265,20 +265,20 @@ FAULTS = (
     Fault(
         name="workers-killed",
         about="Both workers are killed 8 times and started again.",
-        strike=killed(lambda world: world.workers), full=Scale(seconds=64, rounds=8),
+        strike=killed(lambda harness: harness.workers), full=Scale(seconds=64, rounds=8),
         short=Scale(seconds=15, rounds=3), refuses=False,
     ),
     Fault(
         name="worker-killed", about="One worker is killed; another is started after 10 s.",
-        strike=killed(lambda world: world.workers[:1], pause=10), refuses=False,
+        strike=killed(lambda harness: harness.workers[:1], pause=10), refuses=False,
     ),
     Fault(
         name="web-killed", about="One web process is killed; another is started after 5 s.",
-        strike=killed(lambda world: world.webs[:1], pause=5), kills_webs=True,
+        strike=killed(lambda harness: harness.webs[:1], pause=5), kills_webs=True,
     ),
     Fault(
         name="all-killed", about="All four processes are killed at once; they are started again after 5 s.",
-        strike=killed(lambda world: world.members, pause=5), kills_webs=True, short=Scale(seconds=8),
+        strike=killed(lambda harness: harness.members, pause=5), kills_webs=True, short=Scale(seconds=8),
     ),
     Fault(
         name="rolling", about="SIGTERM to one process after the other, each started again.", strike=rolled,

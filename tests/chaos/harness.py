@@ -160,10 +160,10 @@ class ChaosHarness:
 
 
 @asynccontextmanager
-async def opened_world(
+async def open_harness(
     postgres: Postgres, *, template: str, name: str, seed: int, host: str = "127.0.0.1"
 ) -> AsyncIterator[ChaosHarness]:
-    """Yield a world whose processes run. Slack and the providers are called by `host`."""
+    """Yield a harness whose processes run. Slack and the providers are called by `host`."""
     random = Random(seed)  # noqa: S311 - nothing secret
     delays = Random(seed + 1)  # noqa: S311
 
@@ -199,7 +199,7 @@ async def opened_world(
             random=random,
             origin=slack.origin.replace("127.0.0.1", host),
         )
-        world = ChaosHarness(
+        harness = ChaosHarness(
             slack=slack,
             perplexity=perplexity,
             brave=brave,
@@ -209,11 +209,11 @@ async def opened_world(
             load=load,
             members=members,
         )
-        watching = [asyncio.create_task(_feel_lag(world.lags))]
+        watching = [asyncio.create_task(_feel_lag(harness.lags))]
         try:
             await asyncio.gather(*(member.start() for member in members))
             watching += [asyncio.create_task(member.watch()) for member in members]
-            yield world
+            yield harness
         finally:
             for task in watching:
                 task.cancel()

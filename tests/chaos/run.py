@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.chaos.evidence import calls, copies
 from tests.chaos.faults import Fault, Scale
-from tests.chaos.harness import JOBS, ChaosHarness, opened_world
+from tests.chaos.harness import JOBS, ChaosHarness, open_harness
 from tests.chaos.judge import Copy, Figures, NoticeKind, QuestionRecord, faults, judge, recovered
 from tests.chaos.postgres import Postgres
 
@@ -59,12 +59,12 @@ async def run(fault: Fault, postgres: Postgres, *, template: str, seed: int, sho
     scale = scale_of(fault, short=short)
     count = n or (fault.short_n if short else fault.n)
     name = "chaos_" + fault.name.replace("-", "_")
-    async with opened_world(postgres, template=template, name=name, seed=seed, host=fault.host) as world:
-        over = await _struck(world, fault, scale, count)
-        left = await world.drained(seconds=fault.drain_seconds)
-        row = _row(world, fault, over=over, left=left, seed=seed)
-        row.jobs = int(str((await world.query(JOBS))[0][0]))
-    _keep(world, row)
+    async with open_harness(postgres, template=template, name=name, seed=seed, host=fault.host) as harness:
+        over = await _struck(harness, fault, scale, count)
+        left = await harness.drained(seconds=fault.drain_seconds)
+        row = _row(harness, fault, over=over, left=left, seed=seed)
+        row.jobs = int(str((await harness.query(JOBS))[0][0]))
+    _keep(harness, row)
     await postgres.query("postgres", f"DROP DATABASE {name} WITH (FORCE)")
     return row
 
@@ -74,57 +74,57 @@ def scale_of(fault: Fault, *, short: bool) -> Scale:
     return fault.short if short and fault.short is not None else fault.full
 
 
-async def _struck(world: ChaosHarness, fault: Fault, scale: Scale, count: int) -> float:
+async def _struck(harness: ChaosHarness, fault: Fault, scale: Scale, count: int) -> float:
     """Ask, strike and probe; return when the fault was over."""
 
     async def load() -> None:
         seconds = fault.load_seconds or fault.before + scale.seconds + fault.behind
-        await world.load.run(count, seconds=seconds)
-        world.load_over.set()
+        await harness.load.run(count, seconds=seconds)
+        harness.load_over.set()
 
     loading = asyncio.create_task(load())
     await asyncio.sleep(fault.before)
-    await fault.strike(world, scale)
+    await fault.strike(harness, scale)
     over = time.monotonic()
-    await asyncio.gather(loading, *(_probe(world, web, since=over) for web in range(len(world.webs))))
+    await asyncio.gather(loading, *(_probe(harness, web, since=over) for web in range(len(harness.webs))))
     return over
 
 
-async def _probe(world: ChaosHarness, web: int, *, since: float) -> None:
+async def _probe(harness: ChaosHarness, web: int, *, since: float) -> None:
     """Ask one web process again and again until it takes a question."""
     while time.monotonic() - since < PROBES_FOR_SECONDS:
-        question = await world.load.probe(web)
+        question = await harness.load.probe(web)
         if question.deliveries[-1].told is NoticeKind.TAKEN:
             return
         await asyncio.sleep(PROBE_SECONDS)
 
 
-def _row(world: ChaosHarness, fault: Fault, *, over: float, left: str, seed: int) -> Row:
-    asked = [question.asked for question in world.load.questions]
-    shown = list(copies(world.slack, {question.ts: question.id for question in world.load.questions}))
+def _row(harness: ChaosHarness, fault: Fault, *, over: float, left: str, seed: int) -> Row:
+    asked = [question.asked for question in harness.load.questions]
+    shown = list(copies(harness.slack, {question.ts: question.id for question in harness.load.questions}))
     made = [
-        *calls(world.perplexity.served, provider="perplexity"),
-        *calls(world.brave.served, provider="brave"),
+        *calls(harness.perplexity.served, provider="perplexity"),
+        *calls(harness.brave.served, provider="brave"),
     ]
-    figures = judge(asked, shown, made, world.blows)
-    acked_after, answered_after = _recovery(asked, shown, over, webs=len(world.webs))
+    figures = judge(asked, shown, made, harness.blows)
+    acked_after, answered_after = _recovery(asked, shown, over, webs=len(harness.webs))
     wrong = faults(figures, may_refuse=fault.refuses, may_be_late=fault.kills_webs)
     if fault.back_seconds is not None and acked_after > fault.back_seconds:
         wrong.append(f"requests taken again only after {acked_after:.1f} s")
     if left:
         wrong.append(f"open at the end: {left}")
-    restarts = sum(member.unexpected for member in world.members)
+    restarts = sum(member.unexpected for member in harness.members)
     if restarts:
         wrong.append(f"{restarts} processes ended by themselves")
-    if world.slack.refusals:
-        wrong.append(f"Slack refused {len(world.slack.refusals)} messages")
+    if harness.slack.refusals:
+        wrong.append(f"Slack refused {len(harness.slack.refusals)} messages")
     return Row(
         name=fault.name,
         figures=figures,
         acked_after=acked_after,
         answered_after=answered_after,
         settled_after=_settled(asked, shown, over),
-        lag=max(world.lags),
+        lag=max(harness.lags),
         wrong=wrong,
         restarts=restarts,
         seed=seed,
@@ -151,17 +151,17 @@ def _settled(asked: list[QuestionRecord], shown: list[Copy], over: float) -> flo
     return max([0.0, *(at - over for at in first.values())])
 
 
-def _keep(world: ChaosHarness, row: Row) -> None:
+def _keep(harness: ChaosHarness, row: Row) -> None:
     """Keep what explains the figures."""
     folder = Path(".artifacts/chaos") / row.name
     folder.mkdir(parents=True, exist_ok=True)
-    for member in world.members:
+    for member in harness.members:
         lines = [line for process in member.past for line in [*process.output, *process.log, "---"]]
         (folder / f"{member.name}.log").write_text("\n".join(lines), encoding="utf-8")
-    about = {question.id: asdict(question) for question in world.load.questions}
+    about = {question.id: asdict(question) for question in harness.load.questions}
     posts = [
-        {"at": post.at, "way": post.way, "heard": post.heard, "payload": post.payload} for post in world.slack.posts
+        {"at": post.at, "way": post.way, "heard": post.heard, "payload": post.payload} for post in harness.slack.posts
     ]
-    calls_made = [asdict(one) for service in (world.perplexity, world.brave) for one in service.served]
-    told = {"questions": about, "posts": posts, "calls": calls_made, "blows": [asdict(blow) for blow in world.blows]}
+    calls_made = [asdict(one) for service in (harness.perplexity, harness.brave) for one in service.served]
+    told = {"questions": about, "posts": posts, "calls": calls_made, "blows": [asdict(blow) for blow in harness.blows]}
     (folder / "evidence.json").write_text(json.dumps(told, default=str, ensure_ascii=False), encoding="utf-8")

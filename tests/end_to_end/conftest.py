@@ -94,7 +94,7 @@ def settings(slack: FakeSlack, perplexity: FakePerplexity) -> Settings:
 
 
 @pytest.fixture
-async def world(
+async def harness(
     settings: Settings, database: str, slack: FakeSlack, perplexity: FakePerplexity, session: ClientSession
 ) -> AsyncIterator[AppHarness]:
     url = f"http://127.0.0.1:{settings.port}"

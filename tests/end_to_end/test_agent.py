@@ -48,22 +48,22 @@ def settings(
 
 
 async def test_the_agent_searches_by_the_chain_and_its_sources_are_shown(
-    world: AppHarness, model: FakeModelServer
+    harness: AppHarness, model: FakeModelServer
 ) -> None:
-    await world.asks("/ask --agent why is the sky blue")
+    await harness.asks("/ask --agent why is the sky blue")
 
-    (post,) = await world.slack.wait_for(1)
+    (post,) = await harness.slack.wait_for(1)
     assert "So [[1]](https://a.example/1)" in post.words
     assert f"Agent · {MODEL} · " in post.words
-    assert [request.path for request in world.perplexity.requests] == ["/search", "/v1/agent"]
+    assert [request.path for request in harness.perplexity.requests] == ["/search", "/v1/agent"]
     assert len(model.requests) == 3
 
 
-async def test_who_stood_in_for_what_its_tools_asked_is_said_first(world: AppHarness, model: FakeModelServer) -> None:
-    world.perplexity.script("/v1/agent", NO_CREDIT)
-    await world.asks("/ask --agent why is the sky blue")
+async def test_who_stood_in_for_what_its_tools_asked_is_said_first(harness: AppHarness, model: FakeModelServer) -> None:
+    harness.perplexity.script("/v1/agent", NO_CREDIT)
+    await harness.asks("/ask --agent why is the sky blue")
 
-    (post,) = await world.slack.wait_for(1)
+    (post,) = await harness.slack.wait_for(1)
     assert first_line(post) == ":warning: Perplexity is out of credit; the agent read an answer from OpenRouter."
     assert post.words.count("out of credit") == 1
     assert f"Agent · {MODEL} · " in post.words
@@ -71,10 +71,10 @@ async def test_who_stood_in_for_what_its_tools_asked_is_said_first(world: AppHar
 
 @pytest.mark.parametrize("settings", [False], indirect=True)
 async def test_where_no_agent_is_set_up_the_asker_is_sent_to_the_admin(
-    world: AppHarness, model: FakeModelServer
+    harness: AppHarness, model: FakeModelServer
 ) -> None:
-    await world.asks("/ask --agent why is the sky blue")
+    await harness.asks("/ask --agent why is the sky blue")
 
-    (post,) = await world.slack.wait_for(1)
+    (post,) = await harness.slack.wait_for(1)
     assert "ask the app’s admin" in post.words.replace("'", "’")
-    assert (model.requests, world.perplexity.requests) == ([], [])
+    assert (model.requests, harness.perplexity.requests) == ([], [])

@@ -26,7 +26,7 @@ MAY_BE_SAVED = "may not have been saved"
 
 @dataclass(frozen=True, kw_only=True)
 class Workspace:
-    """The world around processes that come and go."""
+    """The services around processes that come and go."""
 
     slack: FakeSlack
     perplexity: FakePerplexity

@@ -52,11 +52,11 @@ TITLE = "Deep Dive Report: heat pumps"
 HEADINGS = ["## THE SITUATION", "## THE PUBLIC PULSE", "## MY ANALYSIS"]
 
 
-async def test_a_report_comes_in_three_sections_with_one_list_of_sources_and_a_chart(world: AppHarness) -> None:
-    await world.asks("/deepdive heat pumps")
-    await world.settled(1)
+async def test_a_report_comes_in_three_sections_with_one_list_of_sources_and_a_chart(harness: AppHarness) -> None:
+    await harness.asks("/deepdive heat pumps")
+    await harness.settled(1)
 
-    report = world.slack.posts[-1]
+    report = harness.slack.posts[-1]
     blocks = report.payload["blocks"]
     text = "\n".join(block["text"] for block in blocks if block["type"] == "markdown")
     assert [line for line in text.splitlines() if line.startswith("#")] == HEADINGS
@@ -71,7 +71,7 @@ async def test_a_report_comes_in_three_sections_with_one_list_of_sources_and_a_c
     assert "[[3]](https://x.com/ada/status/1111)" in text
     assert all(f"{number} <https://" in report.words for number in range(1, 6))
     assert "MY ANALYSIS · Perplexity · as Ada · " in report.words
-    assert world.slack.refusals == []
+    assert harness.slack.refusals == []
 
 
 def stop_button(post: Post) -> str:
@@ -82,18 +82,18 @@ def stop_button(post: Post) -> str:
     return str(value)
 
 
-async def test_a_slash_command_shows_its_progress_at_most_three_times(world: AppHarness, posts: FakeGrok) -> None:
+async def test_a_slash_command_shows_its_progress_at_most_three_times(harness: AppHarness, posts: FakeGrok) -> None:
     posts.hold()
-    ack = await world.asks("/deepdive heat pumps")
-    first, *_ = await world.slack.wait_for(1)
+    ack = await harness.asks("/deepdive heat pumps")
+    first, *_ = await harness.slack.wait_for(1)
     posts.release()
-    await world.settled(1)
+    await harness.settled(1)
 
     assert all(stage in first.words for stage in ("THE SITUATION", "THE PUBLIC PULSE", "MY ANALYSIS"))
     assert first.payload["response_type"] == "ephemeral"
     assert stop_button(first) == stop_button(Post(way="ack", payload=ack))
-    assert 2 <= len(world.slack.posts) <= 4
-    assert "Sources" in world.slack.posts[-1].words
+    assert 2 <= len(harness.slack.posts) <= 4
+    assert "Sources" in harness.slack.posts[-1].words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,11 +104,11 @@ class Surface:
     way: str
     ticks: bool
 
-    async def ask(self, world: AppHarness) -> None:
+    async def ask(self, harness: AppHarness) -> None:
         if self.way == "response_url":
-            await world.asks(self.typed)
+            await harness.asks(self.typed)
         else:
-            await (world.mentions if self.typed.startswith("deepdive") else world.writes)(self.typed.lstrip())
+            await (harness.mentions if self.typed.startswith("deepdive") else harness.writes)(self.typed.lstrip())
 
 
 SURFACES = {
@@ -127,21 +127,21 @@ def states(post: Post) -> dict[str, str]:
 
 @pytest.mark.parametrize("surface", SURFACES.values(), ids=SURFACES)
 async def test_a_stage_that_ended_shows_within_two_seconds_and_none_is_said_to_run_for_long(
-    world: AppHarness, posts: FakeGrok, surface: Surface
+    harness: AppHarness, posts: FakeGrok, surface: Surface
 ) -> None:
     def shown(stage: str, start: str) -> Post | None:
-        found = (post for post in world.slack.posts if states(post).get(stage, "").startswith(start))
+        found = (post for post in harness.slack.posts if states(post).get(stage, "").startswith(start))
         return next(found, None)
 
     posts.hold()
-    await surface.ask(world)
-    await world.slack.wait_until(lambda: shown("THE SITUATION", "done") is not None)
+    await surface.ask(harness)
+    await harness.slack.wait_until(lambda: shown("THE SITUATION", "done") is not None)
     facts = shown("THE SITUATION", "done")
-    found = world.perplexity.served[-1].ended
-    world.perplexity.script("/v1/agent", Fault(hang=True))
+    found = harness.perplexity.served[-1].ended
+    harness.perplexity.script("/v1/agent", Fault(hang=True))
     read = time.monotonic()
     posts.release()
-    await world.slack.wait_until(lambda: shown("THE PUBLIC PULSE", "done") is not None)
+    await harness.slack.wait_until(lambda: shown("THE PUBLIC PULSE", "done") is not None)
     pulse = shown("THE PUBLIC PULSE", "done")
 
     assert facts is not None
@@ -150,96 +150,96 @@ async def test_a_stage_that_ended_shows_within_two_seconds_and_none_is_said_to_r
     assert (facts.at - found < 2, pulse.at - read < 2) == (True, True)
     assert {facts.way, pulse.way} == {surface.way}
     if not surface.ticks:
-        told = [post.words for post in world.slack.posts]
+        told = [post.words for post in harness.slack.posts]
         assert [words for words in told if "listening" in words or "researching" in words or "as of" not in words] == []
         assert len(told) <= 3
-    await stop(world, stop_button(pulse))
-    await world.settled(1)
+    await stop(harness, stop_button(pulse))
+    await harness.settled(1)
 
 
 async def test_in_a_thread_one_message_shows_each_stage_and_becomes_the_report(
-    world: AppHarness, posts: FakeGrok
+    harness: AppHarness, posts: FakeGrok
 ) -> None:
     posts.hold()
-    await world.mentions("deepdive heat pumps", ts="1795255200.000100")
-    await world.slack.wait_until(lambda: any("done" in post.words for post in thread(world)))
-    (progress,) = [post.words for post in thread(world)]
+    await harness.mentions("deepdive heat pumps", ts="1795255200.000100")
+    await harness.slack.wait_until(lambda: any("done" in post.words for post in thread(harness)))
+    (progress,) = [post.words for post in thread(harness)]
     posts.release()
-    await world.settled(1)
+    await harness.settled(1)
 
     assert "researching" not in progress
     assert "listening to what people say" in progress
-    (report,) = thread(world)
+    (report,) = thread(harness)
     assert all(heading in report.words for heading in HEADINGS)
     assert "Stop" not in report.words
 
 
-def thread(world: AppHarness) -> list[Post]:
-    return world.slack.thread("C1", "1795255200.000100")
+def thread(harness: AppHarness) -> list[Post]:
+    return harness.slack.thread("C1", "1795255200.000100")
 
 
-async def stop(world: AppHarness, question: str, *, user: str = "U1") -> int:
-    async with await replace(world.person, user=user).clicks("stop", question, token="stop") as response:
+async def stop(harness: AppHarness, question: str, *, user: str = "U1") -> int:
+    async with await replace(harness.person, user=user).clicks("stop", question, token="stop") as response:
         return response.status
 
 
-def said_to_the_click(world: AppHarness) -> list[Post]:
-    return [post for post in world.slack.posts if post.payload.get("token") == "stop"]
+def said_to_the_click(harness: AppHarness) -> list[Post]:
+    return [post for post in harness.slack.posts if post.payload.get("token") == "stop"]
 
 
-async def under_way(world: AppHarness, posts: FakeGrok) -> str:
+async def under_way(harness: AppHarness, posts: FakeGrok) -> str:
     """Ask, and return the question once both of the first stages are running."""
     posts.hold()
-    world.perplexity.script("/v1/agent/resp_1", Fault(hang=True))
-    await world.asks("/deepdive heat pumps")
-    await asyncio.gather(world.perplexity.wait_for(2), posts.wait_for(1), world.slack.wait_for(1))
-    return stop_button(world.slack.posts[0])
+    harness.perplexity.script("/v1/agent/resp_1", Fault(hang=True))
+    await harness.asks("/deepdive heat pumps")
+    await asyncio.gather(harness.perplexity.wait_for(2), posts.wait_for(1), harness.slack.wait_for(1))
+    return stop_button(harness.slack.posts[0])
 
 
-async def test_stop_ends_the_dive_at_the_services_and_closes_the_question(world: AppHarness, posts: FakeGrok) -> None:
-    question = await under_way(world, posts)
-    assert await stop(world, question) == 200
+async def test_stop_ends_the_dive_at_the_services_and_closes_the_question(harness: AppHarness, posts: FakeGrok) -> None:
+    question = await under_way(harness, posts)
+    assert await stop(harness, question) == 200
     async with asyncio.timeout(10):
-        await world.perplexity.told_to_cancel.wait()
+        await harness.perplexity.told_to_cancel.wait()
     posts.release()
-    await world.settled(1)
+    await harness.settled(1)
 
-    assert world.perplexity.cancelled == ["resp_1"]
-    (said,) = said_to_the_click(world)
+    assert harness.perplexity.cancelled == ["resp_1"]
+    (said,) = said_to_the_click(harness)
     assert (said.payload["replace_original"], "*Stopped “heat pumps”.*" in said.words) == (True, True)
-    assert await stop(world, question) == 200
-    assert "already stopped" in said_to_the_click(world)[-1].words
-    assert [request.path for request in world.perplexity.requests].count("/v1/agent") == 1
-    assert not any(is_report(post) for post in world.slack.posts)
+    assert await stop(harness, question) == 200
+    assert "already stopped" in said_to_the_click(harness)[-1].words
+    assert [request.path for request in harness.perplexity.requests].count("/v1/agent") == 1
+    assert not any(is_report(post) for post in harness.slack.posts)
 
 
-async def test_a_stopped_dive_names_its_topic_and_can_be_started_again(world: AppHarness, posts: FakeGrok) -> None:
-    await stop(world, await under_way(world, posts))
-    (said,) = said_to_the_click(world)
+async def test_a_stopped_dive_names_its_topic_and_can_be_started_again(harness: AppHarness, posts: FakeGrok) -> None:
+    await stop(harness, await under_way(harness, posts))
+    (said,) = said_to_the_click(harness)
     (again,) = [block["elements"][0] for block in said.payload["blocks"] if block["type"] == "actions"]
     posts.release()
-    async with await world.person.clicks(again["action_id"], again["value"], token="again") as response:
+    async with await harness.person.clicks(again["action_id"], again["value"], token="again") as response:
         assert response.status == 200
-    await world.slack.wait_until(lambda: is_report(world.slack.posts[-1]))
+    await harness.slack.wait_until(lambda: is_report(harness.slack.posts[-1]))
 
     assert said.payload["text"] == "*Stopped “heat pumps”.*  I’ve cancelled the research."
     assert (again["text"]["text"], again["action_id"]) == ("Start again", "retry")
-    begun = next(post for post in world.slack.posts if post.payload.get("token") == "again")
+    begun = next(post for post in harness.slack.posts if post.payload.get("token") == "again")
     assert (begun.payload["replace_original"], bool(stop_button(begun))) == (True, True)
     assert stop_button(begun) != again["value"]
-    assert world.slack.refusals == []
+    assert harness.slack.refusals == []
 
 
-async def test_only_the_asker_can_stop_it(world: AppHarness, posts: FakeGrok) -> None:
-    question = await under_way(world, posts)
-    await stop(world, question, user="U2")
+async def test_only_the_asker_can_stop_it(harness: AppHarness, posts: FakeGrok) -> None:
+    question = await under_way(harness, posts)
+    await stop(harness, question, user="U2")
     posts.release()
 
-    (said,) = said_to_the_click(world)
+    (said,) = said_to_the_click(harness)
     assert "Only the person who asked" in said.words
     assert said.payload["replace_original"] is False
-    assert world.perplexity.cancelled == []
-    await stop(world, question)
+    assert harness.perplexity.cancelled == []
+    await stop(harness, question)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -323,16 +323,18 @@ def file_buttons(post: Post) -> list[str]:
     return [element["value"] for row in rows for element in row["elements"] if element["action_id"] == "as_file"]
 
 
-async def test_the_report_can_be_had_as_a_file_sent_directly(world: AppHarness) -> None:
-    await world.asks("/deepdive Heat pumps & more")
-    await world.settled(1)
-    (question,) = file_buttons(world.slack.posts[-1])
-    async with await world.person.clicks("as_file", question, token="file") as response:
+async def test_the_report_can_be_had_as_a_file_sent_directly(harness: AppHarness) -> None:
+    await harness.asks("/deepdive Heat pumps & more")
+    await harness.settled(1)
+    (question,) = file_buttons(harness.slack.posts[-1])
+    async with await harness.person.clicks("as_file", question, token="file") as response:
         assert response.status == 200
-    await world.slack.wait_until(lambda: "files.completeUploadExternal" in [method for method, _ in world.slack.calls])
+    await harness.slack.wait_until(
+        lambda: "files.completeUploadExternal" in [method for method, _ in harness.slack.calls]
+    )
 
-    ((name, text),) = world.slack.files.items()
-    sent_to = [payload for method, payload in world.slack.calls if method == "files.completeUploadExternal"]
+    ((name, text),) = harness.slack.files.items()
+    sent_to = [payload for method, payload in harness.slack.calls if method == "files.completeUploadExternal"]
     assert name == "deep-dive-heat-pumps-more.md"
     assert text.startswith("# Deep Dive Report: Heat pumps &")
     assert [line for line in text.splitlines() if line.startswith("## ")] == HEADINGS
@@ -341,65 +343,65 @@ async def test_the_report_can_be_had_as_a_file_sent_directly(world: AppHarness) 
     assert json.loads(sent_to[0]["files"])[0]["title"] == "Deep Dive Report: Heat pumps & more"
 
 
-async def click_for_file(world: AppHarness, value: str) -> str:
+async def click_for_file(harness: AppHarness, value: str) -> str:
     """Click, and return what is said to the person who clicked, last."""
-    said = len(world.slack.posts)
-    async with await world.person.clicks("as_file", value, token="file") as response:
+    said = len(harness.slack.posts)
+    async with await harness.person.clicks("as_file", value, token="file") as response:
         assert response.status == 200
-    await world.slack.wait_for(said + 1)
-    return world.slack.posts[-1].words
+    await harness.slack.wait_for(said + 1)
+    return harness.slack.posts[-1].words
 
 
-async def test_a_file_that_slack_does_not_take_is_told_and_the_next_report_has_no_button(world: AppHarness) -> None:
-    await world.asks("/deepdive heat pumps")
-    await world.settled(1)
-    (question,) = file_buttons(world.slack.posts[-1])
-    world.slack.workspace.scopes.remove("files:write")
-    await click_for_file(world, question)
-    await world.slack.wait_until(lambda: "rejected the file" in world.slack.posts[-1].words)
-    await world.asks("/deepdive heat pumps again", trigger="t2")
-    await world.settled(2)
+async def test_a_file_that_slack_does_not_take_is_told_and_the_next_report_has_no_button(harness: AppHarness) -> None:
+    await harness.asks("/deepdive heat pumps")
+    await harness.settled(1)
+    (question,) = file_buttons(harness.slack.posts[-1])
+    harness.slack.workspace.scopes.remove("files:write")
+    await click_for_file(harness, question)
+    await harness.slack.wait_until(lambda: "rejected the file" in harness.slack.posts[-1].words)
+    await harness.asks("/deepdive heat pumps again", trigger="t2")
+    await harness.settled(2)
 
-    assert file_buttons(world.slack.posts[-1]) == []
-    world.slack.workspace.scopes.append("files:write")
-    await world.asks("/deepdive heat pumps again", trigger="t3")
-    await world.settled(3)
-    assert file_buttons(world.slack.posts[-1]) != []
+    assert file_buttons(harness.slack.posts[-1]) == []
+    harness.slack.workspace.scopes.append("files:write")
+    await harness.asks("/deepdive heat pumps again", trigger="t3")
+    await harness.settled(3)
+    assert file_buttons(harness.slack.posts[-1]) != []
 
 
 @pytest.mark.parametrize("value", ["", "nonsense", "00000000-0000-4000-8000-000000000000"])
-async def test_no_file_is_promised_of_a_report_that_is_not_there(world: AppHarness, value: str) -> None:
-    assert "no longer know this report" in await click_for_file(world, value)
-    assert world.slack.files == {}
+async def test_no_file_is_promised_of_a_report_that_is_not_there(harness: AppHarness, value: str) -> None:
+    assert "no longer know this report" in await click_for_file(harness, value)
+    assert harness.slack.files == {}
 
 
 async def test_everyone_reads_a_public_report_and_nothing_is_left_that_tells_how_far_it_has_come(
-    world: AppHarness, posts: FakeGrok
+    harness: AppHarness, posts: FakeGrok
 ) -> None:
     posts.hold()
-    await world.asks("/deepdive --public heat pumps")
-    progress, *_ = await world.slack.wait_for(1)
+    await harness.asks("/deepdive --public heat pumps")
+    progress, *_ = await harness.slack.wait_for(1)
     posts.release()
-    await world.settled(1)
+    await harness.settled(1)
 
-    *shown, report = world.slack.posts
+    *shown, report = harness.slack.posts
     assert 1 <= len(shown) <= 3
     assert (progress.payload["response_type"], bool(stop_button(progress))) == ("ephemeral", True)
     assert (report.payload["response_type"], is_report(report)) == ("in_channel", True)
-    removed = [bool(body.get("delete_original")) for way, body in world.slack.calls if way == "response_url"]
-    assert removed == [False] * len(world.slack.posts) + [True]
+    removed = [bool(body.get("delete_original")) for way, body in harness.slack.calls if way == "response_url"]
+    assert removed == [False] * len(harness.slack.posts) + [True]
 
 
-async def test_an_admin_sees_that_grok_refuses_its_key(world: AppHarness, posts: FakeGrok) -> None:
+async def test_an_admin_sees_that_grok_refuses_its_key(harness: AppHarness, posts: FakeGrok) -> None:
     posts.script(grok.PATH, grok.refused(401))
-    await world.asks("/deepdive heat pumps")
-    await world.settled(1)
+    await harness.asks("/deepdive heat pumps")
+    await harness.settled(1)
     providers: dict[str, str] = {}
     async with asyncio.timeout(20):
         while "Grok" not in providers:
-            async with world.session.get(f"{world.url}/readyz") as response:
+            async with harness.session.get(f"{harness.url}/readyz") as response:
                 providers = (await response.json())["providers"]
-    async with world.session.get(f"{world.url}/metrics") as response:
+    async with harness.session.get(f"{harness.url}/metrics") as response:
         metrics = await response.text()
 
     assert providers == {"Grok": "AuthenticationError"}
@@ -407,10 +409,10 @@ async def test_an_admin_sees_that_grok_refuses_its_key(world: AppHarness, posts:
     assert 'provider_attempts_total{provider="Grok",result="AuthenticationError"} 1.0' in metrics
 
 
-async def test_without_the_scope_for_files_there_is_no_button(world: AppHarness) -> None:
-    world.slack.workspace.scopes.remove("files:write")
-    await world.asks("/deepdive heat pumps")
-    await world.settled(1)
+async def test_without_the_scope_for_files_there_is_no_button(harness: AppHarness) -> None:
+    harness.slack.workspace.scopes.remove("files:write")
+    await harness.asks("/deepdive heat pumps")
+    await harness.settled(1)
 
-    assert is_report(world.slack.posts[-1])
-    assert file_buttons(world.slack.posts[-1]) == []
+    assert is_report(harness.slack.posts[-1])
+    assert file_buttons(harness.slack.posts[-1]) == []

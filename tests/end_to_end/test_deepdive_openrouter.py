@@ -31,15 +31,15 @@ def settings(settings: Settings, router: FakeOpenRouter, keyed: bool) -> Setting
 
 
 async def test_the_report_names_who_read_the_posts_or_which_keys_are_missing(
-    world: AppHarness, router: FakeOpenRouter, keyed: bool
+    harness: AppHarness, router: FakeOpenRouter, keyed: bool
 ) -> None:
-    await world.asks("/deepdive heat pumps")
-    await world.settled(1)
+    await harness.asks("/deepdive heat pumps")
+    await harness.settled(1)
 
-    shown = world.slack.posts[-1].words
+    shown = harness.slack.posts[-1].words
     asked = [request.json["model"] for request in router.requests if request.path == "/chat/completions"]
     assert ("THE PUBLIC PULSE · Grok at OpenRouter · " in shown) == keyed
     assert ("Of 3 posts: 2 positive · 0 neutral · 1 negative · 0 mixed" in shown) == keyed
     assert ("Set `XAI_API_KEY` or `OPENROUTER_API_KEY`." in shown) != keyed
     assert asked == (["x-ai/grok-4.3"] if keyed else [])
-    assert world.slack.refusals == []
+    assert harness.slack.refusals == []

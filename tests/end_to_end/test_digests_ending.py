@@ -16,9 +16,9 @@ def refusal(error: str) -> Fault:
     return Fault(status=200, body=json.dumps({"ok": False, "error": error}))
 
 
-def told_directly(world: AppHarness) -> list[str]:
+def told_directly(harness: AppHarness) -> list[str]:
     """Return what the owner reads, that a digest has stopped before what it tells."""
-    return sorted((post.words for post in directly(world)), key=lambda words: BUDGET in words or PLANT in words)
+    return sorted((post.words for post in directly(harness)), key=lambda words: BUDGET in words or PLANT in words)
 
 
 @pytest.mark.parametrize(
@@ -33,13 +33,13 @@ def told_directly(world: AppHarness) -> list[str]:
     ],
 )
 async def test_a_digest_whose_channel_is_closed_stops_and_its_owner_is_told(
-    world: AppHarness, database: str, error: str, reason: str
+    harness: AppHarness, database: str, error: str, reason: str
 ) -> None:
-    await watched(world)
-    world.slack.fail("chat.postMessage", refusal(error))
-    await run(world, BUDGET, settled=4, trigger="t2")
+    await watched(harness)
+    harness.slack.fail("chat.postMessage", refusal(error))
+    await run(harness, BUDGET, settled=4, trigger="t2")
 
-    notice, news = told_directly(world)
+    notice, news = told_directly(harness)
     assert "has stopped" in notice
     assert reason in notice
     assert "/pplx watch resume 1" in notice
@@ -48,130 +48,132 @@ async def test_a_digest_whose_channel_is_closed_stops_and_its_owner_is_told(
 
 
 async def test_who_watches_in_a_direct_message_between_others_is_not_told_to_invite_the_app(
-    world: AppHarness, database: str
+    harness: AppHarness, database: str
 ) -> None:
-    await watched(world)
+    await watched(harness)
     await rows(database, "UPDATE digests SET channel_id = 'DU7' RETURNING 1")
-    world.slack.fail("chat.postMessage", refusal("channel_not_found"))
-    await run(world, BUDGET, settled=4, trigger="t2")
+    harness.slack.fail("chat.postMessage", refusal("channel_not_found"))
+    await run(harness, BUDGET, settled=4, trigger="t2")
 
-    notice, _ = told_directly(world)
+    notice, _ = told_directly(harness)
     assert "I cannot post in a direct message between others." in notice
     assert "/invite" not in notice
 
 
-async def test_the_owner_is_told_also_by_a_slack_that_is_busy_for_a_moment(world: AppHarness) -> None:
-    await watched(world)
+async def test_the_owner_is_told_also_by_a_slack_that_is_busy_for_a_moment(harness: AppHarness) -> None:
+    await watched(harness)
     busy = Fault(status=429, headers={"Retry-After": "0"})
-    world.slack.fail("chat.postMessage", refusal("is_archived"), busy, busy, busy)
-    await run(world, BUDGET, settled=4, trigger="t2")
+    harness.slack.fail("chat.postMessage", refusal("is_archived"), busy, busy, busy)
+    await run(harness, BUDGET, settled=4, trigger="t2")
 
-    notice, news = told_directly(world)
+    notice, news = told_directly(harness)
     assert "has stopped" in notice
     assert BUDGET in news
 
 
 async def test_one_that_is_wanted_while_it_is_paused_says_why_it_is_not_posted(
-    world: AppHarness, database: str
+    harness: AppHarness, database: str
 ) -> None:
-    await watched(world)
-    await run(world, BUDGET, settled=3, trigger="t2")
-    await clicks(world, "pause")
-    world.slack.fail("chat.postMessage", refusal("is_archived"))
-    await run(world, PLANT, settled=6, trigger="t3")
+    await watched(harness)
+    await run(harness, BUDGET, settled=3, trigger="t2")
+    await clicks(harness, "pause")
+    harness.slack.fail("chat.postMessage", refusal("is_archived"))
+    await run(harness, PLANT, settled=6, trigger="t3")
 
-    notice, news = told_directly(world)
+    notice, news = told_directly(harness)
     assert "couldn’t be posted in its channel*, so here it is. Its channel is archived." in notice
     assert PLANT in news
     assert await rows(database, "SELECT state FROM digests") == [("paused",)]
 
 
-async def test_one_that_is_wanted_after_it_stopped_says_again_why_it_is_not_posted(world: AppHarness) -> None:
-    await watched(world)
-    world.slack.fail("chat.postMessage", refusal("is_archived"))
-    await run(world, BUDGET, settled=4, trigger="t2")
-    world.slack.fail("chat.postMessage", refusal("is_archived"))
-    await run(world, PLANT, settled=7, trigger="t3")
+async def test_one_that_is_wanted_after_it_stopped_says_again_why_it_is_not_posted(harness: AppHarness) -> None:
+    await watched(harness)
+    harness.slack.fail("chat.postMessage", refusal("is_archived"))
+    await run(harness, BUDGET, settled=4, trigger="t2")
+    harness.slack.fail("chat.postMessage", refusal("is_archived"))
+    await run(harness, PLANT, settled=7, trigger="t3")
 
-    notices = [words for words in told_directly(world) if "Its channel is archived." in words]
+    notices = [words for words in told_directly(harness) if "Its channel is archived." in words]
     assert len(notices) == 2
 
 
 async def test_a_digest_whose_owner_left_is_deleted_and_asks_nobody_and_the_channel_is_told(
-    world: AppHarness, database: str
+    harness: AppHarness, database: str
 ) -> None:
-    await watched(world)
-    world.slack.workspace.left.add("U1")
-    await world.asks("/pplx watch run 1", trigger="t2")
-    await world.settled(4)
+    await watched(harness)
+    harness.slack.workspace.left.add("U1")
+    await harness.asks("/pplx watch run 1", trigger="t2")
+    await harness.settled(4)
 
     assert await rows(database, "SELECT FROM digests") == []
-    assert world.perplexity.requests == []
-    (post,) = in_channel(world)
+    assert harness.perplexity.requests == []
+    (post,) = in_channel(harness)
     assert "The digest “World: europe” has ended." in post.words
     assert "The account of the person who set it up is closed." in post.words
-    assert directly(world) == []
+    assert directly(harness) == []
 
 
 async def test_a_digest_whose_owner_left_the_channel_stops_and_asks_nobody_and_its_owner_is_told(
-    world: AppHarness, database: str
+    harness: AppHarness, database: str
 ) -> None:
-    await watched(world)
-    world.slack.workspace.members_of["C1"].remove("U1")
-    await run(world, BUDGET, settled=4, trigger="t2")
+    await watched(harness)
+    harness.slack.workspace.members_of["C1"].remove("U1")
+    await run(harness, BUDGET, settled=4, trigger="t2")
 
     assert await rows(database, "SELECT state, next_at FROM digests") == [("stopped", None)]
-    assert world.perplexity.requests == []
-    (notice,) = told_directly(world)
+    assert harness.perplexity.requests == []
+    (notice,) = told_directly(harness)
     assert "*Digest 1 (World: europe) has stopped.* You are not in its channel any more." in notice
     assert "`/pplx watch resume 1` resumes it." in notice
-    assert in_channel(world) == []
+    assert in_channel(harness) == []
 
 
-async def test_whoever_comes_back_to_the_channel_lets_the_digest_go_on(world: AppHarness, database: str) -> None:
-    await watched(world)
-    world.slack.workspace.members_of["C1"].remove("U1")
-    await run(world, BUDGET, settled=4, trigger="t2")
-    world.slack.workspace.members_of["C1"].append("U1")
-    await world.asks("/pplx watch resume 1", trigger="t3")
-    await world.settled(5)
+async def test_whoever_comes_back_to_the_channel_lets_the_digest_go_on(harness: AppHarness, database: str) -> None:
+    await watched(harness)
+    harness.slack.workspace.members_of["C1"].remove("U1")
+    await run(harness, BUDGET, settled=4, trigger="t2")
+    harness.slack.workspace.members_of["C1"].append("U1")
+    await harness.asks("/pplx watch resume 1", trigger="t3")
+    await harness.settled(5)
     assert await rows(database, "SELECT state, next_at > now() FROM digests") == [("active", True)]
 
-    await run(world, BUDGET, settled=7, trigger="t4")
-    assert BUDGET in in_channel(world)[0].words
+    await run(harness, BUDGET, settled=7, trigger="t4")
+    assert BUDGET in in_channel(harness)[0].words
 
 
-async def test_one_that_is_wanted_while_it_is_paused_says_why_it_is_not_made(world: AppHarness, database: str) -> None:
-    await watched(world)
-    await world.asks("/pplx watch pause 1", trigger="t2")
-    await world.settled(2)
-    world.slack.workspace.members_of["C1"].remove("U1")
-    await run(world, BUDGET, settled=5, trigger="t3")
+async def test_one_that_is_wanted_while_it_is_paused_says_why_it_is_not_made(
+    harness: AppHarness, database: str
+) -> None:
+    await watched(harness)
+    await harness.asks("/pplx watch pause 1", trigger="t2")
+    await harness.settled(2)
+    harness.slack.workspace.members_of["C1"].remove("U1")
+    await run(harness, BUDGET, settled=5, trigger="t3")
 
-    (notice,) = told_directly(world)
+    (notice,) = told_directly(harness)
     assert "*Digest 1 (World: europe) was skipped.* You are not in its channel any more." in notice
     assert await rows(database, "SELECT state FROM digests") == [("paused",)]
-    assert world.perplexity.requests == []
+    assert harness.perplexity.requests == []
 
 
-async def test_a_digest_goes_on_without_its_owner_where_the_app_may_not_see_members(world: AppHarness) -> None:
-    world.slack.workspace.scopes.remove("channels:read")
-    await watched(world)
-    world.slack.workspace.members_of["C1"].remove("U1")
-    await run(world, BUDGET, settled=3, trigger="t2")
+async def test_a_digest_goes_on_without_its_owner_where_the_app_may_not_see_members(harness: AppHarness) -> None:
+    harness.slack.workspace.scopes.remove("channels:read")
+    await watched(harness)
+    harness.slack.workspace.members_of["C1"].remove("U1")
+    await run(harness, BUDGET, settled=3, trigger="t2")
 
-    assert BUDGET in in_channel(world)[0].words
-    assert directly(world) == []
+    assert BUDGET in in_channel(harness)[0].words
+    assert directly(harness) == []
 
 
-async def test_a_digest_asks_nobody_while_the_app_is_not_let_in(world: AppHarness, database: str) -> None:
-    await watched(world)
-    world.slack.fail("users.info", refusal("account_inactive"))
-    await world.asks("/pplx watch run 1", trigger="t2")
-    await world.settled(3)
-    assert world.perplexity.requests == []
+async def test_a_digest_asks_nobody_while_the_app_is_not_let_in(harness: AppHarness, database: str) -> None:
+    await watched(harness)
+    harness.slack.fail("users.info", refusal("account_inactive"))
+    await harness.asks("/pplx watch run 1", trigger="t2")
+    await harness.settled(3)
+    assert harness.perplexity.requests == []
     assert await rows(database, "SELECT state FROM digests") == [("active",)]
     assert await rows(database, "SELECT cost_usd FROM questions WHERE command = 'digest'") == [(0.0,)]
 
-    await run(world, BUDGET, settled=5, trigger="t3")
-    assert BUDGET in in_channel(world)[0].words
+    await run(harness, BUDGET, settled=5, trigger="t3")
+    assert BUDGET in in_channel(harness)[0].words

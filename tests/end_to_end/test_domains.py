@@ -33,9 +33,9 @@ def shown(post: Post) -> str:
     return json.dumps(post.payload.get("blocks"), ensure_ascii=False)
 
 
-async def posted(world: AppHarness, typed: str) -> str:
-    await world.asks(typed)
-    (post,) = await world.slack.wait_for(1)
+async def posted(harness: AppHarness, typed: str) -> str:
+    await harness.asks(typed)
+    (post,) = await harness.slack.wait_for(1)
     return shown(post)
 
 
@@ -48,9 +48,9 @@ async def posted(world: AppHarness, typed: str) -> str:
     ],
 )
 async def test_search__leaves_out_pages_from_elsewhere_and_counts_them(
-    world: AppHarness, domains: str, there: str, gone: str, note: str
+    harness: AppHarness, domains: str, there: str, gone: str, note: str
 ) -> None:
-    text = await posted(world, f"/search --domain {domains} python")
+    text = await posted(harness, f"/search --domain {domains} python")
 
     assert there in text
     assert gone not in text
@@ -58,18 +58,18 @@ async def test_search__leaves_out_pages_from_elsewhere_and_counts_them(
     assert "1 result for" in text
 
 
-async def test_search__says_that_nothing_is_left(world: AppHarness) -> None:
-    text = await posted(world, "/search --domain nota.example python")
+async def test_search__says_that_nothing_is_left(harness: AppHarness) -> None:
+    text = await posted(harness, "/search --domain nota.example python")
 
     assert "https://" not in text
     assert "No results for “python”" in text
     assert "2 results outside nota.example left out, so no result is left." in text
 
 
-async def test_ask__leaves_out_sources_markers_and_links_from_elsewhere(world: AppHarness) -> None:
-    world.perplexity.script("/v1/agent", replied(answered(CITED, "a.example", "b.example", "sub.a.example")))
+async def test_ask__leaves_out_sources_markers_and_links_from_elsewhere(harness: AppHarness) -> None:
+    harness.perplexity.script("/v1/agent", replied(answered(CITED, "a.example", "b.example", "sub.a.example")))
 
-    text = await posted(world, "/ask --domain a.example what is it")
+    text = await posted(harness, "/ask --domain a.example what is it")
 
     assert (
         "First.[[1]](https://a.example/1) Second. All of it [[1]](https://a.example/1)[[2]](https://sub.a.example/3),"
@@ -81,21 +81,21 @@ async def test_ask__leaves_out_sources_markers_and_links_from_elsewhere(world: A
     assert "2 links outside a.example removed." in text
 
 
-async def test_ask__says_that_no_source_is_left(world: AppHarness) -> None:
-    world.perplexity.script("/v1/agent", replied(answered("It is so.[1][2]", "b.example", "nota.example")))
+async def test_ask__says_that_no_source_is_left(harness: AppHarness) -> None:
+    harness.perplexity.script("/v1/agent", replied(answered("It is so.[1][2]", "b.example", "nota.example")))
 
-    text = await posted(world, "/ask --domain a.example what is it")
+    text = await posted(harness, "/ask --domain a.example what is it")
 
     assert "It is so." in text
     assert "https://" not in text
     assert "2 sources outside a.example left out, with 2 references to them; no source is left." in text
 
 
-async def test_news__tells_no_story_from_elsewhere(world: AppHarness) -> None:
+async def test_news__tells_no_story_from_elsewhere(harness: AppHarness) -> None:
     lines = "1. Kept | 2026-11-20 | It is so. [1]\n2. Foreign | 2026-11-20 | It is so too. [2]"
-    world.perplexity.script("/v1/agent", replied(answered(lines, "a.example", "b.example")))
+    harness.perplexity.script("/v1/agent", replied(answered(lines, "a.example", "b.example")))
 
-    text = await posted(world, "/news world --domain a.example")
+    text = await posted(harness, "/news world --domain a.example")
 
     assert "Kept" in text
     assert "Foreign" not in text
@@ -103,10 +103,10 @@ async def test_news__tells_no_story_from_elsewhere(world: AppHarness) -> None:
     assert "1 source outside a.example left out, with 1 reference to it." in text
 
 
-async def test_news__whose_pages_are_all_from_elsewhere_says_why_there_is_none(world: AppHarness) -> None:
-    world.perplexity.script("/v1/agent", replied(answered("1. Foreign | 2026-11-20 | It is so. [1]", "b.example")))
+async def test_news__whose_pages_are_all_from_elsewhere_says_why_there_is_none(harness: AppHarness) -> None:
+    harness.perplexity.script("/v1/agent", replied(answered("1. Foreign | 2026-11-20 | It is so. [1]", "b.example")))
 
-    text = await posted(world, "/news world --domain a.example")
+    text = await posted(harness, "/news world --domain a.example")
 
     assert "No world news was found (past day, only a.example)." in text
     assert (
@@ -115,11 +115,11 @@ async def test_news__whose_pages_are_all_from_elsewhere_says_why_there_is_none(w
     )
 
 
-async def test_markers_of_every_kind_are_read_and_a_link_has_one(world: AppHarness) -> None:
+async def test_markers_of_every_kind_are_read_and_a_link_has_one(harness: AppHarness) -> None:
     text = "A [1-2]. B ［１］. C [２–９]. D [2024-2026]. E `a[1-2]`. F [Page 2](https://b.example/2).[2]"
-    world.perplexity.script("/v1/agent", replied(answered(text, "a.example", "b.example")))
+    harness.perplexity.script("/v1/agent", replied(answered(text, "a.example", "b.example")))
 
-    written = await posted(world, "/ask what is it")
+    written = await posted(harness, "/ask what is it")
 
     one, two = "[[1]](https://a.example/1)", "[[2]](https://b.example/2)"
     assert f"A {one}{two}. B {one}. C {two}. D [2024-2026]. E `a[1-2]`. F Page 2.{two}" in written

@@ -37,13 +37,13 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{free_port()}")
 
 
-async def answered(visitor: BrowserClient, line: str, words: str) -> list[dict[str, Any]]:
+async def answered(browser: BrowserClient, line: str, words: str) -> list[dict[str, Any]]:
     """Send a line and return the messages with these words, once there is one."""
-    before = len(await visitor.shown())
-    assert await visitor.say(line) == 204
+    before = len(await browser.shown())
+    assert await browser.say(line) == 204
     async with asyncio.timeout(20):
         while True:
-            shown = (await visitor.shown())[before:]
+            shown = (await browser.shown())[before:]
             if found := [message for message in shown if words in str(message)]:
                 return found
             await asyncio.sleep(0.05)
@@ -61,8 +61,8 @@ async def answered(visitor: BrowserClient, line: str, words: str) -> list[dict[s
 @pytest.mark.usefixtures("no_network")
 async def test_each_example_is_replayed_through_the_app_and_marked(database: str, line: str, words: str) -> None:
     pauses = RecordedPauses()
-    async with keyless(database, pause=pauses) as visitor:
-        shown = await answered(visitor, line, words)
+    async with keyless(database, pause=pauses) as browser:
+        shown = await answered(browser, line, words)
 
     assert all(RECORDED_LABEL in str(message["blocks"][0]) for message in shown)
     assert all(message["text"].startswith(RECORDED_LABEL) for message in shown)
@@ -71,9 +71,9 @@ async def test_each_example_is_replayed_through_the_app_and_marked(database: str
 
 @pytest.mark.usefixtures("no_network")
 async def test_the_deep_dive_has_all_three_stages_and_its_chart(database: str) -> None:
-    async with keyless(database) as visitor:
-        await answered(visitor, LINES[1], "Of 6 posts")
-        shown = str(await visitor.shown())
+    async with keyless(database) as browser:
+        await answered(browser, LINES[1], "Of 6 posts")
+        shown = str(await browser.shown())
 
     assert "Of 6 posts: 4 positive · 1 neutral · 0 negative · 1 mixed" in shown
     assert "is missing" not in shown
@@ -83,8 +83,8 @@ async def test_the_deep_dive_has_all_three_stages_and_its_chart(database: str) -
 
 @pytest.mark.usefixtures("no_network")
 async def test_the_news_are_of_the_time_of_the_recording(database: str) -> None:
-    async with keyless(database) as visitor:
-        shown = str(await answered(visitor, NEWS, "Europa Clipper lifts off"))
+    async with keyless(database) as browser:
+        shown = str(await answered(browser, NEWS, "Europa Clipper lifts off"))
 
     assert "14 Oct 2024" in shown
     assert "left out" not in shown
@@ -92,8 +92,8 @@ async def test_the_news_are_of_the_time_of_the_recording(database: str) -> None:
 
 
 async def test_the_page_is_offered_the_four_with_the_prefix_of_the_commands(database: str) -> None:
-    async with keyless(database, command_prefix="x-") as visitor:
-        hello = next(frame for frame in await visitor.frames() if frame.event == "hello")
+    async with keyless(database, command_prefix="x-") as browser:
+        hello = next(frame for frame in await browser.frames() if frame.event == "hello")
 
     assert [prompt["label"] for prompt in hello.data["prompts"]] == [
         "See an example answer",
@@ -108,9 +108,9 @@ async def test_the_page_is_offered_the_four_with_the_prefix_of_the_commands(data
 
 @pytest.mark.usefixtures("no_network")
 async def test_without_a_network_anything_else_is_answered_in_one_sentence(database: str) -> None:
-    async with keyless(database) as visitor:
+    async with keyless(database) as browser:
         lines = ("/ask which port is open", "/search bees", "/news tech", "/deepdive bees")
-        messages = [message for line in lines for message in await answered(visitor, line, "no key is set")]
+        messages = [message for line in lines for message in await answered(browser, line, "no key is set")]
     sentences = {message["blocks"][0]["text"]["text"] for message in messages}
     (sentence,) = sentences
 
@@ -123,17 +123,17 @@ async def test_without_a_network_anything_else_is_answered_in_one_sentence(datab
 
 @pytest.mark.usefixtures("no_network")
 async def test_without_a_service_that_needs_no_key_it_is_the_same_sentence(database: str) -> None:
-    async with keyless(database, providers="perplexity") as visitor:
-        assert await answered(visitor, "/ask bees", "no key is set")
+    async with keyless(database, providers="perplexity") as browser:
+        assert await answered(browser, "/ask bees", "no key is set")
 
 
 async def test_with_a_key_the_examples_are_gone(database: str) -> None:
     async with (
         FakePerplexity() as perplexity,
-        keyless(database, perplexity_api_key=SecretStr(KEY), perplexity_base_url=perplexity.base_url) as visitor,
+        keyless(database, perplexity_api_key=SecretStr(KEY), perplexity_base_url=perplexity.base_url) as browser,
     ):
-        hello = next(frame for frame in await visitor.frames() if frame.event == "hello")
-        shown = await answered(visitor, LINES[0], "Example answer with a claim")
+        hello = next(frame for frame in await browser.frames() if frame.event == "hello")
+        shown = await answered(browser, LINES[0], "Example answer with a claim")
 
     assert hello.data["prompts"] == []
     assert RECORDED_LABEL not in str(shown)

@@ -21,81 +21,83 @@ from tests.fakes.slack import FakeSlack
 MANY = 10_000
 
 
-def other(world: AppHarness, user: str) -> Person:
-    return Person(session=world.session, app_url=world.url, response_url=world.slack.response_url, user=user)
+def other(harness: AppHarness, user: str) -> Person:
+    return Person(session=harness.session, app_url=harness.url, response_url=harness.slack.response_url, user=user)
 
 
-async def test_the_sixth_open_question_is_told_what_is_open__and_nothing_is_asked_for_it(world: AppHarness) -> None:
-    world.perplexity.hold()
+async def test_the_sixth_open_question_is_told_what_is_open__and_nothing_is_asked_for_it(harness: AppHarness) -> None:
+    harness.perplexity.hold()
     for number in range(5):
-        await world.asks(f"/ask question {number}", trigger=f"t{number}")
-    sixth = await world.asks("/ask one <more>", trigger="t5")
-    again = await world.asks("/ask question 0", trigger="t0")
-    async with await other(world, "U2").types("/ask another", trigger="t6") as response:
+        await harness.asks(f"/ask question {number}", trigger=f"t{number}")
+    sixth = await harness.asks("/ask one <more>", trigger="t5")
+    again = await harness.asks("/ask question 0", trigger="t0")
+    async with await other(harness, "U2").types("/ask another", trigger="t6") as response:
         others = await response.json()
-    world.perplexity.release()
-    await world.slack.wait_for(6)
+    harness.perplexity.release()
+    await harness.slack.wait_for(6)
 
     shown = json.dumps(sixth, ensure_ascii=False)
     assert "You have 5 unanswered questions" in shown
     assert all(f"question {number}" in shown for number in range(5))
     assert "Searching" in again["text"]
     assert "Searching" in others["text"]
-    assert len(world.perplexity.requests) == 6
+    assert len(harness.perplexity.requests) == 6
 
 
-async def test_a_sixth_mention_is_told_so_privately(world: AppHarness) -> None:
-    world.perplexity.hold()
+async def test_a_sixth_mention_is_told_so_privately(harness: AppHarness) -> None:
+    harness.perplexity.hold()
     for number in range(5):
-        await world.asks(f"/ask question {number}", trigger=f"t{number}")
-    assert await world.mentions("one more") == 200
-    world.perplexity.release()
-    await world.slack.wait_for(5)
+        await harness.asks(f"/ask question {number}", trigger=f"t{number}")
+    assert await harness.mentions("one more") == 200
+    harness.perplexity.release()
+    await harness.slack.wait_for(5)
 
-    ((_, told),) = [call for call in world.slack.calls if call[0] == "chat.postEphemeral"]
+    ((_, told),) = [call for call in harness.slack.calls if call[0] == "chat.postEphemeral"]
     assert (told["channel"], told["user"]) == ("C1", "U1")
     assert told.get("thread_ts") is None  # Slack would not show it in a thread without replies.
     assert "You have 5 unanswered questions" in told["text"]
 
 
-async def test_a_sixth_direct_message_is_told_so_in_its_thread(world: AppHarness) -> None:
-    world.perplexity.hold()
+async def test_a_sixth_direct_message_is_told_so_in_its_thread(harness: AppHarness) -> None:
+    harness.perplexity.hold()
     for number in range(5):
-        await world.asks(f"/ask question {number}", trigger=f"t{number}")
-    assert await world.writes("one more") == 200
-    world.perplexity.release()
-    await world.slack.wait_for(6)
+        await harness.asks(f"/ask question {number}", trigger=f"t{number}")
+    assert await harness.writes("one more") == 200
+    harness.perplexity.release()
+    await harness.slack.wait_for(6)
 
-    (told,) = world.slack.thread("DU1", "1795255200.000100")
+    (told,) = harness.slack.thread("DU1", "1795255200.000100")
     assert "You have 5 unanswered questions" in told.words
 
 
-async def test_a_click_on_try_again_counts_too(world: AppHarness) -> None:
-    world.perplexity.fail("/v1/agent", status=400, body={"error": {"message": "no"}})
-    await world.asks("/ask fails")
-    (post,) = await world.slack.wait_for(1)
+async def test_a_click_on_try_again_counts_too(harness: AppHarness) -> None:
+    harness.perplexity.fail("/v1/agent", status=400, body={"error": {"message": "no"}})
+    await harness.asks("/ask fails")
+    (post,) = await harness.slack.wait_for(1)
     (value,) = [e["value"] for b in post.payload["blocks"] if b["type"] == "actions" for e in b["elements"]]
-    world.perplexity.hold()
+    harness.perplexity.hold()
     for number in range(5):
-        await world.asks(f"/ask question {number}", trigger=f"q{number}")
-    assert await world.clicks_retry(value) == 200
-    world.perplexity.release()
-    posts = await world.slack.wait_for(7)
+        await harness.asks(f"/ask question {number}", trigger=f"q{number}")
+    assert await harness.clicks_retry(value) == 200
+    harness.perplexity.release()
+    posts = await harness.slack.wait_for(7)
 
     assert any("You have 5 unanswered questions" in post.words for post in posts)
 
 
-async def test_two_that_answer_each_other_in_a_thread_are_stopped_after_six_answers_a_minute(world: AppHarness) -> None:
+async def test_two_that_answer_each_other_in_a_thread_are_stopped_after_six_answers_a_minute(
+    harness: AppHarness,
+) -> None:
     for number in range(12):
-        person = other(world, f"U{number}")
+        person = other(harness, f"U{number}")
         async with await person.mentions(f"reply {number}", ts=f"1795255200.00{number:04d}", thread_ts="1.1") as reply:
             assert reply.status == 200
-    await world.settled(6)
+    await harness.settled(6)
 
-    notices = [call for method, call in world.slack.calls if method == "chat.postEphemeral"]
-    assert len(world.perplexity.requests) == 6
+    notices = [call for method, call in harness.slack.calls if method == "chat.postEphemeral"]
+    assert len(harness.perplexity.requests) == 6
     assert [(notice["user"], "per minute" in notice["text"]) for notice in notices] == [("U6", True)]
-    assert len(world.slack.thread("C1", "1.1")) == 6
+    assert len(harness.slack.thread("C1", "1.1")) == 6
 
 
 @pytest.fixture

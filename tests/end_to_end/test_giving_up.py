@@ -39,21 +39,21 @@ def settings(settings: Settings, stand_in: FakeOpenRouter) -> Settings:
     return settings.model_copy(update=told)
 
 
-async def under_way(world: AppHarness, database: str) -> str:
+async def under_way(harness: AppHarness, database: str) -> str:
     """Ask, and return the question's id once its run is recorded and asked for."""
-    await world.asks("/ask --model high why")
-    await world.perplexity.wait_for(2)
+    await harness.asks("/ask --model high why")
+    await harness.perplexity.wait_for(2)
     async with await AsyncConnection.connect(database) as connection:
         ((question, run_id),) = await (await connection.execute("SELECT id, run_id FROM questions")).fetchall()
     assert run_id == "resp_1"
     return str(question)
 
 
-async def cancelled(world: AppHarness) -> None:
+async def cancelled(harness: AppHarness) -> None:
     """Wait for the request that cancels the run; the service then says so to the person who asks."""
     async with asyncio.timeout(10):
-        await world.perplexity.told_to_cancel.wait()
-    world.perplexity.runs["resp_1"] = [CANCELLED]
+        await harness.perplexity.told_to_cancel.wait()
+    harness.perplexity.runs["resp_1"] = [CANCELLED]
 
 
 async def given_up(caplog: pytest.LogCaptureFixture) -> None:
@@ -70,41 +70,41 @@ def answers_asked_for(stand_in: FakeOpenRouter) -> int:
 
 
 async def test_stop_cancels_the_run(
-    world: AppHarness, database: str, stand_in: FakeOpenRouter, caplog: pytest.LogCaptureFixture
+    harness: AppHarness, database: str, stand_in: FakeOpenRouter, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
-    question = await under_way(world, database)
+    question = await under_way(harness, database)
 
-    async with await world.person.clicks("stop", question) as response:
+    async with await harness.person.clicks("stop", question) as response:
         assert response.status == 200
-    await cancelled(world)
+    await cancelled(harness)
     await given_up(caplog)
 
-    assert world.perplexity.cancelled == ["resp_1"]
+    assert harness.perplexity.cancelled == ["resp_1"]
     assert answers_asked_for(stand_in) == 0
 
 
 async def test_asking_again_cancels_the_run(
-    world: AppHarness, database: str, stand_in: FakeOpenRouter, caplog: pytest.LogCaptureFixture
+    harness: AppHarness, database: str, stand_in: FakeOpenRouter, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
-    question = await under_way(world, database)
+    question = await under_way(harness, database)
 
-    assert await world.clicks_retry(question) == 200
-    await cancelled(world)
+    assert await harness.clicks_retry(question) == 200
+    await cancelled(harness)
     await given_up(caplog)
 
-    assert world.perplexity.cancelled == ["resp_1"]
+    assert harness.perplexity.cancelled == ["resp_1"]
     assert answers_asked_for(stand_in) == 0
-    assert [request.path for request in world.perplexity.requests].count("/v1/agent") == 2
-    world.perplexity.runs["resp_2"] = [CANCELLED | {"id": "resp_2"}]
+    assert [request.path for request in harness.perplexity.requests].count("/v1/agent") == 2
+    harness.perplexity.runs["resp_2"] = [CANCELLED | {"id": "resp_2"}]
 
 
 async def test_giving_up_after_many_returns_cancels_the_run(
-    world: AppHarness, database: str, stand_in: FakeOpenRouter, caplog: pytest.LogCaptureFixture
+    harness: AppHarness, database: str, stand_in: FakeOpenRouter, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
-    question = await under_way(world, database)
+    question = await under_way(harness, database)
     async with await AsyncConnection.connect(database) as connection:
         # As if other workers had died over it and a sweep had brought it back.
         await connection.execute(
@@ -113,8 +113,8 @@ async def test_giving_up_after_many_returns_cancels_the_run(
         job = "SELECT procrastinate_defer_jobs_v1(ARRAY[ROW('default', 'answer_question', 0, NULL, NULL, %s, NULL)"
         await connection.execute(f"{job}::procrastinate_job_to_defer_v1])", (f'{{"question_id": "{question}"}}',))
         await connection.commit()
-    await cancelled(world)
+    await cancelled(harness)
     await given_up(caplog)
 
-    assert world.perplexity.cancelled == ["resp_1"]
+    assert harness.perplexity.cancelled == ["resp_1"]
     assert answers_asked_for(stand_in) == 0

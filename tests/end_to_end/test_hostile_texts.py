@@ -30,12 +30,12 @@ LINES = {
 }
 
 
-async def longest_probe(world: AppHarness, work: Callable[[int], Awaitable[object]]) -> float:
+async def longest_probe(harness: AppHarness, work: Callable[[int], Awaitable[object]]) -> float:
     """Return the longest that `/healthz` took while something was done; the best of three, for a busy machine."""
     best = float("inf")
     for turn in range(3):
         times: list[float] = []
-        probing = asyncio.create_task(_probe(world, times))
+        probing = asyncio.create_task(_probe(harness, times))
         await work(turn)
         while not times:  # noqa: ASYNC110 - the first probe is still running
             await asyncio.sleep(0.005)
@@ -47,55 +47,55 @@ async def longest_probe(world: AppHarness, work: Callable[[int], Awaitable[objec
     return best
 
 
-async def _probe(world: AppHarness, times: list[float]) -> None:
+async def _probe(harness: AppHarness, times: list[float]) -> None:
     while True:
         started = time.perf_counter()
-        async with world.session.get(f"{world.url}/healthz") as response:
+        async with harness.session.get(f"{harness.url}/healthz") as response:
             assert response.status == 200
         times.append(time.perf_counter() - started)
         await asyncio.sleep(0.002)
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-async def test_an_answer_that_is_slow_to_render_stops_nothing_else(world: AppHarness, name: str) -> None:
+async def test_an_answer_that_is_slow_to_render_stops_nothing_else(harness: AppHarness, name: str) -> None:
     async def asked(turn: int) -> None:
-        world.perplexity.script("/v1/agent", written(ANSWERS[name]))
-        assert await world.mentions("<@U0APP> what is new?", ts=f"1795255200.00010{turn}") == 200
-        await world.settled(turn + 1)
+        harness.perplexity.script("/v1/agent", written(ANSWERS[name]))
+        assert await harness.mentions("<@U0APP> what is new?", ts=f"1795255200.00010{turn}") == 200
+        await harness.settled(turn + 1)
 
-    assert await longest_probe(world, asked) < MOST_SECONDS
+    assert await longest_probe(harness, asked) < MOST_SECONDS
 
 
 @pytest.mark.parametrize("name", LINES)
-async def test_news_that_are_slow_to_read_stop_nothing_else(world: AppHarness, name: str) -> None:
+async def test_news_that_are_slow_to_read_stop_nothing_else(harness: AppHarness, name: str) -> None:
     async def asked(turn: int) -> None:
-        world.perplexity.script("/v1/agent", written(LINES[name]))
-        await world.asks("/news tech", trigger=f"t{turn}")
-        await world.settled(turn + 1)
+        harness.perplexity.script("/v1/agent", written(LINES[name]))
+        await harness.asks("/news tech", trigger=f"t{turn}")
+        await harness.settled(turn + 1)
 
-    assert await longest_probe(world, asked) < MOST_SECONDS
+    assert await longest_probe(harness, asked) < MOST_SECONDS
 
 
 @pytest.mark.parametrize("repeated", ["='", "--a='x ", "<@U1> ", " "])
-async def test_a_mention_of_40_000_characters_stops_nothing_else(world: AppHarness, repeated: str) -> None:
+async def test_a_mention_of_40_000_characters_stops_nothing_else(harness: AppHarness, repeated: str) -> None:
     text = repeated * (40_000 // len(repeated))
 
     async def asked(turn: int) -> None:
-        assert await world.mentions(f"<@U0APP> a {text}x", ts=f"1795255200.00010{turn}") == 200
-        await world.settled(turn + 1)
+        assert await harness.mentions(f"<@U0APP> a {text}x", ts=f"1795255200.00010{turn}") == 200
+        await harness.settled(turn + 1)
 
-    assert await longest_probe(world, asked) < MOST_SECONDS
+    assert await longest_probe(harness, asked) < MOST_SECONDS
 
 
-async def test_a_command_that_is_too_long_is_refused_at_once(world: AppHarness) -> None:
+async def test_a_command_that_is_too_long_is_refused_at_once(harness: AppHarness) -> None:
     shown: list[object] = []
 
     async def asked(turn: int) -> None:
-        shown.append(await world.asks(f"/search {'=' * 30_000}", trigger=f"t{turn}"))
+        shown.append(await harness.asks(f"/search {'=' * 30_000}", trigger=f"t{turn}"))
 
-    assert await longest_probe(world, asked) < MOST_SECONDS
+    assert await longest_probe(harness, asked) < MOST_SECONDS
     assert "30,000 characters" in str(shown)
-    assert world.perplexity.requests == []
+    assert harness.perplexity.requests == []
 
 
 async def test_a_megabyte_is_rendered_beside_the_loop() -> None:

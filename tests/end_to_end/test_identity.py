@@ -25,8 +25,8 @@ async def rows(database: str, query: str) -> list[tuple[Any, ...]]:
         return await (await connection.execute(query.encode())).fetchall()
 
 
-async def status_of(world: AppHarness, surface: str, **sent: Any) -> int:
-    person = replace(world.person, sent=sent)
+async def status_of(harness: AppHarness, surface: str, **sent: Any) -> int:
+    person = replace(harness.person, sent=sent)
     match surface:
         case "slash":
             response = await person.types("/ask why", trigger="x1")
@@ -53,23 +53,23 @@ async def status_of(world: AppHarness, surface: str, **sent: Any) -> int:
     ],
 )
 async def test_a_request_of_another_workspace_or_app_is_refused(
-    world: AppHarness, surface: str, sent: dict[str, Any]
+    harness: AppHarness, surface: str, sent: dict[str, Any]
 ) -> None:
-    await world.asks("/ask why")
-    await world.settled(1)
-    asked = len(world.perplexity.requests)
+    await harness.asks("/ask why")
+    await harness.settled(1)
+    asked = len(harness.perplexity.requests)
 
-    assert await status_of(world, surface, **sent) == 403
-    assert await status_of(world, surface) == 200
+    assert await status_of(harness, surface, **sent) == 403
+    assert await status_of(harness, surface) == 200
     assert asked == 1
 
 
 async def test_an_event_of_a_shared_channel_that_its_sender_s_workspace_is_named_for_is_taken(
-    world: AppHarness,
+    harness: AppHarness,
 ) -> None:
-    assert await status_of(world, "mention", team_id="T2", is_ext_shared_channel=True, context_team_id="T1") == 200
-    await world.settled(1)
-    assert len(world.perplexity.requests) == 1
+    assert await status_of(harness, "mention", team_id="T2", is_ext_shared_channel=True, context_team_id="T1") == 200
+    await harness.settled(1)
+    assert len(harness.perplexity.requests) == 1
 
 
 OUTSIDERS = [
@@ -84,80 +84,82 @@ OUTSIDERS = [
 
 @pytest.mark.parametrize("profile", OUTSIDERS, ids=str)
 async def test_whoever_is_no_full_member_is_told_so_and_nobody_is_asked(
-    world: AppHarness, database: str, profile: dict[str, Any]
+    harness: AppHarness, database: str, profile: dict[str, Any]
 ) -> None:
-    world.slack.workspace.profiles["U1"] = profile
-    await world.asks("/ask why")
-    await world.mentions("why")
-    await world.writes("why", ts="1795255200.000300")
-    await world.settled(3)
+    harness.slack.workspace.profiles["U1"] = profile
+    await harness.asks("/ask why")
+    await harness.mentions("why")
+    await harness.writes("why", ts="1795255200.000300")
+    await harness.settled(3)
 
-    by_way = {post.way: post for post in world.slack.posts}
+    by_way = {post.way: post for post in harness.slack.posts}
     assert set(by_way) == {"response_url", "chat.postEphemeral", "chat.postMessage"}
     assert all(MEMBERS_ONLY in post.words for post in by_way.values())
     assert by_way["response_url"].payload["response_type"] == "ephemeral"
     assert by_way["chat.postEphemeral"].payload["user"] == "U1"
     assert by_way["chat.postMessage"].payload["channel"] == "DU1"
-    assert not any("retry" in post.words for post in world.slack.posts)
-    assert world.perplexity.requests == []
+    assert not any("retry" in post.words for post in harness.slack.posts)
+    assert harness.perplexity.requests == []
     assert await rows(database, "SELECT DISTINCT state, error FROM questions") == [("failed", "OutsideAsker")]
 
-    shown = await world.asks("/ask why not", trigger="t2")
+    shown = await harness.asks("/ask why not", trigger="t2")
     assert shown["text"] == MEMBERS_ONLY
     assert await rows(database, "SELECT count(*) FROM questions") == [(3,)]
 
 
-async def test_what_an_outsider_is_told_in_a_thread_that_slack_refuses_is_told_nowhere_else(world: AppHarness) -> None:
-    world.slack.workspace.profiles["U1"] = {"is_restricted": True}
-    world.slack.fail("chat.postEphemeral", refusal("user_not_in_channel"))
-    await world.mentions("why", thread_ts="1795255100.000100")
-    await world.settled(1)
+async def test_what_an_outsider_is_told_in_a_thread_that_slack_refuses_is_told_nowhere_else(
+    harness: AppHarness,
+) -> None:
+    harness.slack.workspace.profiles["U1"] = {"is_restricted": True}
+    harness.slack.fail("chat.postEphemeral", refusal("user_not_in_channel"))
+    await harness.mentions("why", thread_ts="1795255100.000100")
+    await harness.settled(1)
 
-    assert world.slack.posts == []
-    told = [payload for method, payload in world.slack.calls if method == "chat.postEphemeral"]
+    assert harness.slack.posts == []
+    told = [payload for method, payload in harness.slack.calls if method == "chat.postEphemeral"]
     assert [one["thread_ts"] for one in told] == ["1795255100.000100"]
 
 
 async def test_a_sender_whom_the_event_names_as_of_elsewhere_is_refused_although_the_profile_says_nothing(
-    world: AppHarness,
+    harness: AppHarness,
 ) -> None:
-    person = replace(world.person, team="T2")
+    person = replace(harness.person, team="T2")
     async with await person.mentions("why"):
-        await world.settled(1)
+        await harness.settled(1)
 
-    assert MEMBERS_ONLY in world.slack.posts[-1].words
-    assert world.perplexity.requests == []
+    assert MEMBERS_ONLY in harness.slack.posts[-1].words
+    assert harness.perplexity.requests == []
 
 
 @pytest.mark.parametrize(("team", "answered"), [("T1", True), ("T2", False)])
-async def test_without_the_scope_the_event_alone_decides(world: AppHarness, team: str, answered: bool) -> None:
-    world.slack.fail("users.info", *[refusal("missing_scope")] * 5)
-    world.slack.workspace.profiles["U1"] = {"is_restricted": True}
-    async with await replace(world.person, team=team).mentions("why"):
-        await world.settled(1)
+async def test_without_the_scope_the_event_alone_decides(harness: AppHarness, team: str, answered: bool) -> None:
+    harness.slack.fail("users.info", *[refusal("missing_scope")] * 5)
+    harness.slack.workspace.profiles["U1"] = {"is_restricted": True}
+    async with await replace(harness.person, team=team).mentions("why"):
+        await harness.settled(1)
 
-    assert bool(world.perplexity.requests) is answered
+    assert bool(harness.perplexity.requests) is answered
 
 
 @pytest.mark.parametrize("fault", [Fault(status=500, body="oops"), refusal("ratelimited"), Fault(status=0)], ids=str)
 @pytest.mark.parametrize("member", [True, False])
 async def test_while_slack_cannot_be_asked_a_question_waits_and_is_not_refused(
-    world: AppHarness, fault: Fault, member: bool
+    harness: AppHarness, fault: Fault, member: bool
 ) -> None:
-    world.slack.workspace.profiles["U1"] = {"is_restricted": not member}
-    world.slack.fail("users.info", fault, fault, fault)
-    await world.asks("/ask why")
-    await world.settled(1)
+    harness.slack.workspace.profiles["U1"] = {"is_restricted": not member}
+    harness.slack.fail("users.info", fault, fault, fault)
+    await harness.asks("/ask why")
+    await harness.settled(1)
 
-    assert (MEMBERS_ONLY in world.slack.posts[-1].words) is not member
-    assert bool(world.perplexity.requests) is member
+    assert (MEMBERS_ONLY in harness.slack.posts[-1].words) is not member
+    assert bool(harness.perplexity.requests) is member
 
 
-async def test_a_member_is_asked_about_once_in_ten_minutes(world: AppHarness) -> None:
-    await asyncio.gather(*(world.asks(f"/search why {n}", trigger=f"t{n}") for n in range(5)))
-    await world.settled(5)
+async def test_a_member_is_asked_about_once_in_ten_minutes(harness: AppHarness) -> None:
+    await asyncio.gather(*(harness.asks(f"/search why {n}", trigger=f"t{n}") for n in range(5)))
+    await harness.settled(5)
 
-    assert [method for method, _ in world.slack.calls].count("users.info") == 1
+    assert [method for method, _ in harness.slack.calls].count("users.info") == 1
 
 
 class TestAllowed:
@@ -165,13 +167,13 @@ class TestAllowed:
     def settings(self, settings: Settings) -> Settings:
         return settings.model_copy(update={"allow_external_users": True})
 
-    async def test_people_from_elsewhere_are_answered_where_the_settings_allow_it(self, world: AppHarness) -> None:
-        world.slack.workspace.profiles["U1"] = {"team_id": "T2", "is_stranger": True}
-        async with await replace(world.person, team="T2").mentions("why"):
-            await world.settled(1)
+    async def test_people_from_elsewhere_are_answered_where_the_settings_allow_it(self, harness: AppHarness) -> None:
+        harness.slack.workspace.profiles["U1"] = {"team_id": "T2", "is_stranger": True}
+        async with await replace(harness.person, team="T2").mentions("why"):
+            await harness.settled(1)
 
-        assert "users.info" not in [method for method, _ in world.slack.calls]
-        assert len(world.perplexity.requests) == 1
+        assert "users.info" not in [method for method, _ in harness.slack.calls]
+        assert len(harness.perplexity.requests) == 1
 
 
 def file_button(post: Post) -> str:
@@ -180,13 +182,13 @@ def file_button(post: Post) -> str:
     return str(value)
 
 
-async def click_for_file(world: AppHarness, value: str, **more: Any) -> str:
+async def click_for_file(harness: AppHarness, value: str, **more: Any) -> str:
     """Click, and return what is said to the person who clicked."""
-    person = replace(world.person, **{name: more.pop(name) for name in ("user", "team", "sent") if name in more})
-    token = f"file{len(world.slack.posts)}"
+    person = replace(harness.person, **{name: more.pop(name) for name in ("user", "team", "sent") if name in more})
+    token = f"file{len(harness.slack.posts)}"
     async with await person.clicks("as_file", value, token=token, **more) as response:
         assert response.status == 200
-    said = [post for post in world.slack.posts if post.payload.get("token") == token]
+    said = [post for post in harness.slack.posts if post.payload.get("token") == token]
     return said[0].words
 
 
@@ -205,72 +207,74 @@ COMING = "send you the report as a file"
     ],
 )
 async def test_a_report_is_for_its_asker_and_for_those_who_read_it(
-    world: AppHarness, command: str, clicker: dict[str, Any], told: str
+    harness: AppHarness, command: str, clicker: dict[str, Any], told: str
 ) -> None:
-    world.slack.workspace.admins.add("U2")
-    await world.asks(command)
-    await world.settled(1)
+    harness.slack.workspace.admins.add("U2")
+    await harness.asks(command)
+    await harness.settled(1)
 
-    assert told in await click_for_file(world, file_button(world.slack.posts[-1]), **clicker)
+    assert told in await click_for_file(harness, file_button(harness.slack.posts[-1]), **clicker)
     if told != COMING:
-        assert world.slack.files == {}
+        assert harness.slack.files == {}
 
 
-async def test_everyone_in_its_channel_may_have_a_report_that_a_mention_asked_for(world: AppHarness) -> None:
-    await world.mentions("deepdive heat pumps")
-    await world.settled(1)
-    button = file_button(world.slack.posts[-1])
+async def test_everyone_in_its_channel_may_have_a_report_that_a_mention_asked_for(harness: AppHarness) -> None:
+    await harness.mentions("deepdive heat pumps")
+    await harness.settled(1)
+    button = file_button(harness.slack.posts[-1])
 
-    assert COMING in await click_for_file(world, button, user="U2")
-    assert NOT_THEIRS in await click_for_file(world, button, user="U2", channel="C2")
+    assert COMING in await click_for_file(harness, button, user="U2")
+    assert NOT_THEIRS in await click_for_file(harness, button, user="U2", channel="C2")
 
 
-async def test_a_double_click_sends_one_file__and_others_get_theirs(world: AppHarness) -> None:
-    await world.asks("/deepdive --public heat pumps")
-    await world.settled(1)
-    button = file_button(world.slack.posts[-1])
+async def test_a_double_click_sends_one_file__and_others_get_theirs(harness: AppHarness) -> None:
+    await harness.asks("/deepdive --public heat pumps")
+    await harness.settled(1)
+    button = file_button(harness.slack.posts[-1])
 
-    said = await asyncio.gather(*(_click(world, button, token=f"double{n}") for n in range(2)))
-    other = await click_for_file(world, button, user="U2")
-    await world.slack.wait_until(lambda: _files_sent(world) == 2)
+    said = await asyncio.gather(*(_click(harness, button, token=f"double{n}") for n in range(2)))
+    other = await click_for_file(harness, button, user="U2")
+    await harness.slack.wait_until(lambda: _files_sent(harness) == 2)
     await asyncio.sleep(0.2)
 
     assert sorted(COMING in one for one in said) == [False, True]
     assert COMING in other
-    assert _files_sent(world) == 2
+    assert _files_sent(harness) == 2
 
 
-async def test_a_guest_gets_no_file_although_everyone_reads_the_report(world: AppHarness) -> None:
-    await world.asks("/deepdive --public heat pumps")
-    await world.settled(1)
-    world.slack.workspace.profiles["U2"] = {"is_restricted": True}
-    await click_for_file(world, file_button(world.slack.posts[-1]), user="U2")
-    await world.slack.wait_until(lambda: MEMBERS_ONLY in world.slack.posts[-1].words)
+async def test_a_guest_gets_no_file_although_everyone_reads_the_report(harness: AppHarness) -> None:
+    await harness.asks("/deepdive --public heat pumps")
+    await harness.settled(1)
+    harness.slack.workspace.profiles["U2"] = {"is_restricted": True}
+    await click_for_file(harness, file_button(harness.slack.posts[-1]), user="U2")
+    await harness.slack.wait_until(lambda: MEMBERS_ONLY in harness.slack.posts[-1].words)
 
-    assert world.slack.files == {}
+    assert harness.slack.files == {}
 
 
-async def _click(world: AppHarness, value: str, *, token: str) -> str:
-    async with await world.person.clicks("as_file", value, token=token) as response:
+async def _click(harness: AppHarness, value: str, *, token: str) -> str:
+    async with await harness.person.clicks("as_file", value, token=token) as response:
         assert response.status == 200
-    return next(post.words for post in world.slack.posts if post.payload.get("token") == token)
+    return next(post.words for post in harness.slack.posts if post.payload.get("token") == token)
 
 
-def _files_sent(world: AppHarness) -> int:
-    return [method for method, _ in world.slack.calls].count("files.completeUploadExternal")
+def _files_sent(harness: AppHarness) -> int:
+    return [method for method, _ in harness.slack.calls].count("files.completeUploadExternal")
 
 
 @pytest.mark.parametrize("action", ["retry", "stop", "as_file"])
-async def test_a_click_counts_in_the_workspace_that_was_asked_in(world: AppHarness, database: str, action: str) -> None:
-    await world.asks("/deepdive heat pumps")
-    await world.settled(1)
+async def test_a_click_counts_in_the_workspace_that_was_asked_in(
+    harness: AppHarness, database: str, action: str
+) -> None:
+    await harness.asks("/deepdive heat pumps")
+    await harness.settled(1)
     async with await psycopg.AsyncConnection.connect(database) as connection:
         await connection.execute("UPDATE questions SET team_id = 'T9'")
     ((question,),) = await rows(database, "SELECT id FROM questions")
-    async with await world.person.clicks(action, str(question), token="elsewhere") as response:
+    async with await harness.person.clicks(action, str(question), token="elsewhere") as response:
         assert response.status == 200
-    (told,) = [post for post in world.slack.posts if post.payload.get("token") == "elsewhere"]
+    (told,) = [post for post in harness.slack.posts if post.payload.get("token") == "elsewhere"]
 
     assert NOT_THEIRS in told.words
     assert await rows(database, "SELECT count(*) FROM questions") == [(1,)]
-    assert world.slack.files == {}
+    assert harness.slack.files == {}

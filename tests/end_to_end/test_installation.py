@@ -51,28 +51,28 @@ async def told(person: Person, event: dict[str, Any], *, id: str = "Ev9") -> int
         return response.status
 
 
-async def under_way(world: AppHarness) -> None:
+async def under_way(harness: AppHarness) -> None:
     """Keep a digest, an answer, and a deep run that goes on at Perplexity."""
-    await world.asks('/pplx watch technology "databases" daily 9:00', trigger="w1")
-    await world.asks("/ask why", trigger="w2")
-    await world.settled(2)
-    await world.asks("/ask --model high why not", trigger="w3")
+    await harness.asks('/pplx watch technology "databases" daily 9:00', trigger="w1")
+    await harness.asks("/ask why", trigger="w2")
+    await harness.settled(2)
+    await harness.asks("/ask --model high why not", trigger="w3")
 
 
 @pytest.mark.parametrize("events", [[REVOKED], [REVOKED, REVOKED]], ids=len)
 async def test_a_revoked_token_pauses_digests_and_ends_what_is_open(
-    world: AppHarness, database: str, events: list[dict[str, Any]]
+    harness: AppHarness, database: str, events: list[dict[str, Any]]
 ) -> None:
-    await under_way(world)
+    await under_way(harness)
     await until(database, "SELECT count(*) FROM questions WHERE run_id IS NOT NULL", [(1,)])
-    asked = len(world.perplexity.requests)
-    assert [await told(world.person, event) for event in events] == [200] * len(events)
+    asked = len(harness.perplexity.requests)
+    assert [await told(harness.person, event) for event in events] == [200] * len(events)
 
     await until(database, "SELECT DISTINCT state FROM questions ORDER BY 1", [("answered",), ("stopped",)])
     assert await rows(database, "SELECT state, next_at FROM digests") == [("paused", None)]
     assert await rows(database, "SELECT count(*) FROM questions WHERE text = ''") == [(0,)]
-    await asyncio.wait_for(world.perplexity.told_to_cancel.wait(), 10)
-    world.perplexity.runs["resp_1"] = [CANCELLED]
+    await asyncio.wait_for(harness.perplexity.told_to_cancel.wait(), 10)
+    harness.perplexity.runs["resp_1"] = [CANCELLED]
     assert asked >= 2
 
 
@@ -82,10 +82,10 @@ async def test_a_revoked_token_pauses_digests_and_ends_what_is_open(
     ids=lambda events: "+".join(event["type"] for event in events),
 )
 async def test_an_uninstalled_app_forgets_every_text(
-    world: AppHarness, database: str, events: list[dict[str, Any]]
+    harness: AppHarness, database: str, events: list[dict[str, Any]]
 ) -> None:
-    await under_way(world)
-    assert [await told(world.person, event) for event in events] == [200] * len(events)
+    await under_way(harness)
+    assert [await told(harness.person, event) for event in events] == [200] * len(events)
 
     await until(database, "SELECT count(*) FROM questions", [(0,)])
     assert (
@@ -99,30 +99,30 @@ async def test_an_uninstalled_app_forgets_every_text(
     assert await rows(database, "SELECT state FROM workspaces") == [("uninstalled",)]
 
 
-async def test_tokens_of_people_change_nothing(world: AppHarness, database: str) -> None:
-    await world.asks("/ask why")
-    await world.settled(1)
-    assert await told(world.person, PEOPLE_S) == 200
-    await world.asks("/ask why not", trigger="t2")
-    await world.settled(2)
+async def test_tokens_of_people_change_nothing(harness: AppHarness, database: str) -> None:
+    await harness.asks("/ask why")
+    await harness.settled(1)
+    assert await told(harness.person, PEOPLE_S) == 200
+    await harness.asks("/ask why not", trigger="t2")
+    await harness.settled(2)
 
     assert await rows(database, "SELECT state FROM workspaces") == [("open",)]
 
 
-async def test_what_comes_late_is_refused_once(world: AppHarness, database: str) -> None:
-    await world.asks("/ask why")
-    await world.settled(1)
-    asked = len(world.perplexity.requests)
-    assert await told(world.person, UNINSTALLED) == 200
+async def test_what_comes_late_is_refused_once(harness: AppHarness, database: str) -> None:
+    await harness.asks("/ask why")
+    await harness.settled(1)
+    asked = len(harness.perplexity.requests)
+    assert await told(harness.person, UNINSTALLED) == 200
 
-    async with await world.person.types("/ask again", trigger="t2") as command:
+    async with await harness.person.types("/ask again", trigger="t2") as command:
         assert command.status == 403
-    async with await world.person.mentions("again") as event:
+    async with await harness.person.mentions("again") as event:
         assert (event.status, event.headers["x-slack-no-retry"]) == (403, "1")
-    async with await world.person.clicks("retry", "x") as click:
+    async with await harness.person.clicks("retry", "x") as click:
         assert click.status == 403
     await until(database, "SELECT count(*) FROM questions", [(0,)])
-    assert len(world.perplexity.requests) == asked
+    assert len(harness.perplexity.requests) == asked
 
 
 @asynccontextmanager
@@ -145,14 +145,14 @@ def person_at(settings: Settings, world_or_slack: FakeSlack, session: ClientSess
 
 
 async def test_every_process_hears_of_it_within_seconds(
-    world: AppHarness, settings: Settings, database: str, slack: FakeSlack, session: ClientSession
+    harness: AppHarness, settings: Settings, database: str, slack: FakeSlack, session: ClientSession
 ) -> None:
     async with serving(settings, database, work=False) as other:
         person = person_at(other, slack, session)
         async with await person.types("/ask why", trigger="t1") as response:
             assert response.status == 200
-        await world.settled(1)
-        await told(world.person, REVOKED)
+        await harness.settled(1)
+        await told(harness.person, REVOKED)
         async with asyncio.timeout(6):
             while True:
                 async with await person.types("/search why", trigger="t2") as response:

@@ -21,43 +21,43 @@ ROOT = "1795255100.000900"
 ANSWER = "Example answer"
 
 
-async def answer(world: AppHarness, *, channel: str = "C1", thread: str = TS, holds: str = ANSWER) -> Post:
+async def answer(harness: AppHarness, *, channel: str = "C1", thread: str = TS, holds: str = ANSWER) -> Post:
     """Wait until a thread shows an answer, and return the one message that the thread then holds."""
-    await world.slack.wait_until(lambda: any(holds in post.words for post in world.slack.thread(channel, thread)))
-    (post,) = world.slack.thread(channel, thread)
+    await harness.slack.wait_until(lambda: any(holds in post.words for post in harness.slack.thread(channel, thread)))
+    (post,) = harness.slack.thread(channel, thread)
     return post
 
 
-async def test_a_mention__a_line_at_once_in_the_thread_then_the_answer_in_its_place(world: AppHarness) -> None:
-    world.perplexity.hold()
-    assert await world.mentions("what is <https://a.example|a.example> &amp; co?") == 200
-    (line,) = await world.slack.wait_for(1)
-    world.perplexity.release()
-    post = await answer(world)
+async def test_a_mention__a_line_at_once_in_the_thread_then_the_answer_in_its_place(harness: AppHarness) -> None:
+    harness.perplexity.hold()
+    assert await harness.mentions("what is <https://a.example|a.example> &amp; co?") == 200
+    (line,) = await harness.slack.wait_for(1)
+    harness.perplexity.release()
+    post = await answer(harness)
 
     assert (line.way, line.payload["channel"], line.payload["thread_ts"]) == ("chat.postMessage", "C1", TS)
     assert "Searching the web for " in line.words
     assert post.payload["ts"] == line.payload["ts"]
     assert [block["type"] for block in post.payload["blocks"]] == ["markdown", "context", "context"]
     assert "visible to everyone here" in post.words
-    assert world.perplexity.requests[0].json == {
+    assert harness.perplexity.requests[0].json == {
         "effort": "fast",
         "input": "what is a.example & co?",
         "store": False,
     }
 
 
-async def test_a_mention_inside_a_thread_is_answered_in_that_thread(world: AppHarness) -> None:
-    await world.mentions("why", thread_ts=ROOT)
+async def test_a_mention_inside_a_thread_is_answered_in_that_thread(harness: AppHarness) -> None:
+    await harness.mentions("why", thread_ts=ROOT)
 
-    assert ANSWER in (await answer(world, thread=ROOT)).words
+    assert ANSWER in (await answer(harness, thread=ROOT)).words
 
 
-async def test_options_work_behind_a_mention_as_behind_ask(world: AppHarness) -> None:
-    await world.mentions("—reasoning --recency week --domain a.example compare a and b")
-    await answer(world)
+async def test_options_work_behind_a_mention_as_behind_ask(harness: AppHarness) -> None:
+    await harness.mentions("—reasoning --recency week --domain a.example compare a and b")
+    await answer(harness)
 
-    (request,) = world.perplexity.requests
+    (request,) = harness.perplexity.requests
     assert (request.json["effort"], request.json["input"]) == ("medium", "compare a and b")
     assert request.json["tools"][0]["filters"] == {
         "search_recency_filter": "week",
@@ -65,10 +65,10 @@ async def test_options_work_behind_a_mention_as_behind_ask(world: AppHarness) ->
     }
 
 
-async def test_a_direct_message_is_answered_in_its_thread(world: AppHarness) -> None:
-    await world.writes("why is the sky blue")
+async def test_a_direct_message_is_answered_in_its_thread(harness: AppHarness) -> None:
+    await harness.writes("why is the sky blue")
 
-    post = await answer(world, channel="DU1")
+    post = await answer(harness, channel="DU1")
 
     assert "only visible to you" in post.words
 
@@ -88,27 +88,27 @@ async def test_a_direct_message_is_answered_in_its_thread(world: AppHarness) -> 
         ("<@U0APP> what is a payload", "what is a payload"),
     ],
 )
-async def test_the_mention_is_no_part_of_the_question(world: AppHarness, typed: str, asked: str) -> None:
+async def test_the_mention_is_no_part_of_the_question(harness: AppHarness, typed: str, asked: str) -> None:
     event = {"type": "app_mention", "channel": "C1", "text": typed, "ts": TS}
-    async with await world.person.event(event) as response:
+    async with await harness.person.event(event) as response:
         assert response.status == 200
-    await answer(world)
+    await answer(harness)
 
-    assert world.perplexity.requests[0].json["input"] == asked
+    assert harness.perplexity.requests[0].json["input"] == asked
 
 
-async def test_both_events_of_one_mention__however_often__are_one_answer(world: AppHarness) -> None:
+async def test_both_events_of_one_mention__however_often__are_one_answer(harness: AppHarness) -> None:
     event = {"type": "message", "channel": "C1", "channel_type": "channel", "text": "<@U0APP> why", "ts": TS}
     for _ in range(2):
-        await world.mentions("why")
-        async with await world.person.event(event, id="Ev2") as response:
+        await harness.mentions("why")
+        async with await harness.person.event(event, id="Ev2") as response:
             assert response.status == 200
-    await answer(world)
-    await world.writes("the end", ts="1795255300.000100")
-    await answer(world, channel="DU1", thread="1795255300.000100")
+    await answer(harness)
+    await harness.writes("the end", ts="1795255300.000100")
+    await answer(harness, channel="DU1", thread="1795255300.000100")
 
-    assert len(world.slack.thread("C1", TS)) == 1
-    assert [request.json["input"] for request in world.perplexity.requests] == ["why", "the end"]
+    assert len(harness.slack.thread("C1", TS)) == 1
+    assert [request.json["input"] for request in harness.perplexity.requests] == ["why", "the end"]
 
 
 @pytest.mark.parametrize(
@@ -129,20 +129,20 @@ async def test_both_events_of_one_mention__however_often__are_one_answer(world: 
         {"ts": ""},
     ],
 )
-async def test_edits_bots_and_the_app_itself_are_never_answered(world: AppHarness, event: dict[str, Any]) -> None:
-    assert await world.writes("why", **event) == 200
-    await world.writes("the end", ts="1795255300.000100")
-    await answer(world, channel="DU1", thread="1795255300.000100")
+async def test_edits_bots_and_the_app_itself_are_never_answered(harness: AppHarness, event: dict[str, Any]) -> None:
+    assert await harness.writes("why", **event) == 200
+    await harness.writes("the end", ts="1795255300.000100")
+    await answer(harness, channel="DU1", thread="1795255300.000100")
 
-    assert [request.json["input"] for request in world.perplexity.requests] == ["the end"]
-    assert {post.payload.get("thread_ts", "1795255300.000100") for post in world.slack.posts} == {"1795255300.000100"}
+    assert [request.json["input"] for request in harness.perplexity.requests] == ["the end"]
+    assert {post.payload.get("thread_ts", "1795255300.000100") for post in harness.slack.posts} == {"1795255300.000100"}
 
 
 @pytest.mark.parametrize("subtype", ["file_share", "thread_broadcast"])
-async def test_a_message_with_a_file_or_shown_in_the_channel_too_is_answered(world: AppHarness, subtype: str) -> None:
-    await world.writes("why", subtype=subtype)
+async def test_a_message_with_a_file_or_shown_in_the_channel_too_is_answered(harness: AppHarness, subtype: str) -> None:
+    await harness.writes("why", subtype=subtype)
 
-    await answer(world, channel="DU1")
+    await answer(harness, channel="DU1")
 
 
 @pytest.mark.parametrize(
@@ -154,15 +154,15 @@ async def test_a_message_with_a_file_or_shown_in_the_channel_too_is_answered(wor
     ],
 )
 async def test_what_asks_nothing_gets_a_helpful_line_and_costs_nothing(
-    world: AppHarness, typed: str, said: str
+    harness: AppHarness, typed: str, said: str
 ) -> None:
-    await world.mentions(typed)
+    await harness.mentions(typed)
 
-    post = await answer(world, holds=said.replace('"', '\\"'))
+    post = await answer(harness, holds=said.replace('"', '\\"'))
 
     assert "--public" not in post.words
-    assert "Searching" not in str(world.slack.posts)
-    assert world.perplexity.requests == []
+    assert "Searching" not in str(harness.slack.posts)
+    assert harness.perplexity.requests == []
 
 
 @pytest.mark.parametrize(
@@ -175,50 +175,52 @@ async def test_what_asks_nothing_gets_a_helpful_line_and_costs_nothing(
         ("--mode academic why", "works for searches only"),
     ],
 )
-async def test_what_cannot_be_asked_is_told_to_the_asker_only(world: AppHarness, typed: str, said: str) -> None:
-    await world.mentions(typed)
-    (post,) = await world.slack.wait_for(1)
+async def test_what_cannot_be_asked_is_told_to_the_asker_only(harness: AppHarness, typed: str, said: str) -> None:
+    await harness.mentions(typed)
+    (post,) = await harness.slack.wait_for(1)
 
     assert (post.way, post.payload["user"]) == ("chat.postEphemeral", "U1")
     assert said in post.words
     assert "--public" not in post.words
-    assert world.perplexity.requests == []
+    assert harness.perplexity.requests == []
 
 
-async def test_help_in_a_direct_message_shows_lines_as_they_are_typed_there(world: AppHarness) -> None:
-    await world.writes("help")
+async def test_help_in_a_direct_message_shows_lines_as_they_are_typed_there(harness: AppHarness) -> None:
+    await harness.writes("help")
 
-    post = await answer(world, channel="DU1", holds="Usage")
+    post = await answer(harness, channel="DU1", holds="Usage")
 
     assert "`--domain docs.python.org how do t-strings work`" in post.words
 
 
-async def test_the_parts_of_a_long_answer_follow_in_the_thread(world: AppHarness) -> None:
+async def test_the_parts_of_a_long_answer_follow_in_the_thread(harness: AppHarness) -> None:
     words = [f"w{number}" for number in range(6_000)]
     body = json.loads(fixture("agent.200.json"))
     body["output"][1]["content"][0]["text"] = "\n\n".join(" ".join(words[i : i + 60]) for i in range(0, 6_000, 60))
-    world.perplexity.script("/v1/agent", replied(body))
+    harness.perplexity.script("/v1/agent", replied(body))
 
-    await world.mentions("tell me everything")
-    await world.slack.wait_until(lambda: any(re.search(r"Part (\d+) of \1", post.words) for post in world.slack.posts))
+    await harness.mentions("tell me everything")
+    await harness.slack.wait_until(
+        lambda: any(re.search(r"Part (\d+) of \1", post.words) for post in harness.slack.posts)
+    )
 
-    shown = world.slack.thread("C1", TS)
+    shown = harness.slack.thread("C1", TS)
     text = " ".join(block["text"] for post in shown for block in post.payload["blocks"] if block["type"] == "markdown")
     assert re.findall(r"w\d+", text) == words
     assert len(shown) > 2
-    assert world.slack.refusals == []
+    assert harness.slack.refusals == []
 
 
-async def test_try_again_in_a_thread__the_answer_takes_the_failure_s_place(world: AppHarness) -> None:
-    world.perplexity.script("/v1/agent", FAILURE)
-    world.slack.fail("chat.update", Fault(status=200, body='{"ok": false, "error": "internal_error"}'))
-    await world.mentions("why")
-    failure = await answer(world, holds="Try again")
+async def test_try_again_in_a_thread__the_answer_takes_the_failure_s_place(harness: AppHarness) -> None:
+    harness.perplexity.script("/v1/agent", FAILURE)
+    harness.slack.fail("chat.update", Fault(status=200, body='{"ok": false, "error": "internal_error"}'))
+    await harness.mentions("why")
+    failure = await answer(harness, holds="Try again")
     (button,) = [block for block in failure.payload["blocks"] if block["type"] == "actions"]
     question = button["elements"][0]["value"]
 
-    assert await world.clicks_retry(question, message=failure.payload["ts"]) == 200
-    post = await answer(world)
+    assert await harness.clicks_retry(question, message=failure.payload["ts"]) == 200
+    post = await answer(harness)
 
     assert post.payload["ts"] == failure.payload["ts"]
 
@@ -228,75 +230,75 @@ LOST = [Fault(status=503, accept=True), Fault(status=0, accept=True)]
 
 
 @pytest.mark.parametrize("fault", LOST)
-async def test_the_searching_line_whose_reply_got_lost_is_found_again(world: AppHarness, fault: Fault) -> None:
-    world.slack.workspace.scopes += HISTORIES
-    world.slack.fail("chat.postMessage", fault)
+async def test_the_searching_line_whose_reply_got_lost_is_found_again(harness: AppHarness, fault: Fault) -> None:
+    harness.slack.workspace.scopes += HISTORIES
+    harness.slack.fail("chat.postMessage", fault)
 
-    await world.mentions("why")
+    await harness.mentions("why")
 
-    await answer(world)
-
-
-@pytest.mark.parametrize("fault", LOST)
-async def test_the_searching_line_of_a_direct_message_is_found_again(world: AppHarness, fault: Fault) -> None:
-    world.slack.fail("chat.postMessage", fault)
-
-    await world.writes("why")
-
-    await answer(world, channel="DU1")
+    await answer(harness)
 
 
 @pytest.mark.parametrize("fault", LOST)
-async def test_where_the_app_cannot_look__the_searching_line_is_said_once(world: AppHarness, fault: Fault) -> None:
-    world.slack.fail("chat.postMessage", fault)
+async def test_the_searching_line_of_a_direct_message_is_found_again(harness: AppHarness, fault: Fault) -> None:
+    harness.slack.fail("chat.postMessage", fault)
 
-    await world.mentions("why")
-    await world.slack.wait_until(lambda: any(ANSWER in post.words for post in world.slack.thread("C1", TS)))
+    await harness.writes("why")
 
-    assert ["Searching" in post.words for post in world.slack.thread("C1", TS)] == [True, False]
+    await answer(harness, channel="DU1")
 
 
-async def test_a_question_that_waited_for_hours_is_answered_in_its_thread(world: AppHarness, database: str) -> None:
-    world.perplexity.hold()
-    await world.mentions("why")
-    await world.perplexity.wait_for(1)
+@pytest.mark.parametrize("fault", LOST)
+async def test_where_the_app_cannot_look__the_searching_line_is_said_once(harness: AppHarness, fault: Fault) -> None:
+    harness.slack.fail("chat.postMessage", fault)
+
+    await harness.mentions("why")
+    await harness.slack.wait_until(lambda: any(ANSWER in post.words for post in harness.slack.thread("C1", TS)))
+
+    assert ["Searching" in post.words for post in harness.slack.thread("C1", TS)] == [True, False]
+
+
+async def test_a_question_that_waited_for_hours_is_answered_in_its_thread(harness: AppHarness, database: str) -> None:
+    harness.perplexity.hold()
+    await harness.mentions("why")
+    await harness.perplexity.wait_for(1)
     async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
         await connection.execute("UPDATE questions SET received_at = now() - interval '5 hours'")
-    world.perplexity.release()
+    harness.perplexity.release()
 
-    assert ANSWER in (await answer(world)).words
+    assert ANSWER in (await answer(harness)).words
 
 
 FAILURE = replied({"error": {"type": "invalid_api_key", "message": "no"}}, status=401)
 
 
 async def test_a_failure_whose_reply_got_lost_never_covers_the_answer_of_try_again(
-    world: AppHarness, caplog: pytest.LogCaptureFixture
+    harness: AppHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
-    world.perplexity.script("/v1/agent", FAILURE)
-    world.slack.fail("chat.update", Fault(status=503, accept=True, seconds=2))
-    await world.mentions("why")
-    failure = await answer(world, holds="Try again")
+    harness.perplexity.script("/v1/agent", FAILURE)
+    harness.slack.fail("chat.update", Fault(status=503, accept=True, seconds=2))
+    await harness.mentions("why")
+    failure = await answer(harness, holds="Try again")
 
-    assert await world.clicks_retry(button(failure), message=failure.payload["ts"]) == 200
-    await answer(world)
+    assert await harness.clicks_retry(button(failure), message=failure.payload["ts"]) == 200
+    await answer(harness)
     await until(lambda: "question.superseded" in caplog.messages)
 
-    assert ANSWER in (await answer(world)).words
+    assert ANSWER in (await answer(harness)).words
 
 
 async def test_try_again_while_the_first_question_is_not_settled__it_says_no_more(
-    world: AppHarness, database: str
+    harness: AppHarness, database: str
 ) -> None:
-    world.perplexity.script("/v1/agent", FAILURE)
-    await world.mentions("why")
-    failure = await answer(world, holds="Try again")
-    await world.settled(1)
+    harness.perplexity.script("/v1/agent", FAILURE)
+    await harness.mentions("why")
+    failure = await answer(harness, holds="Try again")
+    await harness.settled(1)
     async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
         # As a crash between the post and the settling leaves the row.
         await connection.execute("UPDATE questions SET state = 'delivering', settled_at = NULL")
-        await world.clicks_retry(button(failure), message=failure.payload["ts"])
-        await answer(world)
+        await harness.clicks_retry(button(failure), message=failure.payload["ts"])
+        await answer(harness)
         rows = await (await connection.execute("SELECT state FROM questions ORDER BY received_at")).fetchall()
 
     assert rows[0] == ("failed",)
@@ -316,57 +318,57 @@ def button(post: Post) -> str:
 
 
 @pytest.mark.parametrize("text", ["why \x00 not", "why \ud800 not"])
-async def test_text_that_a_database_cannot_hold_is_asked_without_it(world: AppHarness, text: str) -> None:
-    assert await world.mentions(text) == 200
+async def test_text_that_a_database_cannot_hold_is_asked_without_it(harness: AppHarness, text: str) -> None:
+    assert await harness.mentions(text) == 200
 
-    assert ANSWER in (await answer(world)).words
+    assert ANSWER in (await answer(harness)).words
 
 
 @pytest.mark.parametrize("error", ["message_not_found", "cant_update_message", "edit_window_closed"])
-async def test_a_line_that_cannot_be_changed_gives_way_to_a_message(world: AppHarness, error: str) -> None:
-    world.slack.fail("chat.update", Fault(status=200, body=json.dumps({"ok": False, "error": error})))
+async def test_a_line_that_cannot_be_changed_gives_way_to_a_message(harness: AppHarness, error: str) -> None:
+    harness.slack.fail("chat.update", Fault(status=200, body=json.dumps({"ok": False, "error": error})))
 
-    await world.mentions("why")
+    await harness.mentions("why")
 
-    await answer(world)
+    await answer(harness)
 
 
-async def test_blocks_that_slack_refuses__the_same_words_as_text(world: AppHarness) -> None:
-    world.slack.fail("chat.update", Fault(status=200, body='{"ok": false, "error": "invalid_blocks"}'))
+async def test_blocks_that_slack_refuses__the_same_words_as_text(harness: AppHarness) -> None:
+    harness.slack.fail("chat.update", Fault(status=200, body='{"ok": false, "error": "invalid_blocks"}'))
 
-    await world.mentions("why")
-    post = await answer(world)
+    await harness.mentions("why")
+    post = await answer(harness)
 
     assert "blocks" not in post.payload
     assert "https://a.example/1" in post.payload["text"]
 
 
 @pytest.mark.parametrize("error", ["not_in_channel", "channel_not_found", "is_archived"])
-async def test_a_thread_that_takes_nothing__a_direct_message(world: AppHarness, error: str) -> None:
+async def test_a_thread_that_takes_nothing__a_direct_message(harness: AppHarness, error: str) -> None:
     refusal = Fault(status=200, body=json.dumps({"ok": False, "error": error}))
-    world.slack.fail("chat.postMessage", refusal, refusal)
+    harness.slack.fail("chat.postMessage", refusal, refusal)
 
-    await world.mentions("why")
-    (post,) = await world.slack.wait_for(1)
+    await harness.mentions("why")
+    (post,) = await harness.slack.wait_for(1)
 
     assert (post.payload["channel"], "thread_ts" in post.payload) == ("DU1", False)
     assert ANSWER in post.words
 
 
-async def test_the_challenge_is_answered(world: AppHarness) -> None:
+async def test_the_challenge_is_answered(harness: AppHarness) -> None:
     from tests.fakes.person import signed
 
     body = b'{"type": "url_verification", "challenge": "abc", "token": "deprecated"}'
     headers = signed(body) | {"Content-Type": "application/json"}
-    async with world.session.post(f"{world.url}/slack/events", data=body, headers=headers) as response:
+    async with harness.session.post(f"{harness.url}/slack/events", data=body, headers=headers) as response:
         assert (response.status, await response.json()) == (200, {"challenge": "abc"})
 
 
-async def test_many_mentions_at_once_are_all_answered_each_in_its_thread(world: AppHarness) -> None:
+async def test_many_mentions_at_once_are_all_answered_each_in_its_thread(harness: AppHarness) -> None:
     stamps = [f"179525{number:04d}.000100" for number in range(20)]
-    await asyncio.gather(*(world.mentions(f"question {ts}", ts=ts, user=f"U{ts[6:10]}") for ts in stamps))
-    await world.slack.wait_until(
-        lambda: all(any(ANSWER in post.words for post in world.slack.thread("C1", ts)) for ts in stamps)
+    await asyncio.gather(*(harness.mentions(f"question {ts}", ts=ts, user=f"U{ts[6:10]}") for ts in stamps))
+    await harness.slack.wait_until(
+        lambda: all(any(ANSWER in post.words for post in harness.slack.thread("C1", ts)) for ts in stamps)
     )
 
-    assert [len(world.slack.thread("C1", ts)) for ts in stamps] == [1] * 20
+    assert [len(harness.slack.thread("C1", ts)) for ts in stamps] == [1] * 20

@@ -16,11 +16,11 @@ Rain falls in Spain | 2026-11-21 | It rains & rains. [2]
 
 
 @pytest.mark.parametrize("typed", ["/news tech chips", "/pplx news tech chips"])
-async def test_news__shows_the_stories_and_when_they_were_asked_for(world: AppHarness, typed: str) -> None:
-    world.perplexity.script("/v1/agent", written(LINES))
+async def test_news__shows_the_stories_and_when_they_were_asked_for(harness: AppHarness, typed: str) -> None:
+    harness.perplexity.script("/v1/agent", written(LINES))
 
-    ack = await world.asks(typed)
-    (post,) = await world.slack.wait_for(1)
+    ack = await harness.asks(typed)
+    (post,) = await harness.slack.wait_for(1)
 
     header, first, second, note, grey = post.payload["blocks"]
     assert "Searching" in ack["text"]
@@ -35,8 +35,8 @@ async def test_news__shows_the_stories_and_when_they_were_asked_for(world: AppHa
     assert grey["elements"][0]["text"].endswith("only visible to you")
 
 
-async def test_news__of_a_category_that_there_is_not_costs_nothing(world: AppHarness) -> None:
-    ack = await world.asks("/news technologie")
+async def test_news__of_a_category_that_there_is_not_costs_nothing(harness: AppHarness) -> None:
+    ack = await harness.asks("/news technologie")
 
     assert "Did you mean technology?" in json.dumps(ack)
-    assert world.perplexity.requests == []
+    assert harness.perplexity.requests == []

@@ -20,7 +20,7 @@ from tests.fakes.ports import free_port
 
 
 @pytest.fixture
-async def visitor(database: str, perplexity: FakePerplexity, session: ClientSession) -> AsyncIterator[BrowserClient]:
+async def browser(database: str, perplexity: FakePerplexity, session: ClientSession) -> AsyncIterator[BrowserClient]:
     settings = Settings(  # type: ignore[call-arg]  # the providers declare their fields
         perplexity_api_key=SecretStr(KEY), perplexity_base_url=perplexity.base_url, port=free_port(), host="127.0.0.1"
     )
@@ -33,25 +33,25 @@ async def visitor(database: str, perplexity: FakePerplexity, session: ClientSess
         await serving
 
 
-async def shown(visitor: BrowserClient, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+async def shown(browser: BrowserClient, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
     """Return the first message of the page that holds, as soon as there is one."""
     async with asyncio.timeout(20):
         while True:
-            found = [message for message in await visitor.shown() if holds(message)]
+            found = [message for message in await browser.shown() if holds(message)]
             if found:
                 return found[0]
 
 
-async def test_a_visitor_sets_up_makes_and_pauses_a_digest(visitor: BrowserClient, perplexity: FakePerplexity) -> None:
+async def test_a_visitor_sets_up_makes_and_pauses_a_digest(browser: BrowserClient, perplexity: FakePerplexity) -> None:
     perplexity.script("/v1/agent", news_answer(BUDGET))
-    await visitor.say('/pplx watch world "europe" weekdays 9:00')
-    await shown(visitor, lambda message: "Digest 1 (World: europe) is set up." in message["text"])
-    await visitor.say("/pplx watch run 1")
-    post = await shown(visitor, lambda message: BUDGET in message["text"])
+    await browser.say('/pplx watch world "europe" weekdays 9:00')
+    await shown(browser, lambda message: "Digest 1 (World: europe) is set up." in message["text"])
+    await browser.say("/pplx watch run 1")
+    post = await shown(browser, lambda message: BUDGET in message["text"])
     (row,) = [block for block in post["blocks"] if block["type"] == "actions"]
     pause = {"channel": GENERAL.id, "ts": post["ts"], "block_id": row["block_id"], "action_id": "digest_pause"}
 
     assert (post["private"], post["channel"]) == (False, GENERAL.id)
-    assert await visitor.post("click", pause) == 204
-    paused = await shown(visitor, lambda message: "is paused" in message["text"])
+    assert await browser.post("click", pause) == 204
+    paused = await shown(browser, lambda message: "is paused" in message["text"])
     assert paused["private"]

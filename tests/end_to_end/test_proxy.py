@@ -40,13 +40,13 @@ async def proxy(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FakeProxy]:
         yield server
 
 
-async def test_questions_in_slack_are_answered(world: AppHarness, proxy: FakeProxy) -> None:
-    await world.asks("/ask how far is the moon", trigger="t1")
-    assert await world.mentions("how far is the moon?") == 200
+async def test_questions_in_slack_are_answered(harness: AppHarness, proxy: FakeProxy) -> None:
+    await harness.asks("/ask how far is the moon", trigger="t1")
+    assert await harness.mentions("how far is the moon?") == 200
     async with asyncio.timeout(20):
-        await world.settled(2)
+        await harness.settled(2)
 
-    assert sum("Example answer" in post.words for post in world.slack.posts) == 2
+    assert sum("Example answer" in post.words for post in harness.slack.posts) == 2
     assert proxy.asked == []
 
 
@@ -60,10 +60,10 @@ async def test_a_mention_in_the_playground_is_answered(
     async with compose(settings, conninfo=database, http=True) as app:
         serving = asyncio.create_task(app.serve(stop, work=True, ready=ready.set))
         await ready.wait()
-        visitor = BrowserClient(session=session, origin=f"http://127.0.0.1:{settings.port}")
+        browser = BrowserClient(session=session, origin=f"http://127.0.0.1:{settings.port}")
         try:
-            await visitor.say("@Web Answers how far is the moon?")
-            await shown(visitor, lambda message: "Example answer" in str(message))
+            await browser.say("@Web Answers how far is the moon?")
+            await shown(browser, lambda message: "Example answer" in str(message))
         finally:
             stop.set()
             await serving

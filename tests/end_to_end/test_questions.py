@@ -20,9 +20,9 @@ def texts(shown: dict[str, Any]) -> str:
     return json.dumps([shown.get("text"), shown.get("blocks")], ensure_ascii=False)
 
 
-async def test_search__shows_results_privately_and_sends_the_right_body(world: AppHarness) -> None:
-    ack = await world.asks("/search --n 7 --recency week --domain a.example,b.example python wheels")
-    (post,) = await world.slack.wait_for(1)
+async def test_search__shows_results_privately_and_sends_the_right_body(harness: AppHarness) -> None:
+    ack = await harness.asks("/search --n 7 --recency week --domain a.example,b.example python wheels")
+    (post,) = await harness.slack.wait_for(1)
 
     assert ack["response_type"] == "ephemeral"
     assert "Searching" in ack["text"]
@@ -33,7 +33,7 @@ async def test_search__shows_results_privately_and_sends_the_right_body(world: A
     )
     assert "<https://a.example/1|Example A>" in post.words
     assert "only visible to you" in post.words
-    (request,) = world.perplexity.requests
+    (request,) = harness.perplexity.requests
     assert request.path == "/search"
     assert request.json == {
         "query": "python wheels",
@@ -44,9 +44,9 @@ async def test_search__shows_results_privately_and_sends_the_right_body(world: A
     }
 
 
-async def test_ask__shows_the_answer_with_linked_sources(world: AppHarness) -> None:
-    await world.asks("/ask what is example")
-    (post,) = await world.slack.wait_for(1)
+async def test_ask__shows_the_answer_with_linked_sources(harness: AppHarness) -> None:
+    await harness.asks("/ask what is example")
+    (post,) = await harness.slack.wait_for(1)
 
     blocks = post.payload["blocks"]
     assert [block["type"] for block in blocks] == ["markdown", "context", "context"]
@@ -57,79 +57,81 @@ async def test_ask__shows_the_answer_with_linked_sources(world: AppHarness) -> N
     assert re.search(
         r"Perplexity · fast · \d+\.\d s · \$0\.0011 · only visible to you", blocks[2]["elements"][0]["text"]
     )
-    (request,) = world.perplexity.requests
+    (request,) = harness.perplexity.requests
     assert (request.path, request.json) == (
         "/v1/agent",
         {"effort": "fast", "input": "what is example", "store": False},
     )
 
 
-async def test_ask_reasoning__asks_with_medium_effort(world: AppHarness) -> None:
-    await world.asks("/ask --reasoning compare a and b")
-    (post,) = await world.slack.wait_for(1)
+async def test_ask_reasoning__asks_with_medium_effort(harness: AppHarness) -> None:
+    await harness.asks("/ask --reasoning compare a and b")
+    (post,) = await harness.slack.wait_for(1)
 
-    (request,) = world.perplexity.requests
+    (request,) = harness.perplexity.requests
     assert request.json["effort"] == "medium"
     assert "· medium ·" in post.words
 
 
-async def test_a_question_about_a_payload_is_answered(world: AppHarness) -> None:
-    await world.asks("/ask what is a payload")
-    await world.slack.wait_for(1)
+async def test_a_question_about_a_payload_is_answered(harness: AppHarness) -> None:
+    await harness.asks("/ask what is a payload")
+    await harness.slack.wait_for(1)
 
-    assert world.perplexity.requests[0].json["input"] == "what is a payload"
+    assert harness.perplexity.requests[0].json["input"] == "what is a payload"
 
 
-async def test_public__the_answer_goes_to_the_channel(world: AppHarness) -> None:
-    ack = await world.asks("/ask --public why")
-    (post,) = await world.slack.wait_for(1)
+async def test_public__the_answer_goes_to_the_channel(harness: AppHarness) -> None:
+    ack = await harness.asks("/ask --public why")
+    (post,) = await harness.slack.wait_for(1)
 
     assert ack["response_type"] == "ephemeral"
     assert (post.payload["response_type"], post.payload["replace_original"]) == ("in_channel", False)
     assert "visible to everyone here" in post.words
 
 
-async def test_the_same_delivery_three_times_is_one_answer(world: AppHarness) -> None:
-    acks = await asyncio.gather(*(world.asks("/ask why", trigger="same") for _ in range(3)))
-    await world.slack.wait_for(1)
-    await world.asks("/ask something else", trigger="other")
-    await world.slack.wait_for(2)
+async def test_the_same_delivery_three_times_is_one_answer(harness: AppHarness) -> None:
+    acks = await asyncio.gather(*(harness.asks("/ask why", trigger="same") for _ in range(3)))
+    await harness.slack.wait_for(1)
+    await harness.asks("/ask something else", trigger="other")
+    await harness.slack.wait_for(2)
 
     assert [a["text"] for a in acks] == [acks[0]["text"]] * 3
-    assert [r.json["input"] for r in world.perplexity.requests] == ["why", "something else"]
-    assert len(world.slack.posts) == 2
+    assert [r.json["input"] for r in harness.perplexity.requests] == ["why", "something else"]
+    assert len(harness.slack.posts) == 2
 
 
-async def test_an_unknown_option_is_answered_at_once_with_the_nearest(world: AppHarness) -> None:
-    ack = await world.asks("/ask --recenty week why")
+async def test_an_unknown_option_is_answered_at_once_with_the_nearest(harness: AppHarness) -> None:
+    ack = await harness.asks("/ask --recenty week why")
 
     assert "`--recenty`" in texts(ack)
     assert "Did you mean `--recency`?" in texts(ack)
-    assert world.perplexity.requests == []
+    assert harness.perplexity.requests == []
 
 
-async def test_empty_input_and_help_show_help(world: AppHarness) -> None:
-    shown = [texts(await world.asks(text)) for text in ("/ask", "/ask help", "/search help", "/pplx", "/pplx help ask")]
+async def test_empty_input_and_help_show_help(harness: AppHarness) -> None:
+    shown = [
+        texts(await harness.asks(text)) for text in ("/ask", "/ask help", "/search help", "/pplx", "/pplx help ask")
+    ]
 
     expected = ["--reasoning", "--reasoning", "--mode", "/pplx search", "/pplx ask -r"]
     assert [words for words, text in zip(expected, shown, strict=True) if words not in text] == []
-    assert world.perplexity.requests == []
+    assert harness.perplexity.requests == []
 
 
-async def test_the_umbrella_and_a_prefixed_name_do_the_same(world: AppHarness) -> None:
-    await world.asks("/pplx ask why", trigger="1")
-    await world.slack.wait_for(1)
-    await world.asks("/x-ask why", trigger="2")
-    await world.slack.wait_for(2)
+async def test_the_umbrella_and_a_prefixed_name_do_the_same(harness: AppHarness) -> None:
+    await harness.asks("/pplx ask why", trigger="1")
+    await harness.slack.wait_for(1)
+    await harness.asks("/x-ask why", trigger="2")
+    await harness.slack.wait_for(2)
 
-    assert [r.json["input"] for r in world.perplexity.requests] == ["why", "why"]
+    assert [r.json["input"] for r in harness.perplexity.requests] == ["why", "why"]
 
 
-async def test_curly_dashes_and_quotes_parse(world: AppHarness) -> None:
-    await world.asks("/search —n 3 —recency “day” what’s new")
-    await world.slack.wait_for(1)
+async def test_curly_dashes_and_quotes_parse(harness: AppHarness) -> None:
+    await harness.asks("/search —n 3 —recency “day” what’s new")
+    await harness.slack.wait_for(1)
 
-    body = world.perplexity.requests[0].json
+    body = harness.perplexity.requests[0].json
     assert (body["max_results"], body["search_recency_filter"], body["query"]) == (3, "day", "what’s new")
 
 
@@ -139,13 +141,13 @@ def question_of(post: Any) -> str:
     return value
 
 
-async def test_a_failure_is_one_sentence_a_button_and_a_reference(world: AppHarness) -> None:
-    world.perplexity.fail(
+async def test_a_failure_is_one_sentence_a_button_and_a_reference(harness: AppHarness) -> None:
+    harness.perplexity.fail(
         "/v1/agent", status=400, body={"error": {"message": "secret words", "type": "invalid_request"}}
     )
 
-    await world.asks("/ask --public why")
-    (post,) = await world.slack.wait_for(1)
+    await harness.asks("/ask --public why")
+    (post,) = await harness.slack.wait_for(1)
 
     assert post.payload["response_type"] == "ephemeral"
     assert "Sorry" in post.words
@@ -154,132 +156,132 @@ async def test_a_failure_is_one_sentence_a_button_and_a_reference(world: AppHarn
     assert re.search(r"Reference `[0-9a-f]{4}-[0-9a-f]{4}`", post.words)
 
 
-async def test_try_again__a_double_click_is_one_new_answer(world: AppHarness) -> None:
-    world.perplexity.fail("/v1/agent", status=400, body={"error": {"message": "no", "type": "invalid_request"}})
-    await world.asks("/ask why")
-    (failure,) = await world.slack.wait_for(1)
+async def test_try_again__a_double_click_is_one_new_answer(harness: AppHarness) -> None:
+    harness.perplexity.fail("/v1/agent", status=400, body={"error": {"message": "no", "type": "invalid_request"}})
+    await harness.asks("/ask why")
+    (failure,) = await harness.slack.wait_for(1)
     question = question_of(failure)
 
-    statuses = await asyncio.gather(*(world.clicks_retry(question) for _ in range(2)))
-    posts = await world.slack.wait_for(3)
+    statuses = await asyncio.gather(*(harness.clicks_retry(question) for _ in range(2)))
+    posts = await harness.slack.wait_for(3)
 
     assert statuses == [200, 200]
     searching, answer = posts[1], posts[2]
     assert "Searching" in searching.words
     assert "Example answer" in answer.words
     assert (answer.payload["token"], answer.payload["replace_original"]) == ("click", True)
-    assert len(world.perplexity.requests) == 2
+    assert len(harness.perplexity.requests) == 2
 
 
-async def test_try_again__only_for_the_asker(world: AppHarness) -> None:
-    world.perplexity.fail("/v1/agent", status=400, body={"error": {"message": "no", "type": "invalid_request"}})
-    await world.asks("/ask why")
-    (failure,) = await world.slack.wait_for(1)
+async def test_try_again__only_for_the_asker(harness: AppHarness) -> None:
+    harness.perplexity.fail("/v1/agent", status=400, body={"error": {"message": "no", "type": "invalid_request"}})
+    await harness.asks("/ask why")
+    (failure,) = await harness.slack.wait_for(1)
     question = question_of(failure)
     from dataclasses import replace
 
-    other = replace(world.person, user="U2")
+    other = replace(harness.person, user="U2")
     async with await other.clicks("retry", question) as response:
         assert response.status == 200
-    assert await world.clicks_retry("not-a-question") == 200
-    (_, refused, unknown) = await world.slack.wait_for(3)
-    await world.asks("/ask else", trigger="later")
-    await world.slack.wait_for(4)
+    assert await harness.clicks_retry("not-a-question") == 200
+    (_, refused, unknown) = await harness.slack.wait_for(3)
+    await harness.asks("/ask else", trigger="later")
+    await harness.slack.wait_for(4)
 
     assert "Only the person who asked" in refused.words
     assert "no longer know this question" in unknown.words
     assert (refused.payload["response_type"], refused.payload["replace_original"]) == ("ephemeral", False)
-    assert [r.json["input"] for r in world.perplexity.requests] == ["why", "else"]
+    assert [r.json["input"] for r in harness.perplexity.requests] == ["why", "else"]
 
 
-async def test_slack_says_wait__the_answer_comes_after_it(world: AppHarness) -> None:
-    world.slack.fail("response_url", Fault(status=429, headers={"Retry-After": "1"}), Fault(status=429))
+async def test_slack_says_wait__the_answer_comes_after_it(harness: AppHarness) -> None:
+    harness.slack.fail("response_url", Fault(status=429, headers={"Retry-After": "1"}), Fault(status=429))
 
-    await world.asks("/ask why")
-    (post,) = await world.slack.wait_for(1)
+    await harness.asks("/ask why")
+    (post,) = await harness.slack.wait_for(1)
 
     assert "Example answer" in post.words
 
 
-async def test_slack_refuses_the_blocks__the_same_words_as_text(world: AppHarness) -> None:
-    world.slack.fail("response_url", Fault(status=400, body="invalid_blocks"))
+async def test_slack_refuses_the_blocks__the_same_words_as_text(harness: AppHarness) -> None:
+    harness.slack.fail("response_url", Fault(status=400, body="invalid_blocks"))
 
-    await world.asks("/ask why")
-    (post,) = await world.slack.wait_for(1)
+    await harness.asks("/ask why")
+    (post,) = await harness.slack.wait_for(1)
 
     assert "blocks" not in post.payload
     assert "Example answer with a claim." in post.payload["text"]
     assert "https://a.example/1" in post.payload["text"]
 
 
-async def test_the_response_url_is_used_up__a_direct_message(world: AppHarness) -> None:
-    world.slack.fail("response_url", Fault(status=404, body="used_url"))
+async def test_the_response_url_is_used_up__a_direct_message(harness: AppHarness) -> None:
+    harness.slack.fail("response_url", Fault(status=404, body="used_url"))
 
-    await world.asks("/ask why")
-    (post,) = await world.slack.wait_for(1)
+    await harness.asks("/ask why")
+    (post,) = await harness.slack.wait_for(1)
 
     assert (post.way, post.payload["channel"]) == ("chat.postMessage", "DU1")
     assert "Example answer" in post.words
 
 
-async def test_a_direct_message_whose_reply_got_lost_is_not_sent_twice(world: AppHarness) -> None:
-    world.slack.fail("response_url", Fault(status=404, body="expired_url"))
-    world.slack.fail("chat.postMessage", Fault(status=503, accept=True))
+async def test_a_direct_message_whose_reply_got_lost_is_not_sent_twice(harness: AppHarness) -> None:
+    harness.slack.fail("response_url", Fault(status=404, body="expired_url"))
+    harness.slack.fail("chat.postMessage", Fault(status=503, accept=True))
 
-    await world.asks("/ask why")
-    await world.asks("/ask else", trigger="t2")
-    await world.slack.wait_for(2)
-    await asyncio.wait_for(world.settled(2), 20)
+    await harness.asks("/ask why")
+    await harness.asks("/ask else", trigger="t2")
+    await harness.slack.wait_for(2)
+    await asyncio.wait_for(harness.settled(2), 20)
 
-    assert len(world.slack.posts) == 2
+    assert len(harness.slack.posts) == 2
 
 
-async def test_a_click_while_the_database_hangs_is_told_so_in_time(world: AppHarness, database: str) -> None:
-    world.perplexity.script("/v1/agent", replied({"error": {"type": "invalid_api_key", "message": "no"}}, status=401))
-    await world.asks("/ask why")
-    (failure,) = await world.slack.wait_for(1)
+async def test_a_click_while_the_database_hangs_is_told_so_in_time(harness: AppHarness, database: str) -> None:
+    harness.perplexity.script("/v1/agent", replied({"error": {"type": "invalid_api_key", "message": "no"}}, status=401))
+    await harness.asks("/ask why")
+    (failure,) = await harness.slack.wait_for(1)
     ((value,),) = [[e["value"] for e in b["elements"]] for b in failure.payload["blocks"] if b["type"] == "actions"]
     async with await psycopg.AsyncConnection.connect(database) as connection:
         await connection.execute("LOCK TABLE questions IN ACCESS EXCLUSIVE MODE")
         began = time.monotonic()
-        status = await world.clicks_retry(value)
+        status = await harness.clicks_retry(value)
         seconds = time.monotonic() - began
 
     assert (status, seconds < 3) == (200, True)
-    assert "reach my database" in world.slack.posts[1].words
+    assert "reach my database" in harness.slack.posts[1].words
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/", "https://["])
-async def test_a_foreign_response_url_is_never_called(world: AppHarness, url: str) -> None:
+async def test_a_foreign_response_url_is_never_called(harness: AppHarness, url: str) -> None:
     from dataclasses import replace
 
-    stranger = replace(world.person, response_url=lambda trigger: f"{url}{trigger}")
+    stranger = replace(harness.person, response_url=lambda trigger: f"{url}{trigger}")
     async with await stranger.types("/ask why") as response:
         assert response.status == 200
-    (post,) = await world.slack.wait_for(1)
+    (post,) = await harness.slack.wait_for(1)
 
     assert post.way == "chat.postMessage"
 
 
-async def test_health_readiness_and_metrics(world: AppHarness) -> None:
-    await world.asks("/ask why")
-    await world.slack.wait_for(1)
-    await world.settled(1)
+async def test_health_readiness_and_metrics(harness: AppHarness) -> None:
+    await harness.asks("/ask why")
+    await harness.slack.wait_for(1)
+    await harness.settled(1)
 
-    async with world.session.get(f"{world.url}/healthz") as response:
+    async with harness.session.get(f"{harness.url}/healthz") as response:
         assert response.status == 200
-    async with world.session.get(f"{world.url}/readyz") as response:
+    async with harness.session.get(f"{harness.url}/readyz") as response:
         assert (response.status, await response.json()) == (200, {"database": True, "worker": True, "providers": {}})
-    async with world.session.get(f"{world.url}/metrics") as response:
+    async with harness.session.get(f"{harness.url}/metrics") as response:
         page = await response.text()
     assert 'questions_settled_total{command="ask",state="answered"} 1.0' in page
     assert 'provider_attempts_total{provider="Perplexity",result="ok"} 1.0' in page
     assert "why" not in page
 
 
-async def test_looks_at_the_health_take_no_connection_from_questions(world: AppHarness, database: str) -> None:
+async def test_looks_at_the_health_take_no_connection_from_questions(harness: AppHarness, database: str) -> None:
     async def looks(page: str) -> int:
-        async with world.session.get(f"{world.url}/{page}") as response:
+        async with harness.session.get(f"{harness.url}/{page}") as response:
             return response.status
 
     async with await psycopg.AsyncConnection.connect(database) as connection:
@@ -288,29 +290,29 @@ async def test_looks_at_the_health_take_no_connection_from_questions(world: AppH
         await asyncio.sleep(0.2)
 
         async with asyncio.timeout(1):
-            assert "Searching" in (await world.asks("/ask why"))["text"]
+            assert "Searching" in (await harness.asks("/ask why"))["text"]
 
     assert set(await asyncio.gather(*looking)) <= {200, 503}
 
 
-async def test_the_playground_is_not_there_beside_a_real_slack(world: AppHarness) -> None:
-    async with world.session.get(f"{world.url}/playground") as response:
+async def test_the_playground_is_not_there_beside_a_real_slack(harness: AppHarness) -> None:
+    async with harness.session.get(f"{harness.url}/playground") as response:
         assert response.status == 404
 
 
-async def test_a_very_long_answer__every_word_arrives_in_order_in_numbered_messages(world: AppHarness) -> None:
+async def test_a_very_long_answer__every_word_arrives_in_order_in_numbered_messages(harness: AppHarness) -> None:
     words = [f"w{number}" for number in range(12_000)]
     body = json.loads(fixture("agent.200.json"))
     paragraphs = [" ".join(words[i : i + 60]) + " [1]." for i in range(0, len(words), 60)]
     body["output"][1]["content"][0]["text"] = "\n\n".join(paragraphs)
-    world.perplexity.script("/v1/agent", replied(body))
+    harness.perplexity.script("/v1/agent", replied(body))
 
-    await world.asks("/ask tell me everything")
-    (first,) = await world.slack.wait_for(1)
+    await harness.asks("/ask tell me everything")
+    (first,) = await harness.slack.wait_for(1)
     (total,) = map(int, re.findall(r"Part 1 of (\d+)", first.words))
-    posts = await world.slack.wait_for(total)
+    posts = await harness.slack.wait_for(total)
 
     shown = [b["text"] for post in posts for b in post.payload["blocks"] if b["type"] == "markdown"]
     assert re.findall(r"w\d+", " ".join(shown)) == words
     assert [post.way for post in posts] == ["response_url"] * 5 + ["chat.postMessage"] * (total - 5)
-    assert world.slack.refusals == []
+    assert harness.slack.refusals == []

@@ -19,28 +19,28 @@ def settings(settings: Settings) -> Settings:
     return settings.model_copy(update={"perplexity_api": "sonar"})
 
 
-async def words(world: AppHarness, holds: str) -> str:
+async def words(harness: AppHarness, holds: str) -> str:
     """Wait until the thread shows the answer, and return what it then says."""
-    await world.slack.wait_until(lambda: any(holds in post.words for post in world.slack.thread("C1", TS)))
-    (post,) = world.slack.thread("C1", TS)
+    await harness.slack.wait_until(lambda: any(holds in post.words for post in harness.slack.thread("C1", TS)))
+    (post,) = harness.slack.thread("C1", TS)
     return post.words
 
 
-async def test_a_question_is_answered_by_sonar_without_what_it_thought(world: AppHarness) -> None:
-    await world.mentions("--reasoning why")
+async def test_a_question_is_answered_by_sonar_without_what_it_thought(harness: AppHarness) -> None:
+    await harness.mentions("--reasoning why")
 
-    shown = await words(world, "Answer.")
+    shown = await words(harness, "Answer.")
     assert "plan" not in shown
     assert "Perplexity · sonar-pro · " in shown
-    assert [(request.path, request.json["model"]) for request in world.perplexity.requests] == [
+    assert [(request.path, request.json["model"]) for request in harness.perplexity.requests] == [
         ("/chat/completions", "sonar-reasoning-pro")
     ]
 
 
-async def test_a_question_to_a_retired_sonar_is_answered_all_the_same(world: AppHarness) -> None:
-    world.perplexity.fail("/chat/completions", status=403, body=RETIRED)
+async def test_a_question_to_a_retired_sonar_is_answered_all_the_same(harness: AppHarness) -> None:
+    harness.perplexity.fail("/chat/completions", status=403, body=RETIRED)
 
-    await world.mentions("why")
+    await harness.mentions("why")
 
-    assert "Example answer" in await words(world, "Example answer")
-    assert [request.path for request in world.perplexity.requests] == ["/chat/completions", "/v1/agent"]
+    assert "Example answer" in await words(harness, "Example answer")
+    assert [request.path for request in harness.perplexity.requests] == ["/chat/completions", "/v1/agent"]

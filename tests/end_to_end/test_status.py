@@ -10,34 +10,34 @@ from tests.end_to_end.conftest import AppHarness
 BAD_KEY = {"error": {"type": "invalid_api_key", "message": "bad key"}}
 
 
-async def status(world: AppHarness, *, trigger: str) -> dict[str, Any]:
+async def status(harness: AppHarness, *, trigger: str) -> dict[str, Any]:
     """Ask for the status and return what the asker is shown in the end."""
-    before = len(world.slack.posts)
-    ack = await world.asks("/pplx status", trigger=trigger)
+    before = len(harness.slack.posts)
+    ack = await harness.asks("/pplx status", trigger=trigger)
     assert "One moment" in ack["text"]
-    await world.slack.wait_for(before + 1)
-    return world.slack.posts[-1].payload
+    await harness.slack.wait_for(before + 1)
+    return harness.slack.posts[-1].payload
 
 
-async def figures_hold(world: AppHarness, words: str) -> dict[str, Any]:
+async def figures_hold(harness: AppHarness, words: str) -> dict[str, Any]:
     """Ask until the figures, which are written a second later, hold some words."""
     async with asyncio.timeout(20):
         number = 0
         while True:
             number += 1
-            shown = await status(world, trigger=f"status{number}")
+            shown = await status(harness, trigger=f"status{number}")
             if words in str(shown["blocks"]):
                 return shown
             await asyncio.sleep(0.2)
 
 
-async def test_an_admin_sees_a_chart_and_the_same_as_a_table(world: AppHarness) -> None:
-    world.slack.workspace.admins.add("U1")
-    await world.asks("/ask why", trigger="q1")
-    await world.asks("/search why", trigger="q2")
-    await world.slack.wait_for(2)
+async def test_an_admin_sees_a_chart_and_the_same_as_a_table(harness: AppHarness) -> None:
+    harness.slack.workspace.admins.add("U1")
+    await harness.asks("/ask why", trigger="q1")
+    await harness.asks("/search why", trigger="q2")
+    await harness.slack.wait_for(2)
 
-    shown = await figures_hold(world, "2 of 2 (100%)")
+    shown = await figures_hold(harness, "2 of 2 (100%)")
 
     kinds = [block["type"] for block in shown["blocks"]]
     assert kinds == ["section", "data_visualization", "data_visualization", "markdown", "context"]
@@ -48,49 +48,49 @@ async def test_an_admin_sees_a_chart_and_the_same_as_a_table(world: AppHarness) 
     assert "| Perplexity | 2 of 2 (100%) |" in shown["blocks"][3]["text"]
     assert "$0.0061" in shown["blocks"][3]["text"]
     assert shown["text"].startswith("Search services in the last 24 hours: Perplexity answered 2 of 2")
-    assert (shown["response_type"], world.slack.refusals) == ("ephemeral", [])
+    assert (shown["response_type"], harness.slack.refusals) == ("ephemeral", [])
 
 
-async def test_nobody_else_sees_it(world: AppHarness) -> None:
-    shown = await status(world, trigger="t1")
+async def test_nobody_else_sees_it(harness: AppHarness) -> None:
+    shown = await status(harness, trigger="t1")
 
     assert "Only admins of this workspace" in shown["text"]
     assert len(shown["blocks"]) == 1
 
 
-async def test_slack_away__only_those_whom_the_settings_name_are_admins(world: AppHarness) -> None:
+async def test_slack_away__only_those_whom_the_settings_name_are_admins(harness: AppHarness) -> None:
     from tests.fakes.slack import Fault
 
-    world.slack.fail("users.info", Fault(status=200, body='{"ok": false, "error": "missing_scope"}'))
+    harness.slack.fail("users.info", Fault(status=200, body='{"ok": false, "error": "missing_scope"}'))
 
-    assert "Only admins" in (await status(world, trigger="t1"))["text"]
+    assert "Only admins" in (await status(harness, trigger="t1"))["text"]
 
 
-async def test_a_dead_key_does_not_hide_behind_a_fallback(world: AppHarness) -> None:
-    world.slack.workspace.admins.add("U1")
-    world.perplexity.fail("/v1/agent", status=401, body=BAD_KEY)
-    await world.asks("/ask --recency day why", trigger="q1")
-    await world.slack.wait_for(1, seconds=40)
+async def test_a_dead_key_does_not_hide_behind_a_fallback(harness: AppHarness) -> None:
+    harness.slack.workspace.admins.add("U1")
+    harness.perplexity.fail("/v1/agent", status=401, body=BAD_KEY)
+    await harness.asks("/ask --recency day why", trigger="q1")
+    await harness.slack.wait_for(1, seconds=40)
 
-    shown = await figures_hold(world, "does not accept the configured key")
-    async with world.session.get(f"{world.url}/readyz") as response:
+    shown = await figures_hold(harness, "does not accept the configured key")
+    async with harness.session.get(f"{harness.url}/readyz") as response:
         ready = (response.status, (await response.json())["providers"])
-    async with world.session.get(f"{world.url}/metrics") as response:
+    async with harness.session.get(f"{harness.url}/metrics") as response:
         metrics = await response.text()
 
     assert ready == (200, {"Perplexity": "AuthenticationError"})
     assert 'provider_needs_an_admin{provider="Perplexity"} 1.0' in metrics
     assert "*Perplexity* does not accept the configured key." in str(shown["blocks"])
 
-    await world.asks("/search why not", trigger="q9")
+    await harness.asks("/search why not", trigger="q9")
     async with asyncio.timeout(20):
         while ready[1]:
             await asyncio.sleep(0.2)
-            async with world.session.get(f"{world.url}/readyz") as response:
+            async with harness.session.get(f"{harness.url}/readyz") as response:
                 ready = (response.status, (await response.json())["providers"])
 
 
-async def test_status_with_words_behind_it_is_explained(world: AppHarness) -> None:
-    ack = await world.asks("/pplx status please")
+async def test_status_with_words_behind_it_is_explained(harness: AppHarness) -> None:
+    ack = await harness.asks("/pplx status please")
 
     assert "without any text after it" in ack["text"]

@@ -18,8 +18,8 @@ STORIES = "Chip plant opens in Dresden | 2026-11-20 | It opened on Friday. [1][2
 BROKEN = replied({"error": {"type": "x", "message": "no"}}, status=500)
 
 
-def removals(world: AppHarness) -> int:
-    return sum(bool(body.get("delete_original")) for way, body in world.slack.calls if way == "response_url")
+def removals(harness: AppHarness) -> int:
+    return sum(bool(body.get("delete_original")) for way, body in harness.slack.calls if way == "response_url")
 
 
 def footers(post: Post) -> list[str]:
@@ -44,52 +44,52 @@ COMMANDS = [
 
 @pytest.mark.parametrize(("typed", "shown"), COMMANDS)
 async def test_a_public_answer_removes_the_placeholder_which_shows_no_options_and_stays_true(
-    world: AppHarness, typed: str, shown: str
+    harness: AppHarness, typed: str, shown: str
 ) -> None:
     if typed.startswith("/news"):
-        world.perplexity.script("/v1/agent", written(STORIES))
-    ack = await world.asks(typed)
-    await world.settled(1)
+        harness.perplexity.script("/v1/agent", written(STORIES))
+    ack = await harness.asks(typed)
+    await harness.settled(1)
 
     assert ack["text"] == f"Searching {shown} has started. The answer is for everyone here."
     assert "--" not in json.dumps(ack)
-    (post,) = world.slack.posts
-    assert (post.payload["response_type"], removals(world)) == ("in_channel", 1)
+    (post,) = harness.slack.posts
+    assert (post.payload["response_type"], removals(harness)) == ("in_channel", 1)
 
 
 @pytest.mark.parametrize("fault", [Fault(status=500), Fault(status=429), Fault(status=404, body="used_url")])
-async def test_a_removal_that_fails_is_not_tried_again_and_the_answer_stands(world: AppHarness, fault: Fault) -> None:
-    world.slack.fail("response_url", Fault(status=200, body="ok", accept=True), fault)
-    await world.asks("/ask --public why")
-    await world.settled(1)
+async def test_a_removal_that_fails_is_not_tried_again_and_the_answer_stands(harness: AppHarness, fault: Fault) -> None:
+    harness.slack.fail("response_url", Fault(status=200, body="ok", accept=True), fault)
+    await harness.asks("/ask --public why")
+    await harness.settled(1)
 
-    assert ("Example answer" in world.slack.posts[0].words, removals(world)) == (True, 1)
-    assert len(world.slack.posts) == 1
+    assert ("Example answer" in harness.slack.posts[0].words, removals(harness)) == (True, 1)
+    assert len(harness.slack.posts) == 1
 
 
-async def test_a_private_answer_takes_the_placeholder_s_place_and_nothing_is_removed(world: AppHarness) -> None:
-    ack = await world.asks("/ask --model sonar-pro why")
-    await world.settled(1)
+async def test_a_private_answer_takes_the_placeholder_s_place_and_nothing_is_removed(harness: AppHarness) -> None:
+    ack = await harness.asks("/ask --model sonar-pro why")
+    await harness.settled(1)
 
     assert ack["text"] == "Searching the web for “why”"
-    assert (world.slack.posts[0].payload["replace_original"], removals(world)) == (True, 0)
+    assert (harness.slack.posts[0].payload["replace_original"], removals(harness)) == (True, 0)
 
 
-async def test_a_public_answer_of_many_parts_has_every_use_of_the_address(world: AppHarness) -> None:
-    world.perplexity.script("/v1/agent", long_answer(12_000))
-    await world.asks("/ask --public tell me everything")
-    await world.settled(1)
+async def test_a_public_answer_of_many_parts_has_every_use_of_the_address(harness: AppHarness) -> None:
+    harness.perplexity.script("/v1/agent", long_answer(12_000))
+    await harness.asks("/ask --public tell me everything")
+    await harness.settled(1)
 
-    ways = [post.way for post in world.slack.posts]
-    assert (ways[:5], set(ways[5:]), removals(world)) == (["response_url"] * 5, {"chat.postMessage"}, 0)
+    ways = [post.way for post in harness.slack.posts]
+    assert (ways[:5], set(ways[5:]), removals(harness)) == (["response_url"] * 5, {"chat.postMessage"}, 0)
 
 
-async def test_six_parallel_private_answers_each_begin_their_footer_with_their_question(world: AppHarness) -> None:
+async def test_six_parallel_private_answers_each_begin_their_footer_with_their_question(harness: AppHarness) -> None:
     questions = [f"what is the {n}th question about?" for n in range(6)]
     for n, question in enumerate(questions):
-        await world.asks(f"/ask --recency week {question}", trigger=f"t{n}")
-    await world.settled(5)
-    posts = [post for post in world.slack.posts if "Example answer" in post.words]
+        await harness.asks(f"/ask --recency week {question}", trigger=f"t{n}")
+    await harness.settled(5)
+    posts = [post for post in harness.slack.posts if "Example answer" in post.words]
 
     for post in posts:
         question = questions[int(str(post.payload["token"]).removeprefix("t"))]
@@ -97,25 +97,25 @@ async def test_six_parallel_private_answers_each_begin_their_footer_with_their_q
     assert len(posts) >= 5
 
 
-async def test_a_long_question_is_shortened_and_nothing_in_it_mentions_anyone(world: AppHarness) -> None:
-    await world.asks("/ask &lt;!here&gt; *why*\n\n" + "and why not " * 40)
-    await world.settled(1)
-    (post,) = world.slack.posts
+async def test_a_long_question_is_shortened_and_nothing_in_it_mentions_anyone(harness: AppHarness) -> None:
+    await harness.asks("/ask &lt;!here&gt; *why*\n\n" + "and why not " * 40)
+    await harness.settled(1)
+    (post,) = harness.slack.posts
 
     quoted = footers(post)[-1].split(" · ")[0]
     assert re.fullmatch(r"“&lt;\u2060!here&gt; \*why\* and why not .* …”", quoted)
     assert len(quoted) < 130
-    assert world.slack.refusals == []
+    assert harness.slack.refusals == []
 
 
-async def test_every_part_of_a_private_answer_quotes_the_question(world: AppHarness) -> None:
-    world.perplexity.script("/v1/agent", long_answer(6_000))
-    await world.asks("/ask tell me everything")
-    await world.settled(1)
+async def test_every_part_of_a_private_answer_quotes_the_question(harness: AppHarness) -> None:
+    harness.perplexity.script("/v1/agent", long_answer(6_000))
+    await harness.asks("/ask tell me everything")
+    await harness.settled(1)
 
-    total = len(world.slack.posts)
+    total = len(harness.slack.posts)
     assert total > 2
-    for number, post in enumerate(world.slack.posts, 1):
+    for number, post in enumerate(harness.slack.posts, 1):
         (quoting,) = [text for text in footers(post) if text.startswith("“tell me everything” · ")]
         assert footers(post)[-1].endswith(f"Part {number} of {total}")
         assert number == total or quoting == f"“tell me everything” · Part {number} of {total}"
@@ -131,30 +131,30 @@ async def test_every_part_of_a_private_answer_quotes_the_question(world: AppHarn
         ("/deepdive heat pumps", "“heat pumps” · Deep dive · "),
     ],
 )
-async def test_searches_news_reports_and_failures_quote_it_too(world: AppHarness, typed: str, quoted: str) -> None:
+async def test_searches_news_reports_and_failures_quote_it_too(harness: AppHarness, typed: str, quoted: str) -> None:
     if typed.startswith("/news"):
-        world.perplexity.script("/v1/agent", written(STORIES))
+        harness.perplexity.script("/v1/agent", written(STORIES))
     if "Reference" in quoted:
         refused = {"error": {"message": "no", "type": "invalid_request"}}
-        world.perplexity.fail("/v1/agent", status=400, body=refused)
-        world.perplexity.fail("/search", status=400, body=refused)
-    await world.asks(typed)
-    await world.settled(1)
+        harness.perplexity.fail("/v1/agent", status=400, body=refused)
+        harness.perplexity.fail("/search", status=400, body=refused)
+    await harness.asks(typed)
+    await harness.settled(1)
 
-    assert any(text.startswith(quoted) for text in footers(world.slack.posts[-1]))
-    assert world.slack.refusals == []
+    assert any(text.startswith(quoted) for text in footers(harness.slack.posts[-1]))
+    assert harness.slack.refusals == []
 
 
-async def test_what_everyone_sees_does_not_quote_it(world: AppHarness) -> None:
-    await world.asks("/ask --public why")
-    await world.settled(1)
-    await world.mentions("why not")
-    await world.settled(2)
-    world.perplexity.script("/v1/agent", BROKEN, BROKEN)
-    await world.mentions("why ever", ts="1795255300.000100")
-    await world.settled(3)
+async def test_what_everyone_sees_does_not_quote_it(harness: AppHarness) -> None:
+    await harness.asks("/ask --public why")
+    await harness.settled(1)
+    await harness.mentions("why not")
+    await harness.settled(2)
+    harness.perplexity.script("/v1/agent", BROKEN, BROKEN)
+    await harness.mentions("why ever", ts="1795255300.000100")
+    await harness.settled(3)
 
-    shown = [*world.slack.posts, *world.slack.thread("C1", "1795255200.000100")]
+    shown = [*harness.slack.posts, *harness.slack.thread("C1", "1795255200.000100")]
     assert [text for post in shown for text in footers(post) if text.startswith("“")] == []
 
 
@@ -170,22 +170,22 @@ MENTIONED = [
 @pytest.mark.parametrize("direct", [False, True])
 @pytest.mark.parametrize(("typed", "path", "sent"), MENTIONED)
 async def test_a_message_that_begins_with_a_command_is_that_command_or_else_a_question(
-    world: AppHarness, typed: str, path: str, sent: dict[str, Any], direct: bool
+    harness: AppHarness, typed: str, path: str, sent: dict[str, Any], direct: bool
 ) -> None:
-    assert await (world.writes if direct else world.mentions)(typed) == 200
-    await world.perplexity.wait_for(1)
+    assert await (harness.writes if direct else harness.mentions)(typed) == 200
+    await harness.perplexity.wait_for(1)
 
-    request = world.perplexity.requests[0]
+    request = harness.perplexity.requests[0]
     assert (request.path, request.json | sent) == (path, request.json)
-    await world.settled(1)
+    await harness.settled(1)
 
 
-async def test_news_in_a_mention_is_news(world: AppHarness) -> None:
-    world.perplexity.script("/v1/agent", written(STORIES))
-    await world.mentions("news tech chips")
-    await world.settled(1)
+async def test_news_in_a_mention_is_news(harness: AppHarness) -> None:
+    harness.perplexity.script("/v1/agent", written(STORIES))
+    await harness.mentions("news tech chips")
+    await harness.settled(1)
 
-    (shown,) = world.slack.thread("C1", "1795255200.000100")
+    (shown,) = harness.slack.thread("C1", "1795255200.000100")
     assert "*Technology news* · chips" in shown.words
 
 
@@ -198,23 +198,23 @@ async def test_news_in_a_mention_is_news(world: AppHarness) -> None:
         ("", "“@Web Answers help” shows all options"),
     ],
 )
-async def test_help_in_a_mention_shows_lines_as_they_are_typed(world: AppHarness, typed: str, said: str) -> None:
-    await world.mentions(typed)
-    await world.settled(1)
+async def test_help_in_a_mention_shows_lines_as_they_are_typed(harness: AppHarness, typed: str, said: str) -> None:
+    await harness.mentions(typed)
+    await harness.settled(1)
 
-    (shown,) = world.slack.thread("C1", "1795255200.000100")
+    (shown,) = harness.slack.thread("C1", "1795255200.000100")
     assert said in shown.words
     assert "--public" not in shown.words
-    assert world.perplexity.requests == []
+    assert harness.perplexity.requests == []
 
 
-async def test_help_lists_no_agent_where_none_is_set_up_and_what_each_option_does(world: AppHarness) -> None:
-    shown = json.dumps(await world.asks("/ask help"), ensure_ascii=False)
-    await world.mentions("help")
-    await world.settled(1)
+async def test_help_lists_no_agent_where_none_is_set_up_and_what_each_option_does(harness: AppHarness) -> None:
+    shown = json.dumps(await harness.asks("/ask help"), ensure_ascii=False)
+    await harness.mentions("help")
+    await harness.settled(1)
 
-    assert ("--agent" in shown, "--agent" in str(world.slack.posts)) == (False, False)
+    assert ("--agent" in shown, "--agent" in str(harness.slack.posts)) == (False, False)
     assert "`--lang en,de`  Answer in this language" in shown
     assert "`--effort fast|low|medium|high|xhigh`" in shown
-    (unknown,) = await asyncio.gather(world.asks("/ask --agent why"))
+    (unknown,) = await asyncio.gather(harness.asks("/ask --agent why"))
     assert "Searching" in unknown["text"]

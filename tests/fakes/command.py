@@ -66,14 +66,14 @@ async def run(*arguments: str, piped: str | None = None, settings: Mapping[str, 
 async def here(*arguments: str, settings: Mapping[str, str] | None = None) -> Ended:
     """Run a command in this process, which is quicker and can be patched; nothing comes through its stdin."""
     stdin, stdout, stderr = io.TextIOWrapper(io.BytesIO()), io.StringIO(), io.StringIO()
-    world = ProcessIO(environ=settings or {}, stdin=stdin, stdout=stdout, stderr=stderr)
-    code = await asyncio.to_thread(_main, arguments, world)
+    process_io = ProcessIO(environ=settings or {}, stdin=stdin, stdout=stdout, stderr=stderr)
+    code = await asyncio.to_thread(_main, arguments, process_io)
     return Ended(code=code, out=stdout.getvalue(), err=stderr.getvalue())
 
 
-def _main(arguments: Sequence[str], world: ProcessIO) -> int:
+def _main(arguments: Sequence[str], process_io: ProcessIO) -> int:
     try:
-        with redirect_stderr(world.stderr):
-            return main(arguments, world)
+        with redirect_stderr(process_io.stderr):
+            return main(arguments, process_io)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else -1

@@ -106,21 +106,21 @@ async def test_a_connection_that_does_not_open_is_given_up_after_the_set_time() 
     assert not caught.value.sent
 
 
-def test_the_command_line_names_the_variable_that_is_wrong(world: ProcessIO) -> None:
-    wrong = replace(world, environ={"PERPLEXITY_API": "both"})
+def test_the_command_line_names_the_variable_that_is_wrong(process_io: ProcessIO) -> None:
+    wrong = replace(process_io, environ={"PERPLEXITY_API": "both"})
 
     with pytest.raises(UsageError, match=r"^PERPLEXITY_API: 'both' is not allowed; it takes agent or sonar$"):
         checked_config(wrong)
 
 
-def test_the_command_line_takes_the_same_variables(world: ProcessIO) -> None:
-    setup = checked_config(world)
+def test_the_command_line_takes_the_same_variables(process_io: ProcessIO) -> None:
+    setup = checked_config(process_io)
 
     assert (setup.api, setup.open_timeout, setup.base_urls["perplexity"]) == ("sonar", 0.5, "https://a.example")
 
 
 @pytest.fixture
-def world(tmp_path: Any) -> ProcessIO:
+def process_io(tmp_path: Any) -> ProcessIO:
     with (tmp_path / "streams").open("w+") as stream:
         environ = {
             "PERPLEXITY_API_KEY": KEY,

@@ -216,10 +216,10 @@ def _loaded() -> None:
 async def test_a_fault_leads_to_the_next_provider_in_time(case: Case, point_ddgs_at: PointDdgsAt) -> None:
     names = [case.provider, *([case.behind] if case.behind else [])]
     async with AsyncExitStack() as stack:
-        world = FaultMatrix(stack, point_ddgs_at)
-        await world.start(*names)
-        world.breaks(case.provider, case.fault, PATHS[case.provider][case.ask])
-        chain = await world.chain(*names, deadlines=case.deadlines)
+        matrix = FaultMatrix(stack, point_ddgs_at)
+        await matrix.start(*names)
+        matrix.breaks(case.provider, case.fault, PATHS[case.provider][case.ask])
+        chain = await matrix.chain(*names, deadlines=case.deadlines)
         began = time.monotonic()
 
         try:
@@ -228,28 +228,28 @@ async def test_a_fault_leads_to_the_next_provider_in_time(case: Case, point_ddgs
             outcome = error
 
         took = time.monotonic() - began
-        requests = world.requests(case.provider)
-        asked_next = case.behind is not None and world.requests(case.behind) > 0
+        requests = matrix.requests(case.provider)
+        asked_next = case.behind is not None and matrix.requests(case.behind) > 0
 
-    told = [(attempt.provider, attempt.error_class) for attempt in world.heard]
+    told = [(attempt.provider, attempt.error_class) for attempt in matrix.heard]
     assert took < case.deadlines.answer + 1
     assert case.requests in {None, requests}
-    assert {attempt.kind for attempt in world.heard} == {"search" if case.ask == "search" else "answer"}
+    assert {attempt.kind for attempt in matrix.heard} == {"search" if case.ask == "search" else "answer"}
     if case.error is None:
         assert isinstance(outcome, SearchResults | Answer)
         assert (told, outcome.failed, asked_next) == ([(case.provider, None)], (), False)
         return
-    assert world.heard[0].summary == getattr(errors, case.error).summary
+    assert matrix.heard[0].summary == getattr(errors, case.error).summary
     if case.stops:
         assert (type(outcome).__name__, told, asked_next) == (case.error, [(case.provider, case.error)], False)
     elif case.behind is None:
         assert isinstance(outcome, AllProvidersFailed)
-        assert (told, list(outcome.attempts)) == ([(case.provider, case.error)], world.heard)
+        assert (told, list(outcome.attempts)) == ([(case.provider, case.error)], matrix.heard)
     else:
         assert isinstance(outcome, SearchResults | Answer)
         assert outcome.provider.startswith(case.behind)
         assert told == [(case.provider, case.error), (case.behind, None)]
-        assert outcome.failed == (world.heard[0],)
+        assert outcome.failed == (matrix.heard[0],)
 
 
 DOWN = {"Perplexity": "401 quota", "OpenRouter": "502 HTML", "Brave": "429 long"}
@@ -267,25 +267,25 @@ async def test_the_last_one_answers_when_all_before_it_are_down(
     ask: Ask, told: str, point_ddgs_at: PointDdgsAt
 ) -> None:
     async with AsyncExitStack() as stack:
-        world = FaultMatrix(stack, point_ddgs_at)
-        await world.start(*ORDER)
+        matrix = FaultMatrix(stack, point_ddgs_at)
+        await matrix.start(*ORDER)
         for name, fault in DOWN.items():
-            world.breaks(name, fault, *PATHS[name].values())
-        reply = await asked(await world.chain(*ORDER, deadlines=FallbackTimeouts()), ask)
+            matrix.breaks(name, fault, *PATHS[name].values())
+        reply = await asked(await matrix.chain(*ORDER, deadlines=FallbackTimeouts()), ask)
 
-    assert ", ".join(f"{attempt.provider}: {attempt.error_class}" for attempt in world.heard) == told
-    assert (reply.provider, list(reply.failed)) == ("DuckDuckGo", world.heard[:-1])
+    assert ", ".join(f"{attempt.provider}: {attempt.error_class}" for attempt in matrix.heard) == told
+    assert (reply.provider, list(reply.failed)) == ("DuckDuckGo", matrix.heard[:-1])
 
 
 @pytest.mark.parametrize("ask", ["search", "answer", "stream"])
 async def test_when_all_hang_the_chain_gives_up_in_time(ask: Ask, point_ddgs_at: PointDdgsAt) -> None:
     deadlines = FallbackTimeouts(search=0.6, answer=0.6, reserve_per_provider=0.1, minimum=0.1)
     async with AsyncExitStack() as stack:
-        world = FaultMatrix(stack, point_ddgs_at)
-        await world.start(*ORDER)
+        matrix = FaultMatrix(stack, point_ddgs_at)
+        await matrix.start(*ORDER)
         for name in ORDER:
-            world.breaks(name, "hang", *PATHS[name].values())
-        chain = await world.chain(*ORDER, deadlines=deadlines)
+            matrix.breaks(name, "hang", *PATHS[name].values())
+        chain = await matrix.chain(*ORDER, deadlines=deadlines)
         began = time.monotonic()
 
         with pytest.raises(AllProvidersFailed) as caught:

@@ -14,7 +14,7 @@ from tests.fakes.digests import WallClock, create_digest, make_spec
 
 
 @pytest.fixture
-async def office(database: str) -> AsyncIterator[DigestHarness]:
+async def harness(database: str) -> AsyncIterator[DigestHarness]:
     clock = WallClock()
     async with connection_pool(database) as pool:
         digest = await create_digest(DigestStore(pool), uuid4(), make_spec())

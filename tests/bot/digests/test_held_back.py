@@ -23,63 +23,63 @@ def held(report: DigestReport | None) -> float | None:
     return report.cost_usd
 
 
-async def test_a_run_that_a_pause_holds_back_has_not_looked(office: DigestHarness) -> None:
-    await office.told(BUDGET)
-    office.clock.now += timedelta(days=2)
-    question_id, looked = await office.begin(), office.clock.now.replace(second=0) - timedelta(days=2)
-    office.newsroom.meanwhile = lambda: office.digests.set_state(office.digest.id, State.PAUSED, next_at=None)
-    assert held(await office.report(question_id, VOLCANO)) == 0.01
+async def test_a_run_that_a_pause_holds_back_has_not_looked(harness: DigestHarness) -> None:
+    await harness.told(BUDGET)
+    harness.clock.now += timedelta(days=2)
+    question_id, looked = await harness.begin(), harness.clock.now.replace(second=0) - timedelta(days=2)
+    harness.newsroom.meanwhile = lambda: harness.digests.set_state(harness.digest.id, State.PAUSED, next_at=None)
+    assert held(await harness.report(question_id, VOLCANO)) == 0.01
 
-    office.clock.now += timedelta(hours=20)
-    assert await office.told(VOLCANO, why=Trigger.MANUAL) == [VOLCANO]
-    assert office.looked_since == looked
+    harness.clock.now += timedelta(hours=20)
+    assert await harness.told(VOLCANO, why=Trigger.MANUAL) == [VOLCANO]
+    assert harness.looked_since == looked
 
 
 async def test_a_digest_that_is_gone_or_paused_says_nothing_and_asks_nobody__unless_it_is_wanted(
-    office: DigestHarness,
+    harness: DigestHarness,
 ) -> None:
-    await office.digests.set_state(office.digest.id, State.PAUSED, next_at=None)
-    assert held(await office.report(await office.begin(), BUDGET)) == 0
-    assert office.newsroom.questions == []
-    assert await office.told(BUDGET, why=Trigger.MANUAL) == [BUDGET]
+    await harness.digests.set_state(harness.digest.id, State.PAUSED, next_at=None)
+    assert held(await harness.report(await harness.begin(), BUDGET)) == 0
+    assert harness.newsroom.questions == []
+    assert await harness.told(BUDGET, why=Trigger.MANUAL) == [BUDGET]
 
-    question_id = await office.begin()
-    await office.digests.delete(office.digest.id)
-    assert await office.report(question_id, BUDGET, why=Trigger.MANUAL) is None
-    assert len(office.newsroom.questions) == 1
+    question_id = await harness.begin()
+    await harness.digests.delete(harness.digest.id)
+    assert await harness.report(question_id, BUDGET, why=Trigger.MANUAL) is None
+    assert len(harness.newsroom.questions) == 1
 
 
 @pytest.mark.parametrize("why", [Trigger.SCHEDULED, Trigger.MANUAL])
-async def test_a_digest_that_is_deleted_while_it_is_made_says_nothing(office: DigestHarness, why: Trigger) -> None:
-    question_id = await office.begin(why=why)
-    office.newsroom.meanwhile = lambda: office.digests.delete(office.digest.id)
+async def test_a_digest_that_is_deleted_while_it_is_made_says_nothing(harness: DigestHarness, why: Trigger) -> None:
+    question_id = await harness.begin(why=why)
+    harness.newsroom.meanwhile = lambda: harness.digests.delete(harness.digest.id)
 
-    assert held(await office.report(question_id, BUDGET, why=why)) == 0.01
+    assert held(await harness.report(question_id, BUDGET, why=why)) == 0.01
 
 
-async def test_a_digest_that_is_paused_while_it_is_made_says_it_when_it_goes_on(office: DigestHarness) -> None:
-    question_id = await office.begin()
-    await office.report(question_id, BUDGET)  # a worker that was interrupted after this
-    office.newsroom.meanwhile = lambda: office.digests.set_state(office.digest.id, State.PAUSED, next_at=None)
-    assert held(await office.report(question_id, BUDGET)) == 0.01
+async def test_a_digest_that_is_paused_while_it_is_made_says_it_when_it_goes_on(harness: DigestHarness) -> None:
+    question_id = await harness.begin()
+    await harness.report(question_id, BUDGET)  # a worker that was interrupted after this
+    harness.newsroom.meanwhile = lambda: harness.digests.set_state(harness.digest.id, State.PAUSED, next_at=None)
+    assert held(await harness.report(question_id, BUDGET)) == 0.01
 
-    assert await office.told(BUDGET, why=Trigger.MANUAL) == [BUDGET]
+    assert await harness.told(BUDGET, why=Trigger.MANUAL) == [BUDGET]
 
 
 @pytest.mark.parametrize("why", Trigger)
 async def test_a_digest_whose_owner_s_account_is_closed_makes_room_asks_nobody_and_has_that_said_once(
-    office: DigestHarness, why: Trigger
+    harness: DigestHarness, why: Trigger
 ) -> None:
-    office.presence = Membership.DEACTIVATED
-    question_id = await office.begin(why=why)
-    assert held(await office.report(question_id, BUDGET, why=why)) == 0
-    assert await office.report(question_id, BUDGET, why=why) is None  # a worker that was interrupted after this
+    harness.presence = Membership.DEACTIVATED
+    question_id = await harness.begin(why=why)
+    assert held(await harness.report(question_id, BUDGET, why=why)) == 0
+    assert await harness.report(question_id, BUDGET, why=why) is None  # a worker that was interrupted after this
 
-    assert office.newsroom.questions == []
-    assert await read_notices(office.pool) == [
-        StopNotice(digest_id=office.digest.id, reason_code=OWNER_LEFT, title="Technology: databases")
+    assert harness.newsroom.questions == []
+    assert await read_notices(harness.pool) == [
+        StopNotice(digest_id=harness.digest.id, reason_code=OWNER_LEFT, title="Technology: databases")
     ]
-    full = await office.digests.create(
+    full = await harness.digests.create(
         make_spec(),
         id=uuid4(),
         owner=OTHER_OWNER,
@@ -92,41 +92,41 @@ async def test_a_digest_whose_owner_s_account_is_closed_makes_room_asks_nobody_a
 
 @pytest.mark.parametrize("why", Trigger)
 async def test_a_digest_whose_owner_left_the_channel_stops_asks_nobody_and_has_that_said_once(
-    office: DigestHarness, why: Trigger
+    harness: DigestHarness, why: Trigger
 ) -> None:
-    office.presence = Membership.NOT_IN_CHANNEL
-    question_id = await office.begin(why=why)
-    assert held(await office.report(question_id, BUDGET, why=why)) == 0
-    assert held(await office.report(question_id, BUDGET, why=why)) == 0  # a worker that was interrupted after this
+    harness.presence = Membership.NOT_IN_CHANNEL
+    question_id = await harness.begin(why=why)
+    assert held(await harness.report(question_id, BUDGET, why=why)) == 0
+    assert held(await harness.report(question_id, BUDGET, why=why)) == 0  # a worker that was interrupted after this
 
-    digest = await office.digests.get(office.digest.id, now=office.clock.now)
+    digest = await harness.digests.get(harness.digest.id, now=harness.clock.now)
     assert digest is not None
     assert (digest.state, digest.next_at) == (State.STOPPED, None)
-    assert office.newsroom.questions == []
-    assert await read_notices(office.pool) == [StopNotice(digest_id=digest.id, reason_code=OWNER_LEFT_CHANNEL)]
+    assert harness.newsroom.questions == []
+    assert await read_notices(harness.pool) == [StopNotice(digest_id=digest.id, reason_code=OWNER_LEFT_CHANNEL)]
 
 
 async def test_a_digest_that_its_owner_has_left_goes_on_where_it_ended_when_they_are_back(
-    office: DigestHarness,
+    harness: DigestHarness,
 ) -> None:
-    await office.told(BUDGET)
-    office.presence = Membership.NOT_IN_CHANNEL
-    office.clock.now += timedelta(days=3)
-    assert held(await office.report(await office.begin(), VOLCANO)) == 0
+    await harness.told(BUDGET)
+    harness.presence = Membership.NOT_IN_CHANNEL
+    harness.clock.now += timedelta(days=3)
+    assert held(await harness.report(await harness.begin(), VOLCANO)) == 0
 
-    office.presence = Membership.MEMBER
-    await office.digests.set_state(office.digest.id, State.ACTIVE, next_at=office.clock.now)
-    assert await office.told(BUDGET, VOLCANO) == [VOLCANO]
-    assert office.looked_since == office.clock.now.replace(second=0) - timedelta(days=3)
+    harness.presence = Membership.MEMBER
+    await harness.digests.set_state(harness.digest.id, State.ACTIVE, next_at=harness.clock.now)
+    assert await harness.told(BUDGET, VOLCANO) == [VOLCANO]
+    assert harness.looked_since == harness.clock.now.replace(second=0) - timedelta(days=3)
 
 
-async def test_an_app_that_is_let_in_no_more_pays_nobody_and_goes_on_where_it_ended(office: DigestHarness) -> None:
-    await office.told(BUDGET)
-    office.presence = Membership.APP_REMOVED
-    office.clock.now += timedelta(days=3)
-    assert held(await office.report(await office.begin(), VOLCANO)) == 0
-    assert len(office.newsroom.questions) == 1
+async def test_an_app_that_is_let_in_no_more_pays_nobody_and_goes_on_where_it_ended(harness: DigestHarness) -> None:
+    await harness.told(BUDGET)
+    harness.presence = Membership.APP_REMOVED
+    harness.clock.now += timedelta(days=3)
+    assert held(await harness.report(await harness.begin(), VOLCANO)) == 0
+    assert len(harness.newsroom.questions) == 1
 
-    office.presence = Membership.MEMBER
-    assert await office.told(VOLCANO) == [VOLCANO]
-    assert office.looked_since == office.clock.now.replace(second=0) - timedelta(days=3)
+    harness.presence = Membership.MEMBER
+    assert await harness.told(VOLCANO) == [VOLCANO]
+    assert harness.looked_since == harness.clock.now.replace(second=0) - timedelta(days=3)

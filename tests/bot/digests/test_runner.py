@@ -15,16 +15,16 @@ from tests.fakes.digest_harness import DigestHarness
 from tests.fakes.news_answers import BUDGET, PLANT, TEN, VOLCANO
 
 
-async def test_only_what_no_run_has_posted_is_new(office: DigestHarness) -> None:
-    assert await office.told(BUDGET, VOLCANO) == [BUDGET, VOLCANO]
-    assert await office.told(VOLCANO, BUDGET, PLANT) == [PLANT]
-    assert await office.told(VOLCANO, BUDGET, PLANT) == []
+async def test_only_what_no_run_has_posted_is_new(harness: DigestHarness) -> None:
+    assert await harness.told(BUDGET, VOLCANO) == [BUDGET, VOLCANO]
+    assert await harness.told(VOLCANO, BUDGET, PLANT) == [PLANT]
+    assert await harness.told(VOLCANO, BUDGET, PLANT) == []
 
 
-async def test_a_run_that_was_interrupted_finds_the_same_news_new_again(office: DigestHarness) -> None:
-    question_id = await office.begin()
-    first = await office.report(question_id, BUDGET)
-    again = await office.report(question_id, BUDGET)
+async def test_a_run_that_was_interrupted_finds_the_same_news_new_again(harness: DigestHarness) -> None:
+    question_id = await harness.begin()
+    first = await harness.report(question_id, BUDGET)
+    again = await harness.report(question_id, BUDGET)
 
     assert first is not None
     assert again is not None
@@ -32,32 +32,32 @@ async def test_a_run_that_was_interrupted_finds_the_same_news_new_again(office: 
 
 
 @pytest.mark.parametrize("state", ["failed", "expired"])
-async def test_what_reached_nobody_is_still_new(office: DigestHarness, state: str) -> None:
-    assert await office.told(BUDGET) == [BUDGET]
-    await office.settle_all(state)
+async def test_what_reached_nobody_is_still_new(harness: DigestHarness, state: str) -> None:
+    assert await harness.told(BUDGET) == [BUDGET]
+    await harness.settle_all(state)
 
-    assert await office.told(BUDGET) == [BUDGET]
+    assert await harness.told(BUDGET) == [BUDGET]
 
 
-async def test_what_was_posted_is_forgotten_after_a_month(office: DigestHarness) -> None:
-    assert await office.told(BUDGET) == [BUDGET]
-    office.clock.now += timedelta(days=HISTORY_DAYS - 1)
-    assert await office.told(BUDGET) == []
-    office.clock.now += timedelta(days=1)
-    assert await office.told(BUDGET) == [BUDGET]
+async def test_what_was_posted_is_forgotten_after_a_month(harness: DigestHarness) -> None:
+    assert await harness.told(BUDGET) == [BUDGET]
+    harness.clock.now += timedelta(days=HISTORY_DAYS - 1)
+    assert await harness.told(BUDGET) == []
+    harness.clock.now += timedelta(days=1)
+    assert await harness.told(BUDGET) == [BUDGET]
 
-    async with office.pool.connection() as connection:
+    async with harness.pool.connection() as connection:
         row = await (await connection.execute("SELECT count(*) AS kept FROM digest_seen")).fetchone()
     assert row == {"kept": 1}
 
 
-async def test_the_post_before_is_what_news_are_counted_from(office: DigestHarness) -> None:
-    await office.told(BUDGET)
-    first_at = office.clock.now
-    office.clock.now += timedelta(days=1)
-    await office.told(BUDGET)
-    office.clock.now += timedelta(days=1)
-    report = await office.report(await office.begin(), VOLCANO)
+async def test_the_post_before_is_what_news_are_counted_from(harness: DigestHarness) -> None:
+    await harness.told(BUDGET)
+    first_at = harness.clock.now
+    harness.clock.now += timedelta(days=1)
+    await harness.told(BUDGET)
+    harness.clock.now += timedelta(days=1)
+    report = await harness.report(await harness.begin(), VOLCANO)
 
     assert report is not None
     assert report.since == first_at
@@ -67,28 +67,28 @@ async def test_the_post_before_is_what_news_are_counted_from(office: DigestHarne
     ("hours", "back"), [(1, 24), (24, 24), (25, 25), (26, 26), (72, 72), (30 * 24, 30 * 24), (40 * 24, 30 * 24)]
 )
 async def test_a_run_looks_back_to_the_one_before__a_day_at_least_and_a_month_at_most(
-    office: DigestHarness, hours: int, back: int
+    harness: DigestHarness, hours: int, back: int
 ) -> None:
-    await office.told(BUDGET)
-    assert office.looked_since == office.clock.now.replace(second=0) - timedelta(days=1)
-    office.clock.now += timedelta(hours=hours)
-    await office.told(VOLCANO)
+    await harness.told(BUDGET)
+    assert harness.looked_since == harness.clock.now.replace(second=0) - timedelta(days=1)
+    harness.clock.now += timedelta(hours=hours)
+    await harness.told(VOLCANO)
 
-    assert office.looked_since == office.clock.now.replace(second=0) - timedelta(hours=back)
-    assert office.newsroom.questions[-1].filters.after == office.looked_since.date() - timedelta(days=1)
-    assert "technology" in office.newsroom.questions[0].text.casefold()
-    assert "databases" in office.newsroom.questions[0].text
+    assert harness.looked_since == harness.clock.now.replace(second=0) - timedelta(hours=back)
+    assert harness.newsroom.questions[-1].filters.after == harness.looked_since.date() - timedelta(days=1)
+    assert "technology" in harness.newsroom.questions[0].text.casefold()
+    assert "databases" in harness.newsroom.questions[0].text
 
 
-async def test_what_is_new_is_chosen_among_all_that_is_found_and_then_eight_are_told(office: DigestHarness) -> None:
+async def test_what_is_new_is_chosen_among_all_that_is_found_and_then_eight_are_told(harness: DigestHarness) -> None:
     found = (*TEN, "Ferry service to the island resumes", "Beekeepers warn of mites")
-    assert await office.told(*found) == list(found[:MAX_STORIES])
-    assert await office.told(*found) == list(found[MAX_STORIES:])
+    assert await harness.told(*found) == list(found[:MAX_STORIES])
+    assert await harness.told(*found) == list(found[MAX_STORIES:])
 
 
-async def test_what_it_costs_to_find_nothing_is_told(office: DigestHarness) -> None:
-    found_nothing = await office.report(await office.begin())
-    found = await office.report(await office.begin(), BUDGET)
+async def test_what_it_costs_to_find_nothing_is_told(harness: DigestHarness) -> None:
+    found_nothing = await harness.report(await harness.begin())
+    found = await harness.report(await harness.begin(), BUDGET)
 
     assert [report and report.cost_usd for report in (found_nothing, found)] == [0.01, 0.01]
     assert found_nothing is not None
@@ -101,9 +101,9 @@ RESTS = Attempt(provider="Q", seconds=0, error_class="Resting")
 
 
 @pytest.mark.parametrize("error", [NothingFound("x"), AllProvidersFailed((NOTHING,))])
-async def test_no_news_at_all_is_nothing_new(office: DigestHarness, error: PerplexityError) -> None:
-    office.newsroom.error = error
-    report = await office.report(await office.begin())
+async def test_no_news_at_all_is_nothing_new(harness: DigestHarness, error: PerplexityError) -> None:
+    harness.newsroom.error = error
+    report = await harness.report(await harness.begin())
 
     assert report is not None
     assert (report.summary, report.stories, report.should_post) == (None, (), False)
@@ -119,19 +119,19 @@ async def test_no_news_at_all_is_nothing_new(office: DigestHarness, error: Perpl
     ],
 )
 async def test_a_search_that_fails_is_a_failure_and_the_next_run_looks_back_beyond_it(
-    office: DigestHarness, error: PerplexityError
+    harness: DigestHarness, error: PerplexityError
 ) -> None:
-    await office.told(BUDGET)
-    office.clock.now += timedelta(days=1)
-    office.newsroom.error = error
+    await harness.told(BUDGET)
+    harness.clock.now += timedelta(days=1)
+    harness.newsroom.error = error
     with pytest.raises(type(error)):
-        await office.report(await office.begin())
-    await office.settle_all("failed")
+        await harness.report(await harness.begin())
+    await harness.settle_all("failed")
 
-    office.newsroom.error = None
-    office.clock.now += timedelta(days=1)
-    await office.told(BUDGET)
-    assert office.looked_since == office.clock.now.replace(second=0) - timedelta(days=2)
+    harness.newsroom.error = None
+    harness.clock.now += timedelta(days=1)
+    await harness.told(BUDGET)
+    assert harness.looked_since == harness.clock.now.replace(second=0) - timedelta(days=2)
 
 
 @pytest.mark.parametrize(
@@ -143,18 +143,18 @@ async def test_a_search_that_fails_is_a_failure_and_the_next_run_looks_back_beyo
     ],
 )
 async def test_a_run_that_a_worker_takes_up_late_says_so(
-    office: DigestHarness, why: Trigger, minutes: int, told: Trigger
+    harness: DigestHarness, why: Trigger, minutes: int, told: Trigger
 ) -> None:
-    question_id, slot = await office.begin(why=why), office.clock.now
-    office.clock.now += timedelta(minutes=minutes)
-    report = await office.report(question_id, BUDGET, why=why, slot=slot)
+    question_id, slot = await harness.begin(why=why), harness.clock.now
+    harness.clock.now += timedelta(minutes=minutes)
+    report = await harness.report(question_id, BUDGET, why=why, slot=slot)
 
     assert report is not None
     assert (report.trigger, report.slot) == (told, slot)
 
 
-async def test_a_story_keeps_its_day(office: DigestHarness) -> None:
-    report = await office.report(await office.begin(), BUDGET)
+async def test_a_story_keeps_its_day(harness: DigestHarness) -> None:
+    report = await harness.report(await harness.begin(), BUDGET)
 
     assert report is not None
     assert [story.date for story in report.stories] == [date(2026, 11, 21)]

@@ -40,49 +40,49 @@ async def rows(pool: Pool, query: str) -> int:
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("at", [1, 2, 3, 4])
 async def test_a_database_that_is_away_for_a_moment_loses_nothing_that_was_paid_for(
-    office: DigestHarness, at: int, late: bool
+    harness: DigestHarness, at: int, late: bool
 ) -> None:
-    question_id, pool = await office.begin(), office.pool
-    office.pool = cast("Pool", FlakyPool(pool, at=at, late=late))
-    report = await office.report(question_id, BUDGET)
+    question_id, pool = await harness.begin(), harness.pool
+    harness.pool = cast("Pool", FlakyPool(pool, at=at, late=late))
+    report = await harness.report(question_id, BUDGET)
 
     assert report is not None
     assert [story.headline for story in report.stories] == [BUDGET]
-    assert len(office.newsroom.questions) == 1
+    assert len(harness.newsroom.questions) == 1
     assert await rows(pool, "SELECT FROM digest_seen") == 1
 
 
-async def test_what_another_run_posts_during_the_comparison_is_not_posted_again(office: DigestHarness) -> None:
-    await office.told(VOLCANO)
-    one, other = await office.begin(), await office.begin()
+async def test_what_another_run_posts_during_the_comparison_is_not_posted_again(harness: DigestHarness) -> None:
+    await harness.told(VOLCANO)
+    one, other = await harness.begin(), await harness.begin()
     loop, compared = asyncio.get_running_loop(), []
 
     def compare(stories: Iterable[Story], seen: Iterable[str], *, among: Iterable[Story]) -> Sequence[Story]:
         seen = list(seen)
         compared.append(len(seen))
         if len(compared) == 1:
-            asyncio.run_coroutine_threadsafe(office.report(other, BUDGET, PLANT), loop).result(10)
+            asyncio.run_coroutine_threadsafe(harness.report(other, BUDGET, PLANT), loop).result(10)
         return unseen(stories, seen, among=among)
 
-    office.compare = compare
-    report = await office.report(one, BUDGET, VOLCANO)
+    harness.compare = compare
+    report = await harness.report(one, BUDGET, VOLCANO)
 
     assert report is not None
     assert report.stories == ()
     assert compared == [1, 1, 2]
 
 
-async def test_what_is_new_is_chosen_among_all_stories_and_then_eight_are_told(office: DigestHarness) -> None:
-    choosing = StorySelector(posted=office.digests.posted, database_retry=DatabaseRetry(seconds=1))
+async def test_what_is_new_is_chosen_among_all_stories_and_then_eight_are_told(harness: DigestHarness) -> None:
+    choosing = StorySelector(posted=harness.digests.posted, database_retry=DatabaseRetry(seconds=1))
 
     async def told(*headlines: str) -> list[str]:
         stories = tuple(story(headline, number) for number, headline in enumerate(headlines))
         summary = NewsSummary(stories=stories, provider="P", made_at=SATURDAY, category="world")
-        now = office.clock.now
+        now = harness.clock.now
         report = DigestReport(
-            digest=office.digest, trigger=Trigger.SCHEDULED, earliest_slot=now, slot=now, now=now, summary=summary
+            digest=harness.digest, trigger=Trigger.SCHEDULED, earliest_slot=now, slot=now, now=now, summary=summary
         )
-        found = await choosing.select_new(report, question_id=await office.begin())
+        found = await choosing.select_new(report, question_id=await harness.begin())
         assert found is not None
         return [story.headline for story in found.stories]
 
@@ -91,18 +91,18 @@ async def test_what_is_new_is_chosen_among_all_stories_and_then_eight_are_told(o
     assert await told(*TEN) == []
 
 
-async def test_only_stories_that_may_be_new_still_are_compared(office: DigestHarness) -> None:
+async def test_only_stories_that_may_be_new_still_are_compared(harness: DigestHarness) -> None:
     for headline in (*TEN, "Ferry service to the island resumes"):
-        await office.told(headline)
+        await harness.told(headline)
     compared = []
 
     def compare(stories: Iterable[Story], seen: Iterable[str], *, among: Iterable[Story]) -> Sequence[Story]:
         compared.append([story.headline for story in stories])
         return unseen(stories, seen, among=among)
 
-    office.compare = compare
-    assert await office.told(TEN[-1], TEN[0]) == []
-    assert await office.told(TEN[-1]) == []
+    harness.compare = compare
+    assert await harness.told(TEN[-1], TEN[0]) == []
+    assert await harness.told(TEN[-1]) == []
     assert compared == [[TEN[-1], TEN[0]], [TEN[0]], [TEN[-1]]]
 
 
@@ -125,25 +125,25 @@ class Slow:
         return unseen(stories, seen, among=among)
 
 
-async def another(office: DigestHarness) -> tuple[DigestRun, UUID]:
+async def another(harness: DigestHarness) -> tuple[DigestRun, UUID]:
     """Set up one more digest that has posted a story, and begin a run of it."""
-    digest: Digest = await create_digest(office.digests, uuid4(), make_spec())
-    await office.digests.posted.record(
+    digest: Digest = await create_digest(harness.digests, uuid4(), make_spec())
+    await harness.digests.posted.record(
         digest.id, [fingerprint(story(VOLCANO))], question_id=uuid4(), now=SATURDAY, cursor=0, manual=True
     )
-    now = office.clock.now
+    now = harness.clock.now
     run, question_id = (
         DigestRun(digest_id=digest.id, trigger=Trigger.SCHEDULED, earliest_slot=now, slot=now, title="x"),
         uuid4(),
     )
     question = run_question(run, digest, id=question_id, key=str(question_id))
-    assert await office.digests.start_manual(digest.id, question, now=office.clock.now)
+    assert await harness.digests.start_manual(digest.id, question, now=harness.clock.now)
     return run, question_id
 
 
-async def acks(office: DigestHarness, *, until: asyncio.Event) -> list[tuple[Submitted, float]]:
+async def acks(harness: DigestHarness, *, until: asyncio.Event) -> list[tuple[Submitted, float]]:
     """Have a slash command written down ten times a second; return what its ack says and after how many seconds."""
-    journal, found = Intake(questions=QuestionStore(office.pool)), []
+    journal, found = Intake(questions=QuestionStore(harness.pool)), []
     while not until.is_set():
         began, key = monotonic(), uuid4()
         question = NewQuestion(
@@ -161,14 +161,16 @@ async def acks(office: DigestHarness, *, until: asyncio.Event) -> list[tuple[Sub
     return found
 
 
-async def test_many_that_are_made_at_once_lose_nothing_and_keep_no_slash_command_waiting(office: DigestHarness) -> None:
-    runs = [await another(office) for _ in range(MANY)]
-    office.newsroom.headlines = (VOLCANO, BUDGET)
-    office.compare = slow = Slow(seconds=0.03)
-    running, done = office.running(), asyncio.Event()
-    asking = asyncio.create_task(acks(office, until=done))
+async def test_many_that_are_made_at_once_lose_nothing_and_keep_no_slash_command_waiting(
+    harness: DigestHarness,
+) -> None:
+    runs = [await another(harness) for _ in range(MANY)]
+    harness.newsroom.headlines = (VOLCANO, BUDGET)
+    harness.compare = slow = Slow(seconds=0.03)
+    running, done = harness.running(), asyncio.Event()
+    asking = asyncio.create_task(acks(harness, until=done))
 
-    reports = await asyncio.gather(*(running.run(run, office.work(question_id)) for run, question_id in runs))
+    reports = await asyncio.gather(*(running.run(run, harness.work(question_id)) for run, question_id in runs))
     done.set()
     acked = await asking
 

@@ -24,7 +24,7 @@ async def site(clock: Clock) -> AsyncIterator[Site]:
 
 
 @pytest.fixture
-async def visitor(site: Site) -> AsyncIterator[BrowserClient]:
+async def browser(site: Site) -> AsyncIterator[BrowserClient]:
     async with aiohttp.ClientSession() as session:
         yield BrowserClient(session=session, origin=site.origin)
 

@@ -25,11 +25,11 @@ BLOCKS: list[dict[str, Any]] = [
 
 
 @pytest.fixture
-async def failure(site: Site, visitor: BrowserClient) -> dict[str, Any]:
-    await visitor.say("/ask bees")
+async def failure(site: Site, browser: BrowserClient) -> dict[str, Any]:
+    await browser.say("/ask bees")
     url = site.app.requests.pop()["response_url"]
-    await visitor.respond(url, text="Sorry", blocks=BLOCKS, replace_original=True)
-    return (await visitor.shown())[0]
+    await browser.respond(url, text="Sorry", blocks=BLOCKS, replace_original=True)
+    return (await browser.shown())[0]
 
 
 def _press(message: dict[str, Any], **changed: object) -> dict[str, Any]:
@@ -37,9 +37,9 @@ def _press(message: dict[str, Any], **changed: object) -> dict[str, Any]:
 
 
 async def test_a_click_arrives_with_the_button_the_person_and_the_place(
-    site: Site, visitor: BrowserClient, failure: dict[str, Any]
+    site: Site, browser: BrowserClient, failure: dict[str, Any]
 ) -> None:
-    status = await visitor.post("click", _press(failure))
+    status = await browser.post("click", _press(failure))
     payload = site.app.requests[0]
     action = payload["actions"][0]
 
@@ -66,20 +66,20 @@ async def test_a_click_arrives_with_the_button_the_person_and_the_place(
 
 
 async def test_a_click_on_a_public_message_carries_the_message_and_replaces_it_for_all(
-    site: Site, visitor: BrowserClient
+    site: Site, browser: BrowserClient
 ) -> None:
-    await visitor.say("/ask bees")
-    await visitor.respond(
+    await browser.say("/ask bees")
+    await browser.respond(
         site.app.requests.pop()["response_url"], text="Sorry", blocks=BLOCKS, response_type="in_channel"
     )
-    message = (await visitor.shown())[-1]
-    await visitor.post("click", _press(message))
+    message = (await browser.shown())[-1]
+    await browser.post("click", _press(message))
     payload = site.app.requests[0]
-    await visitor.respond(payload["response_url"], text="The answer", replace_original=True)
-    await visitor.respond(payload["response_url"], text="A word", replace_original=False)
+    await browser.respond(payload["response_url"], text="The answer", replace_original=True)
+    await browser.respond(payload["response_url"], text="A word", replace_original=False)
 
     assert payload["message"]["ts"] == message["ts"]
-    assert await visitor.texts() == [
+    assert await browser.texts() == [
         ("you", "/ask bees", False),
         ("app", "The answer", False),
         ("app", "A word", True),
@@ -87,45 +87,45 @@ async def test_a_click_on_a_public_message_carries_the_message_and_replaces_it_f
 
 
 async def test_an_answer_to_a_click_takes_the_place_of_the_clicked_message(
-    site: Site, visitor: BrowserClient, failure: dict[str, Any]
+    site: Site, browser: BrowserClient, failure: dict[str, Any]
 ) -> None:
-    await visitor.post("click", _press(failure))
-    await visitor.respond(site.app.requests[0]["response_url"], text="The answer", replace_original=True)
+    await browser.post("click", _press(failure))
+    await browser.respond(site.app.requests[0]["response_url"], text="The answer", replace_original=True)
 
-    assert [(m["ts"], m["text"]) for m in await visitor.shown()] == [(failure["ts"], "The answer")]
+    assert [(m["ts"], m["text"]) for m in await browser.shown()] == [(failure["ts"], "The answer")]
 
 
 async def test_a_button_beside_a_text_can_be_pressed(
-    site: Site, visitor: BrowserClient, failure: dict[str, Any]
+    site: Site, browser: BrowserClient, failure: dict[str, Any]
 ) -> None:
-    await visitor.post("click", _press(failure, block_id="beside"))
+    await browser.post("click", _press(failure, block_id="beside"))
 
     assert site.app.requests[0]["actions"][0]["block_id"] == "beside"
 
 
-async def test_a_message_that_only_the_page_remembers_can_be_clicked(site: Site, visitor: BrowserClient) -> None:
+async def test_a_message_that_only_the_page_remembers_can_be_clicked(site: Site, browser: BrowserClient) -> None:
     old = {"ts": "1700000000.000001", "text": "Sorry", "blocks": BLOCKS, "private": True}
-    await visitor.post("click", _press(old, **old))
-    await visitor.respond(site.app.requests[0]["response_url"], text="The answer", replace_original=True)
+    await browser.post("click", _press(old, **old))
+    await browser.respond(site.app.requests[0]["response_url"], text="The answer", replace_original=True)
 
-    assert [(m["ts"], m["text"], m["private"]) for m in await visitor.shown()] == [(old["ts"], "The answer", True)]
+    assert [(m["ts"], m["text"], m["private"]) for m in await browser.shown()] == [(old["ts"], "The answer", True)]
 
 
 @pytest.mark.parametrize("gone", [{"block_id": "none"}, {"action_id": "none"}, {"ts": "1.1"}])
 async def test_a_button_that_is_gone_is_told(
-    site: Site, visitor: BrowserClient, failure: dict[str, Any], gone: dict[str, str]
+    site: Site, browser: BrowserClient, failure: dict[str, Any], gone: dict[str, str]
 ) -> None:
-    assert await visitor.post("click", _press(failure, **gone)) == 409
+    assert await browser.post("click", _press(failure, **gone)) == 409
     assert site.app.requests == []
 
 
 async def test_a_click_that_the_app_refuses_is_told_privately(
-    site: Site, visitor: BrowserClient, failure: dict[str, Any]
+    site: Site, browser: BrowserClient, failure: dict[str, Any]
 ) -> None:
     async def reply(_: dict[str, Any]) -> web.Response:
         return web.Response(status=503)
 
     site.app.reply = reply
-    await visitor.post("click", _press(failure))
+    await browser.post("click", _press(failure))
 
-    assert (await visitor.texts())[-1] == ("slackbot", "This button failed with the error “dispatch_failed”", True)
+    assert (await browser.texts())[-1] == ("slackbot", "This button failed with the error “dispatch_failed”", True)

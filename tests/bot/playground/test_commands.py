@@ -16,9 +16,9 @@ from tests.fakes.playground_app import Site
 
 
 async def test_a_slash_command_arrives_signed_and_with_every_field_of_slacks_form(
-    site: Site, visitor: BrowserClient
+    site: Site, browser: BrowserClient
 ) -> None:
-    await visitor.say("/ask  what is a payload? ")
+    await browser.say("/ask  what is a payload? ")
     fields = site.app.requests[0]
     response_url, trigger_id = fields.pop("response_url"), fields.pop("trigger_id")
 
@@ -39,15 +39,15 @@ async def test_a_slash_command_arrives_signed_and_with_every_field_of_slacks_for
     assert len(trigger_id.split(".")) == 3
 
 
-async def test_two_commands_have_two_trigger_ids(site: Site, visitor: BrowserClient) -> None:
-    await visitor.say("/ask same")
-    await visitor.say("/ask same")
+async def test_two_commands_have_two_trigger_ids(site: Site, browser: BrowserClient) -> None:
+    await browser.say("/ask same")
+    await browser.say("/ask same")
 
     assert len({fields["trigger_id"] for fields in site.app.requests}) == 2
 
 
-async def test_a_command_in_the_direct_message_names_that_channel(site: Site, visitor: BrowserClient) -> None:
-    await visitor.say("/ask here", channel=DIRECT.id)
+async def test_a_command_in_the_direct_message_names_that_channel(site: Site, browser: BrowserClient) -> None:
+    await browser.say("/ask here", channel=DIRECT.id)
 
     assert (site.app.requests[0]["channel_id"], site.app.requests[0]["channel_name"]) == (DIRECT.id, "directmessage")
 
@@ -69,27 +69,27 @@ async def test_a_command_in_the_direct_message_names_that_channel(site: Site, vi
     ],
 )
 async def test_an_ack_is_shown_as_slack_shows_it(
-    site: Site, visitor: BrowserClient, ack: Any, shown: list[tuple[str, str, bool]]
+    site: Site, browser: BrowserClient, ack: Any, shown: list[tuple[str, str, bool]]
 ) -> None:
     async def reply(_: dict[str, Any]) -> web.Response:
         response: web.Response = ack()
         return response
 
     site.app.reply = reply
-    await visitor.say("/ask <b> & c")
+    await browser.say("/ask <b> & c")
 
-    assert await visitor.texts() == shown
+    assert await browser.texts() == shown
 
 
-async def test_an_answer_that_is_faster_than_the_ack_is_not_covered_by_it(site: Site, visitor: BrowserClient) -> None:
+async def test_an_answer_that_is_faster_than_the_ack_is_not_covered_by_it(site: Site, browser: BrowserClient) -> None:
     async def reply(fields: dict[str, Any]) -> web.Response:
-        await visitor.respond(fields["response_url"], text="The answer", replace_original=True)
+        await browser.respond(fields["response_url"], text="The answer", replace_original=True)
         return web.json_response({"text": "Searching…"})
 
     site.app.reply = reply
-    await visitor.say("/ask quickly")
+    await browser.say("/ask quickly")
 
-    assert await visitor.texts() == [("app", "The answer", True)]
+    assert await browser.texts() == [("app", "The answer", True)]
 
 
 @pytest.mark.parametrize(
@@ -106,11 +106,11 @@ async def test_an_answer_that_is_faster_than_the_ack_is_not_covered_by_it(site: 
     ],
 )
 async def test_other_lines_get_a_private_word_and_never_reach_the_app(
-    site: Site, visitor: BrowserClient, line: str, shown: list[tuple[str, str, bool]]
+    site: Site, browser: BrowserClient, line: str, shown: list[tuple[str, str, bool]]
 ) -> None:
-    await visitor.say(line)
+    await browser.say(line)
 
-    assert await visitor.texts() == shown
+    assert await browser.texts() == shown
     assert site.app.requests == []
 
 
@@ -135,12 +135,12 @@ async def test_an_app_that_is_not_there_is_a_failed_dispatch() -> None:
     await sender.close()
 
 
-async def test_old_command_lines_are_forgotten(site: Site, visitor: BrowserClient) -> None:
-    await visitor.say("/ask first")
-    await visitor.say("/ask second")
+async def test_old_command_lines_are_forgotten(site: Site, browser: BrowserClient) -> None:
+    await browser.say("/ask first")
+    await browser.say("/ask second")
     for _ in range(MAX_LINES - 1):
-        await visitor.say("/ask more")
+        await browser.say("/ask more")
     for fields in site.app.requests[:2]:
-        await visitor.respond(fields["response_url"], text=fields["text"], response_type="in_channel")
+        await browser.respond(fields["response_url"], text=fields["text"], response_type="in_channel")
 
-    assert [text for _, text, _ in await visitor.texts()] == ["first", "/ask second", "second"]
+    assert [text for _, text, _ in await browser.texts()] == ["first", "/ask second", "second"]

@@ -15,10 +15,10 @@ from tests.fakes.playground_app import Site
 MENTION = "<@U0PLAYGROUNDBOT>"
 
 
-async def test_a_mention_is_reported_with_every_field_of_slacks_envelope(site: Site, visitor: BrowserClient) -> None:
-    await visitor.say("@Web Answers what is a payload & <why>?")
+async def test_a_mention_is_reported_with_every_field_of_slacks_envelope(site: Site, browser: BrowserClient) -> None:
+    await browser.say("@Web Answers what is a payload & <why>?")
     (envelope,) = site.app.requests
-    (shown,) = await visitor.shown()
+    (shown,) = await browser.shown()
     event = envelope.pop("event")
 
     assert envelope.pop("event_id").startswith("Ev")
@@ -65,20 +65,20 @@ async def test_a_mention_is_reported_with_every_field_of_slacks_envelope(site: S
     ],
 )
 async def test_only_what_is_for_the_app_reaches_it(
-    site: Site, visitor: BrowserClient, line: str, channel: str, reported: tuple[str, str] | None
+    site: Site, browser: BrowserClient, line: str, channel: str, reported: tuple[str, str] | None
 ) -> None:
-    await visitor.say(line, channel=channel)
+    await browser.say(line, channel=channel)
 
     expected = [] if reported is None else [reported]
     assert [(r["event"]["type"], r["event"]["text"]) for r in site.app.requests] == expected
 
 
 async def test_a_reply_names_its_thread__and_the_app_answers_in_it(
-    site: Site, visitor: BrowserClient, client: AsyncWebClient
+    site: Site, browser: BrowserClient, client: AsyncWebClient
 ) -> None:
-    await visitor.say("@Web Answers why")
-    root = (await visitor.shown())[0]["ts"]
-    await visitor.post("say", {"channel": GENERAL.id, "text": "@Web Answers and now?", "thread_ts": root})
+    await browser.say("@Web Answers why")
+    root = (await browser.shown())[0]["ts"]
+    await browser.post("say", {"channel": GENERAL.id, "text": "@Web Answers and now?", "thread_ts": root})
     posted = await client.chat_postMessage(channel=GENERAL.id, thread_ts=root, text="So")
 
     assert [request["event"].get("thread_ts") for request in site.app.requests] == [None, root]
@@ -87,19 +87,19 @@ async def test_a_reply_names_its_thread__and_the_app_answers_in_it(
     assert posted["message"]["thread_ts"] == root
 
 
-async def test_a_slash_command_in_a_thread_is_refused_as_slack_refuses_it(site: Site, visitor: BrowserClient) -> None:
-    await visitor.post("say", {"channel": GENERAL.id, "text": "/ask why", "thread_ts": "1.1"})
+async def test_a_slash_command_in_a_thread_is_refused_as_slack_refuses_it(site: Site, browser: BrowserClient) -> None:
+    await browser.post("say", {"channel": GENERAL.id, "text": "/ask why", "thread_ts": "1.1"})
 
-    ((author, text, private),) = await visitor.texts()
+    ((author, text, private),) = await browser.texts()
     assert (author, private, site.app.requests) == ("slackbot", True, [])
     assert "not supported in threads" in text
 
 
-async def test_an_event_that_the_app_does_not_take_is_told(site: Site, visitor: BrowserClient) -> None:
+async def test_an_event_that_the_app_does_not_take_is_told(site: Site, browser: BrowserClient) -> None:
     async def reply(_: dict[str, Any]) -> web.Response:
         return web.Response(status=503)
 
     site.app.reply = reply
-    await visitor.say("why", channel=DIRECT.id)
+    await browser.say("why", channel=DIRECT.id)
 
-    assert (await visitor.texts())[-1] == ("slackbot", "Web Answers did not take this message: “dispatch_failed”", True)
+    assert (await browser.texts())[-1] == ("slackbot", "Web Answers did not take this message: “dispatch_failed”", True)

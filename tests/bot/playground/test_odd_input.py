@@ -66,8 +66,8 @@ bodies = st.one_of(
 
 
 @pytest.fixture
-async def token(site: Site, visitor: BrowserClient) -> str:
-    await visitor.say("/ask bees")
+async def token(site: Site, browser: BrowserClient) -> str:
+    await browser.say("/ask bees")
     return str(site.app.requests[0]["response_url"]).rpartition("/")[2]
 
 
@@ -75,12 +75,12 @@ def paths(token: str) -> list[str]:
     return ["say", "click", f"response/{token}", *(f"api/{method}" for method in (*METHODS, "none"))]
 
 
-async def sent(visitor: BrowserClient, path: str, **request: Any) -> int:
+async def sent(browser: BrowserClient, path: str, **request: Any) -> int:
     """Send a request with everything right but its body; return the status."""
     headers = {"Authorization": f"Bearer {BOT_TOKEN}", **request.pop("headers", {})}
     if path in {"say", "click"}:
-        headers["Origin"] = visitor.origin
-    async with visitor.session.post(f"{visitor.origin}/playground/{path}", headers=headers, **request) as response:
+        headers["Origin"] = browser.origin
+    async with browser.session.post(f"{browser.origin}/playground/{path}", headers=headers, **request) as response:
         await response.read()
         return response.status
 
@@ -93,11 +93,11 @@ def traces(caplog: pytest.LogCaptureFixture) -> list[str]:
     "content_type", ["application/json", "application/x-www-form-urlencoded", "multipart/form-data", "x"]
 )
 async def test_odd_bodies_are_refused(
-    visitor: BrowserClient, token: str, caplog: pytest.LogCaptureFixture, content_type: str
+    browser: BrowserClient, token: str, caplog: pytest.LogCaptureFixture, content_type: str
 ) -> None:
     for path in paths(token):
         for body in BYTES:
-            status = await sent(visitor, path, data=body, headers={"Content-Type": content_type})
+            status = await sent(browser, path, data=body, headers={"Content-Type": content_type})
             asked_for_json = not path.startswith("api/") or (content_type == "application/json" and body)
             assert status == 400 if asked_for_json else status in {200, 400}, (path, body[:20])
 
@@ -107,15 +107,15 @@ async def test_odd_bodies_are_refused(
 @given(body=bodies)
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_odd_fields_are_refused_or_taken(
-    visitor: BrowserClient, token: str, caplog: pytest.LogCaptureFixture, body: dict[str, Any]
+    browser: BrowserClient, token: str, caplog: pytest.LogCaptureFixture, body: dict[str, Any]
 ) -> None:
     form = urlencode({name: value if isinstance(value, str) else json.dumps(value) for name, value in body.items()})
     for path in paths(token):
-        assert await sent(visitor, path, json=body) < 500
+        assert await sent(browser, path, json=body) < 500
         if path.startswith("api/"):
             form_type = {"Content-Type": "application/x-www-form-urlencoded"}
-            assert await sent(visitor, path, data=form, headers=form_type) < 500
-    assert await visitor.frames(seconds=0.02)
+            assert await sent(browser, path, data=form, headers=form_type) < 500
+    assert await browser.frames(seconds=0.02)
 
     assert traces(caplog) == []
 
@@ -139,25 +139,25 @@ async def test_odd_fields_are_refused_or_taken(
     ],
 )
 async def test_a_field_of_the_wrong_kind_is_400(
-    visitor: BrowserClient, token: str, path: str, body: dict[str, Any]
+    browser: BrowserClient, token: str, path: str, body: dict[str, Any]
 ) -> None:
-    assert await sent(visitor, path.replace("response/", f"response/{token}"), json=body) == 400
+    assert await sent(browser, path.replace("response/", f"response/{token}"), json=body) == 400
 
 
 @pytest.mark.parametrize("limit", ["x", "-1", "0", "1e3", "9" * 5000, "٣"])
-async def test_an_odd_limit_is_refused_as_slack_refuses_it(visitor: BrowserClient, limit: str) -> None:
-    url = f"{visitor.origin}/playground/api/conversations.history"
+async def test_an_odd_limit_is_refused_as_slack_refuses_it(browser: BrowserClient, limit: str) -> None:
+    url = f"{browser.origin}/playground/api/conversations.history"
     form = {"token": BOT_TOKEN, "channel": GENERAL.id, "limit": limit}
-    async with visitor.session.post(url, data=form) as response:
+    async with browser.session.post(url, data=form) as response:
         assert await response.json() == {"ok": False, "error": "invalid_limit"}
 
 
 @pytest.mark.parametrize("path", ["static/", "response/", "api/", "events/"])
 @pytest.mark.parametrize("name", ["%00", "%ff", "x" * 5000, "..%2f..", quote("\u2028"), "%ed%a0%80", "."])
 async def test_odd_addresses_are_not_found(
-    visitor: BrowserClient, caplog: pytest.LogCaptureFixture, path: str, name: str
+    browser: BrowserClient, caplog: pytest.LogCaptureFixture, path: str, name: str
 ) -> None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", int(visitor.origin.rpartition(":")[2]))
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(browser.origin.rpartition(":")[2]))
     writer.write(f"GET /playground/{path}{name} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
     status = int((await reader.readline()).split()[1])
     writer.close()
@@ -176,13 +176,13 @@ async def test_odd_addresses_are_not_found(
 )  # fmt: skip
 @pytest.mark.parametrize("path", ["api/auth.test", "say", "events", "response/x"])
 async def test_odd_headers_do_no_harm(
-    site: Site, visitor: BrowserClient, caplog: pytest.LogCaptureFixture, path: str, header: bytes
+    site: Site, browser: BrowserClient, caplog: pytest.LogCaptureFixture, path: str, header: bytes
 ) -> None:
-    boot = (await visitor.frames())[0].id.partition("-")[0]
+    boot = (await browser.frames())[0].id.partition("-")[0]
     header = header.replace(b"BOOT", boot.encode())
     verb = "GET" if path == "events" else "POST"
     host = b"" if header.startswith(b"Host") else b"Host: localhost\r\n"
-    reader, writer = await asyncio.open_connection("127.0.0.1", int(visitor.origin.rpartition(":")[2]))
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(browser.origin.rpartition(":")[2]))
     writer.write(f"{verb} /playground/{path} HTTP/1.1\r\n".encode() + host + header + b"\r\n\r\nzz\r\n")
     writer.write_eof()
     line = await asyncio.wait_for(reader.readline(), 5)
@@ -192,16 +192,16 @@ async def test_odd_headers_do_no_harm(
     assert traces(caplog) == []
 
 
-async def test_a_body_that_is_too_large_or_compressed_is_refused(visitor: BrowserClient, token: str) -> None:
+async def test_a_body_that_is_too_large_or_compressed_is_refused(browser: BrowserClient, token: str) -> None:
     for path in paths(token):
-        assert await sent(visitor, path, data=b" " * (MAX_BYTES + 1)) == 413
-        assert await sent(visitor, path, data=b"x", headers={"Content-Encoding": "gzip"}) == 400
+        assert await sent(browser, path, data=b" " * (MAX_BYTES + 1)) == 413
+        assert await sent(browser, path, data=b"x", headers={"Content-Encoding": "gzip"}) == 400
 
 
 async def test_tabs_that_are_closed_leave_no_trace(
-    site: Site, visitor: BrowserClient, client: AsyncWebClient, caplog: pytest.LogCaptureFixture
+    site: Site, browser: BrowserClient, client: AsyncWebClient, caplog: pytest.LogCaptureFixture
 ) -> None:
-    port = int(visitor.origin.rpartition(":")[2])
+    port = int(browser.origin.rpartition(":")[2])
     for request in (
         b"GET /playground/events HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"POST /playground/api/auth.test HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n{",
@@ -214,21 +214,21 @@ async def test_tabs_that_are_closed_leave_no_trace(
             writer.transport.abort()
     for number in range(5):
         await client.chat_postMessage(channel=GENERAL.id, text=str(number))
-    await visitor.frames()
+    await browser.frames()
     await asyncio.sleep(0.1)
 
     assert traces(caplog) == []
 
 
-async def test_what_is_kept_is_bounded(visitor: BrowserClient, token: str, site: Site) -> None:
+async def test_what_is_kept_is_bounded(browser: BrowserClient, token: str, site: Site) -> None:
     nested: dict[str, Any] = {"event_payload": [[] for _ in range(20_000)]}
     tracemalloc.start()
     try:
         for number in range(60):
             await sent(
-                visitor, "api/chat.postMessage", json={"channel": GENERAL.id, "text": "x" * 40_000, "metadata": nested}
+                browser, "api/chat.postMessage", json={"channel": GENERAL.id, "text": "x" * 40_000, "metadata": nested}
             )
-            await visitor.say(f"{number}" * 10_000)
+            await browser.say(f"{number}" * 10_000)
         kept, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -236,14 +236,14 @@ async def test_what_is_kept_is_bounded(visitor: BrowserClient, token: str, site:
     assert kept < 3 * MAX_MEMORY
 
 
-async def test_only_so_many_pages_are_kept_up_to_date(visitor: BrowserClient) -> None:
-    url = f"{visitor.origin}/playground/events"
+async def test_only_so_many_pages_are_kept_up_to_date(browser: BrowserClient) -> None:
+    url = f"{browser.origin}/playground/events"
     async with AsyncExitStack() as stack:
-        pages = [await stack.enter_async_context(visitor.session.get(url)) for _ in range(MAX_STREAMS + 1)]
+        pages = [await stack.enter_async_context(browser.session.get(url)) for _ in range(MAX_STREAMS + 1)]
         assert [page.status for page in pages] == [200] * MAX_STREAMS + [429]
     async with asyncio.timeout(5):
         while True:
-            async with visitor.session.get(url) as again:
+            async with browser.session.get(url) as again:
                 if again.status == 200:
                     break
             await asyncio.sleep(0.02)
@@ -261,16 +261,16 @@ async def test_only_so_many_pages_are_kept_up_to_date(visitor: BrowserClient) ->
     ],
 )
 async def test_pages_from_elsewhere_cannot_post_where_the_app_does(
-    visitor: BrowserClient, token: str, headers: dict[str, str], status: int
+    browser: BrowserClient, token: str, headers: dict[str, str], status: int
 ) -> None:
     for path in (f"response/{token}", "api/auth.test"):
-        assert await sent(visitor, path, json={"text": "x"}, headers=headers) == status
-    async with visitor.session.get(f"{visitor.origin}/playground/api/auth.test", headers=headers) as response:
+        assert await sent(browser, path, json={"text": "x"}, headers=headers) == status
+    async with browser.session.get(f"{browser.origin}/playground/api/auth.test", headers=headers) as response:
         assert response.status == status
 
 
-async def test_a_page_from_elsewhere_cannot_follow(visitor: BrowserClient) -> None:
+async def test_a_page_from_elsewhere_cannot_follow(browser: BrowserClient) -> None:
     for site, status in (("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)):
         headers = {"Sec-Fetch-Site": site}
-        async with visitor.session.get(f"{visitor.origin}/playground/events", headers=headers) as response:
+        async with browser.session.get(f"{browser.origin}/playground/events", headers=headers) as response:
             assert response.status == status

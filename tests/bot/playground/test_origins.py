@@ -32,15 +32,15 @@ def test_only_names_of_this_machine_are_loopback(host: str, loopback: bool) -> N
 
 
 @pytest.mark.parametrize("path", ["/", "/playground", "/playground/events", "/playground/static/page.js"])
-async def test_a_rebound_name_is_turned_away(visitor: BrowserClient, path: str) -> None:
-    async with visitor.session.get(visitor.origin + path, headers={"Host": "evil.example"}) as response:
+async def test_a_rebound_name_is_turned_away(browser: BrowserClient, path: str) -> None:
+    async with browser.session.get(browser.origin + path, headers={"Host": "evil.example"}) as response:
         assert response.status == 403
 
 
-async def test_another_host_is_served_when_that_is_asked_for(visitor: BrowserClient) -> None:
+async def test_another_host_is_served_when_that_is_asked_for(browser: BrowserClient) -> None:
     async with (
         serve(allow_any_host=True) as site,
-        visitor.session.get(site.origin + "/playground", headers={"Host": "box.lan"}) as response,
+        browser.session.get(site.origin + "/playground", headers={"Host": "box.lan"}) as response,
     ):
         assert response.status == 200
 
@@ -69,17 +69,17 @@ async def test_another_host_is_served_when_that_is_asked_for(visitor: BrowserCli
         ({"Origin": "http://["}, 403),
     ],
 )
-async def test_only_the_page_itself_may_post(visitor: BrowserClient, headers: dict[str, str], status: int) -> None:
-    sent = {name: value.replace("HOST", visitor.origin.removeprefix("http://")) for name, value in headers.items()}
+async def test_only_the_page_itself_may_post(browser: BrowserClient, headers: dict[str, str], status: int) -> None:
+    sent = {name: value.replace("HOST", browser.origin.removeprefix("http://")) for name, value in headers.items()}
 
-    assert await visitor.post("say", {"channel": GENERAL.id, "text": "hi"}, **sent) == status
+    assert await browser.post("say", {"channel": GENERAL.id, "text": "hi"}, **sent) == status
 
 
 @pytest.mark.parametrize("what", ["say", "click"])
-async def test_a_post_that_names_no_origin_is_refused(visitor: BrowserClient, what: str) -> None:
+async def test_a_post_that_names_no_origin_is_refused(browser: BrowserClient, what: str) -> None:
     for headers in ({}, {"Sec-Fetch-Site": "same-origin"}):
-        url = f"{visitor.origin}/playground/{what}"
-        async with visitor.session.post(url, json={"channel": GENERAL.id, "text": "hi"}, headers=headers) as response:
+        url = f"{browser.origin}/playground/{what}"
+        async with browser.session.post(url, json={"channel": GENERAL.id, "text": "hi"}, headers=headers) as response:
             assert response.status == 403
 
 
@@ -103,12 +103,12 @@ def test_whole_origins_are_compared(host: str, origin: str, scheme: str, same: b
     assert server.is_same_origin(headers, scheme=scheme) is same
 
 
-async def test_behind_tls_the_proxy_says_the_scheme(visitor: BrowserClient) -> None:
+async def test_behind_tls_the_proxy_says_the_scheme(browser: BrowserClient) -> None:
     headers = {"Host": "box.lan", "Origin": "https://box.lan", "X-Forwarded-Proto": "https"}
     for allowed, status in ((True, 204), (False, 403)):
         async with (
             serve(allow_any_host=allowed) as site,
-            visitor.session.post(
+            browser.session.post(
                 site.origin + "/playground/say", json={"channel": GENERAL.id, "text": "hi"}, headers=headers
             ) as response,
         ):
@@ -116,17 +116,17 @@ async def test_behind_tls_the_proxy_says_the_scheme(visitor: BrowserClient) -> N
 
 
 @pytest.mark.parametrize("body", [[], "x", {}, {"channel": "C1", "text": "x"}])
-async def test_a_post_that_makes_no_sense_is_refused(visitor: BrowserClient, body: object) -> None:
-    assert await visitor.post("say", body) == 400
+async def test_a_post_that_makes_no_sense_is_refused(browser: BrowserClient, body: object) -> None:
+    assert await browser.post("say", body) == 400
 
 
-async def test_the_root_leads_to_the_page(visitor: BrowserClient) -> None:
-    async with visitor.session.get(visitor.origin + "/") as response:
+async def test_the_root_leads_to_the_page(browser: BrowserClient) -> None:
+    async with browser.session.get(browser.origin + "/") as response:
         assert (response.url.path, response.status, response.content_type) == ("/playground", 200, "text/html")
 
 
-async def test_the_page_may_load_nothing_from_elsewhere(visitor: BrowserClient) -> None:
-    async with visitor.session.get(visitor.origin + "/playground") as response:
+async def test_the_page_may_load_nothing_from_elsewhere(browser: BrowserClient) -> None:
+    async with browser.session.get(browser.origin + "/playground") as response:
         policy = response.headers["Content-Security-Policy"]
 
     assert policy.startswith("default-src 'self'; ")
@@ -137,7 +137,7 @@ async def test_the_page_may_load_nothing_from_elsewhere(visitor: BrowserClient) 
     ("name", "status"),
     [("page.js", 200), ("renderer.css", 200), ("none.js", 404), ("..%2Fserver.py", 404), ("%2Fetc%2Fpasswd", 404)],
 )
-async def test_only_the_pages_own_files_are_served(visitor: BrowserClient, name: str, status: int) -> None:
-    url = URL(f"{visitor.origin}/playground/static/{name}", encoded=True)
-    async with visitor.session.get(url) as response:
+async def test_only_the_pages_own_files_are_served(browser: BrowserClient, name: str, status: int) -> None:
+    url = URL(f"{browser.origin}/playground/static/{name}", encoded=True)
+    async with browser.session.get(url) as response:
         assert response.status == status

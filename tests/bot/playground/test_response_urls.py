@@ -21,17 +21,17 @@ from tests.fakes.playground_app import SIGNING_SECRET, Clock, PlaygroundApp, Sit
 
 
 @pytest.fixture
-async def url(site: Site, visitor: BrowserClient) -> str:
-    await visitor.say("/ask bees")
+async def url(site: Site, browser: BrowserClient) -> str:
+    await browser.say("/ask bees")
     return str(site.app.requests[0]["response_url"])
 
 
-async def test_an_answer_is_private_unless_it_says_otherwise(url: str, visitor: BrowserClient) -> None:
-    await visitor.respond(url, text="one")
-    await visitor.respond(url, text="two", response_type="in_channel")
-    await visitor.respond(url, text="three", response_type="in_channel", thread_ts="1.2")
+async def test_an_answer_is_private_unless_it_says_otherwise(url: str, browser: BrowserClient) -> None:
+    await browser.respond(url, text="one")
+    await browser.respond(url, text="two", response_type="in_channel")
+    await browser.respond(url, text="three", response_type="in_channel", thread_ts="1.2")
 
-    assert await visitor.texts() == [
+    assert await browser.texts() == [
         ("app", "one", True),
         ("you", "/ask bees", False),
         ("app", "two", False),
@@ -39,8 +39,8 @@ async def test_an_answer_is_private_unless_it_says_otherwise(url: str, visitor: 
     ]
 
 
-async def test_slack_s_own_client_posts_there(url: str, visitor: BrowserClient) -> None:
-    client = AsyncWebhookClient(url, session=visitor.session)
+async def test_slack_s_own_client_posts_there(url: str, browser: BrowserClient) -> None:
+    client = AsyncWebhookClient(url, session=browser.session)
 
     answers = [await client.send(text=f"{number}", response_type="ephemeral") for number in range(6)]
 
@@ -48,39 +48,39 @@ async def test_slack_s_own_client_posts_there(url: str, visitor: BrowserClient) 
 
 
 async def test_replacing_takes_the_place_of_the_private_original_and_nothing_else(
-    url: str, visitor: BrowserClient
+    url: str, browser: BrowserClient
 ) -> None:
-    await visitor.respond(url, text="Searching…", replace_original=True)
-    await visitor.respond(url, text="More", replace_original=False)
-    await visitor.respond(url, text="The answer", replace_original=True, blocks=[{"type": "divider"}])
-    await visitor.respond(url, text="For all", replace_original=True, response_type="in_channel")
-    shown = await visitor.shown()
+    await browser.respond(url, text="Searching…", replace_original=True)
+    await browser.respond(url, text="More", replace_original=False)
+    await browser.respond(url, text="The answer", replace_original=True, blocks=[{"type": "divider"}])
+    await browser.respond(url, text="For all", replace_original=True, response_type="in_channel")
+    shown = await browser.shown()
 
     assert [m["text"] for m in shown] == ["The answer", "More", "/ask bees", "For all"]
     assert [block["type"] for block in shown[0]["blocks"]] == ["divider"]
 
 
-async def test_deleting_removes_the_original(url: str, visitor: BrowserClient) -> None:
-    await visitor.respond(url, text="Searching…", replace_original=True)
-    status = await visitor.respond(url, delete_original=True)
+async def test_deleting_removes_the_original(url: str, browser: BrowserClient) -> None:
+    await browser.respond(url, text="Searching…", replace_original=True)
+    status = await browser.respond(url, delete_original=True)
 
-    assert (status, await visitor.texts()) == ((200, "ok"), [])
+    assert (status, await browser.texts()) == ((200, "ok"), [])
 
 
-async def test_the_sixth_use_is_refused(url: str, visitor: BrowserClient) -> None:
-    answers = [await visitor.respond(url, text=str(n)) for n in range(6)]
+async def test_the_sixth_use_is_refused(url: str, browser: BrowserClient) -> None:
+    answers = [await browser.respond(url, text=str(n)) for n in range(6)]
 
     assert answers == [(200, "ok")] * 5 + [(404, "used_url")]
-    assert len(await visitor.texts()) == 5
+    assert len(await browser.texts()) == 5
 
 
 @pytest.mark.parametrize(("age", "answer"), [(30 * 60, (200, "ok")), (30 * 60 + 1, (404, "expired_url"))])
 async def test_after_thirty_minutes_it_is_expired(
-    url: str, visitor: BrowserClient, clock: Clock, age: float, answer: tuple[int, str]
+    url: str, browser: BrowserClient, clock: Clock, age: float, answer: tuple[int, str]
 ) -> None:
     clock.seconds += age
 
-    assert await visitor.respond(url, text="late") == answer
+    assert await browser.respond(url, text="late") == answer
 
 
 @pytest.mark.parametrize(
@@ -101,13 +101,13 @@ async def test_what_says_nothing_is_refused(url: str, body: bytes, answer: tuple
 
 
 async def test_it_works_after_a_restart_and_replaces_what_the_page_still_shows(
-    site: Site, visitor: BrowserClient
+    site: Site, browser: BrowserClient
 ) -> None:
-    await visitor.say("/ask bees")
+    await browser.say("/ask bees")
     token = str(site.app.requests[0]["response_url"]).rpartition("/")[2]
     async with serve(app=PlaygroundApp()) as second:
-        await visitor.respond(f"{second.origin}/playground/response/{token}", text="late", replace_original=True)
-        shown = await BrowserClient(session=visitor.session, origin=second.origin).shown()
+        await browser.respond(f"{second.origin}/playground/response/{token}", text="late", replace_original=True)
+        shown = await BrowserClient(session=browser.session, origin=second.origin).shown()
 
     assert [(m["ts"], m["text"]) for m in shown] == [(web_api.decode(token, secret=SIGNING_SECRET).original, "late")]
 
@@ -151,7 +151,7 @@ def test_a_changed_ticket_is_refused(place: int) -> None:
 
 @pytest.mark.parametrize("issued", [b"1700000000.0", b"NaN", b"Infinity", b"1e999", b'"x"', b"[]"])
 async def test_an_unsigned_ticket_or_one_of_another_secret_is_refused(
-    site: Site, visitor: BrowserClient, issued: bytes
+    site: Site, browser: BrowserClient, issued: bytes
 ) -> None:
     packed = b'{"channel":"%s","original":"1.2","trigger":"t","private":true,"issued":%s}' % (
         GENERAL.id.encode(),
@@ -161,9 +161,9 @@ async def test_an_unsigned_ticket_or_one_of_another_secret_is_refused(
     for raw in (packed, bytes(32) + packed, stolen + packed):
         token = base64.urlsafe_b64encode(raw).decode().rstrip("=")
         url = f"{site.origin}/playground/response/{token}"
-        assert await visitor.respond(url, text="spam") == (404, "invalid_url")
+        assert await browser.respond(url, text="spam") == (404, "invalid_url")
 
-    assert await visitor.texts() == []
+    assert await browser.texts() == []
 
 
 @pytest.mark.parametrize("issued", [float("nan"), float("inf"), float("-inf"), 1_700_000_000.0 + 1801])

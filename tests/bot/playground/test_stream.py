@@ -29,29 +29,29 @@ def _stream(
     return event_stream(timeline, last_event_id=last, hello={}, closing=closing, heartbeat_seconds=heartbeat)
 
 
-async def test_the_stream_begins_with_who_and_what_is_here(visitor: BrowserClient) -> None:
-    hello = (await visitor.frames())[0]
+async def test_the_stream_begins_with_who_and_what_is_here(browser: BrowserClient) -> None:
+    hello = (await browser.frames())[0]
 
     assert hello.event == "hello"
     assert [command["name"] for command in hello.data["commands"]] == ["/search", "/ask"]
     assert [channel["label"] for channel in hello.data["channels"]] == ["playground", "Direct message"]
 
 
-async def test_a_lost_connection_goes_on_after_the_last_event(client: AsyncWebClient, visitor: BrowserClient) -> None:
+async def test_a_lost_connection_goes_on_after_the_last_event(client: AsyncWebClient, browser: BrowserClient) -> None:
     await client.chat_postMessage(channel=GENERAL.id, text="seen")
-    last = (await visitor.frames())[-1].id
+    last = (await browser.frames())[-1].id
     await client.chat_postMessage(channel=GENERAL.id, text="missed")
-    frames = await visitor.frames(last_event_id=last)
+    frames = await browser.frames(last_event_id=last)
 
     assert [frame.data["message"]["text"] for frame in frames[1:]] == ["missed"]
 
 
 async def test_an_event_of_an_earlier_life_means_everything_is_sent(
-    client: AsyncWebClient, visitor: BrowserClient
+    client: AsyncWebClient, browser: BrowserClient
 ) -> None:
     await client.chat_postMessage(channel=GENERAL.id, text="here")
     for last in ("0badc0de-7", "nonsense", "0badc0de-", "-"):
-        frames = await visitor.frames(last_event_id=last)
+        frames = await browser.frames(last_event_id=last)
 
         assert [frame.data["message"]["text"] for frame in frames[1:]] == ["here"]
 

@@ -32,7 +32,7 @@ async def test_auth_test_says_who_the_bot_is(client: AsyncWebClient, site: Site)
 
 
 async def test_a_direct_message_can_be_opened_posted_and_found_by_its_metadata(
-    client: AsyncWebClient, visitor: BrowserClient
+    client: AsyncWebClient, browser: BrowserClient
 ) -> None:
     channel = (await client.conversations_open(users=USER_ID))["channel"]["id"]
     posted = await client.chat_postMessage(
@@ -44,7 +44,7 @@ async def test_a_direct_message_can_be_opened_posted_and_found_by_its_metadata(
     assert channel == DIRECT.id
     assert [(m["ts"], m["metadata"]) for m in history["messages"]] == [(posted["ts"], METADATA)]
     assert "metadata" not in plain["messages"][0]
-    assert [m["channel"] for m in await visitor.shown()] == [DIRECT.id]
+    assert [m["channel"] for m in await browser.shown()] == [DIRECT.id]
 
 
 async def test_a_persons_id_posts_to_the_direct_message(client: AsyncWebClient) -> None:
@@ -52,38 +52,38 @@ async def test_a_persons_id_posts_to_the_direct_message(client: AsyncWebClient) 
 
 
 async def test_an_update_changes_the_message_in_place_and_keeps_its_metadata(
-    client: AsyncWebClient, visitor: BrowserClient
+    client: AsyncWebClient, browser: BrowserClient
 ) -> None:
     posted = await client.chat_postMessage(channel=GENERAL.id, text="Searching…", metadata=METADATA, thread_ts="1.2")
     updated = await client.chat_update(channel=GENERAL.id, ts=posted["ts"], text="The answer")
 
     assert (updated["ts"], updated["message"]["metadata"]) == (posted["ts"], METADATA)
-    assert [(m["text"], m["thread_ts"]) for m in await visitor.shown()] == [("The answer", "1.2")]
+    assert [(m["text"], m["thread_ts"]) for m in await browser.shown()] == [("The answer", "1.2")]
 
 
-async def test_a_deleted_message_is_gone(client: AsyncWebClient, visitor: BrowserClient) -> None:
+async def test_a_deleted_message_is_gone(client: AsyncWebClient, browser: BrowserClient) -> None:
     posted = await client.chat_postMessage(channel=GENERAL.id, text="Oops")
     await client.chat_delete(channel=GENERAL.id, ts=posted["ts"])
 
-    assert await visitor.shown() == []
+    assert await browser.shown() == []
 
 
 async def test_an_ephemeral_message_is_private_and_in_no_history(
-    client: AsyncWebClient, visitor: BrowserClient
+    client: AsyncWebClient, browser: BrowserClient
 ) -> None:
     await client.chat_postEphemeral(channel=GENERAL.id, user=USER_ID, text="Psst")
 
-    assert await visitor.texts() == [("app", "Psst", True)]
+    assert await browser.texts() == [("app", "Psst", True)]
     assert (await client.conversations_history(channel=GENERAL.id))["messages"] == []
 
 
 async def test_history_is_newest_first_and_a_thread_oldest_first(
-    client: AsyncWebClient, visitor: BrowserClient
+    client: AsyncWebClient, browser: BrowserClient
 ) -> None:
     root = (await client.chat_postMessage(channel=GENERAL.id, text="root"))["ts"]
     await client.chat_postMessage(channel=GENERAL.id, text="reply", thread_ts=root)
     await client.chat_postMessage(channel=GENERAL.id, text="next")
-    await visitor.say("aloud")
+    await browser.say("aloud")
     history = await client.conversations_history(channel=GENERAL.id, limit=2)
     thread = await client.conversations_replies(channel=GENERAL.id, ts=root)
 
@@ -109,9 +109,9 @@ async def test_the_person_is_an_owner_of_the_workspace(client: AsyncWebClient) -
     ],
 )
 async def test_the_person_s_time_zone_is_that_of_their_page(
-    visitor: BrowserClient, client: AsyncWebClient, zone: str, known: str, offset: int
+    browser: BrowserClient, client: AsyncWebClient, zone: str, known: str, offset: int
 ) -> None:
-    await visitor.post("say", {"channel": GENERAL.id, "text": "hello", "zone": zone})
+    await browser.post("say", {"channel": GENERAL.id, "text": "hello", "zone": zone})
     user = (await client.users_info(user=USER_ID))["user"]
 
     assert (user["tz"], user["tz_offset"]) == (known, offset)
@@ -155,9 +155,9 @@ async def test_a_refusal_names_slacks_error(
 
 @pytest.mark.parametrize("method", ["chat_update", "chat_delete"])
 async def test_only_the_apps_own_messages_can_be_changed(
-    client: AsyncWebClient, visitor: BrowserClient, method: str
+    client: AsyncWebClient, browser: BrowserClient, method: str
 ) -> None:
-    await visitor.say("mine")
+    await browser.say("mine")
     ts = (await client.conversations_history(channel=GENERAL.id))["messages"][0]["ts"]
     with pytest.raises(SlackApiError, match="cant_"):
         await getattr(client, method)(channel=GENERAL.id, ts=ts, **({"text": "x"} if method == "chat_update" else {}))
@@ -173,10 +173,10 @@ async def test_another_token_is_refused(site: Site, token: str, error: str) -> N
             assert await response.json() == {"ok": False, "error": error}
 
 
-async def test_a_form_carries_structures_as_json(site: Site, visitor: BrowserClient) -> None:
+async def test_a_form_carries_structures_as_json(site: Site, browser: BrowserClient) -> None:
     form = {"token": BOT_TOKEN, "channel": GENERAL.id, "text": "x", "blocks": '[{"type": "divider"}]'}
     url = f"{site.origin}/playground/api/chat.postMessage"
-    async with visitor.session.post(url, data=form) as response:
+    async with browser.session.post(url, data=form) as response:
         answer = await response.json()
 
     assert [block["type"] for block in answer["message"]["blocks"]] == ["divider"]
@@ -186,10 +186,10 @@ async def test_a_form_carries_structures_as_json(site: Site, visitor: BrowserCli
     ("body", "error"), [(b"", None), (b"{}", None), (b"[", "invalid_json"), (b"[]", "invalid_json")]
 )
 async def test_a_json_body_is_an_object_or_nothing(
-    site: Site, visitor: BrowserClient, body: bytes, error: str | None
+    site: Site, browser: BrowserClient, body: bytes, error: str | None
 ) -> None:
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {BOT_TOKEN}"}
-    async with visitor.session.post(f"{site.origin}/playground/api/auth.test", data=body, headers=headers) as response:
+    async with browser.session.post(f"{site.origin}/playground/api/auth.test", data=body, headers=headers) as response:
         assert (await response.json()).get("error") == error
 
 

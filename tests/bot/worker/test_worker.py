@@ -110,142 +110,142 @@ class WorkerHarness:
 
 
 @pytest.fixture
-async def desk(database: str) -> AsyncIterator[WorkerHarness]:
+async def harness(database: str) -> AsyncIterator[WorkerHarness]:
     async with connection_pool(database) as pool:
         yield WorkerHarness(questions=QuestionStore(pool))
 
 
-async def test_an_answer_is_delivered_to_the_asker(desk: WorkerHarness) -> None:
-    assert await desk.run(await desk.receive()) == "answered"
-    ((text, audience),) = desk.delivery.delivered
+async def test_an_answer_is_delivered_to_the_asker(harness: WorkerHarness) -> None:
+    assert await harness.run(await harness.receive()) == "answered"
+    ((text, audience),) = harness.delivery.delivered
     assert (text.startswith("It is so [1]"), audience) == (True, Audience.ASKER)
 
 
-async def test_a_public_answer_goes_to_the_channel(desk: WorkerHarness) -> None:
-    assert await desk.run(await desk.receive("--public why")) == "answered"
-    assert desk.delivery.delivered[0][1] is Audience.CHANNEL
+async def test_a_public_answer_goes_to_the_channel(harness: WorkerHarness) -> None:
+    assert await harness.run(await harness.receive("--public why")) == "answered"
+    assert harness.delivery.delivered[0][1] is Audience.CHANNEL
 
 
 @pytest.mark.parametrize("error", [TimedOut("x"), PerplexityError("x"), ValueError("secret words"), KeyError("x")])
-async def test_whatever_breaks__the_asker_gets_one_sentence_privately(desk: WorkerHarness, error: Exception) -> None:
-    desk.provider = FakeProvider("P", error=error)
+async def test_whatever_breaks__the_asker_gets_one_sentence_privately(harness: WorkerHarness, error: Exception) -> None:
+    harness.provider = FakeProvider("P", error=error)
 
-    assert await desk.run(await desk.receive("--public why")) == "failed"
-    ((text, audience),) = desk.delivery.delivered
+    assert await harness.run(await harness.receive("--public why")) == "failed"
+    ((text, audience),) = harness.delivery.delivered
     assert (text.startswith("Sorry, "), "secret words" in text, audience) == (True, False, Audience.ASKER)
 
 
 @pytest.mark.parametrize("kind", [NothingFound, RunFailed])
 async def test_what_it_cost_to_come_to_nothing_is_kept(
-    desk: WorkerHarness, database: str, kind: type[PerplexityError]
+    harness: WorkerHarness, database: str, kind: type[PerplexityError]
 ) -> None:
-    desk.provider = FakeProvider("P", error=kind("x", cost_usd=0.25))
+    harness.provider = FakeProvider("P", error=kind("x", cost_usd=0.25))
 
-    assert await desk.run(await desk.receive()) == "failed"
+    assert await harness.run(await harness.receive()) == "failed"
     async with await AsyncConnection.connect(database) as connection:
         assert await (await connection.execute("SELECT cost_usd FROM questions")).fetchall() == [(0.25,)]
 
 
-async def test_a_settled_question_is_not_worked_on_again(desk: WorkerHarness) -> None:
-    question = await desk.receive()
-    await desk.run(question)
+async def test_a_settled_question_is_not_worked_on_again(harness: WorkerHarness) -> None:
+    question = await harness.receive()
+    await harness.run(question)
 
-    assert await desk.run(question) == "answered"
-    assert len(desk.provider.questions) == 1
+    assert await harness.run(question) == "answered"
+    assert len(harness.provider.questions) == 1
 
 
-async def test_after_a_crash_in_delivery_nobody_is_asked_again(desk: WorkerHarness) -> None:
-    question = await desk.receive()
-    desk.delivery.error = RuntimeError("crash")
+async def test_after_a_crash_in_delivery_nobody_is_asked_again(harness: WorkerHarness) -> None:
+    question = await harness.receive()
+    harness.delivery.error = RuntimeError("crash")
     with pytest.raises(RuntimeError):
-        await desk.run(question)
-    desk.delivery.error = None
+        await harness.run(question)
+    harness.delivery.error = None
 
-    assert await desk.run(question) == "answered"
-    assert len(desk.provider.questions) == 1
+    assert await harness.run(question) == "answered"
+    assert len(harness.provider.questions) == 1
 
 
-async def test_a_cancelled_question_is_left_to_come_back(desk: WorkerHarness) -> None:
-    question = await desk.receive()
-    desk.provider = FakeProvider("P", hangs=True)
-    working = asyncio.create_task(desk.run(question))
-    await desk.provider.asked.wait()
+async def test_a_cancelled_question_is_left_to_come_back(harness: WorkerHarness) -> None:
+    question = await harness.receive()
+    harness.provider = FakeProvider("P", hangs=True)
+    working = asyncio.create_task(harness.run(question))
+    await harness.provider.asked.wait()
     working.cancel()
     with pytest.raises(asyncio.CancelledError):
         await working
-    desk.provider = FakeProvider("P")
+    harness.provider = FakeProvider("P")
 
-    assert await desk.run(question) == "answered"
+    assert await harness.run(question) == "answered"
 
 
-async def test_a_run_that_costs_money_already_is_resumed(desk: WorkerHarness) -> None:
-    question = await desk.receive("--model high why")
-    row = await claim(desk.questions, question)
+async def test_a_run_that_costs_money_already_is_resumed(harness: WorkerHarness) -> None:
+    question = await harness.receive("--model high why")
+    row = await claim(harness.questions, question)
     assert row is not None
-    await desk.questions.record_run(row, "resp_7")
+    await harness.questions.record_run(row, "resp_7")
 
-    await desk.run(question)
+    await harness.run(question)
 
-    assert [asked.run_id for asked in desk.provider.questions] == ["resp_7"]
+    assert [asked.run_id for asked in harness.provider.questions] == ["resp_7"]
 
 
-async def test_a_run_begun_by_a_zombie_is_taken_back(desk: WorkerHarness) -> None:
-    question = await desk.receive("--model high why")
+async def test_a_run_begun_by_a_zombie_is_taken_back(harness: WorkerHarness) -> None:
+    question = await harness.receive("--model high why")
 
     class OvertakenProvider(FakeProvider):
         async def answer(self, asked: Question) -> Answer:
-            await claim(desk.questions, question)
+            await claim(harness.questions, question)
             assert asked.on_run is not None
             await asked.on_run("resp_8")
             return await super().answer(asked)
 
-    desk.provider = OvertakenProvider("P")
+    harness.provider = OvertakenProvider("P")
 
-    assert await desk.run(question) == "working"
-    row = await desk.questions.get(question)
+    assert await harness.run(question) == "working"
+    row = await harness.questions.get(question)
     assert row is not None
-    assert (row.run_id, desk.delivery.delivered) == (None, [])
+    assert (row.run_id, harness.delivery.delivered) == (None, [])
 
 
-async def test_a_failure_after_a_run_began_ends_the_run(desk: WorkerHarness) -> None:
-    question = await desk.receive("--model high why")
-    row = await claim(desk.questions, question)
+async def test_a_failure_after_a_run_began_ends_the_run(harness: WorkerHarness) -> None:
+    question = await harness.receive("--model high why")
+    row = await claim(harness.questions, question)
     assert row is not None
-    await desk.questions.record_run(row, "resp_7")
-    desk.provider = FakeProvider("P", error=TimedOut("x"))
+    await harness.questions.record_run(row, "resp_7")
+    harness.provider = FakeProvider("P", error=TimedOut("x"))
 
-    assert await desk.run(question) == "failed"
-    assert desk.ended == [question]
+    assert await harness.run(question) == "failed"
+    assert harness.ended == [question]
 
 
-async def test_a_failure_of_a_zombie_leaves_the_run_to_whoever_holds_the_question(desk: WorkerHarness) -> None:
-    question = await desk.receive("--model high why")
+async def test_a_failure_of_a_zombie_leaves_the_run_to_whoever_holds_the_question(harness: WorkerHarness) -> None:
+    question = await harness.receive("--model high why")
 
     class OvertakenProvider(FakeProvider):
         async def answer(self, asked: Question) -> Answer:
-            await claim(desk.questions, question)
+            await claim(harness.questions, question)
             raise TimedOut("x")
 
-    desk.provider = OvertakenProvider("P")
+    harness.provider = OvertakenProvider("P")
 
-    assert await desk.run(question) == "working"
-    assert desk.ended == []
+    assert await harness.run(question) == "working"
+    assert harness.ended == []
 
 
 @pytest.mark.parametrize("wanted", [True, False])
-async def test_no_stand_in_is_paid_for_a_question_that_was_stopped(desk: WorkerHarness, wanted: bool) -> None:
-    question = await desk.receive("--model high why")
+async def test_no_stand_in_is_paid_for_a_question_that_was_stopped(harness: WorkerHarness, wanted: bool) -> None:
+    question = await harness.receive("--model high why")
 
     class StoppedProvider(FakeProvider):
         async def answer(self, asked: Question) -> Answer:
             if not wanted:
-                await desk.questions.stop(question, user_id="U1")
+                await harness.questions.stop(question, user_id="U1")
             raise RunFailed("cancelled")
 
     stand_in = FakeProvider("Two")
-    desk.provider = Fallback([StoppedProvider("One"), stand_in])  # type: ignore[assignment]
+    harness.provider = Fallback([StoppedProvider("One"), stand_in])  # type: ignore[assignment]
 
-    assert await desk.run(question) == ("answered" if wanted else "stopped")
+    assert await harness.run(question) == ("answered" if wanted else "stopped")
     assert len(stand_in.questions) == wanted
 
 
@@ -264,91 +264,91 @@ async def test_a_run_that_cannot_be_recorded_goes_on(database: str) -> None:
             return await super().answer(asked)
 
     async with connection_pool(database) as pool:
-        desk = WorkerHarness(
+        harness = WorkerHarness(
             questions=ForgetfulQuestions(pool), provider=RunningProvider("P"), patience=DatabaseRetry(seconds=0)
         )
-        state = await desk.run(await desk.receive("--model high why"))
+        state = await harness.run(await harness.receive("--model high why"))
 
-    assert (state, len(desk.provider.questions)) == ("answered", 1)
+    assert (state, len(harness.provider.questions)) == ("answered", 1)
 
 
-async def come_back(desk: WorkerHarness, question: UUID, times: int) -> None:
+async def come_back(harness: WorkerHarness, question: UUID, times: int) -> None:
     for _ in range(times):
-        assert await claim(desk.questions, question) is not None
+        assert await claim(harness.questions, question) is not None
 
 
-async def test_a_question_that_comes_back_again_and_again_is_told_so(desk: WorkerHarness) -> None:
-    question = await desk.receive()
-    await come_back(desk, question, MAX_REDELIVERIES + 1)
+async def test_a_question_that_comes_back_again_and_again_is_told_so(harness: WorkerHarness) -> None:
+    question = await harness.receive()
+    await come_back(harness, question, MAX_REDELIVERIES + 1)
 
-    assert await desk.run(question) == "failed"
-    assert "interrupted" in desk.delivery.delivered[0][0]
-    assert (desk.provider.questions, desk.ended) == ([], [question])
+    assert await harness.run(question) == "failed"
+    assert "interrupted" in harness.delivery.delivered[0][0]
+    assert (harness.provider.questions, harness.ended) == ([], [question])
 
 
-async def test_what_is_under_way_for_a_question_that_breaks_is_ended_at_the_services(desk: WorkerHarness) -> None:
+async def test_what_is_under_way_for_a_question_that_breaks_is_ended_at_the_services(harness: WorkerHarness) -> None:
     class Broken(FakeProvider):
         async def answer(self, asked: Question) -> Answer:
             raise RuntimeError("a mistake of ours")
 
-    desk.provider = Broken("P")
-    question = await desk.receive()
+    harness.provider = Broken("P")
+    question = await harness.receive()
 
-    assert (await desk.run(question), desk.ended) == ("failed", [question])
-
-
-async def test_the_fifth_return_is_still_answered(desk: WorkerHarness) -> None:
-    question = await desk.receive()
-    await come_back(desk, question, MAX_REDELIVERIES)
-
-    assert await desk.run(question) == "answered"
+    assert (await harness.run(question), harness.ended) == ("failed", [question])
 
 
-async def test_messages_that_bring_workers_down_are_given_up(desk: WorkerHarness) -> None:
-    question = await desk.receive()
-    desk.delivery.error = RuntimeError("crash")
+async def test_the_fifth_return_is_still_answered(harness: WorkerHarness) -> None:
+    question = await harness.receive()
+    await come_back(harness, question, MAX_REDELIVERIES)
+
+    assert await harness.run(question) == "answered"
+
+
+async def test_messages_that_bring_workers_down_are_given_up(harness: WorkerHarness) -> None:
+    question = await harness.receive()
+    harness.delivery.error = RuntimeError("crash")
     with pytest.raises(RuntimeError):
-        await desk.run(question)
-    await come_back(desk, question, MAX_REDELIVERIES_IN_DELIVERY)
+        await harness.run(question)
+    await come_back(harness, question, MAX_REDELIVERIES_IN_DELIVERY)
 
-    assert await desk.run(question) == "expired"
-
-
-async def test_no_way_left__expired(desk: WorkerHarness) -> None:
-    desk.delivery.way_left = False
-
-    assert await desk.run(await desk.receive()) == "expired"
+    assert await harness.run(question) == "expired"
 
 
-async def test_superseded__nothing_more_is_said(desk: WorkerHarness) -> None:
-    desk.delivery.error = ClaimLost()
+async def test_no_way_left__expired(harness: WorkerHarness) -> None:
+    harness.delivery.way_left = False
 
-    assert await desk.run(await desk.receive()) == "delivering"
-
-
-async def test_a_click_is_announced_once_and_its_message_tidied_after_a_public_answer(desk: WorkerHarness) -> None:
-    question = await desk.receive("--public why", surface="click")
-
-    assert await desk.run(question) == "answered"
-    assert len(desk.delivery.announced) == 1
-    assert desk.delivery.tidied == 1
+    assert await harness.run(await harness.receive()) == "expired"
 
 
-async def test_a_click_that_comes_back_is_not_announced_again(desk: WorkerHarness) -> None:
-    question: Any = await desk.receive(surface="click")
-    await come_back(desk, question, 1)
+async def test_superseded__nothing_more_is_said(harness: WorkerHarness) -> None:
+    harness.delivery.error = ClaimLost()
 
-    await desk.run(question)
-
-    assert desk.delivery.announced == []
+    assert await harness.run(await harness.receive()) == "delivering"
 
 
-async def test_a_command_of_a_newer_version_is_left_unclaimed_in_the_queue(desk: WorkerHarness) -> None:
-    question = await desk.receive(command="later")
+async def test_a_click_is_announced_once_and_its_message_tidied_after_a_public_answer(harness: WorkerHarness) -> None:
+    question = await harness.receive("--public why", surface="click")
+
+    assert await harness.run(question) == "answered"
+    assert len(harness.delivery.announced) == 1
+    assert harness.delivery.tidied == 1
+
+
+async def test_a_click_that_comes_back_is_not_announced_again(harness: WorkerHarness) -> None:
+    question: Any = await harness.receive(surface="click")
+    await come_back(harness, question, 1)
+
+    await harness.run(question)
+
+    assert harness.delivery.announced == []
+
+
+async def test_a_command_of_a_newer_version_is_left_unclaimed_in_the_queue(harness: WorkerHarness) -> None:
+    question = await harness.receive(command="later")
 
     with pytest.raises(UnknownCommand):
-        await desk.run(question)
+        await harness.run(question)
 
-    row = await desk.questions.get(question)
+    row = await harness.questions.get(question)
     assert row is not None
-    assert (row.state, row.attempt, row.returns, desk.delivery.delivered) == ("received", 0, 0, [])
+    assert (row.state, row.attempt, row.returns, harness.delivery.delivered) == ("received", 0, 0, [])
