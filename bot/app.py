@@ -126,7 +126,7 @@ async def compose(
         questions, stages, attempts = QuestionStore(pool, share=share), StageStore(pool), AttemptStore(pool)
         received = QuestionStore(acks, share=share)
         # A paid answer is kept for as long as the database is unavailable.
-        patience, metrics = DatabaseRetry(seconds=math.inf), Metrics()
+        database_retry, metrics = DatabaseRetry(seconds=math.inf), Metrics()
         attempt_log = AttemptLog(attempts=attempts)
 
         def on_attempt(attempt: Attempt) -> None:
@@ -145,7 +145,7 @@ async def compose(
         chat, response_urls = Chat(client), ResponseUrls(session)
         status_messages = StatusMessages(
             questions=questions,
-            database_retry=patience,
+            database_retry=database_retry,
             chat=chat,
             response_urls=response_urls,
             slack_api_url=slack.api_url,
@@ -166,7 +166,7 @@ async def compose(
             installation=installation,
             workspaces=workspaces,
             profiles=profiles,
-            patience=patience,
+            database_retry=database_retry,
             external=settings.allow_external_users,
         )
         report_uploader = ReportUploader(
@@ -183,7 +183,7 @@ async def compose(
             DigestStore(pool),
             client=client,
             chat=chat,
-            database_retry=patience,
+            database_retry=database_retry,
             profiles=profiles,
         )
         runner = CommandRunner(
@@ -193,10 +193,10 @@ async def compose(
             provider_stats=attempts.stats,
             digests=digests.service,
             commands={command.name: command for command in commands} | digests.commands,
-            patience=DatabaseRetry(seconds=RUN_SECONDS),
+            database_retry=DatabaseRetry(seconds=RUN_SECONDS),
             agent=search_services.agent,
-            diver=search_services.deepdives,
-            stages=lambda row: QuestionStages(stages=stages, row=row, database_retry=patience),
+            deepdives=search_services.deepdives,
+            stages=lambda row: QuestionStages(stages=stages, row=row, database_retry=database_retry),
             can_upload=report_uploader.can_upload,
             cancel_runs=stopping.start,
         )
@@ -205,11 +205,11 @@ async def compose(
             runner=runner,
             delivery=Delivery(
                 questions=questions,
-                database_retry=patience,
+                database_retry=database_retry,
                 routes=(digests.channel_route, *default_routes(chat, response_urls, slack_api_url=slack.api_url)),
             ),
             status_messages=status_messages,
-            patience=patience,
+            database_retry=database_retry,
             metrics=metrics,
             admission=admission,
             progress_of=lambda row: ProgressUpdater(

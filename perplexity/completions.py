@@ -72,7 +72,7 @@ class Completions:
         Once an event was yielded, nothing is tried again.
         """
         self.wire.check(question)
-        thinking = Thinking(expected=self.wire.emits_thinking(question, target))
+        thinking = ThinkStripper(expected=self.wire.emits_thinking(question, target))
         kept = _kept_text(question)
         async with aclosing(self._all_events(question, target, deadline=deadline)) as events:
             async for event in events:
@@ -108,7 +108,7 @@ class Completions:
             raise RunFailed(
                 "the model was not to search, and did", provider=answer.provider, cost_usd=answer.usage.cost_usd
             )
-        answer = without_thinking(answer, expected=expected)
+        answer = strip_thinking(answer, expected=expected)
         if expected and answer.reasoning is None:
             log.warning("answer.no_think_marker", extra={"model": answer.model})
         if question.tools and not self.wire.takes_tools:
@@ -124,10 +124,10 @@ class Completions:
     async def _answer(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
         # Only a stream tells the run's id before its end, by which a run is cancelled that no one comes back for.
         at_once = question.resumable and not self.wire.should_stream(target, seconds=deadline.remaining())
-        if at_once and not self._outlives_us(question, target):
+        if at_once and not self._runs_in_background(question, target):
             body = self.wire.build(question, target, stream=False)
             state = await self.calls.json(
-                "POST", self.wire.path, body, deadline=deadline, again=_again(target), persist=question.persist
+                "POST", self.wire.path, body, deadline=deadline, again=_retry_rule(target), persist=question.persist
             )
             return self.wire.read(state)
         async with aclosing(self._all_events(question, target, deadline=deadline, repeat=True)) as events:
@@ -137,11 +137,11 @@ class Completions:
         self, question: Question, target: Target, *, deadline: Deadline, repeat: bool = False
     ) -> AsyncGenerator[Event, None]:
         """Return the events of a run in the background, or of a stream; `repeat` is as for `_streamed`."""
-        if self._outlives_us(question, target):
+        if self._runs_in_background(question, target):
             return self._background_events(question, target, deadline=deadline)
         return self._streamed(question, target, deadline=deadline, repeat=repeat)
 
-    def _outlives_us(self, question: Question, target: Target) -> bool:
+    def _runs_in_background(self, question: Question, target: Target) -> bool:
         return self.wire.supports_runs and (target.background or question.run_id is not None)
 
     async def _streamed(
@@ -171,7 +171,7 @@ class Completions:
                 raise StreamTruncated("the stream ended without its last event")
             except PerplexityError as error:
                 error.cost_usd = readers.cost_usd
-                if (yielded and not repeat) or not _again(target)(error):
+                if (yielded and not repeat) or not _retry_rule(target)(error):
                     raise
                 failure = error
             finally:
@@ -214,7 +214,7 @@ class Completions:
             if isinstance(error, Exception) or not question.resumable:
                 self._cancel(run_id)
             raise
-        for event in _told_at_once(self._read(run_id, state)):
+        for event in _as_events(self._read(run_id, state)):
             yield event
 
     def _read(self, run_id: str, state: dict[str, JSON]) -> Answer:
@@ -269,17 +269,17 @@ async def _heard(events: AsyncIterator[Event], question: Question) -> Answer:
     raise StreamTruncated("the stream ended without its last event")
 
 
-def _told_at_once(answer: Answer) -> list[Event]:
+def _as_events(answer: Answer) -> list[Event]:
     """Return the events of an answer that came in one piece."""
-    told: list[Event] = []
+    events: list[Event] = []
     if answer.queries:
-        told.append(SearchQueries(queries=answer.queries))
+        events.append(SearchQueries(queries=answer.queries))
     if answer.sources:
-        told.append(Sources(sources=answer.sources))
-    return [*told, TextDelta(text=answer.text), Done(answer=answer)]
+        events.append(Sources(sources=answer.sources))
+    return [*events, TextDelta(text=answer.text), Done(answer=answer)]
 
 
-def _again(target: Target) -> Callable[[PerplexityError], bool]:
+def _retry_rule(target: Target) -> Callable[[PerplexityError], bool]:
     """Return which errors are worth a retry: deep research costs too much to be begun twice."""
     return is_safe_to_repeat if target.background else is_retryable
 
@@ -289,7 +289,7 @@ _CLOSE = "</think>"
 
 
 @dataclass
-class Thinking:
+class ThinkStripper:
     """Takes the pieces of a text and gives what follows its think block, however the pieces are cut.
 
     Of a model that thinks aloud (`expected`) the block is everything up to the first `</think>`, opened or not; of any
@@ -311,7 +311,7 @@ class Thinking:
             return self._behind(piece)
         self._held.append(piece)
         if not self._may_think(piece):
-            return self.rest()
+            return self.flush()
         # A marker may begin in what is held already; all of that is put together once, when the marker is there.
         self._tail += piece
         if _CLOSE not in self._tail:
@@ -322,12 +322,12 @@ class Thinking:
         self.reasoning = block.strip().removeprefix(_OPEN).strip()
         return self._behind(behind)
 
-    def rest(self) -> str:
+    def flush(self) -> str:
         """Return what was held back and turned out to be the answer, as it is: no marker came."""
-        held, self._held = "".join(self._held), []
-        self._begun = self._begun or bool(held)
-        self._over = self._over or bool(held)
-        return held
+        text, self._held = "".join(self._held), []
+        self._begun = self._begun or bool(text)
+        self._over = self._over or bool(text)
+        return text
 
     def _may_think(self, piece: str) -> bool:
         if not (self.expected or self._opened):
@@ -342,10 +342,10 @@ class Thinking:
         return piece
 
 
-def without_thinking(answer: Answer, *, expected: bool) -> Answer:
+def strip_thinking(answer: Answer, *, expected: bool) -> Answer:
     """Return the answer with its think block as `reasoning`. Raises MalformedResponse when nothing follows it."""
-    thinking = Thinking(expected=expected)
-    text = thinking.feed(answer.text) + thinking.rest()
+    thinking = ThinkStripper(expected=expected)
+    text = thinking.feed(answer.text) + thinking.flush()
     if thinking.reasoning is None:
         return answer
     if not text:
@@ -359,9 +359,9 @@ def _kept_text(question: Question) -> TextFilter | None:
     return TextFilter(domains, as_json=question.schema is not None) if domains else None
 
 
-async def _rest(thinking: Thinking, kept: TextFilter | None, answer: Answer) -> str:
+async def _rest(thinking: ThinkStripper, kept: TextFilter | None, answer: Answer) -> str:
     """Return the text that was held back, by the sources of the whole answer."""
-    piece = thinking.rest()
+    piece = thinking.flush()
     if kept is None:
         return piece
     kept.feed(piece)

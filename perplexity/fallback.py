@@ -88,85 +88,89 @@ class FallbackRun:
 
     def _available(self, end: float) -> Iterator[Candidate]:
         resting: list[Provider] = []
-        asked = False
-        for tier in self._in_order(end):
-            breaker = self.breakers[tier.provider.name]
-            permit = tier.permit if self.resumes else breaker.try_acquire(seconds=tier.seconds)
+        used = False
+        for candidate in self._in_order(end):
+            breaker = self.breakers[candidate.provider.name]
+            permit = candidate.permit if self.resumes else breaker.try_acquire(seconds=candidate.seconds)
             if permit is None:
-                resting.append(tier.provider)
+                resting.append(candidate.provider)
                 continue
             self._record_skipped(resting)
-            resting, asked = [], True
-            yield replace(tier, permit=permit)
-        if asked:
+            resting, used = [], True
+            yield replace(candidate, permit=permit)
+        if used:
             self._record_skipped(resting)
         else:
             yield from self._in_order(end)
 
-    def record_success(self, tier: Candidate, reply: Reply) -> Reply:
+    def record_success(self, candidate: Candidate, reply: Reply) -> Reply:
         """Return the reply with what came before it."""
-        tier.permit.succeeded()
+        candidate.permit.succeeded()
         cost = reply.usage.cost_usd if isinstance(reply, Answer) else reply.cost_usd
         self.on_attempt(
-            Attempt(provider=tier.provider.name, seconds=self._elapsed(tier), kind=self.kind, cost_usd=cost)
+            Attempt(provider=candidate.provider.name, seconds=self._elapsed(candidate), kind=self.kind, cost_usd=cost)
         )
-        return replace(reply, failed=(*self._failed_before(tier), *reply.failed))
+        return replace(reply, failed=(*self._failed_before(candidate), *reply.failed))
 
-    def record_failure(self, tier: Candidate, error: Exception) -> PerplexityError:
+    def record_failure(self, candidate: Candidate, error: Exception) -> PerplexityError:
         """Note a failure and return it as callers may see it; raise it if no other provider may be asked.
 
         What is raised costs what all that failed cost.
         """
-        told = _as_perplexity_error(error, tier.provider)
+        failure = _as_perplexity_error(error, candidate.provider)
         attempt = Attempt(
-            provider=tier.provider.name,
-            seconds=self._elapsed(tier),
+            provider=candidate.provider.name,
+            seconds=self._elapsed(candidate),
             kind=self.kind,
-            error_class=type(told).__name__,
-            summary=_summary(told),
-            cost_usd=told.cost_usd,
-            search_only=not generates_text(tier.provider),
+            error_class=type(failure).__name__,
+            summary=_summary(failure),
+            cost_usd=failure.cost_usd,
+            search_only=not generates_text(candidate.provider),
         )
         before = bool(self.failed)
-        if not tier.retried or attempt.cost_usd or attempt.error_class not in self._error_classes(tier.provider):
+        if (
+            not candidate.retried
+            or attempt.cost_usd
+            or attempt.error_class not in self._error_classes(candidate.provider)
+        ):
             self.failed.append(attempt)
         self.on_attempt(attempt)
-        if not tier.last and is_transient(told) and not told.retry_after:
-            self.recoverable.append(tier.provider)
-        if isinstance(told, RequestCancelled):
-            tier.permit.release()
-            raise self.with_total_cost(told)
-        if isinstance(told, InvalidRequest):
-            tier.permit.release()
+        if not candidate.last and is_transient(failure) and not failure.retry_after:
+            self.recoverable.append(candidate.provider)
+        if isinstance(failure, RequestCancelled):
+            candidate.permit.release()
+            raise self.with_total_cost(failure)
+        if isinstance(failure, InvalidRequest):
+            candidate.permit.release()
             if not before:
-                raise self.with_total_cost(told)
+                raise self.with_total_cost(failure)
             # What a stand-in cannot do by its own rules, the next one may; what its service refuses is wrong.
-            if told.status is not None:
+            if failure.status is not None:
                 raise AllProvidersFailed(self.failed)
-            return told
-        (tier.permit.failed if self._counts_against_provider(told, tier) else tier.permit.release)()
-        return told
+            return failure
+        (candidate.permit.failed if self._counts_against_provider(failure, candidate) else candidate.permit.release)()
+        return failure
 
     def with_total_cost(self, error: PerplexityError) -> PerplexityError:
         """Return the error that ends the round, with the sum of the costs of all failures in it."""
         error.cost_usd = cost_with_failures(None, self.failed)
         return error
 
-    def _failed_before(self, tier: Candidate) -> list[Attempt]:
-        """Return the failed attempts that explain why this tier was asked; of one asked again, also what was paid."""
-        if not tier.retried:
+    def _failed_before(self, candidate: Candidate) -> list[Attempt]:
+        """Return the failed attempts that explain why the candidate was asked; if retried, the charged ones too."""
+        if not candidate.retried:
             return self.failed
         names = [provider.name for provider in self.providers]
-        earlier = names[: names.index(tier.provider.name)]
+        earlier = names[: names.index(candidate.provider.name)]
         return [attempt for attempt in self.failed if attempt.provider in earlier or attempt.cost_usd]
 
     def _error_classes(self, provider: Provider) -> set[str | None]:
         return {attempt.error_class for attempt in self.failed if attempt.provider == provider.name}
 
-    def _counts_against_provider(self, error: PerplexityError, tier: Candidate) -> bool:
+    def _counts_against_provider(self, error: PerplexityError, candidate: Candidate) -> bool:
         """Return whether a failure is the provider's: an empty web is not, nor a time-out for want of time."""
         if isinstance(error, TimedOut):
-            return not self.short_deadline and tier.seconds > self.timeouts.minimum
+            return not self.short_deadline and candidate.seconds > self.timeouts.minimum
         return not isinstance(error, NothingFound)
 
     def _in_order(self, end: float) -> Iterator[Candidate]:
@@ -196,8 +200,8 @@ class FallbackRun:
             self.failed.append(attempt)
             self.on_attempt(attempt)
 
-    def _elapsed(self, tier: Candidate) -> float:
-        return self.clock() - tier.started
+    def _elapsed(self, candidate: Candidate) -> float:
+        return self.clock() - candidate.started
 
 
 def _as_perplexity_error(error: Exception, provider: Provider) -> PerplexityError:
@@ -270,16 +274,16 @@ class Fallback:
 
     async def search(self, query: Query) -> SearchResults:
         """Return the first provider's pages that come. Raises InvalidRequest or AllProvidersFailed."""
-        this = self._new_run("search", query.seconds, self._timeouts.search)
-        found = await _first_reply(this, lambda tier: tier.provider.search(_request_for(tier, query)))
+        run = self._new_run("search", query.seconds, self._timeouts.search)
+        found = await _first_reply(run, lambda candidate: candidate.provider.search(_request_for(candidate, query)))
         # Whatever a provider returns, no one gets more than was asked for.
         return replace(found, results=found.results[: int(query.max_results)])
 
     async def answer(self, question: Question) -> Answer:
         """Return the first answer that comes. Raises InvalidRequest or AllProvidersFailed."""
-        this = self._run_for(question)
+        run = self._run_for(question)
         return await _first_reply(
-            this, lambda tier: tier.provider.answer(_request_for(tier, question)), wanted=question.wanted
+            run, lambda candidate: candidate.provider.answer(_request_for(candidate, question)), wanted=question.wanted
         )
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
@@ -287,41 +291,45 @@ class Fallback:
 
         Raises InvalidRequest, AllProvidersFailed or, after the first text, the provider's own PerplexityError.
         """
-        this = self._run_for(question)
-        for tier in this.candidates():
-            await _ensure_wanted(this, tier, question.wanted)
-            self._on_candidate(tier.provider.name, tuple(this.failed))
+        run = self._run_for(question)
+        for candidate in run.candidates():
+            await _ensure_wanted(run, candidate, question.wanted)
+            self._on_candidate(candidate.provider.name, tuple(run.failed))
             begun = False
-            events = _with_timeout(_with_grace(tier.seconds), tier.provider.stream(_request_for(tier, question)))
+            events = _with_timeout(
+                _with_grace(candidate.seconds), candidate.provider.stream(_request_for(candidate, question))
+            )
             try:
                 async with aclosing(events):
                     async for event in events:
                         begun = begun or isinstance(event, TextDelta)
                         if isinstance(event, Done):
-                            yield Done(answer=this.record_success(tier, event.answer))
+                            yield Done(answer=run.record_success(candidate, event.answer))
                             return
                         yield event
-                raise StreamTruncated("the stream ended without its last event", provider=tier.provider.name)
+                raise StreamTruncated("the stream ended without its last event", provider=candidate.provider.name)
             except Exception as error:
-                told = this.record_failure(tier, error)
+                failure = run.record_failure(candidate, error)
                 if begun:
-                    raise this.with_total_cost(told) from error
+                    raise run.with_total_cost(failure) from error
             except BaseException:
-                tier.permit.release()
+                candidate.permit.release()
                 raise
-        raise AllProvidersFailed(this.failed)
+        raise AllProvidersFailed(run.failed)
 
     def _run_for(self, question: Question) -> FallbackRun:
         return self._new_run("answer", question.seconds, self._budget(question), resumes=question.run_id is not None)
 
-    def _new_run(self, kind: RequestKind, asked: float | None, usual: float, *, resumes: bool = False) -> FallbackRun:
+    def _new_run(
+        self, kind: RequestKind, requested: float | None, usual: float, *, resumes: bool = False
+    ) -> FallbackRun:
         return FallbackRun(
             kind=kind,
             providers=self._providers,
             breakers=self._breakers,
             timeouts=self._timeouts,
-            total=_shorter(asked, usual),
-            short_deadline=asked is not None and asked < usual,
+            total=_shorter(requested, usual),
+            short_deadline=requested is not None and requested < usual,
             clock=self._clock,
             on_attempt=self._on_attempt,
             resumes=resumes,
@@ -332,42 +340,42 @@ class Fallback:
         return self._timeouts.of(target.effort)
 
 
-def _request_for(tier: Candidate, asked: Request) -> Request:
-    """Return what the provider of a tier is asked: in its own time, and the last one until that is over."""
-    return replace(asked, seconds=tier.seconds, persist=tier.last)
+def _request_for(candidate: Candidate, request: Request) -> Request:
+    """Return what the provider of a candidate is asked: in its own time, and the last one until that is over."""
+    return replace(request, seconds=candidate.seconds, persist=candidate.last)
 
 
 async def _first_reply(
-    this: FallbackRun,
+    run: FallbackRun,
     ask: Callable[[Candidate], Awaitable[Reply]],
     *,
     wanted: Callable[[], Awaitable[None]] | None = None,
 ) -> Reply:
-    for tier in this.candidates():
-        await _ensure_wanted(this, tier, wanted)
+    for candidate in run.candidates():
+        await _ensure_wanted(run, candidate, wanted)
         try:
-            async with asyncio.timeout(_with_grace(tier.seconds)):
-                reply: Reply = await ask(tier)
-            return this.record_success(tier, reply)
+            async with asyncio.timeout(_with_grace(candidate.seconds)):
+                reply: Reply = await ask(candidate)
+            return run.record_success(candidate, reply)
         except Exception as error:  # noqa: BLE001 - a provider's bug must not take the others with it
-            this.record_failure(tier, error)
+            run.record_failure(candidate, error)
         except BaseException:
-            tier.permit.release()
+            candidate.permit.release()
             raise
-    raise AllProvidersFailed(this.failed)
+    raise AllProvidersFailed(run.failed)
 
 
-async def _ensure_wanted(this: FallbackRun, tier: Candidate, wanted: Callable[[], Awaitable[None]] | None) -> None:
+async def _ensure_wanted(run: FallbackRun, candidate: Candidate, wanted: Callable[[], Awaitable[None]] | None) -> None:
     """Do nothing before the first provider, else make sure that the answer is wanted still. Raises RequestCancelled."""
-    if wanted is None or not this.failed:
+    if wanted is None or not run.failed:
         return
     try:
         await wanted()
     except RequestCancelled as error:
-        tier.permit.release()
-        raise this.with_total_cost(error) from None
+        candidate.permit.release()
+        raise run.with_total_cost(error) from None
     except BaseException:
-        tier.permit.release()
+        candidate.permit.release()
         raise
 
 
@@ -391,5 +399,5 @@ async def _with_timeout(seconds: float, events: AsyncIterator[Event]) -> AsyncGe
             await events.aclose()
 
 
-def _shorter(asked: float | None, allowed: float) -> float:
-    return allowed if asked is None else min(asked, allowed)
+def _shorter(requested: float | None, allowed: float) -> float:
+    return allowed if requested is None else min(requested, allowed)

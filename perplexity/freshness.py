@@ -151,13 +151,13 @@ def cited_sources(answer: Answer) -> tuple[Source, ...]:
     return cite(answer.text, answer.sources).sources or answer.sources
 
 
-def _parse_date(told: str | None) -> PublicationDate | None:
+def _parse_date(text: str | None) -> PublicationDate | None:
     """Read a year, a month or a day: "2024", "2024-03", "2024-03-05", "5 March 2024" or "Mar 5, 2024"."""
-    told = (told or "").strip()[:40]
+    text = (text or "").strip()[:40]
     try:
-        if iso := _ISO.match(told):
+        if iso := _ISO.match(text):
             year, month, day = (int(part) if part else None for part in iso.groups())
-        elif written := _WRITTEN.match(told):
+        elif written := _WRITTEN.match(text):
             year, month = int(written["year"]), MONTHS.index(written["month"].title()) + 1
             day = int(written["before"] or written["after"] or 0) or None
         else:

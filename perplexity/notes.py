@@ -123,24 +123,24 @@ _LENGTHS = frozenset({"length", "max_tokens", "max_output_tokens"})
 """What services call the reason, if a model wrote as much as it may."""
 
 
-def answer_notes(answer: Answer, asked: Question | None = None) -> tuple[str, ...]:
-    """Return whether the answer was cut, whether another model than the one `asked` names answered, and its notes."""
-    told = [_cut(answer, asked), _other_model(answer, asked), *answer.notes]
-    return tuple(filter(None, told))
+def answer_notes(answer: Answer, question: Question | None = None) -> tuple[str, ...]:
+    """Return sentences if the answer was cut or by another model than the `question` names, and the answer's notes."""
+    notes = [_cut(answer, question), _other_model(answer, question), *answer.notes]
+    return tuple(filter(None, notes))
 
 
-def _cut(answer: Answer, asked: Question | None) -> str:
+def _cut(answer: Answer, question: Question | None) -> str:
     if answer.incomplete is None:
         return ""
     if answer.incomplete in _LENGTHS:
-        limit = f" of {asked.max_tokens:,}" if asked and asked.max_tokens else ""
+        limit = f" of {question.max_tokens:,}" if question and question.max_tokens else ""
         return f"The answer is incomplete: it was cut off at max_tokens{limit}."
     return f"The answer is incomplete: the model stopped early ({answer.incomplete})."
 
 
-def _other_model(answer: Answer, asked: Question | None) -> str:
+def _other_model(answer: Answer, question: Question | None) -> str:
     """Return a sentence if a model was swapped; of a swap that the notes tell, and of the default, nothing is said."""
-    named, model = asked.model if asked else None, answer.model
+    named, model = question.model if question else None, answer.model
     if not named or not model or named == DEFAULT_MODEL or _plain(named) == _plain(model):
         return ""
     return "" if any(_plain(model) in note for note in answer.notes) else f"{named} was asked for; {model} answered."

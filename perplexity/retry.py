@@ -115,12 +115,12 @@ class Retrier:
         A pause that the service asks for and that is longer than a minute, or than what is left, is not begun. With
         `persist`, the number of attempts has no limit for errors that are `is_transient`, unless it is 1.
         """
-        asked = error.retry_after or 0.0
-        seconds = max(self.policy.delay(attempts, self.random()), asked)
+        requested = error.retry_after or 0.0
+        seconds = max(self.policy.delay(attempts, self.random()), requested)
         unlimited = persist and self.policy.attempts > 1 and is_transient(error)
         if (
             (attempts >= self.policy.attempts and not unlimited)
-            or asked > MAX_PAUSE_SECONDS
+            or requested > MAX_PAUSE_SECONDS
             or seconds >= deadline.remaining()
         ):
             raise error
@@ -172,16 +172,16 @@ def retry_after(headers: Mapping[str, str], *, now: float, limited: bool) -> flo
     every answer and asks for something only when the limit was reached (`limited`). What lies in the past is 0, and no
     more than a day is returned.
     """
-    asked = _seconds(headers.get("retry-after", ""), now=now)
-    if asked is not None or not limited:
-        return asked
+    seconds = _seconds(headers.get("retry-after", ""), now=now)
+    if seconds is not None or not limited:
+        return seconds
     return _seconds(headers.get("x-ratelimit-reset", "").partition(",")[0], now=now)
 
 
 def _seconds(value: str, *, now: float) -> float | None:
     number = _number(value.strip())
-    asked = _until(value, now=now) if number is None else number - now if number > _EPOCH else number
-    return None if asked is None else min(max(0.0, asked), MAX_RETRY_AFTER_SECONDS)
+    seconds = _until(value, now=now) if number is None else number - now if number > _EPOCH else number
+    return None if seconds is None else min(max(0.0, seconds), MAX_RETRY_AFTER_SECONDS)
 
 
 def _number(value: str) -> float | None:

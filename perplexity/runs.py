@@ -72,10 +72,10 @@ class Runs:
                 raise RunFailed("the service does not know the run", status=404, type=error.type) from None
             if not is_retryable(error):
                 raise
-            asked = error.retry_after or 0.0
-            if asked > deadline.remaining() - _LAST_POLL_SECONDS:
+            requested = error.retry_after or 0.0
+            if requested > deadline.remaining() - _LAST_POLL_SECONDS:
                 raise
-            await self._sleep_within(asked, deadline=deadline)
+            await self._sleep_within(requested, deadline=deadline)
             return before
 
     async def cancel(self, run_id: str, *, deadline: Deadline) -> None:

@@ -23,8 +23,8 @@ def shorten_text(text: str) -> tuple[str, tuple[str, ...]]:
         return text, ()
     ends = (text.rfind(sign, MAX_ANSWER_LENGTH - _NEAR, MAX_ANSWER_LENGTH) for sign in ("\n", " "))
     kept = text[: next((end for end in ends if end > 0), MAX_ANSWER_LENGTH)]
-    told = f"This text has {len(text):,} characters. Only the first {len(kept):,} are shown."
-    return kept, (told,)
+    note = f"This text has {len(text):,} characters. Only the first {len(kept):,} are shown."
+    return kept, (note,)
 
 
 def shorten_answer(answer: Answer) -> Answer:

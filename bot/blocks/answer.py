@@ -62,10 +62,10 @@ EMPTY = "The answer came back empty."
 UNSOURCED = "This answer has no sources, so nothing in it can be checked here."
 
 
-def answer_messages(answer: Answer, *, audience: Audience, asked: str = "") -> tuple[OutgoingMessage, ...]:
+def answer_messages(answer: Answer, *, audience: Audience, question: str = "") -> tuple[OutgoingMessage, ...]:
     """Render an answer as one message, or as several numbered ones; the last has the sources and the grey line.
 
-    `asked` is the question, which a private answer quotes.
+    `question` is the question, which a private answer quotes.
     """
     answer = shorten_answer(answer)
     passages = answer.kind is AnswerKind.PASSAGES and bool(answer.passages)
@@ -77,9 +77,9 @@ def answer_messages(answer: Answer, *, audience: Audience, asked: str = "") -> t
         body, tail, orphans = _written(answer)
     remarks = [context(note) for note in _remarks(answer)]
     above = warning_blocks([notice(answer) if passages else fallback_notice(answer), answer.as_of])
-    blocks = [*above, *body, *tail, *remarks, _grey(answer, orphans, audience, asked)]
+    blocks = [*above, *body, *tail, *remarks, _footer(answer, orphans, audience, question)]
     summary = pluralize(len(answer.sources), "source")
-    return messages.pack(blocks, summary=summary, quote=quote_question(asked, audience))
+    return messages.pack(blocks, summary=summary, quote=quote_question(question, audience))
 
 
 def _written(answer: Answer) -> tuple[list[Block | Part], list[Block], int]:
@@ -98,7 +98,7 @@ def _remarks(answer: Answer) -> Iterator[str]:
     yield from note_lines(answer.notes)
 
 
-def _grey(answer: Answer, orphans: int, audience: Audience, asked: str) -> Block:
+def _footer(answer: Answer, orphans: int, audience: Audience, question: str) -> Block:
     removed = f"{pluralize(orphans, 'reference')} without a source removed" if orphans else ""
     return footer(
         answer.provider,
@@ -107,5 +107,5 @@ def _grey(answer: Answer, orphans: int, audience: Audience, asked: str) -> Block
         cost_usd=cost_with_failures(answer.usage.cost_usd, answer.failed),
         extra=(removed,),
         audience=audience,
-        question=asked,
+        question=question,
     )

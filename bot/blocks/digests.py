@@ -101,8 +101,8 @@ def _error(reply: LimitReached | AlreadyRunning | DigestNotFound | NotOwner) -> 
 
 
 def _created(digest: Digest) -> str:
-    silence = digest.spec.report_empty_on
-    always = f" When nothing is new, I’ll say so ({format_days(silence)})." if silence else ""
+    empty_days = digest.spec.report_empty_on
+    always = f" When nothing is new, I’ll say so ({format_days(empty_days)})." if empty_days else ""
     return (
         f"*{digest_name(digest)} is set up.*\nI’ll post it here {schedule_text(digest)}, only when something is new: "
         f"{next_run_text(digest)}.{always}"
@@ -249,8 +249,8 @@ def digest_buttons(digest_id: UUID) -> Block:
 def _header(report: DigestReport) -> Block:
     count = len(report.stories)
     new = f"{count} new stor{'y' if count == 1 else 'ies'}"
-    told = " ".join(filter(None, (new, _since(report))))
-    return context(f"*{digest_title(report.digest.title)}* · {told} · as of {format_moment(report.now)}")
+    period = " ".join(filter(None, (new, _since(report))))
+    return context(f"*{digest_title(report.digest.title)}* · {period} · as of {format_moment(report.now)}")
 
 
 def _nothing_new(report: DigestReport) -> OutgoingMessage:

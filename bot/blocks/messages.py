@@ -287,12 +287,12 @@ def format_age(seconds: float) -> str:
 
 def _direct_message_reason(*, part: int, question: str, public: bool, unconfirmed: bool, age: float) -> str:
     when = f" {format_age(age)}" if age >= LATE_SECONDS else ""
-    asked = f"You asked “{question}”{when}." if question else f"You asked me something{when}."
+    reason = f"You asked “{question}”{when}." if question else f"You asked me something{when}."
     what = "the rest of my answer" if part else "my answer"
     where, to = ("for everyone there", " to you") if public else ("there", "")
     if unconfirmed:
-        return f"{asked} Slack didn’t confirm {what} {where}, so here it is again as a direct message{to}."
-    return f"{asked} I couldn’t post {what} {where}, so here it is as a direct message{to}."
+        return f"{reason} Slack didn’t confirm {what} {where}, so here it is again as a direct message{to}."
+    return f"{reason} I couldn’t post {what} {where}, so here it is as a direct message{to}."
 
 
 def _joined_fallback_text(why: str, text: str) -> str:

@@ -47,8 +47,13 @@ def story_block(number: int, story: Story) -> Block:
     place, sentence = _site_and_date(story), escape(shorten(one_line(story.sentence), _SENTENCE))
     linked, named = (_join(place, _other_sites(story, linked=linked)) for linked in (True, False))
     # If long URLs leave no space, drop the least important part first.
-    ways = ([headline, linked, sentence], [headline, named, sentence], [headline, place, sentence], [headline, place])
-    texts = ("\n".join(filter(None, way)) for way in ways)
+    versions = (
+        [headline, linked, sentence],
+        [headline, named, sentence],
+        [headline, place, sentence],
+        [headline, place],
+    )
+    texts = ("\n".join(filter(None, parts)) for parts in versions)
     return section(next((text for text in texts if len(text) <= MAX_TEXT), headline))
 
 

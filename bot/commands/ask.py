@@ -136,7 +136,7 @@ def render(answer: Answer, request: AskRequest, audience: Audience) -> Reply:
     """Render the answer."""
     cost_usd = cost_with_failures(answer.usage.cost_usd, answer.failed)
     return Reply(
-        messages=answer_messages(answer, audience=audience, asked=question_text(request)),
+        messages=answer_messages(answer, audience=audience, question=question_text(request)),
         stats=Stats(provider=answer.provider, model=answer.model, effort=answer.effort, cost_usd=cost_usd),
     )
 

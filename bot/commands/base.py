@@ -133,7 +133,7 @@ class CommandContext:
     `user_id` is the asker's, `question_id` the id of the question, `team_id` and `channel_id` those of its place.
     `provider_stats` returns the statistics of the last day; it raises database errors. `run_id` is the background run
     to resume and `on_run` records a new one. `check_cancelled` raises once the answer is no longer wanted. `now`
-    returns seconds since 1970. Without a `diver`, `provider` makes deep dives. `stages` saves the parts of a long
+    returns seconds since 1970. Without a `deepdives`, `provider` makes deep dives. `stages` saves the parts of a long
     answer, `progress` shows them, at most once in `pace_seconds`. `can_upload` returns whether files can be sent.
     """
 
@@ -150,7 +150,7 @@ class CommandContext:
     question_id: UUID = NO_QUESTION
     team_id: str = ""
     channel_id: str = ""
-    diver: DeepDiveRunner | None = None
+    deepdives: DeepDiveRunner | None = None
     stages: StageStore = field(default_factory=NullStageStore)
     progress: Progress = NULL_PROGRESS
     pace_seconds: float = PACE_SECONDS

@@ -80,16 +80,16 @@ def parse(text: str) -> DeepDiveRequest:
 
 async def answer(request: DeepDiveRequest, context: CommandContext) -> DeepDiveResult:
     """Make the report and show its progress. Raise PerplexityError; RequestCancelled if it is stopped."""
-    diver = context.diver or DeepDiveRunner(facts=context.provider, synthesis=context.provider)
+    deepdives = context.deepdives or DeepDiveRunner(facts=context.provider, synthesis=context.provider)
     board = ProgressBoard()
-    diving = asyncio.create_task(diver.run(request.topic, store=context.stages, on_stage=board.update))
-    diving.add_done_callback(lambda _: board.changed.set())
+    task = asyncio.create_task(deepdives.run(request.topic, store=context.stages, on_stage=board.update))
+    task.add_done_callback(lambda _: board.changed.set())
     try:
-        await _show_progress(diving, board, request, context)
+        await _show_progress(task, board, request, context)
     finally:
-        diving.cancel()
-        await asyncio.gather(diving, return_exceptions=True)
-    return DeepDiveResult(report=diving.result(), file=str(context.question_id) if await context.can_upload() else None)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    return DeepDiveResult(report=task.result(), file=str(context.question_id) if await context.can_upload() else None)
 
 
 async def _show_progress(

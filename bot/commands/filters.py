@@ -27,7 +27,7 @@ from perplexity.news.summary import CATEGORIES, parse_category
 _LISTED = f"Choose from: {', '.join(_FIRST)} and {_LAST}."
 
 
-def read_category(word: str) -> str:
+def category_argument(word: str) -> str:
     """Return the news category that a word names. Raise UsageError, also for an empty word."""
     if not word:
         raise UsageError(f"Which category? {_LISTED}")

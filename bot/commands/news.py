@@ -16,8 +16,8 @@ from bot.commands.filters import (
     PUBLIC,
     RECENCY,
     audience_for,
+    category_argument,
     parse_filters,
-    read_category,
     usage_errors,
 )
 from bot.commands.parsing import OptionParser, parse_options
@@ -58,7 +58,7 @@ def parse(text: str) -> NewsRequest:
     """Parse the text after `/news`. Raise UsageError."""
     arguments = parse_options(text, PARSER)
     first, *rest = arguments.text.split(maxsplit=1) or [""]
-    named = read_category(first)
+    named = category_argument(first)
     with usage_errors("a topic"):
         filters = default_to_past_day(parse_filters(arguments))
         topic = parse_query(rest[0]) if rest else ""

@@ -48,7 +48,7 @@ class WatchResult:
     """The result, and what its message needs: the command's label and the channel of the request."""
 
     reply: DigestResult
-    call: str
+    command_label: str
     channel: str
 
 
@@ -60,7 +60,7 @@ def parse(text: str) -> WatchRequest:
         return _parse_list(rest)
     if first.casefold() in set(DigestAction):
         return ChangeDigest(verb=DigestAction(first.casefold()), number=_parse_number(first.casefold(), rest))
-    return parse_digest_spec(arguments.text, silence=arguments.many(ALWAYS.name))
+    return parse_digest_spec(arguments.text, report_empty_on=arguments.many(ALWAYS.name))
 
 
 async def answer(request: WatchRequest, context: CommandContext) -> WatchResult:
@@ -74,7 +74,7 @@ async def answer(request: WatchRequest, context: CommandContext) -> WatchResult:
             reply = await digests.apply(verb, number, owner=owner, by=str(context.question_id))
         case ListDigests():
             reply = await digests.list_digests(owner)
-    return WatchResult(reply=reply, call=digests.command_label, channel=context.channel_id)
+    return WatchResult(reply=reply, command_label=digests.command_label, channel=context.channel_id)
 
 
 def audience_of(_: WatchRequest) -> Audience:
@@ -84,7 +84,7 @@ def audience_of(_: WatchRequest) -> Audience:
 
 def render(result: WatchResult, _: WatchRequest, audience: Audience) -> Reply:
     """Render the result."""
-    return Reply(messages=(digest_result_message(result.reply, command=result.call, channel=result.channel),))
+    return Reply(messages=(digest_result_message(result.reply, command=result.command_label, channel=result.channel),))
 
 
 def _parse_list(rest: list[str]) -> ListDigests:

@@ -14,7 +14,7 @@ from datetime import time
 from difflib import get_close_matches
 from itertools import pairwise
 
-from bot.commands.filters import read_category, usage_errors
+from bot.commands.filters import category_argument, usage_errors
 from bot.commands.parsing import DASHES, DOUBLE_QUOTES, inline_code
 from bot.errors import UsageError
 from bot.model.digest import EXAMPLE, DigestSpec
@@ -195,8 +195,8 @@ _CHECKED_WORDS = 3
 _SIMILARITY = 0.82
 
 
-def parse_digest_spec(text: str, *, silence: Iterable[str] = ()) -> DigestSpec:
-    """Parse a digest such as `technology "open source databases" weekdays 9:00`; `silence` are words for days.
+def parse_digest_spec(text: str, *, report_empty_on: Iterable[str] = ()) -> DigestSpec:
+    """Parse a digest such as `technology "open source databases" weekdays 9:00`; `report_empty_on` are words for days.
 
     The schedule has no time zone yet. Raise UsageError.
     """
@@ -204,7 +204,7 @@ def parse_digest_spec(text: str, *, silence: Iterable[str] = ()) -> DigestSpec:
     place = schedule_start(_PHRASE.sub(lambda phrase: "x" * len(phrase[0]), text))
     subject, timing = text[:place].rstrip(" ,"), parse_timing(text[place:])
     first, _, topic = subject.partition(" ")
-    named = read_category(first)
+    named = category_argument(first)
     if topic and not _PHRASE.fullmatch(topic):
         _check_topic_end(topic, timing, schedule=text[place:])
     days = DAILY if timing.days is None else timing.days
@@ -212,7 +212,7 @@ def parse_digest_spec(text: str, *, silence: Iterable[str] = ()) -> DigestSpec:
         category=named,
         topic=_parse_topic(topic),
         schedule=Schedule(days=days, at=timing.at, zone=""),
-        report_empty_on=frozenset().union(*(_quiet_days(words, days) for words in silence)),
+        report_empty_on=frozenset().union(*(_quiet_days(words, days) for words in report_empty_on)),
     )
 
 
@@ -233,10 +233,10 @@ def _check_topic_end(topic: str, timing: Timing, *, schedule: str) -> None:
 
 def _quiet_days(words: str, days: frozenset[int]) -> frozenset[int]:
     """Return the days on which an empty digest is posted."""
-    told = parse_days(words) & days
-    if not told:
+    quiet = parse_days(words) & days
+    if not quiet:
         raise UsageError(f"This digest doesn’t run on {inline_code(words)}. Its days are {format_days(days)}.")
-    return told
+    return quiet
 
 
 def _parse_topic(text: str) -> str:

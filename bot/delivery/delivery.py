@@ -227,7 +227,7 @@ def _after_failure(part: OutgoingPart, result: Retryable, state: _PartState, *, 
 def _may_be_posted(row: QuestionRow) -> bool:
     """Return whether the row's part may be posted already: a worker died, or the pending message's `ts` is unknown."""
     unknown_pending = row.part == 0 and row.thread_ts is not None and row.message_ts is None
-    return row.returns > 0 or unknown_pending
+    return row.redeliveries > 0 or unknown_pending
 
 
 def _log(part: OutgoingPart, result: PostResult, *, route: Route) -> None:

@@ -59,7 +59,7 @@ class StatusMessages:
         message = escaping.sanitize_message(message)
         if row.thread_ts is not None:
             return await self._post_pending_in_thread(row, message)
-        if row.returns or row.response_url is None or not self._response_url_usable(row):
+        if row.redeliveries or row.response_url is None or not self._response_url_usable(row):
             return row
         used = replace(row, response_uses=row.response_uses + 1)
         await self._mark_sending(used)
@@ -107,7 +107,7 @@ class StatusMessages:
 
     async def _post_pending_in_thread(self, row: QuestionRow, message: OutgoingMessage) -> QuestionRow:
         if row.message_ts is not None:
-            if not row.returns:
+            if not row.redeliveries:
                 await self._mark_sending(row)
                 await self.chat.update(row.channel_id, row.message_ts, message)
             return row
@@ -127,7 +127,7 @@ class StatusMessages:
 
     async def _post_once(self, row: QuestionRow, message: OutgoingMessage) -> str | None:
         """Post the message once and return its `ts`; None if Slack does not name one or rejects the message."""
-        maybe_posted = row.returns > 0
+        maybe_posted = row.redeliveries > 0
         for _ in range(MAX_ATTEMPTS):
             found = await self._find(row) if maybe_posted else NotFound()
             match found:
@@ -251,7 +251,7 @@ class ProgressUpdater:
             current = await self.questions.get(self.row.id)
         except DATABASE_UNAVAILABLE:
             return
-        if current is not None and current.attempt == self.row.attempt:
+        if current is not None and current.claim == self.row.claim:
             return
         if current is not None and (after_post or self.editable):
             await self._restore_answer(current)

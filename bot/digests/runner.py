@@ -117,10 +117,10 @@ STOP_REASONS = {Membership.DEACTIVATED: OWNER_LEFT, Membership.NOT_IN_CHANNEL: O
 
 @dataclass(frozen=True, kw_only=True)
 class DigestRunner:
-    """Makes digests. `presence` returns whether a person is still in the workspace and in a channel, by their ids."""
+    """Makes digests. `membership` returns whether a person is still in the workspace and in a channel, by their ids."""
 
     digests: DigestStore
-    presence: Callable[[str, str], Awaitable[Membership]]
+    membership: Callable[[str, str], Awaitable[Membership]]
     stopper: DigestStopper
     selector: StorySelector
     database_retry: DatabaseRetry
@@ -157,7 +157,7 @@ class DigestRunner:
         return await self.selector.select_new(await self._with_summary(report, work), question_id=work.question_id)
 
     async def _can_reach_owner(self, digest: Digest, *, by: UUID) -> bool:
-        presence = await self.presence(digest.owner.user_id, digest.channel_id)
+        presence = await self.membership(digest.owner.user_id, digest.channel_id)
         if word := STOP_REASONS.get(presence):
             await self.stopper.on_owner_left(digest, word, by=by)
         if presence is Membership.APP_REMOVED:

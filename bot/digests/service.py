@@ -214,7 +214,7 @@ class DigestComponents:
         stopper = DigestStopper(digests=digests, database_retry=database_retry)
         runner = DigestRunner(
             digests=digests,
-            presence=users.membership,
+            membership=users.membership,
             stopper=stopper,
             selector=StorySelector(posted=digests.posted, database_retry=database_retry),
             database_retry=database_retry,

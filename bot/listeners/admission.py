@@ -60,7 +60,7 @@ class Admission:
     installation: Installation
     workspaces: WorkspaceStore
     profiles: Profiles
-    patience: DatabaseRetry
+    database_retry: DatabaseRetry
     external: bool = False
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -115,7 +115,7 @@ class Admission:
         if self.external:
             return True
         try:
-            user_team = await self.patience(lambda: self.workspaces.user_team(user_id, seconds=USER_TEAM_SECONDS))
+            user_team = await self.database_retry(lambda: self.workspaces.user_team(user_id, seconds=USER_TEAM_SECONDS))
             verdict = await self.affiliation_of(user_id, team_id="", user_team=user_team, seconds=FILE_WAIT_SECONDS)
         except DATABASE_UNAVAILABLE:
             return None
@@ -155,7 +155,7 @@ class Admission:
         chat.postEphemeral shows nothing in a thread without replies:
         https://docs.slack.dev/reference/methods/chat.postEphemeral
         """
-        fresh = await self.patience(lambda: self.workspaces.begins_thread(row.id))
+        fresh = await self.database_retry(lambda: self.workspaces.begins_thread(row.id))
         message: OutgoingMessage = escaping.sanitize_message(text_message(MEMBERS_ONLY))
         with suppress(*FAILURES):
             await self.client.chat_postEphemeral(

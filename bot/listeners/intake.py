@@ -102,17 +102,17 @@ class Intake:
         return max(MIN_SECONDS, self.seconds - waited)
 
     async def _submit(self, question: NewQuestion) -> Submitted:
-        patience = DatabaseRetry(seconds=self.seconds_left(), first_pause=0.05)
+        retry = DatabaseRetry(seconds=self.seconds_left(), first_pause=0.05)
         try:
-            match await patience(lambda: self.questions.insert(question)):
+            match await retry(lambda: self.questions.insert(question)):
                 case Received.NEW:
                     return Submitted.NEW
-                case Received.KNOWN:
+                case Received.DUPLICATE:
                     return Submitted.DUPLICATE
                 case Received.TOO_MANY_OPEN:
                     return Submitted.TOO_MANY_OPEN
                 case Received.THREAD_FULL:
-                    return await patience(lambda: self._thread_full(question))
+                    return await retry(lambda: self._thread_full(question))
         except DATABASE_UNAVAILABLE as error:
             extra = {"question": str(question.id), "command": question.command, "error": type(error).__name__}
             log.error("journal.away", extra=extra)

@@ -40,7 +40,7 @@ class Received(Enum):
     """The result of receiving a question."""
 
     NEW = "new"
-    KNOWN = "known"
+    DUPLICATE = "known"
     """It was delivered before."""
     TOO_MANY_OPEN = "too many open"
     """The person has as many open questions as allowed; nothing was written."""
@@ -79,8 +79,8 @@ class QuestionRow:
     message_ts: str | None
     thread_ts: str | None
     state: str
-    attempt: int
-    returns: int
+    claim: int
+    redeliveries: int
     messages: tuple[OutgoingMessage, ...] | None
     outcome: str | None
     part: int

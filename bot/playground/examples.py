@@ -144,11 +144,11 @@ def _replay_context(example: Example, work: CommandContext, *, pause: Pause) -> 
     return replace(
         work,
         provider=recorded(recording=example.recording),
-        diver=DeepDiveRunner(
+        deepdives=DeepDiveRunner(
             facts=recorded(recording="situation"),
             synthesis=recorded(recording="analysis"),
             posts=RecordedPostSource(recording="pulse", pause=pause),
-            persona=Persona() if work.diver is None else work.diver.persona,
+            persona=Persona() if work.deepdives is None else work.deepdives.persona,
             now=lambda: example.at,
         ),
         now=example.at.timestamp,

@@ -274,13 +274,13 @@ def is_slack_url(url: str | None, *, slack_api_url: str) -> bool:
     if url is None or not _URL_CHARACTERS.fullmatch(url):
         return False
     try:
-        asked, api = urlsplit(url), urlsplit(slack_api_url)
+        parts, expected = urlsplit(url), urlsplit(slack_api_url)
     except ValueError:
         return False
-    if asked.scheme == "https" and asked.netloc in HOSTS:
+    if parts.scheme == "https" and parts.netloc in HOSTS:
         return True
-    overridden = api.netloc != "slack.com"
-    return overridden and (asked.scheme, asked.netloc) == (api.scheme, api.netloc)
+    overridden = expected.netloc != "slack.com"
+    return overridden and (parts.scheme, parts.netloc) == (expected.scheme, expected.netloc)
 
 
 class ResponseUrls:

@@ -96,9 +96,13 @@ def _message(kept: Mapping[str, Any]) -> OutgoingMessage:
     return OutgoingMessage(text=kept["text"], blocks=tuple(kept["blocks"]), private=kept.get("private") is True)
 
 
+_COLUMNS = {"claim": "attempt", "redeliveries": "returns"}
+"""The columns of those fields of a `QuestionRow` that have another name."""
+
+
 def _row_of(row: Mapping[str, Any], *, now: float) -> QuestionRow:
     """Read a row of the table; `now` is the monotonic clock."""
-    values = {name: row[name] for name in QuestionRow.__dataclass_fields__ if name != "received"}
+    values = {name: row[_COLUMNS.get(name, name)] for name in QuestionRow.__dataclass_fields__ if name != "received"}
     values["received"] = now - row["age"]
     messages = row["messages"]
     if messages is not None:
@@ -149,7 +153,7 @@ class QuestionStore:
                 await connection.execute(queries.LOCK, values, prepare=True)
                 receiving = await connection.execute(queries.RECEIVE, values, prepare=True)
             row = await receiving.fetchone()
-        return Received(row["received"]) if row is not None else Received.KNOWN
+        return Received(row["received"]) if row is not None else Received.DUPLICATE
 
     async def open_questions(self, *, team_id: str, user_id: str, most: int = 10) -> list[OpenQuestion]:
         """Return a person's open questions, the oldest first."""
@@ -224,9 +228,7 @@ class QuestionStore:
 
     async def settle(self, row: QuestionRow, state: str, *, job: int | None) -> bool:
         """Close a question as answered, failed or expired, remove its job, and give its place to the next one."""
-        return await self._was_settled(
-            queries.SETTLE, {"id": row.id, "attempt": row.attempt, "state": state, "job": job}
-        )
+        return await self._was_settled(queries.SETTLE, {"id": row.id, "attempt": row.claim, "state": state, "job": job})
 
     async def stop(self, question_id: UUID, *, user_id: str) -> bool:
         """Close a question as stopped, for its asker only; False if there is nothing to stop any more."""
@@ -260,7 +262,7 @@ class QuestionStore:
 
     async def _changed(self, query: LiteralString, row: QuestionRow, **values: Any) -> bool:
         async with self._pool.connection() as connection:
-            cursor = await connection.execute(query, {"id": row.id, "attempt": row.attempt, **values}, prepare=True)
+            cursor = await connection.execute(query, {"id": row.id, "attempt": row.claim, **values}, prepare=True)
             return await cursor.fetchone() is not None
 
 

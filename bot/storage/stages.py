@@ -71,7 +71,7 @@ class StageStore:
 
     async def _changed(self, query: LiteralString, row: QuestionRow, **values: Any) -> bool:
         async with self._pool.connection() as connection:
-            cursor = await connection.execute(query, {"id": row.id, "attempt": row.attempt, **values})
+            cursor = await connection.execute(query, {"id": row.id, "attempt": row.claim, **values})
             return await cursor.fetchone() is not None
 
 
@@ -102,9 +102,9 @@ class QuestionStages:
 
     async def put_run(self, stage: str, run: BackgroundRun) -> None:
         """Save a run; if the database is unavailable, it cannot be resumed. Raises RequestCancelled as `put`."""
-        patience = replace(self.database_retry, seconds=RUN_SECONDS)
+        retry = replace(self.database_retry, seconds=RUN_SECONDS)
         try:
-            ours = await patience(lambda: self.stages.put_run(self.row, stage, run))
+            ours = await retry(lambda: self.stages.put_run(self.row, stage, run))
         except DATABASE_UNAVAILABLE as error:
             log.warning("run.not_recorded", extra={"question": str(self.row.id), "error": type(error).__name__})
             return

@@ -166,24 +166,24 @@ class ReportUploader:
         self,
         report: DeepDive,
         user_id: str,
-        sorry: Callable[[], Awaitable[None]],
-        refused: Callable[[], Awaitable[None]],
+        on_failure: Callable[[], Awaitable[None]],
+        on_refusal: Callable[[], Awaitable[None]],
     ) -> None:
         match await self.admits(user_id):
             case True:
-                await self._send(report, user_id, sorry)
+                await self._send(report, user_id, on_failure)
             case False:
-                await refused()
+                await on_refusal()
             case None:
-                await sorry()
+                await on_failure()
 
-    async def _send(self, report: DeepDive, user_id: str, sorry: Callable[[], Awaitable[None]]) -> None:
+    async def _send(self, report: DeepDive, user_id: str, on_failure: Callable[[], Awaitable[None]]) -> None:
         try:
             await self._upload(report, channel=await self.chat.open_direct_message(user_id))
         except FAILURES as error:
             self.granted = False
             log.warning("file.not_sent", extra={"error": type(error).__name__})
-            await sorry()
+            await on_failure()
 
     async def _upload(self, report: DeepDive, *, channel: str) -> None:
         name = re.sub(r"\W+", "-", report.topic.lower()).strip("-")[:60] or "report"

@@ -129,9 +129,9 @@ class CommandRunner:
     provider_stats: Callable[[], Awaitable[Sequence[ProviderStats]]]
     digests: DigestService
     commands: Mapping[str, Command[Any, Any]]
-    patience: DatabaseRetry
+    database_retry: DatabaseRetry
     agent: Agent = DISABLED_AGENT
-    diver: DeepDiveRunner | None = None
+    deepdives: DeepDiveRunner | None = None
     stages: Callable[[QuestionRow], StageStore] = lambda row: NullStageStore()
     can_upload: Callable[[], Awaitable[bool]] = no_uploads
     cancel_runs: Callable[[UUID], None] = lambda question_id: None
@@ -160,7 +160,7 @@ class CommandRunner:
     async def run(self, row: QuestionRow, progress: Progress) -> Outcome:
         """Return what becomes of a question, a failure too. Raises `ClaimLost` if another worker has claimed it."""
         started = self.clock()
-        if row.returns > MAX_REDELIVERIES:
+        if row.redeliveries > MAX_REDELIVERIES:
             self.cancel_runs(row.id)
             return self._failure(row, INTERRUPTED, error="interrupted", seconds=None)
         try:
@@ -242,7 +242,7 @@ class CommandRunner:
             question_id=row.id,
             team_id=row.team_id,
             channel_id=row.channel_id,
-            diver=self.diver,
+            deepdives=self.deepdives,
             stages=self.stages(row),
             progress=progress,
             can_upload=self.can_upload,
@@ -258,7 +258,7 @@ class CommandRunner:
         While the database is unavailable, the run goes on but cannot be resumed.
         """
         try:
-            return await self.patience(lambda: self.questions.record_run(row, run_id))
+            return await self.database_retry(lambda: self.questions.record_run(row, run_id))
         except DATABASE_UNAVAILABLE as error:
             log.warning("run.not_recorded", extra=row.ids | {"error": type(error).__name__})
             return True
@@ -270,7 +270,7 @@ class CommandRunner:
         except DATABASE_UNAVAILABLE as error:
             log.warning("question.not_read", extra=row.ids | {"error": type(error).__name__})
             return True
-        return found is not None and (found.attempt, found.state in OPEN) == (row.attempt, True)
+        return found is not None and (found.claim, found.state in OPEN) == (row.claim, True)
 
     def _failure(
         self,
@@ -345,7 +345,7 @@ class QuestionWorker:
     runner: CommandRunner
     delivery: Delivery
     status_messages: StatusMessages
-    patience: DatabaseRetry
+    database_retry: DatabaseRetry
     metrics: Metrics
     admission: AdmissionCheck = ADMIT_EVERYONE
     progress_of: Callable[[QuestionRow], Progress] = lambda row: NULL_PROGRESS
@@ -360,7 +360,7 @@ class QuestionWorker:
         if claimed is None:
             return False
         row = claimed.row
-        log.info("question.claimed", extra=row.ids | {"attempt": row.attempt, "returns": row.returns})
+        log.info("question.claimed", extra=row.ids | {"attempt": row.claim, "returns": row.redeliveries})
         try:
             if claimed.closed:
                 log.warning("question.closed", extra=row.ids)
@@ -368,18 +368,18 @@ class QuestionWorker:
             else:
                 await self._answer(claimed, job=job)
         except ClaimLost:
-            log.warning("question.superseded", extra=row.ids | {"attempt": row.attempt})
+            log.warning("question.superseded", extra=row.ids | {"attempt": row.claim})
             return False
         return True
 
     async def _claim(self, question_id: UUID) -> Claimed | None:
         """Claim the question; return None if it is already closed, or another worker was faster."""
         claim, commands, installed = self.new_id(), self.runner.commands, self.admission.installed
-        claimed = await self.patience(
+        claimed = await self.database_retry(
             lambda: self.questions.claim(question_id, claim, commands=commands, installation=installed)
         )
         if claimed is None:
-            row = await self.patience(lambda: self.questions.get(question_id))
+            row = await self.database_retry(lambda: self.questions.get(question_id))
             if row is not None and not row.settled and row.command not in commands:
                 log.info("question.unknown_command", extra=row.ids)
                 raise UnknownCommand(row.command)
@@ -396,7 +396,7 @@ class QuestionWorker:
             await self._keep(row, outcome, first)
         else:
             audience = await run_in_thread_if_long(len(row.text), self.runner.audience, row)
-        if row.returns > MAX_REDELIVERIES_IN_DELIVERY:
+        if row.redeliveries > MAX_REDELIVERIES_IN_DELIVERY:
             await self._settle(row, "expired", job=job)
         else:
             await self._deliver(row, audience, first, job=job)
@@ -417,7 +417,7 @@ class QuestionWorker:
 
     async def _keep(self, row: QuestionRow, outcome: Outcome, first: FirstPost | None) -> None:
         uses, unconfirmed = (row.response_uses, 0) if first is None else (first.uses, first.unconfirmed)
-        if not await self.patience(
+        if not await self.database_retry(
             lambda: self.questions.save_messages(row, outcome, uses=uses, unconfirmed=unconfirmed)
         ):
             raise ClaimLost
@@ -433,7 +433,7 @@ class QuestionWorker:
         await self._settle(row, row.outcome or "failed" if delivered else "expired", job=job)
 
     async def _settle(self, row: QuestionRow, state: str, *, job: int | None) -> None:
-        if not await self.patience(lambda: self.questions.settle(row, state, job=job)):
+        if not await self.database_retry(lambda: self.questions.settle(row, state, job=job)):
             raise ClaimLost
         self.metrics.settled(command=row.command, state=state)
         extra = row.ids | {"state": state, "parts": len(row.messages or ()), "reference": row.reference}

@@ -305,9 +305,9 @@ def to_pydantic_tool(tool: Tool, registry: SourceRegistry, *, max_calls: int) ->
         if registry.calls >= max_calls:
             return Failure(NO_CALLS_LEFT)
         registry.calls += 1
-        asked = next((arguments[name] for name in _QUERY_ARGUMENTS if isinstance(arguments.get(name), str)), None)
-        if asked is not None and asked not in registry.queries:
-            registry.queries.append(asked)
+        query = next((arguments[name] for name in _QUERY_ARGUMENTS if isinstance(arguments.get(name), str)), None)
+        if query is not None and query not in registry.queries:
+            registry.queries.append(query)
         result = await tool.run(arguments)
         if isinstance(result, Failure):
             # Its text may contain addresses that no tool returned, so only its cost counts.

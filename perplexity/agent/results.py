@@ -126,7 +126,7 @@ def _parse_paragraphs(result: str) -> Iterator[Mapping[str, JSON]]:
 
 MAX_TEXT = 20_000
 MAX_SNIPPET = 4_000
-NOTHING = "Nothing was found."
+NO_RESULTS = "Nothing was found."
 
 
 @dataclass(kw_only=True)
@@ -155,7 +155,9 @@ class SourceRegistry:
         # Shorter markers leave space for a little more text, but not for twice as much.
         cited = cite(result.text[: 2 * MAX_TEXT], tuple(numbered))
         text = "".join(p if isinstance(p, str) else f"[{numbered[p.source].number}]" for p in cited.pieces)
-        return "\n\n".join(filter(None, (strip_tags(text[:MAX_TEXT]), _page_list(list(numbered.values()))))) or NOTHING
+        return (
+            "\n\n".join(filter(None, (strip_tags(text[:MAX_TEXT]), _page_list(list(numbered.values()))))) or NO_RESULTS
+        )
 
     def add_cost(self, cost_usd: float | None) -> None:
         """Add the cost of a call, if it is known."""

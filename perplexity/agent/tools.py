@@ -70,7 +70,7 @@ def _search(provider: Provider, filters: Filters) -> Tool:
 
 
 def _ask(provider: Provider, filters: Filters) -> Tool:
-    async def answered(prompt: str, reasoning: bool) -> str:
+    async def answer_prompt(prompt: str, reasoning: bool) -> str:
         messages = (Message(role="user", content=prompt),)
         answer = await provider.answer(Question(messages=messages, reasoning=reasoning, filters=filters))
         cost_usd = cost_with_failures(answer.usage.cost_usd, answer.failed)
@@ -86,7 +86,7 @@ def _ask(provider: Provider, filters: Filters) -> Tool:
         name=ASK,
         description=_ASK_DESCRIPTION,
         parameters=_ASK_PARAMETERS,
-        handler=_with_failures(ASK, answered, filters),
+        handler=_with_failures(ASK, answer_prompt, filters),
     )
 
 
@@ -100,8 +100,8 @@ def _with_failures(
             return await handler(**arguments)
         except PerplexityError as error:
             if is_empty_result(error):
-                asked = arguments.get("query") or arguments.get("prompt") or ""
-                nothing = with_reasons(no_results_text(asked, filters), error)
+                query = arguments.get("query") or arguments.get("prompt") or ""
+                nothing = with_reasons(no_results_text(query, filters), error)
                 return Failure(f"[{name}: {nothing}]", cost_usd=error.cost_usd)
             return Failure(f"[{name} failed: {error.message}]", cost_usd=error.cost_usd)
 
@@ -113,5 +113,5 @@ def _encode_result(
 ) -> str:
     """Encode a result for `parse_tool_result`; markers in `content` are the numbers of the sources."""
     results = [{"id": s.number, "title": s.title, "url": s.url, "snippet": s.snippet, "date": s.date} for s in sources]
-    told = {"content": content, "results": results, "notes": notes, "stand_in": stand_in, "cost_usd": cost_usd}
-    return encode(told)
+    result = {"content": content, "results": results, "notes": notes, "stand_in": stand_in, "cost_usd": cost_usd}
+    return encode(result)

@@ -90,9 +90,9 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Exit with the error and a suggestion."""
-        told = printable_line("; ".join(filter(None, (message, self._hint(message)))))
-        end = "" if told.endswith("?") else ";"
-        self.exit(WRONG_USE, f"{self.prog}: {told}{end} see --help\n")
+        text = printable_line("; ".join(filter(None, (message, self._hint(message)))))
+        end = "" if text.endswith("?") else ";"
+        self.exit(WRONG_USE, f"{self.prog}: {text}{end} see --help\n")
 
     @property
     def options(self) -> list[str]:
@@ -128,14 +128,14 @@ def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
 
 def _report(command: Command, error: UsageError | CommandFailed | PerplexityError, process: ProcessIO) -> int:
     if isinstance(error, UsageError):
-        code, told = WRONG_USE, str(error)
+        code, message = WRONG_USE, str(error)
     elif isinstance(error, CommandFailed | MissingExtra):
-        code, told = FAILED, str(error)
+        code, message = FAILED, str(error)
     elif isinstance(error, InvalidRequest):
-        code, told = WRONG_USE, explain_invalid_request(error)
+        code, message = WRONG_USE, explain_invalid_request(error)
     else:
-        code, told = FAILED, explain_error(error)
-    process.write_stderr(f"{PROGRAM} {command.name}: {printable_line(told)}")
+        code, message = FAILED, explain_error(error)
+    process.write_stderr(f"{PROGRAM} {command.name}: {printable_line(message)}")
     return code
 
 

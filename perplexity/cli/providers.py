@@ -55,17 +55,17 @@ def timeouts(seconds: float | None) -> tuple[Timeouts, FallbackTimeouts]:
 def checked_config(process: ProcessIO, order: Sequence[str] = ()) -> ProviderConfig:
     """Return the configuration of the providers. Raises UsageError or InvalidRequest if it is invalid."""
     try:
-        setup = config_from_env(process.environ)
+        config = config_from_env(process.environ)
     except InvalidRequest as error:
         raise UsageError(str(error)) from None
     for name in order or PROVIDERS:
         try:
-            build_providers(setup, order=[name])
+            build_providers(config, order=[name])
         except InvalidRequest as error:
             if error.field not in {"api_key", "base_url"}:
                 raise
             raise UsageError(_variable_error(error, name, process.environ)) from None
-    return setup
+    return config
 
 
 def missing_key_variable(process: ProcessIO, order: Sequence[str] = ()) -> str:
@@ -82,9 +82,9 @@ def _variable_error(error: InvalidRequest, name: str, environ: Mapping[str, str]
     return f"{key}: {error.message.removeprefix(f'{error.field}: ')}"
 
 
-def _no_service(order: Sequence[str], setup: ProviderConfig) -> str:
+def _no_service(order: Sequence[str], config: ProviderConfig) -> str:
     missing = [
-        PROVIDERS[name].key_variables[0] for name in order if PROVIDERS[name].key_variables and name not in setup.keys
+        PROVIDERS[name].key_variables[0] for name in order if PROVIDERS[name].key_variables and name not in config.keys
     ]
     if missing:
         return f"No service is configured: {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set."

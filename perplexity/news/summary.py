@@ -151,7 +151,7 @@ async def news_summary(
     category = parse_category(category)
     topic = parse_query(topic) if topic.strip() else ""
     filters = default_to_past_day(filters or Filters()) if since is None else _since(since, filters or Filters())
-    asked = build_messages(
+    messages = build_messages(
         category=category,
         topic=topic,
         filters=filters,
@@ -160,7 +160,7 @@ async def news_summary(
         min_stories=MIN_STORIES,
         max_stories=MAX_STORIES * (1 if since is None else _days(now - since)),
     )
-    question = Question(messages=asked, filters=filters, news=True, seconds=seconds)
+    question = Question(messages=messages, filters=filters, news=True, seconds=seconds)
     answer = shorten_answer(await provider.answer(question))
     cost_usd = cost_with_failures(answer.usage.cost_usd, answer.failed)
     found = await run_in_thread(parse_stories, answer, period=date_range(filters, now=now.astimezone(UTC)))

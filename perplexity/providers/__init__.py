@@ -19,21 +19,21 @@ PROVIDERS: Mapping[str, ProviderSpec] = {
 """The providers by the name that settings use, in the order in which they are asked."""
 
 
-def build_providers(setup: ProviderConfig, *, order: Sequence[str] = ()) -> list[Provider]:
+def build_providers(config: ProviderConfig, *, order: Sequence[str] = ()) -> list[Provider]:
     """Return the providers that can be asked, first choice first: those named in `order`, all of them by default.
 
     Raises InvalidRequest for a name that is not a provider's or is given twice.
     """
     names = validate_order(order) or tuple(PROVIDERS)
-    made = (PROVIDERS[name].build(setup) for name in names)
+    made = (PROVIDERS[name].build(config) for name in names)
     return [provider for provider in made if provider is not None]
 
 
 @asynccontextmanager
-async def open_providers(setup: ProviderConfig, *, order: Sequence[str] = ()) -> AsyncIterator[list[Provider]]:
+async def open_providers(config: ProviderConfig, *, order: Sequence[str] = ()) -> AsyncIterator[list[Provider]]:
     """Give the providers as `build_providers` does, and close what they hold at the end."""
     async with AsyncExitStack() as stack:
-        providers = build_providers(setup, order=order)
+        providers = build_providers(config, order=order)
         for provider in providers:
             if isinstance(provider, AbstractAsyncContextManager):
                 await stack.enter_async_context(provider)

@@ -130,18 +130,18 @@ class Brave:
         return filter_results(found, query.filters.domains)
 
 
-def build(setup: ProviderConfig) -> Brave | None:
+def build(config: ProviderConfig) -> Brave | None:
     """Return the provider if there is a key for it."""
-    if "brave" not in setup.keys:
+    if "brave" not in config.keys:
         return None
     return Brave(
-        setup.keys["brave"],
-        base_url=setup.address("brave", BASE_URL),
-        session=setup.session,
-        open_timeout=setup.open_timeout,
-        retry=setup.retry,
-        timeouts=setup.timeouts,
-        proxy=setup.proxy,
+        config.keys["brave"],
+        base_url=config.address("brave", BASE_URL),
+        session=config.session,
+        open_timeout=config.open_timeout,
+        retry=config.retry,
+        timeouts=config.timeouts,
+        proxy=config.proxy,
     )
 
 

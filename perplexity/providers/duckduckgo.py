@@ -269,9 +269,9 @@ class DuckDuckGo:
         return datetime.fromtimestamp(self._now(), UTC).date()
 
 
-def build(setup: ProviderConfig) -> DuckDuckGo:
+def build(config: ProviderConfig) -> DuckDuckGo:
     """Return the provider, which needs no key."""
-    return DuckDuckGo(seconds=setup.timeouts.search)
+    return DuckDuckGo(seconds=config.timeouts.search)
 
 
 SPEC = ProviderSpec(title=DuckDuckGo.name, build=build)

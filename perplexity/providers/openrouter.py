@@ -183,19 +183,19 @@ class OpenRouter:
         return replace(answer, notes=(*answer.notes, *notes))
 
 
-def build(setup: ProviderConfig) -> OpenRouter | None:
+def build(config: ProviderConfig) -> OpenRouter | None:
     """Return the provider if there is a key for it."""
-    if "openrouter" not in setup.keys:
+    if "openrouter" not in config.keys:
         return None
     return OpenRouter(
-        setup.keys["openrouter"],
-        base_url=setup.address("openrouter", BASE_URL),
-        reasoning_effort=setup.reasoning_effort,
-        session=setup.session,
-        open_timeout=setup.open_timeout,
-        retry=setup.retry,
-        timeouts=setup.timeouts,
-        proxy=setup.proxy,
+        config.keys["openrouter"],
+        base_url=config.address("openrouter", BASE_URL),
+        reasoning_effort=config.reasoning_effort,
+        session=config.session,
+        open_timeout=config.open_timeout,
+        retry=config.retry,
+        timeouts=config.timeouts,
+        proxy=config.proxy,
     )
 
 

@@ -49,21 +49,21 @@ class PerplexityProvider:
         return self._client.stream(question)
 
 
-def build(setup: ProviderConfig) -> PerplexityProvider | None:
+def build(config: ProviderConfig) -> PerplexityProvider | None:
     """Return the provider if there is a key for it."""
-    if "perplexity" not in setup.keys:
+    if "perplexity" not in config.keys:
         return None
     return PerplexityProvider(
         PerplexityClient(
-            setup.keys["perplexity"],
-            api=setup.api,
-            base_url=setup.address("perplexity", DEFAULT_BASE_URL),
-            session=setup.session,
-            open_timeout=setup.open_timeout,
-            retry=setup.retry,
-            limits=setup.timeouts,
-            proxy=setup.proxy,
-            reasoning_effort=setup.reasoning_effort,
+            config.keys["perplexity"],
+            api=config.api,
+            base_url=config.address("perplexity", DEFAULT_BASE_URL),
+            session=config.session,
+            open_timeout=config.open_timeout,
+            retry=config.retry,
+            limits=config.timeouts,
+            proxy=config.proxy,
+            reasoning_effort=config.reasoning_effort,
         )
     )
 

@@ -35,17 +35,17 @@ def usable_deepdive_config(environ: Mapping[str, str]) -> UsableConfig:
         return exclude_provider("xai", str(error), usable)
 
 
-def add_xai(environ: Mapping[str, str], setup: ProviderConfig) -> ProviderConfig:
+def add_xai(environ: Mapping[str, str], config: ProviderConfig) -> ProviderConfig:
     """Return the configuration with the key and address of xAI. Raises InvalidRequest, which names the variable."""
     key, address = first(environ, *_XAI_KEYS), first(environ, _XAI_ADDRESS)
     if not key:
-        return setup
-    whole = replace(setup, keys={**setup.keys, "xai": key}, base_urls={**setup.base_urls, "xai": address})
+        return config
+    extended = replace(config, keys={**config.keys, "xai": key}, base_urls={**config.base_urls, "xai": address})
     try:
-        build_grok(whole.keys, whole.base_urls)
+        build_grok(extended.keys, extended.base_urls)
     except InvalidRequest as error:
         raise InvalidRequest(variable_error(error, environ, keys=_XAI_KEYS, address=_XAI_ADDRESS)) from None
-    return whole
+    return extended
 
 
 @asynccontextmanager

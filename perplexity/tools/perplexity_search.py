@@ -143,19 +143,19 @@ A failure has `error`, and an empty list of `results`.
 """
 
 
-def encode_answer(answer: Answer, asked: Question, *, query: str) -> str:
+def encode_answer(answer: Answer, question: Question, *, query: str) -> str:
     """Encode an answer, in which `[n]` is the nth citation. If the answer names no model, the requested one is used.
 
     JSON content is unchanged: what looks like a marker there may be a list.
     """
-    content, sources = _renumbered(answer) if asked.schema is None else (answer.text, answer.sources)
-    notes = answer_notes(answer, asked)
+    content, sources = _renumbered(answer) if question.schema is None else (answer.text, answer.sources)
+    notes = answer_notes(answer, question)
     return _encode(
         success=True,
         content=content,
         citations=[source.url for source in sources],
         web_results=[{"title": s.title, "url": s.url, "snippet": s.snippet} for s in sources],
-        model=answer.model or asked.model,
+        model=answer.model or question.model,
         query=query,
         **({"notes": list(notes)} if notes else {}),
     )
@@ -224,14 +224,14 @@ def create_perplexity_search_tool(
 
     async def handler(query: str, **options: JSON) -> str:
         try:
-            asked = build_question(query, **options)
+            question = build_question(query, **options)
             # On exit, an abandoned run is cancelled at the service while the session is still open.
             async with client:
                 with report_attempts(PROVIDER, "answer", on_attempt=on_attempt, clock=clock) as attempt:
-                    answer = attempt.record(await client.answer(asked))
-                    if asked.schema is not None:
-                        _require_schema(answer, asked.schema)
-            return encode_answer(answer, asked, query=query)
+                    answer = attempt.record(await client.answer(question))
+                    if question.schema is not None:
+                        _require_schema(answer, question.schema)
+            return encode_answer(answer, question, query=query)
         except PerplexityError as error:
             return encode_failure(_with_tool_names(error), query=query)
 

@@ -202,9 +202,9 @@ class AgentStream:
             return []
         place = {"output_index": event.get("output_index"), "item_id": item.get("id")}
         return [
-            told
+            missed
             for index, full in enumerate(message_parts(item))
-            for told in self._rest(self._part({**place, "content_index": index}), full)
+            for missed in self._rest(self._part({**place, "content_index": index}), full)
         ]
 
     def _new_queries(self, queries: list[str] | tuple[str, ...]) -> list[Event]:
@@ -239,9 +239,9 @@ class AgentStream:
             return []
         if sum(map(len, pieces)) > len(full):
             return []
-        told = "".join(pieces)
-        self._parts[part] = [told] if told else []
-        return self._delta(part, full[len(told) :]) if full.startswith(told) else []
+        sent = "".join(pieces)
+        self._parts[part] = [sent] if sent else []
+        return self._delta(part, full[len(sent) :]) if full.startswith(sent) else []
 
     def _append(self, piece: str) -> list[Event]:
         self._pieces.append(piece)
@@ -275,13 +275,13 @@ class AgentStream:
         self.ended = True
         output = as_objects(response.get("output"))
         full = output_text(output)
-        told, found = self._new_queries(search_queries(output)), list(search_results(output))
+        events, found = self._new_queries(search_queries(output)), list(search_results(output))
         if found != self._results or self._merged < len(found):
             self._results = [*found, *self._results]
-            told += self._merge()
+            events += self._merge()
         known = "".join(self._pieces)
         if full != known and full.startswith(known):
-            told += self._append(full[len(known) :])
+            events += self._append(full[len(known) :])
         # A failure stays one, whatever the response inside says.
         status = (response.get("status") or kind) if kind == "completed" else kind
         answer = build_answer(
@@ -290,7 +290,7 @@ class AgentStream:
             sources=self._sources,
             queries=list(self._queries),
         )
-        return [*told, Done(answer=answer)]
+        return [*events, Done(answer=answer)]
 
 
 def _response(event: Mapping[str, JSON]) -> Mapping[str, JSON]:
@@ -361,8 +361,8 @@ class Agent:
     def notes(self, question: Question) -> tuple[str, ...]:
         """Return a note on the language of the answer and of its sources, if the question names one."""
         languages = question.filters.languages
-        told = "Answered in the language {} if possible; sources may be in any language."
-        return (told.format(languages[0]),) if languages else ()
+        note = "Answered in the language {} if possible; sources may be in any language."
+        return (note.format(languages[0]),) if languages else ()
 
     def read(self, body: Mapping[str, JSON]) -> Answer:
         """Return the answer of a finished run. Raises RunFailed or MalformedResponse."""

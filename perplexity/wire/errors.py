@@ -84,17 +84,17 @@ def error_from_status(
     `headers` have lower-case names, `now` is in seconds since 1970. A message of the service is shortened and rid of
     what looks like a key.
     """
-    told = {} if _is_page(headers, body) else _error_object(body)
-    kind = _error_type(told, error_map)
+    error = {} if _is_page(headers, body) else _error_object(body)
+    kind = _error_type(error, error_map)
     request_id = headers.get("x-request-id")
-    if _is_refusal(status, kind, told=bool(told), error_map=error_map):
-        message, named = _refusal(told)
+    if _is_refusal(status, kind, has_error=bool(error), error_map=error_map):
+        message, named = _refusal(error)
         return InvalidRequest(
             message, field=named, provider=provider, status=status, type=kind or None, request_id=request_id
         )
     wait = retry_after(headers, now=now, limited=status == 429)
-    return _error_class(status, kind, told=bool(told), error_map=error_map, waits=wait is not None)(
-        sanitize_message(told.get("message")) or sanitize_message(told.get("detail")) or f"HTTP status {status}",
+    return _error_class(status, kind, has_error=bool(error), error_map=error_map, waits=wait is not None)(
+        sanitize_message(error.get("message")) or sanitize_message(error.get("detail")) or f"HTTP status {status}",
         provider=provider,
         status=status,
         type=kind or None,
@@ -103,26 +103,26 @@ def error_from_status(
     )
 
 
-def error_from_object(told: Mapping[str, JSON], *, provider: str, default: str) -> PerplexityError:
+def error_from_object(error: Mapping[str, JSON], *, provider: str, default: str) -> PerplexityError:
     """Return the exception for an `error` object inside a response that is well by its status.
 
     Its type decides, in any case of letters; otherwise its code, if that is a status with its own class. If neither
     decides, return RunFailed. `default` is the message if the object has none.
     """
-    told = {str(name).lower(): value for name, value in told.items()}
-    kind, status = _error_type(told, PERPLEXITY_ERRORS), status_of(told)
-    message = sanitize_message(told.get("message")) or default
+    error = {str(name).lower(): value for name, value in error.items()}
+    kind, status = _error_type(error, PERPLEXITY_ERRORS), status_of(error)
+    message = sanitize_message(error.get("message")) or default
     if kind not in PERPLEXITY_ERRORS.types and kind.lower().startswith("invalid_"):
-        return InvalidRequest(message, field=sanitize_message(told.get("param")) or None, provider=provider, type=kind)
+        return InvalidRequest(message, field=sanitize_message(error.get("param")) or None, provider=provider, type=kind)
     named = PERPLEXITY_ERRORS.types.get(kind) or _class_for_status(status, PERPLEXITY_ERRORS)
     return (named or RunFailed)(message, provider=provider, status=status if named else None, type=kind or None)
 
 
-def status_of(told: Mapping[str, JSON]) -> int | None:
+def status_of(error: Mapping[str, JSON]) -> int | None:
     """Return the HTTP status that an `error` object names, 400 to 599, as a number or in digits; else None."""
     for name in ("code", "status", "status_code"):
-        said = told.get(name)
-        digits = said.strip() if isinstance(said, str) else str(said) if type(said) is int else ""
+        value = error.get(name)
+        digits = value.strip() if isinstance(value, str) else str(value) if type(value) is int else ""
         if len(digits) == 3 and digits.isascii() and digits.isdigit() and 400 <= int(digits) < 600:
             return int(digits)
     return None
@@ -157,11 +157,13 @@ def _is_page(headers: Mapping[str, str], body: bytes) -> bool:
     return "html" in headers.get("content-type", "").lower() or body.lstrip()[:1] == b"<"
 
 
-def _error_type(told: Mapping[str, JSON], error_map: ErrorMap) -> str:
+def _error_type(error: Mapping[str, JSON], error_map: ErrorMap) -> str:
     """Return the service's own type, as the error_map writes it; some answers have it in `code`, others the status."""
     known = {_letters(kind): kind for kind in error_map.types}
-    said = [sanitize_message(told[key])[:80] for key in ("type", "code", "status") if sanitize_message(told.get(key))]
-    return next((known[_letters(kind)] for kind in said if _letters(kind) in known), next(iter(said), ""))
+    names = [
+        sanitize_message(error[key])[:80] for key in ("type", "code", "status") if sanitize_message(error.get(key))
+    ]
+    return next((known[_letters(kind)] for kind in names if _letters(kind) in known), next(iter(names), ""))
 
 
 def _letters(kind: str) -> str:
@@ -175,30 +177,30 @@ def _class_for_status(status: int | None, error_map: ErrorMap) -> type[APIError]
     return ServerError if status >= 500 else error_map.statuses.get(status)
 
 
-def _is_refusal(status: int, kind: str, *, told: bool, error_map: ErrorMap) -> bool:
+def _is_refusal(status: int, kind: str, *, has_error: bool, error_map: ErrorMap) -> bool:
     """Return whether the request is at fault; a 400 that the service did not write itself says nothing of the sort."""
-    if not told or kind in error_map.types:
+    if not has_error or kind in error_map.types:
         return False
     return status in _REFUSED or (status == 404 and kind.startswith("invalid_"))
 
 
-def _error_class(status: int, kind: str, *, told: bool, error_map: ErrorMap, waits: bool) -> type[APIError]:
+def _error_class(status: int, kind: str, *, has_error: bool, error_map: ErrorMap, waits: bool) -> type[APIError]:
     if kind in error_map.types and status < 500:
         return error_map.types[kind]
-    if status >= 500 or (status == 403 and not told):
+    if status >= 500 or (status == 403 and not has_error):
         return ServerError
     # Credit that comes back by itself is a limit: OpenRouter's 402 while other requests hold the rest of it.
     return RateLimitError if status == 402 and waits else error_map.statuses.get(status, APIError)
 
 
-def _refusal(told: Mapping[str, JSON]) -> tuple[str, str | None]:
+def _refusal(error: Mapping[str, JSON]) -> tuple[str, str | None]:
     """Return the message and the field of a refusal; FastAPI's 422 holds a list of `loc` and `msg`."""
-    detail = told.get("detail")
+    detail = error.get("detail")
     if isinstance(detail, list) and detail and isinstance(detail[0], dict):
         place = detail[0].get("loc")
         names = [part for part in place if isinstance(part, str) and part != "body"] if isinstance(place, list) else []
         return sanitize_message(detail[0].get("msg")) or "the request was refused", sanitize_message(
             ".".join(names)
         ) or None
-    message = sanitize_message(told.get("message")) or sanitize_message(detail) or "the request was refused"
-    return message, sanitize_message(told.get("param")) or None
+    message = sanitize_message(error.get("message")) or sanitize_message(detail) or "the request was refused"
+    return message, sanitize_message(error.get("param")) or None

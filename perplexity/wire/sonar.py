@@ -99,14 +99,14 @@ def error_from_run(
     `usage` is the response's own: a failed answer may be charged, too.
     https://openrouter.ai/docs/api-reference/errors
     """
-    told = as_object(error)
-    code = status_of(told)
+    details = as_object(error)
+    code = status_of(details)
     if code is not None:
         body = encode({"error": error}).encode(errors="replace")
         failed = error_from_status(code, {}, body, provider=provider, error_map=error_map, now=0.0)
     else:
         otherwise = sanitize_message(error) or "the answer failed"
-        failed = error_from_object(told, provider=provider, default=otherwise)
+        failed = error_from_object(details, provider=provider, default=otherwise)
     failed.cost_usd = cost_of(usage)
     return failed
 
@@ -189,9 +189,11 @@ class SonarStream:
         return self._end("") if self._finish and not self.ended else []
 
     def _events(self, chunk: Mapping[str, JSON], choice: Mapping[str, JSON]) -> list[Event]:
-        told = {name: chunk[name] for name in _REPEATED if chunk.get(name)}
-        self._unmerged = self._unmerged or any(told[name] != self._seen.get(name) for name in _LISTS if name in told)
-        self._seen.update(told)
+        repeated = {name: chunk[name] for name in _REPEATED if chunk.get(name)}
+        self._unmerged = self._unmerged or any(
+            repeated[name] != self._seen.get(name) for name in _LISTS if name in repeated
+        )
+        self._seen.update(repeated)
         self._finish = as_text(choice.get("finish_reason")) or self._finish
         for part in ("message", "delta"):
             for annotation in as_objects(as_object(choice.get(part)).get("annotations")):
@@ -220,7 +222,7 @@ class SonarStream:
         """Return what the deltas left out. If the service corrects itself at the end, the end is right."""
         self.ended = True
         known = "".join(self._pieces)
-        told = [*self._new_sources(at_end=True), *(self._delta(full[len(known) :]) if full.startswith(known) else [])]
+        events = [*self._new_sources(at_end=True), *(self._delta(full[len(known) :]) if full.startswith(known) else [])]
         answer = build_answer(
             self._seen,
             text=known if known.startswith(full) else full,
@@ -228,7 +230,7 @@ class SonarStream:
             finish=self._finish,
             provider=self.provider,
         )
-        return [*told, Done(answer=answer)]
+        return [*events, Done(answer=answer)]
 
 
 def _length(listed: JSON) -> int:
@@ -318,13 +320,13 @@ class Sonar:
 
     def notes(self, question: Question) -> tuple[str, ...]:
         """Return what became of a withdrawn model and of tools."""
-        told = []
+        notes = []
         name = _without_vendor((question.model or "").strip().lower())
         if instead := _WITHDRAWN.get(name):
-            told.append(f"Perplexity has withdrawn {name}: {instead} answered.")
+            notes.append(f"Perplexity has withdrawn {name}: {instead} answered.")
         if question.tools:
-            told.append("Sonar models take no tools: they were left out.")
-        return tuple(told)
+            notes.append("Sonar models take no tools: they were left out.")
+        return tuple(notes)
 
     def read(self, body: Mapping[str, JSON]) -> Answer:
         """Return the answer of a whole response. Raises what its `error` says, RunFailed or MalformedResponse."""

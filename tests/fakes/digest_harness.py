@@ -116,7 +116,7 @@ class DigestHarness:
         patience = DatabaseRetry(seconds=10)
         return DigestRunner(
             digests=self.digests,
-            presence=presence,
+            membership=presence,
             stopper=DigestStopper(digests=self.digests, database_retry=patience),
             selector=StorySelector(posted=self.digests.posted, database_retry=patience, compare=self.compare),
             database_retry=patience,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from perplexity.attempts import Attempt, cost_with_failures, total_cost, without_costs
 from perplexity.cli.news import as_results
 from perplexity.cli.output import as_json, footer
-from perplexity.completions import without_thinking
+from perplexity.completions import strip_thinking
 from perplexity.errors import AllProvidersFailed, MalformedResponse, NothingFound, RunFailed
 from perplexity.fallback import Fallback
 from perplexity.news.summary import as_answer, news_summary
@@ -62,7 +62,7 @@ def test_a_reply_costs_what_everybody_charged(
 
 def test_what_was_only_thought_is_paid_for() -> None:
     with pytest.raises(MalformedResponse) as caught:
-        without_thinking(replace(answer_by("P", "<think>Hm.</think>"), usage=Usage(cost_usd=0.03)), expected=True)
+        strip_thinking(replace(answer_by("P", "<think>Hm.</think>"), usage=Usage(cost_usd=0.03)), expected=True)
 
     assert caught.value.cost_usd == 0.03
 

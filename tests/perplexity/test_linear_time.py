@@ -11,7 +11,7 @@ from perplexity.agent.results import parse_tool_result as read_finding
 from perplexity.citations import cite, format_result, without_strangers
 from perplexity.cli.live import StreamingMarkdown
 from perplexity.cli.output import printable
-from perplexity.completions import Thinking
+from perplexity.completions import ThinkStripper
 from perplexity.deepdive.markdown import headings_to_bold, neutralize, neutralize_line
 from perplexity.deepdive.report import SourceList
 from perplexity.domains import TextFilter, filter_answer, requested_host
@@ -94,8 +94,8 @@ def written(text: str) -> Answer:
 
 
 def thought(text: str, *, expected: bool) -> object:
-    thinking = Thinking(expected=expected)
-    return [*map(thinking.feed, text), thinking.rest()]
+    thinking = ThinkStripper(expected=expected)
+    return [*map(thinking.feed, text), thinking.flush()]
 
 
 def decoded(text: str) -> object:

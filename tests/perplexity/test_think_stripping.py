@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perplexity.completions import Thinking, without_thinking
+from perplexity.completions import ThinkStripper, strip_thinking
 from perplexity.errors import MalformedResponse
 from perplexity.types import Answer
 
@@ -20,7 +20,7 @@ def answer(text: str) -> Answer:
 
 
 def split(text: str, *, expected: bool) -> tuple[str | None, str]:
-    told = without_thinking(answer(text), expected=expected)
+    told = strip_thinking(answer(text), expected=expected)
     return told.reasoning, told.text
 
 
@@ -60,16 +60,16 @@ def test_of_another_model_only_a_block_in_front_is(text: str, reasoning: str | N
 
 def test_a_block_with_nothing_behind_it_is_no_answer() -> None:
     with pytest.raises(MalformedResponse):
-        without_thinking(answer("<think>plan</think>\n"), expected=True)
+        strip_thinking(answer("<think>plan</think>\n"), expected=True)
 
 
 def test_nothing_of_the_block_is_given_wherever_the_marker_is_cut() -> None:
     text = "<think>\nplan\n</think>\n\nAnswer.[1]"
     for expected in (True, False):
         for cut in range(len(text)):
-            thinking = Thinking(expected=expected)
+            thinking = ThinkStripper(expected=expected)
 
-            given_away = [thinking.feed(text[:cut]), thinking.feed(text[cut:]), thinking.rest()]
+            given_away = [thinking.feed(text[:cut]), thinking.feed(text[cut:]), thinking.flush()]
 
             assert "".join(given_away) == "Answer.[1]"
             assert thinking.reasoning == "plan"
@@ -78,23 +78,23 @@ def test_nothing_of_the_block_is_given_wherever_the_marker_is_cut() -> None:
 @given(wild, st.lists(st.integers(0, 60), max_size=8), st.booleans())
 @settings(max_examples=300, deadline=None)
 def test_a_stream_gives_what_the_whole_text_gives(text: str, cuts: list[int], expected: bool) -> None:
-    whole, pieced = Thinking(expected=expected), Thinking(expected=expected)
+    whole, pieced = ThinkStripper(expected=expected), ThinkStripper(expected=expected)
     places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
 
-    at_once = whole.feed(text) + whole.rest()
-    in_pieces = "".join(pieced.feed(text[start:end]) for start, end in pairwise(places)) + pieced.rest()
+    at_once = whole.feed(text) + whole.flush()
+    in_pieces = "".join(pieced.feed(text[start:end]) for start, end in pairwise(places)) + pieced.flush()
 
     assert (at_once, whole.reasoning) == (in_pieces, pieced.reasoning)
 
 
 def test_text_of_a_model_that_does_not_think_is_not_held_back() -> None:
-    thinking = Thinking(expected=False)
+    thinking = ThinkStripper(expected=False)
 
     assert [thinking.feed(piece) for piece in ("An", "sw", "<think>", "er")] == ["An", "sw", "<think>", "er"]
 
 
 def test_a_long_thought_in_small_pieces_takes_no_time() -> None:
-    thinking = Thinking(expected=True)
+    thinking = ThinkStripper(expected=True)
 
     given_away = "".join(thinking.feed("a") for _ in range(200_000)) + thinking.feed("</think>b")
 

@@ -80,7 +80,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "searching": lambda text: pending_message(BY_NAME["ask"], BY_NAME["ask"].parse(f"why {text}"), question_id="7"),
     "wish": lambda text: parse_digest_spec(f"tech {text} monday 9:00"),
     "text after the time": lambda text: parse_digest_spec(f"tech monday 9:00 {text}"),
-    "wish in quotes": lambda text: parse_digest_spec(f'tech "{text}" monday 9:00', silence=[text]),
+    "wish in quotes": lambda text: parse_digest_spec(f'tech "{text}" monday 9:00', report_empty_on=[text]),
     "timing": schedule_start,
     "days": parse_days,
     "domain": parse_domain,

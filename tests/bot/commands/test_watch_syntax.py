@@ -111,8 +111,8 @@ def test_a_usage_error_names_what_is_allowed(typed: str, problem: str) -> None:
 
 
 def test_the_days_of_empty_digests_are_parsed() -> None:
-    assert parse_digest_spec("tech 9:00", silence=("mon-wed", "Sunday")).report_empty_on == {0, 1, 2, 6}
-    assert parse_digest_spec("tech weekdays 9:00", silence=("daily",)).report_empty_on == WEEKDAYS
+    assert parse_digest_spec("tech 9:00", report_empty_on=("mon-wed", "Sunday")).report_empty_on == {0, 1, 2, 6}
+    assert parse_digest_spec("tech weekdays 9:00", report_empty_on=("daily",)).report_empty_on == WEEKDAYS
     with pytest.raises(UsageError, match=r"`someday` isn’t a day of the week\. Use `daily`, `weekdays`"):
         parse_days("someday")
 
@@ -120,7 +120,7 @@ def test_the_days_of_empty_digests_are_parsed() -> None:
 @pytest.mark.parametrize("always", [("fri",), ("mon", "fri"), ("weekends",)])
 def test_days_of_empty_digests_must_have_a_run(always: tuple[str, ...]) -> None:
     with pytest.raises(UsageError, match=r"^This digest doesn’t run on `(fri|weekends)`\. Its days are Monday\.$"):
-        parse_digest_spec("science mon 9:00", silence=always)
+        parse_digest_spec("science mon 9:00", report_empty_on=always)
 
 
 @pytest.mark.parametrize("day", range(7))

@@ -325,7 +325,7 @@ async def test_after_a_crash_a_direct_message_is_looked_up_before_it_is_posted_a
     slack = ScriptedSlack(lookups=[Found(ts="1.2")])
 
     assert await deliver(
-        slack, row(response_url=None, returns=1, part=1, messages=(message(1), message(2), message(3)))
+        slack, row(response_url=None, redeliveries=1, part=1, messages=(message(1), message(2), message(3)))
     )
     assert slack.happened == ["begin 1 uses 0", "look 1", "begin 2 uses 0", "direct 2 DU1"]
 
@@ -333,7 +333,7 @@ async def test_after_a_crash_a_direct_message_is_looked_up_before_it_is_posted_a
 async def test_after_a_crash_a_response_url_post_is_sent_again() -> None:
     slack = ScriptedSlack()
 
-    assert await deliver(slack, row(returns=1, part=1, response_uses=2, messages=(message(1), message(2))))
+    assert await deliver(slack, row(redeliveries=1, part=1, response_uses=2, messages=(message(1), message(2))))
     assert slack.happened == ["begin 1 uses 3", "url asker"]
 
 
@@ -367,12 +367,12 @@ THREADS: dict[str, tuple[ScriptedSlack, QuestionRow, list[str]]] = {
     ),
     "after a crash the line is changed again": (
         ScriptedSlack(),
-        in_thread(returns=1),
+        in_thread(redeliveries=1),
         ["begin 0 uses 0", "change C1 1.2"],
     ),
     "after a crash a later part is looked up": (
         ScriptedSlack(lookups=[Found(ts="1.9")]),
-        in_thread(returns=1, part=1, messages=(message(1), message(2))),
+        in_thread(redeliveries=1, part=1, messages=(message(1), message(2))),
         ["begin 1 uses 0", "look 1 in 1.1", "change C1 1.9"],
     ),
     "the pending message is unknown, so it is looked up": (
@@ -405,7 +405,7 @@ THREADS: dict[str, tuple[ScriptedSlack, QuestionRow, list[str]]] = {
     ),
     "a closed thread, so directly": (
         ScriptedSlack(thread=[RouteClosed(error="not_in_channel")]),
-        in_thread(message_ts=None, returns=1),
+        in_thread(message_ts=None, redeliveries=1),
         ["begin 0 uses 0", "look 0 in 1.1", "thread 0 C1 1.1", "begin 0 uses 0", "look 0", "direct 0 DU1"],
     ),
     "a found line that cannot be changed goes, and the answer stays in the thread": (
@@ -467,7 +467,7 @@ LINES: dict[str, tuple[ScriptedSlack, QuestionRow, list[str], str | None]] = {
     ),
     "a worker died after the post": (
         ScriptedSlack(lookups=[Found(ts="1.7")]),
-        in_thread(message_ts=None, returns=1),
+        in_thread(message_ts=None, redeliveries=1),
         ["look 0 in 1.1", "record 1.7"],
         "1.7",
     ),
@@ -495,7 +495,7 @@ LINES: dict[str, tuple[ScriptedSlack, QuestionRow, list[str], str | None]] = {
         None,
     ),
     "a click in a thread": (ScriptedSlack(), in_thread(), ["begin 0 uses 0", "change C1 1.2"], "1.2"),
-    "a pending message that exists already": (ScriptedSlack(), in_thread(returns=1), [], "1.2"),
+    "a pending message that exists already": (ScriptedSlack(), in_thread(redeliveries=1), [], "1.2"),
 }
 
 
@@ -595,8 +595,8 @@ async def test_after_two_posts_without_a_clear_reply_comes_a_direct_message() ->
 async def test_posts_without_a_clear_reply_are_counted_across_a_crash() -> None:
     once, twice = ScriptedSlack(), ScriptedSlack()
 
-    assert await deliver(once, row(returns=1, response_uses=1, unconfirmed=1))
-    assert await deliver(twice, row(returns=2, response_uses=2, unconfirmed=2))
+    assert await deliver(once, row(redeliveries=1, response_uses=1, unconfirmed=1))
+    assert await deliver(twice, row(redeliveries=2, response_uses=2, unconfirmed=2))
     assert (posts(once), posts(twice)) == (["url asker replace"], ["look 0", "direct 0 DU1"])
 
 

@@ -42,7 +42,7 @@ async def setup(database: str) -> AsyncIterator[Setup]:
             installation=Installation(client=client, workspaces=workspaces, token_hash="x"),
             workspaces=workspaces,
             profiles=Profiles(client, clock=time.clock),
-            patience=DatabaseRetry(seconds=1),
+            database_retry=DatabaseRetry(seconds=1),
             clock=time.clock,
             sleep=time.sleep,
         )

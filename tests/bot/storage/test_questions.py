@@ -55,7 +55,7 @@ def new(key: str = "T1:/ask:1") -> NewQuestion:
 async def test_the_same_delivery_is_written_once(questions: QuestionStore, database: str) -> None:
     first, second = new(), new()
 
-    assert [await questions.insert(first), await questions.insert(second)] == [Received.NEW, Received.KNOWN]
+    assert [await questions.insert(first), await questions.insert(second)] == [Received.NEW, Received.DUPLICATE]
     assert await enqueued(database) == [first.id]
 
 
@@ -134,7 +134,7 @@ async def test_the_first_claim_is_no_return_and_the_next_is_one(questions: Quest
 
     claims = [await claim(questions, question.id) for _ in range(3)]
 
-    assert [(c.state, c.attempt, c.returns) for c in claims if c] == [
+    assert [(c.state, c.claim, c.redeliveries) for c in claims if c] == [
         ("working", 1, 0),
         ("working", 2, 1),
         ("working", 3, 2),
@@ -224,7 +224,7 @@ async def test_a_claim_whose_confirmation_was_lost_is_the_same_claim(questions: 
 
     assert first is not None
     assert again is not None
-    assert ((first.row.attempt, first.row.returns), (again.row.attempt, again.row.returns)) == ((1, 0), (1, 0))
+    assert ((first.row.claim, first.row.redeliveries), (again.row.claim, again.row.redeliveries)) == ((1, 0), (1, 0))
 
 
 async def test_of_claims_at_once_one_takes_the_question(questions: QuestionStore) -> None:
@@ -233,10 +233,10 @@ async def test_of_claims_at_once_one_takes_the_question(questions: QuestionStore
 
     claims = await asyncio.gather(*(claim(questions, question.id) for _ in range(4)))
 
-    attempts = sorted(one.attempt for one in claims if one is not None)
+    attempts = sorted(one.claim for one in claims if one is not None)
     current = await questions.get(question.id)
     assert current is not None
-    assert attempts == list(range(1, current.attempt + 1))
+    assert attempts == list(range(1, current.claim + 1))
 
 
 async def test_a_question_that_only_a_newer_version_knows_is_not_claimed(questions: QuestionStore) -> None:
@@ -246,7 +246,7 @@ async def test_a_question_that_only_a_newer_version_knows_is_not_claimed(questio
     assert await questions.claim(question.id, uuid4(), commands=["search"]) is None
     left = await questions.get(question.id)
     assert left is not None
-    assert (left.state, left.attempt) == ("received", 0)
+    assert (left.state, left.claim) == ("received", 0)
 
 
 async def test_a_claim_says_whether_the_app_is_installed_and_where_the_asker_is_from(
@@ -317,8 +317,8 @@ async def test_a_person_has_so_many_open_questions_and_no_more(questions: Questi
 
     again = await questions.insert(of("U1", "5"))
     assert taken == [Received.NEW] * 5 + [Received.TOO_MANY_OPEN]
-    assert again is Received.KNOWN
-    assert (known, other) == (Received.KNOWN, Received.NEW)
+    assert again is Received.DUPLICATE
+    assert (known, other) == (Received.DUPLICATE, Received.NEW)
     assert [one.text for one in await questions.open_questions(team_id="T1", user_id="U1")] == ["why"] * 5
 
 

@@ -50,7 +50,7 @@ class ScriptedDelivery:
         return self.way_left
 
     async def post_pending(self, row: QuestionRow, message: OutgoingMessage) -> QuestionRow:
-        if row.returns == 0:
+        if row.redeliveries == 0:
             self.announced.append(message.text)
         return row
 
@@ -92,7 +92,7 @@ class WorkerHarness:
             provider_stats=no_stats,
             digests=FakeDigests(),
             commands={command.name: command for command in COMMANDS},
-            patience=self.patience,
+            database_retry=self.patience,
             cancel_runs=self.ended.append,
         )
         answering = QuestionWorker(
@@ -100,7 +100,7 @@ class WorkerHarness:
             runner=working,
             delivery=cast("Delivery", self.delivery),
             status_messages=cast("StatusMessages", self.delivery),
-            patience=self.patience,
+            database_retry=self.patience,
             metrics=Metrics(),
         )
         await answering.process(question)
@@ -351,4 +351,4 @@ async def test_a_command_of_a_newer_version_is_left_unclaimed_in_the_queue(harne
 
     row = await harness.questions.get(question)
     assert row is not None
-    assert (row.state, row.attempt, row.returns, harness.delivery.delivered) == ("received", 0, 0, [])
+    assert (row.state, row.claim, row.redeliveries, harness.delivery.delivered) == ("received", 0, 0, [])
