@@ -15,6 +15,7 @@ from perplexity.cli.options import (
     add_filters,
     add_output_formats,
     add_providers,
+    open_chain,
     output_format,
     parse_filters,
     parse_providers,
@@ -22,7 +23,6 @@ from perplexity.cli.options import (
 )
 from perplexity.cli.output import as_json, format_answer, header, notes, printable, printable_line
 from perplexity.cli.progress import ProgressLine
-from perplexity.cli.providers import open_chain
 from perplexity.client import open_timeout_of
 from perplexity.errors import ConnectionFailed, InvalidRequest
 from perplexity.freshness import add_newest_source_line

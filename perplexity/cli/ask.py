@@ -25,6 +25,8 @@ from perplexity.cli.options import (
     add_output_formats,
     add_providers,
     closest_match,
+    missing_key_variable,
+    open_chain,
     output_format,
     parse_filters,
     parse_providers,
@@ -32,7 +34,6 @@ from perplexity.cli.options import (
 )
 from perplexity.cli.output import as_json, footer, format_answer, header, notes, printable, printable_line
 from perplexity.cli.progress import ProgressLine
-from perplexity.cli.providers import missing_key_variable, open_chain
 from perplexity.errors import InvalidRequest
 from perplexity.freshness import add_newest_source_line, max_age_days
 from perplexity.models import EFFORTS, check_schema, resolve

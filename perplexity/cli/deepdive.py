@@ -12,13 +12,13 @@ from perplexity.cli.options import (
     OutputFormat,
     add_output_formats,
     add_providers,
+    checked_config,
     output_format,
     parse_providers,
     read_input,
 )
 from perplexity.cli.output import as_json, printable
 from perplexity.cli.progress import ProgressLine
-from perplexity.cli.providers import checked_config
 from perplexity.deepdive.report import as_document
 from perplexity.deepdive.types import DeepDive, NullStageStore, Stage, StageResult, StageUpdate
 from perplexity.formatting import format_duration

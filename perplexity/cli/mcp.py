@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from perplexity.cli.base import Command, ProcessIO, UsageError
-from perplexity.cli.providers import checked_config, open_chain
+from perplexity.cli.options import checked_config, open_chain
 from perplexity.errors import ConnectionFailed, InvalidRequest
 from perplexity.fallback import Fallback
 from perplexity.providers import PROVIDERS

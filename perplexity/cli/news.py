@@ -14,12 +14,13 @@ from perplexity.cli.options import (
     add_filters,
     add_output_formats,
     add_providers,
+    missing_key_variable,
+    open_chain,
     output_format,
     parse_filters,
     parse_providers,
 )
 from perplexity.cli.output import as_json, format_results, notes, printable, printable_line
-from perplexity.cli.providers import missing_key_variable, open_chain
 from perplexity.filters import Filters
 from perplexity.news.stories import Story
 from perplexity.news.summary import (

@@ -12,13 +12,14 @@ from perplexity.cli.options import (
     add_mode,
     add_output_formats,
     add_providers,
+    missing_key_variable,
+    open_chain,
     output_format,
     parse_filters,
     parse_providers,
     read_input,
 )
 from perplexity.cli.output import as_json, format_results, header, notes, printable, printable_line
-from perplexity.cli.providers import missing_key_variable, open_chain
 from perplexity.notes import no_results_text
 from perplexity.sanitize import one_line
 from perplexity.types import Answer, Query, SearchResults
