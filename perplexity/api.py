@@ -61,7 +61,7 @@ class Calls:
             while (chunk := await deadline.run(anext(opened.chunks, None))) is not None:
                 events = decoder.feed(chunk)
                 yield _objects(events)
-                if any(event.data == _END for event in events):
+                if _END in [event.data for event in events]:
                     return
             yield _objects(decoder.finish(), last=True)
 
@@ -96,10 +96,11 @@ def _object(event: ServerSentEvent, *, last: bool) -> dict[str, JSON] | None:
 
     None for what is no object, such as a heartbeat: a stream that is paid for does not end for it.
     """
-    if not event.data.lstrip().startswith("{"):
+    data = event.data
+    if not data.startswith("{") and not data.lstrip().startswith("{"):
         return None
     try:
-        decoded = decode(event.data)
+        decoded = decode(data)
     except MalformedResponse:
         # What the end of the connection cut off is no fault in what was sent.
         raise (StreamTruncated if last else MalformedResponse)("an event of the stream is not JSON") from None

@@ -227,10 +227,14 @@ class AgentStream:
     def _delta(self, part: tuple[str, int], piece: str) -> list[Event]:
         if not piece:
             return []
-        new_message = self._pieces and part[0] not in self._begun
-        self._begun.add(part[0])
-        self._parts.setdefault(part, []).append(piece)
-        return self._append(MESSAGE_SEPARATOR + piece if new_message else piece)
+        pieces = self._parts.setdefault(part, [])
+        pieces.append(piece)
+        if len(pieces) == 1:
+            new_message = self._pieces and part[0] not in self._begun
+            self._begun.add(part[0])
+            piece = MESSAGE_SEPARATOR + piece if new_message else piece
+        self._pieces.append(piece)
+        return [TextDelta(text=piece)]
 
     def _rest(self, part: tuple[str, int], full: str) -> list[Event]:
         """Tell what the deltas left out; a text that contradicts them, or is there already, is not taken."""

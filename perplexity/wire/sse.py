@@ -71,24 +71,30 @@ class Decoder:
             lines[0] = bytes(self._rest) + lines[0]
             self._rest.clear()
         self._rest += rest
-        self._check(self._size + len(self._rest))
+        if self._size + len(self._rest) > LONGEST_EVENT:
+            raise _too_long()
         return lines
 
     def _take(self, line: bytes) -> None:
         """Read one line of an event."""
-        name, _, value = line.partition(b":")
+        if line.startswith(b"data: "):
+            name, value = b"data", line[6:]
+        else:
+            name, _, value = line.partition(b":")
+            value = value.removeprefix(b" ")
         if name == b"data":
             self._size += len(line)
-            self._check(self._size)
-            self._data.append(value.removeprefix(b" ").decode(errors="replace"))
+            if self._size > LONGEST_EVENT:
+                raise _too_long()
+            self._data.append(value.decode(errors="replace"))
         elif name == b"event":
-            self._event = value.removeprefix(b" ").decode(errors="replace")
+            self._event = value.decode(errors="replace")
 
     def _complete(self) -> ServerSentEvent:
         event = ServerSentEvent(self._event, "\n".join(self._data))
         self._event, self._data, self._size = "", [], 0
         return event
 
-    def _check(self, size: int) -> None:
-        if size > LONGEST_EVENT:
-            raise MalformedResponse(f"an event of the stream is longer than {LONGEST_EVENT} bytes")
+
+def _too_long() -> MalformedResponse:
+    return MalformedResponse(f"an event of the stream is longer than {LONGEST_EVENT} bytes")
