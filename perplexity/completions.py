@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 
@@ -74,26 +74,27 @@ class Completions:
         self.wire.check(question)
         thinking = ThinkStripper(expected=self.wire.emits_thinking(question, target))
         kept = _kept_text(question)
-        async with aclosing(self._all_events(question, target, deadline=deadline)) as events:
-            async for event in events:
-                if isinstance(event, TextDelta):
-                    piece = thinking.feed(event.text)
-                    if kept is not None:
-                        piece = await run_in_thread(kept.take) if kept.feed(piece) else ""
-                    if piece:
-                        yield event if piece == event.text else TextDelta(text=piece)
-                elif isinstance(event, Sources):
-                    yield event if kept is None else Sources(sources=kept.filter_sources(event.sources))
-                elif isinstance(event, Done):
-                    if piece := await _rest(thinking, kept, event.answer):
-                        yield TextDelta(text=piece)
-                    yield Done(
-                        answer=await self._finalize(
-                            event.answer, question, target, expected=thinking.expected, started=started
+        async with aclosing(self._all_events(question, target, deadline=deadline)) as batches:
+            async for batch in batches:
+                for event in batch:
+                    if isinstance(event, TextDelta):
+                        piece = thinking.feed(event.text)
+                        if kept is not None:
+                            piece = await run_in_thread(kept.take) if kept.feed(piece) else ""
+                        if piece:
+                            yield event if piece == event.text else TextDelta(text=piece)
+                    elif isinstance(event, Sources):
+                        yield event if kept is None else Sources(sources=kept.filter_sources(event.sources))
+                    elif isinstance(event, Done):
+                        if piece := await _rest(thinking, kept, event.answer):
+                            yield TextDelta(text=piece)
+                        yield Done(
+                            answer=await self._finalize(
+                                event.answer, question, target, expected=thinking.expected, started=started
+                            )
                         )
-                    )
-                else:
-                    yield event
+                    else:
+                        yield event
 
     async def finish(self) -> None:
         """Wait for the requests that cancel abandoned runs; each has a few seconds."""
@@ -130,12 +131,12 @@ class Completions:
                 "POST", self.wire.path, body, deadline=deadline, again=_retry_rule(target), persist=question.persist
             )
             return self.wire.read(state)
-        async with aclosing(self._all_events(question, target, deadline=deadline, repeat=True)) as events:
-            return await _heard(events, question)
+        async with aclosing(self._all_events(question, target, deadline=deadline, repeat=True)) as batches:
+            return await _heard(batches, question)
 
     def _all_events(
         self, question: Question, target: Target, *, deadline: Deadline, repeat: bool = False
-    ) -> AsyncGenerator[Event, None]:
+    ) -> AsyncGenerator[Sequence[Event], None]:
         """Return the events of a run in the background, or of a stream; `repeat` is as for `_streamed`."""
         if self._runs_in_background(question, target):
             return self._background_events(question, target, deadline=deadline)
@@ -146,8 +147,8 @@ class Completions:
 
     async def _streamed(
         self, question: Question, target: Target, *, deadline: Deadline, repeat: bool
-    ) -> AsyncGenerator[Event, None]:
-        """Yield the events of streams, until one comes to its end.
+    ) -> AsyncGenerator[Sequence[Event], None]:
+        """Yield the events of streams, as many as arrive together, until one comes to its end.
 
         After an event was yielded, another stream is opened only if the caller takes events that `repeat`: one that
         collects an answer, from a stream since a silent connection would be cut after a minute.
@@ -158,14 +159,17 @@ class Completions:
             try:
                 async with aclosing(self.calls.events(self.wire.path, body, deadline=deadline)) as chunks:
                     async for chunk in chunks:
-                        for event in _read(reader, chunk):
+                        events, broken = _read(reader, chunk)
+                        if events:
                             yielded = True
-                            yield event if not reader.ended else readers.priced(event)
+                            yield readers.priced(events) if reader.ended else events
+                        if broken:
+                            raise broken
                         if reader.ended:
                             return
-                for event in reader.finish():
+                if events := reader.finish():
                     yielded = True
-                    yield readers.priced(event)
+                    yield readers.priced(events)
                 if reader.ended:
                     return
                 raise StreamTruncated("the stream ended without its last event")
@@ -197,7 +201,7 @@ class Completions:
 
     async def _background_events(
         self, question: Question, target: Target, *, deadline: Deadline
-    ) -> AsyncGenerator[Event, None]:
+    ) -> AsyncGenerator[Sequence[Event], None]:
         run_id, state = question.run_id, None
         if run_id is None:
             body = self.wire.build(question, target, stream=False)
@@ -206,7 +210,7 @@ class Completions:
         try:
             if state is not None and question.on_run is not None:
                 await question.on_run(run_id)
-            yield RunStarted(id=run_id)
+            yield [RunStarted(id=run_id)]
             state = await self.runs.wait(run_id, state=state, deadline=deadline)
         except RunFailed:
             raise
@@ -214,8 +218,7 @@ class Completions:
             if isinstance(error, Exception) or not question.resumable:
                 self._cancel(run_id)
             raise
-        for event in _as_events(self._read(run_id, state)):
-            yield event
+        yield _as_events(self._read(run_id, state))
 
     def _read(self, run_id: str, state: dict[str, JSON]) -> Answer:
         """Return a run's answer. One in a state that is not known here may be going on still, so it is cancelled."""
@@ -243,29 +246,38 @@ class _Readers:
         """What the service charges for all of them together, as far as it said so."""
         return total_cost(reader.cost_usd for reader in self.made)
 
-    def priced(self, event: Event) -> Event:
-        """Return an event of the last one, an answer at the price of all."""
-        if not isinstance(event, Done) or event.answer.usage.cost_usd == self.cost_usd:
-            return event
-        usage = replace(event.answer.usage, cost_usd=self.cost_usd)
-        return Done(answer=replace(event.answer, usage=usage))
+    def priced(self, events: Sequence[Event]) -> list[Event]:
+        """Return events of the last one, an answer at the price of all."""
+        return [self._priced(event) if isinstance(event, Done) else event for event in events]
+
+    def _priced(self, done: Done) -> Done:
+        if done.answer.usage.cost_usd == self.cost_usd:
+            return done
+        usage = replace(done.answer.usage, cost_usd=self.cost_usd)
+        return Done(answer=replace(done.answer, usage=usage))
 
 
-def _read(reader: StreamReader, chunk: Iterator[dict[str, JSON]]) -> Iterator[Event]:
-    """Yield our events for those of the service, until the terminal one."""
-    for event in chunk:
-        yield from reader.feed(event)
-        if reader.ended:
-            return
+def _read(reader: StreamReader, chunk: Iterator[dict[str, JSON]]) -> tuple[list[Event], PerplexityError | None]:
+    """Return our events for those of the service, until the terminal one, and the error that comes after them."""
+    events: list[Event] = []
+    try:
+        for event in chunk:
+            events += reader.feed(event)
+            if reader.ended:
+                break
+    except PerplexityError as error:
+        return events, error
+    return events, None
 
 
-async def _heard(events: AsyncIterator[Event], question: Question) -> Answer:
+async def _heard(batches: AsyncIterator[Sequence[Event]], question: Question) -> Answer:
     """Return the answer at the end of the events; the question's `on_event` hears the others."""
-    async for event in events:
-        if isinstance(event, Done):
-            return event.answer
-        if question.on_event is not None:
-            question.on_event(event)
+    async for batch in batches:
+        for event in batch:
+            if isinstance(event, Done):
+                return event.answer
+            if question.on_event is not None:
+                question.on_event(event)
     raise StreamTruncated("the stream ended without its last event")
 
 
