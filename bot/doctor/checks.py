@@ -10,6 +10,7 @@ from textwrap import wrap
 from typing import Any, TypeVar
 
 from bot.settings import Settings
+from perplexity.formatting import pluralize
 from perplexity.threads import DaemonExecutor
 
 T = TypeVar("T")
@@ -103,14 +104,10 @@ def _summary(findings: Sequence[Finding]) -> str:
     errors = sum(finding.severity is Severity.ERROR for finding in findings)
     warnings = sum(finding.severity is Severity.WARNING for finding in findings)
     if errors:
-        counted = _count(errors, "error") + (f" and {_count(warnings, 'warning')}" if warnings else "")
+        counted = pluralize(errors, "error") + (f" and {pluralize(warnings, 'warning')}" if warnings else "")
         return f"{counted}. Fix the items above, then run `python -m bot doctor` again."
-    found = f"No errors, {_count(warnings, 'warning')}." if warnings else "No problems found."
+    found = f"No errors, {pluralize(warnings, 'warning')}." if warnings else "No problems found."
     return f"{found} Start the app with `python -m bot run`."
-
-
-def _count(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 SETTINGS = "Settings"

@@ -10,8 +10,7 @@ from itertools import accumulate
 from typing import TypeVar
 
 from perplexity.attempts import Attempt, attempt_reasons, cost_with_failures
-from perplexity.deepdive.markdown import quote_passages
-from perplexity.deepdive.report import SourceList
+from perplexity.deepdive.report import SourceList, quote_passages
 from perplexity.deepdive.types import BackgroundRun, Persona, Stage, StageResult, StageStore
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, RunFailed, TimedOut
 from perplexity.notes import fallback_notice

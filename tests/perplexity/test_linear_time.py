@@ -12,8 +12,7 @@ from perplexity.citations import cite, format_result, without_strangers
 from perplexity.cli.live import StreamingMarkdown
 from perplexity.cli.output import printable
 from perplexity.completions import ThinkStripper
-from perplexity.deepdive.markdown import headings_to_bold, neutralize, neutralize_line
-from perplexity.deepdive.report import SourceList
+from perplexity.deepdive.report import SourceList, headings_to_bold, neutralize, neutralize_line
 from perplexity.domains import TextFilter, filter_answer, requested_host
 from perplexity.formulas import readable, unfinished
 from perplexity.freshness import max_age_days

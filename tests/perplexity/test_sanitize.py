@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from perplexity.agent.results import SourceRegistry, parse_tool_result
 from perplexity.citations import cite, format_result
 from perplexity.cli.search import _as_answer
-from perplexity.deepdive.markdown import neutralize, neutralize_line
+from perplexity.deepdive.report import neutralize, neutralize_line
 from perplexity.mcp_server.tools import pages_text, response_text
 from perplexity.passages import passages_answer
 from perplexity.sanitize import answer_text, encode_url, one_line, strip_tags

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from perplexity.block_parser import BlockKind, read_blocks
 from perplexity.citations import cite
-from perplexity.deepdive.markdown import quote_passages
 from perplexity.deepdive.pipeline import run_deepdive
-from perplexity.deepdive.report import as_document
+from perplexity.deepdive.report import as_document, quote_passages
 from perplexity.deepdive.types import DeepDive, NullStageStore
 from perplexity.passages import passages_answer
 from perplexity.types import Answer, Question, SearchResults, Source
