@@ -64,7 +64,12 @@ def escape(text: str) -> str:
 
     https://docs.slack.dev/messaging/formatting-message-text#escaping
     """
-    text = break_mentions(clean(text))
+    return escape_clean(clean(text))
+
+
+def escape_clean(text: str) -> str:
+    """Return what `escape` returns for a text that is clean."""
+    text = break_mentions(text)
     for sign, entity in _ENTITIES.items():
         if sign in text:
             text = text.replace(sign, entity)

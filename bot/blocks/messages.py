@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from bot.blocks.elements import context, markdown, primary_button, section
-from bot.blocks.escaping import WORD_JOINER, clean, code, escape, one_line, shorten
+from bot.blocks.escaping import WORD_JOINER, clean, code, escape, escape_clean, one_line, shorten
 from bot.blocks.markdown.direction import has_direction, runs_right_to_left
 from bot.blocks.markdown.render import CODE, HOST_DOT, Part, defuse
 from bot.blocks.markdown.split import MESSAGE, MESSAGE_BLOCKS, counted
@@ -181,7 +181,7 @@ def _shorten_escaped(text: str, *, room: int) -> str:
         least = fitting if is_clean else clean(fitting)
         fits = max(counted(fitting), len(least) + joiners) <= room
         if fits and len(least.encode()) + _JOINER_BYTES * joiners <= most_bytes:
-            fitting = escape(defuse(fitting))
+            fitting = escape_clean(defuse(fitting)) if is_clean else escape(defuse(fitting))
             if len(fitting) <= room and len(fitting.encode()) <= most_bytes:
                 return fitting
         limit = limit * 4 // 5

@@ -37,8 +37,10 @@ _AFTER_A_SCHEME = "|".join(
 # HTML, autolinks, Slack's own tokens
 _TAG = re.compile(r"<(?=[^\s\u2060])")
 _SCHEME = re.compile(rf":(?=[^\s\u2060])(?i:{_AFTER_A_SCHEME})")
-# Links, images and definitions; addresses, with or without a scheme. A single sign is found sooner than two.
-_PAIRS = {"]": ("](", "]:"), "/": ("//", ":/")}
+# Links, images and definitions.
+_LINK = re.compile(r"\](?=[(:])")
+# Addresses, with or without a scheme.
+_SLASH = re.compile(r"/(?<=[/:]/)")
 # A linkifier takes the joiner for a letter if it is before the dot, GitHub's parser if it is after it.
 HOST_DOT = re.compile(r"\.(?=[^\W\d_])(?<=\S\.)")
 _ENTITY = re.compile(r"&(?=(#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)")
@@ -63,11 +65,10 @@ def defuse(prose: str) -> str:
         prose = _ENTITY.sub(_broken_entity, prose)
     if "<" in prose:
         prose = _TAG.sub(f"<{WORD_JOINER}", prose)
-    for first, pairs in _PAIRS.items():
-        if first in prose:
-            for pair in pairs:
-                while pair in prose:
-                    prose = prose.replace(pair, f"{pair[0]}{WORD_JOINER}{pair[1]}")
+    if "]" in prose:
+        prose = _LINK.sub(f"]{WORD_JOINER}", prose)
+    if "/" in prose:
+        prose = _SLASH.sub(f"{WORD_JOINER}/", prose)
     if ":" in prose:
         prose = _SCHEME.sub(f":{WORD_JOINER}", prose)
     if "." in prose:
