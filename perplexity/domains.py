@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import compress
+from operator import not_
 from urllib.parse import unquote
 
 from perplexity.citations import renumbered, without_foreign
@@ -82,8 +84,8 @@ class DomainPolicy:
 
     def split(self, sources: Sequence[Source]) -> tuple[tuple[Source, ...], tuple[Source, ...]]:
         """Return the sources that may be shown, and those that may not."""
-        foreign = {source for source in sources if self.excludes(source.url)}
-        return tuple(s for s in sources if s not in foreign), tuple(s for s in sources if s in foreign)
+        foreign = [self.excludes(source.url) for source in sources]
+        return tuple(compress(sources, map(not_, foreign))), tuple(compress(sources, foreign))
 
     @property
     def place(self) -> str:

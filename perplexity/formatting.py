@@ -39,16 +39,17 @@ def format_dollars(cost: float | None) -> str:
 
 def format_iso_date(value: str | None) -> str:
     """Return an ISO date as "7 Oct 2025", a part of one as "Oct 2025" or "2025"; an empty text for anything else."""
-    match = _DATE.match((value or "").strip())
+    match = _DATE.match(value.strip()) if value else None
     if match is None:
         return ""
+    year, month, day = match.groups()
     try:
-        parsed = date(int(match["year"]), int(match["month"] or 1), int(match["day"] or 1))
+        parsed = date(int(year), int(month or 1), int(day or 1))
     except ValueError:
         return ""
-    if match["day"]:
+    if day:
         return format_date(parsed)
-    return f"{MONTHS[parsed.month - 1]} {parsed.year}" if match["month"] else match["year"]
+    return f"{MONTHS[parsed.month - 1]} {parsed.year}" if month else str(year)
 
 
 def pluralize(number: int, noun: str) -> str:

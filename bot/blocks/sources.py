@@ -62,7 +62,8 @@ def linked_title(source: Source) -> str:
 
 def site_and_date(source: Source) -> str:
     """Return the known ones of site and date as mrkdwn."""
-    known = " · ".join(filter(None, (escape(hostname(source.url)), format_iso_date(source.date))))
+    # A host needs no escaping.
+    known = " · ".join(filter(None, (hostname(source.url), format_iso_date(source.date))))
     return f"{LEFT_TO_RIGHT}{known}" if known and runs_right_to_left(source.title) else known
 
 

@@ -1,50 +1,72 @@
-"""What rendering an answer costs, next to one parse of its Markdown."""
+"""What rendering an answer costs, next to one parse of its Markdown: as answers mostly are, and of one kind of text."""
 
 from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from markdown_it import MarkdownIt
 
 from bot.blocks.answer import answer_messages
 from bot.model.message import Audience
+from perplexity.domains import filter_answer
 from perplexity.types import Answer, Source
 from tests.benchmarks.answers import answer_text, pages
 from tests.benchmarks.measure import Figure, compare
+from tests.benchmarks.texts import KINDS, text_of
 
 BAR = 1.5
 LENGTHS = {"4 KB": 4_000, "40 KB": 40_000}
+TOGETHER = 4
+"""Texts that are measured together, so that one that takes a fraction of a millisecond is measured well."""
+DOMAINS = ("-site3.example",)
+SOURCES = tuple(Source(number=page["id"], title=page["title"], url=page["url"], date=page["date"]) for page in pages())
+
+TextOf = Callable[..., str]
+"""Returns a text of a length; each `number` gives another, so that no cache knows it."""
 
 
 async def figures(rounds: int) -> list[Figure]:
-    """Measure both lengths. Each round renders a text of its own, so that no cache knows it."""
-    return [await _figure(name, length, rounds) for name, length in LENGTHS.items()]
+    """Measure the usual answer, and answers of each kind of text: the worst of both lengths, filtered and not."""
+    texts: dict[str, TextOf] = {"rendering": answer_text}
+    texts |= {f"rendering: {kind}": partial(text_of, kind) for kind in KINDS}
+    return [await _figure(name, text, rounds) for name, text in texts.items()]
 
 
-async def _figure(name: str, length: int, rounds: int) -> Figure:
+async def _figure(name: str, text: TextOf, rounds: int) -> Figure:
+    ratios: dict[str, float] = {}
+    for label, length in LENGTHS.items():
+        for domains in ((), DOMAINS):
+            ratios[f"{label}{' by domain' if domains else ''}"] = await _ratio(partial(text, length), domains, rounds)
+    detail = ", ".join(f"{label} {ratio:.2f}" for label, ratio in ratios.items())
+    return Figure(name=name, measured=max(ratios.values()), bar=BAR, detail=detail)
+
+
+async def _ratio(text: Callable[..., str], domains: Sequence[str], rounds: int) -> float:
     parser = MarkdownIt("commonmark").enable("table")
-    sources = tuple(
-        Source(number=page["id"], title=page["title"], url=page["url"], date=page["date"]) for page in pages()
-    )
+
+    def render(text: str) -> None:
+        answer = filter_answer(Answer(text=text, sources=SOURCES, provider="Perplexity"), domains)
+        answer_messages(answer, audience=Audience.ASKER)
+
+    def texts(number: int) -> list[str]:
+        return [text(number=number * TOGETHER + place) for place in range(TOGETHER)]
 
     async def rendered(number: int) -> float:
-        answer = Answer(text=answer_text(length, number=number), sources=sources, provider="Perplexity")
-        return _seconds(lambda: answer_messages(answer, audience=Audience.ASKER))
+        return _seconds(render, texts(number))
 
     async def parsed(number: int) -> float:
-        text = answer_text(length, number=number)
-        return _seconds(lambda: parser.parse(text))
+        return _seconds(parser.parse, texts(number))
 
-    found = await compare(rendered, parsed, rounds=rounds)
-    detail = f"rendering {found.ours * 1000:.1f} ms, one parse {found.reference * 1000:.1f} ms"
-    return Figure(name=f"rendering {name}", measured=found.ratio, bar=BAR, detail=detail)
+    return (await compare(rendered, parsed, rounds=rounds)).ratio
 
 
-def _seconds(work: Callable[[], object]) -> float:
-    """Return the processor's time for one call."""
+def _seconds(work: Callable[[str], object], texts: Sequence[str]) -> float:
+    """Return the processor's time for all of the texts."""
     gc.collect()
     began = time.process_time()
-    work()
+    for text in texts:
+        work(text)
     return time.process_time() - began

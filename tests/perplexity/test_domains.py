@@ -243,3 +243,15 @@ def test_sources_that_become_known_late_take_their_later_markers_with_them() -> 
     assert kept.filter_sources(SOURCES) == (SOURCES[0], SOURCES[2])
     kept.feed("Two [2]. Three [1].")
     assert kept.flush() == " Two. Three [1]."
+
+
+names = st.lists(st.sampled_from(["a", "b", "example", "www", "com"]), min_size=1, max_size=4).map(".".join)
+
+
+@given(names, st.lists(names, max_size=3))
+def test_excludes__a_domain_denies_itself_what_is_below_it_and_its_www(name: str, denied: list[str]) -> None:
+    policy = DomainPolicy([f"-{domain}" for domain in denied])
+
+    expected = any(name == d or name.endswith(f".{d}") or d == f"www.{name}" for d in denied)
+
+    assert policy.excludes(f"https://{name}/x") is expected

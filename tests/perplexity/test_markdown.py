@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from perplexity.markdown import RegionKind, regions
+from perplexity.citations import cite, without_orphans
+from perplexity.markdown import Document, RegionKind, parse, regions
+from perplexity.types import Source
 from tests.fakes.hostile_text import wild
 
 
@@ -80,3 +82,18 @@ def test_latex_is_found_and_prices_are_not_latex(text: str, latex: list[str]) ->
 @settings(max_examples=150, deadline=None)
 def test_the_regions_of_any_text_joined_are_the_text(text: str) -> None:
     assert text == "".join(text[region.start : region.end] for region in regions(text))
+
+
+@settings(max_examples=300, deadline=None)
+@given(wild)
+def test_regions__of_a_document_whose_markers_changed(text: str) -> None:
+    sources = (
+        Source(number=1, title="A", url="https://a.example/1"),
+        Source(number=2, title="B", url="http://evil.com"),
+    )
+
+    documents = [cite(text, sources).document(lambda number: f"\ufdd0{number}\ufdef")]
+    documents.append(parse(without_orphans(text, sources)[0]))
+
+    for document in documents:
+        assert document.regions == Document(document.text, document.blocks).regions

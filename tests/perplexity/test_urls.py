@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from perplexity.urls import hostname, safe_url
 
@@ -81,3 +83,34 @@ def test_what_could_mislead_is_not_linked(url: str) -> None:
 )
 def test_the_site_is_the_host_as_it_is_asked_for(url: str, host: str) -> None:
     assert host == hostname(url)
+
+
+PARTS = [
+    "a",
+    "b1",
+    "-",
+    "_",
+    ".",
+    "..",
+    ".com",
+    ".de",
+    "www.",
+    "/",
+    "//",
+    "?",
+    "=",
+    "&",
+    "#",
+    "%",
+    "@",
+    "~",
+    ",",
+    ";",
+    "A",
+    ":80",
+]
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=12).map("".join))
+def test_safe_url__does_not_depend_on_how_the_scheme_is_written(rest: str) -> None:
+    assert safe_url(f"https://a{rest}") == safe_url(f"HTTPS://a{rest}")

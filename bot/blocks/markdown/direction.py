@@ -35,7 +35,7 @@ def has_direction(text: str) -> bool:
 
 def runs_right_to_left(text: str) -> bool:
     """Return whether the first strong letter of a text is of a script that runs from right to left."""
-    first = _STRONG.search(text)
+    first = None if text.isascii() else _STRONG.search(text)
     return first is not None and first["right"] is not None
 
 

@@ -1,0 +1,70 @@
+"""The short ways that usual texts take give what the long way gives, for any text whatever."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.blocks.escaping import break_mentions, clean, escape, escape_clean
+from bot.blocks.markdown.render import defuse
+from bot.blocks.markdown.split import counted
+from tests.fakes.hostile_text import wild
+
+many = settings(max_examples=300, deadline=None)
+JOINER = "\u2060"
+LINE_ENDS = re.compile(r"\r\n?|[\u2028\u2029\x85]")
+SPACES = re.compile(r"[\x0b\x0c\x1c-\x1f]")
+UNWANTED = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff]")
+SURROGATES = re.compile(r"[\ud800-\udfff]")
+TOKEN = re.compile(r"(<|&lt;|&LT;|&#0{0,5}60;|&#[xX]0{0,5}3[cC];)(?=[@!#])")
+BROADCAST = re.compile(r"@(?=(?:here|channel|everyone|group)\b)", re.IGNORECASE)
+SCHEMES = "|".join(
+    rf"(?<=\b{scheme}:)" for scheme in ("mailto", "xmpp", "tel", "sms", "skype", "slack", "javascript", "data", "file")
+)
+SIGNS = re.compile(rf"<(?=[^\s\u2060])|\](?=[(:])|/(?=/)|:(?:(?=/)|(?:{SCHEMES})(?=[^\s\u2060]))", re.IGNORECASE)
+
+signs = st.text("<>&;:/.()[]@!#*\\ \n\t`_-ahtpilo\u2060\u200d\u00a0\u3000\u202e\x00é日", max_size=60)
+schemes = st.lists(
+    st.sampled_from(
+        ["mailto:", "FILE:", "ſms:", "s\u212aype:", "x", " ", "://", "//", "data:", "]:", "](", "<", "a", "\n"]
+    )
+).map("".join)
+texts = wild | signs | schemes | st.text()
+
+
+@many
+@given(texts)
+def test_clean(text: str) -> None:
+    expected = SPACES.sub(" ", LINE_ENDS.sub("\n", text))
+
+    assert clean(text) == SURROGATES.sub("\ufffd", UNWANTED.sub("", expected))
+
+
+@many
+@given(texts)
+def test_break_mentions(text: str) -> None:
+    assert break_mentions(text) == BROADCAST.sub(f"@{JOINER}", TOKEN.sub(rf"\1{JOINER}", text))
+
+
+@many
+@given(texts)
+def test_escape(text: str) -> None:
+    expected = break_mentions(clean(text)).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+    assert escape(text) == escape_clean(clean(text)) == expected
+
+
+@many
+@given(texts)
+def test_counted(text: str) -> None:
+    assert counted(text) == sum({"&": 5, "<": 4, ">": 4}.get(character, 1) for character in text)
+
+
+@many
+@given(texts.map(lambda text: re.sub(r"[.&*@]", "", text)))
+def test_defuse__breaks_signs_as_one_pattern_would(text: str) -> None:
+    expected = SIGNS.sub(rf"\g<0>{JOINER}", text)
+
+    assert defuse(text) == TOKEN.sub(rf"\1{JOINER}", expected)
