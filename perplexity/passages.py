@@ -49,8 +49,8 @@ def bm25_scores(question: str, texts: Sequence[str]) -> list[float]:
     """
     bags = [Counter(words(text)) for text in texts]
     wanted = set(words(question))
-    telling = _bm25(wanted - _STOP, bags)
-    return telling if any(telling) else _bm25(wanted, bags)
+    scores = _bm25(wanted - _STOP, bags)
+    return scores if any(scores) else _bm25(wanted, bags)
 
 
 def _stem(word: str) -> str:

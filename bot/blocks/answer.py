@@ -23,7 +23,7 @@ _WHAT = "so these are the passages that fit best, word for word."
 
 def passage_blocks(answer: Answer) -> tuple[list[Block], list[Block]]:
     """Return quotes, and the sources. Sources are numbered by first use."""
-    used = _used(answer.passages, answer.sources)
+    used = _used_sources(answer.passages, answer.sources)
     numbers = {source.number: place for place, source in enumerate(used, 1)}
     quotes = [
         _quote(text, numbers.get(passage.source), used)
@@ -34,12 +34,12 @@ def passage_blocks(answer: Answer) -> tuple[list[Block], list[Block]]:
     return quotes, source_blocks(used, others)
 
 
-def notice(answer: Answer) -> str:
+def no_model_notice(answer: Answer) -> str:
     """Return why there are only passages: no answer model is configured, or those that are did not answer."""
     return fallback_notice(answer) or f"{NO_MODEL.removesuffix('.')}, {_WHAT}"
 
 
-def _used(passages: Sequence[Passage], sources: Sequence[Source]) -> list[Source]:
+def _used_sources(passages: Sequence[Passage], sources: Sequence[Source]) -> list[Source]:
     by_number = {source.number: source for source in reversed(sources)}
     first_use = dict.fromkeys(passage.source for passage in passages)
     return [by_number[number] for number in first_use if number in by_number]
@@ -74,15 +74,15 @@ def answer_messages(answer: Answer, *, audience: Audience, question: str = "") -
         body, tail = passage_blocks(answer)
         orphans = 0
     else:
-        body, tail, orphans = _written(answer)
+        body, tail, orphans = _render_text(answer)
     remarks = [context(note) for note in _remarks(answer)]
-    above = warning_blocks([notice(answer) if passages else fallback_notice(answer), answer.as_of])
+    above = warning_blocks([no_model_notice(answer) if passages else fallback_notice(answer), answer.as_of])
     blocks = [*above, *body, *tail, *remarks, _footer(answer, orphans, audience, question)]
     summary = pluralize(len(answer.sources), "source")
     return messages.pack(blocks, summary=summary, quote=quote_question(question, audience))
 
 
-def _written(answer: Answer) -> tuple[list[Block | Part], list[Block], int]:
+def _render_text(answer: Answer) -> tuple[list[Block | Part], list[Block], int]:
     cited = cite(clean(answer.text), answer.sources)
     parts = pages(hold(cited), [link_url(source) for source in cited.sources])
     body: list[Block | Part] = [*parts] or [section(EMPTY)]

@@ -58,7 +58,7 @@ def words_of(part: Part) -> Iterator[str]:
     rest = ""
     for is_code, stretch in part.stretches:
         if is_code:
-            rest += _held(_bare(stretch))
+            rest += _hide_signs(_bare(stretch))
         else:
             rest += _LINK.sub(r"[\1]", stretch) if "[[" in stretch else stretch
         while (end := rest.find("\n", MAX_CHARACTERS)) >= 0:
@@ -76,7 +76,7 @@ def _markdown_text(text: str, *, links: bool) -> str:
 
 
 def _code_text(code: str, *, links: bool) -> str:
-    return escape(code) if links else _held(escape(_bare(code)))
+    return escape(code) if links else _hide_signs(escape(_bare(code)))
 
 
 def _bare(code: str) -> str:
@@ -85,7 +85,7 @@ def _bare(code: str) -> str:
     return code[fence.end() if fence else 0 :].replace("`", "")
 
 
-def _held(code: str) -> str:
+def _hide_signs(code: str) -> str:
     for sign, held in _HIDDEN.items():
         code = code.replace(sign, held)
     return code
@@ -128,7 +128,7 @@ _JOINER_BYTES = len(WORD_JOINER.encode())
 
 def fallback_text(blocks: Sequence[Block | Part], *, beginning: str = "", ending: str = "") -> str:
     """Return the text of blocks as mrkdwn without links, shortened to Slack's limit; never empty."""
-    plain = "\n".join(_beginning(blocks))
+    plain = "\n".join(_first_lines(blocks))
     # On separate lines, our text and right-to-left text do not reorder each other.
     apart = runs_right_to_left(plain)
     first = f"{beginning.rstrip()}\n" if apart and beginning else beginning
@@ -137,7 +137,7 @@ def fallback_text(blocks: Sequence[Block | Part], *, beginning: str = "", ending
     return frame.format(_shorten_escaped(plain, room=MAX_CHARACTERS - len(frame))) or "…"
 
 
-def _beginning(blocks: Sequence[Block | Part]) -> Iterator[str]:
+def _first_lines(blocks: Sequence[Block | Part]) -> Iterator[str]:
     """Yield lines of words, until there are more than fit."""
     length, directed = 0, False
     for block in blocks:

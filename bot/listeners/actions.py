@@ -141,7 +141,7 @@ def button(app: AsyncApp, context: ListenerContext, action: str | re.Pattern[str
     """Listen to a button: refuse outsiders, handle the click in time for its acknowledgement, and send the reply."""
 
     @app.action(action)
-    async def clicked(ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
+    async def on_click(ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
         click = Click(body=body, action=action)
         reply = await _handle(click, context, handle)
         if reply is not None:
@@ -190,18 +190,18 @@ async def retry_question(click: Click, context: ListenerContext) -> Reply | None
         log.warning("click.stale", extra={"error": "no longer time"})
         return _text(UNKNOWN_QUESTION)
     question = _build_retry(earlier, click, context, text=text, key=PAST_WEEK if wider else "retry")
-    written = await context.intake.submit(question)
-    if written is Submitted.NEW:
+    submitted = await context.intake.submit(question)
+    if submitted is Submitted.NEW:
         # If the earlier answer is still in progress, it is no longer needed.
         context.cancel_runs(earlier.id)
         context.metrics.received(command=earlier.command, surface="click")
         log.info("question.received", extra={"question": str(question.id), "surface": "click"})
-    return await _refusal(written, question, context)
+    return await _refusal(submitted, question, context)
 
 
-async def _refusal(written: Submitted, question: NewQuestion, context: ListenerContext) -> Reply | None:
+async def _refusal(submitted: Submitted, question: NewQuestion, context: ListenerContext) -> Reply | None:
     """Return why a question was not saved; None if it was."""
-    match written:
+    match submitted:
         case Submitted.NEW | Submitted.DUPLICATE:
             return None
         case Submitted.TOO_MANY_OPEN:
@@ -291,14 +291,17 @@ async def send_report(click: Click, context: ListenerContext) -> Reply:
     if not await context.request_file(row.id, click.user):
         return _text(ALREADY_REQUESTED)
 
-    async def failed(text: str) -> None:
+    async def report_failure(text: str) -> None:
         with suppress(*DATABASE_UNAVAILABLE):
             await context.forget_file(row.id, click.user)
         await context.reply_privately(click.response_url, text_message(text))
 
     def upload() -> None:
         context.upload_report(
-            report, click.user, on_failure=lambda: failed(UPLOAD_FAILED), on_refusal=lambda: failed(MEMBERS_ONLY)
+            report,
+            click.user,
+            on_failure=lambda: report_failure(UPLOAD_FAILED),
+            on_refusal=lambda: report_failure(MEMBERS_ONLY),
         )
 
     return Reply(message=text_message(UPLOADING), after=upload)

@@ -62,11 +62,11 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
     """Listen to mentions and messages; Slack sends a channel's messages only if the manifest subscribes to them."""
 
     @app.event("app_mention")
-    async def mentioned(body: dict[str, Any], request: AsyncBoltRequest) -> BoltResponse | None:
+    async def on_mention(body: dict[str, Any], request: AsyncBoltRequest) -> BoltResponse | None:
         return await receive(body, context, redelivered=_is_redelivery(request))
 
     @app.event("message")
-    async def written(body: dict[str, Any], request: AsyncBoltRequest) -> BoltResponse | None:
+    async def on_message(body: dict[str, Any], request: AsyncBoltRequest) -> BoltResponse | None:
         return await receive(body, context, redelivered=_is_redelivery(request))
 
 

@@ -53,29 +53,29 @@ async def respond(payload: dict[str, Any], context: ListenerContext) -> Outgoing
     """Return the acknowledgement: a placeholder for the answer, help, or why the text cannot be used."""
     if context.is_known_outsider(payload, str(payload.get("user_id", ""))):
         return text_message(MEMBERS_ONLY)
-    routed = route_slash_command(str(payload.get("command", "")), str(payload.get("text", "")), context.commands)
-    command = routed.command
+    route = route_slash_command(str(payload.get("command", "")), str(payload.get("text", "")), context.commands)
+    command = route.command
     if command is None:
-        return help_overview(context.commands, slash=routed.slash, unknown=routed.unknown, closest=routed.closest)
-    if routed.help:
-        return help_message(command, slash=routed.slash)
+        return help_overview(context.commands, slash=route.slash, unknown=route.unknown, closest=route.closest)
+    if route.help:
+        return help_message(command, slash=route.slash)
     try:
-        request = command.parse(routed.rest)
+        request = command.parse(route.rest)
     except UsageError as error:
-        return usage_message(command, error, slash=routed.slash)
-    return await _enqueue(payload, routed, command, request, context)
+        return usage_message(command, error, slash=route.slash)
+    return await _enqueue(payload, route, command, request, context)
 
 
 async def _enqueue(
-    payload: dict[str, Any], routed: RoutedCommand, command: Command[Any, Any], request: Any, context: ListenerContext
+    payload: dict[str, Any], route: RoutedCommand, command: Command[Any, Any], request: Any, context: ListenerContext
 ) -> OutgoingMessage:
-    question = _build_question(payload, routed, command, context)
-    written = await context.intake.submit(question)
-    if written is Submitted.FAILED:
+    question = _build_question(payload, route, command, context)
+    submitted = await context.intake.submit(question)
+    if submitted is Submitted.FAILED:
         return text_message(DATABASE_DOWN)
-    if written is Submitted.TOO_MANY_OPEN:
+    if submitted is Submitted.TOO_MANY_OPEN:
         return await too_many_open(question, context)
-    if written is Submitted.NEW:
+    if submitted is Submitted.NEW:
         context.metrics.received(command=command.name, surface=question.surface)
         extra = {"question": str(question.id), "command": command.name, "chars": len(question.text)}
         log.info("question.received", extra=extra | {"surface": question.surface})
@@ -91,7 +91,7 @@ async def too_many_open(question: NewQuestion, context: ListenerContext) -> Outg
 
 
 def _build_question(
-    payload: dict[str, Any], routed: RoutedCommand, command: Command[Any, Any], context: ListenerContext
+    payload: dict[str, Any], route: RoutedCommand, command: Command[Any, Any], context: ListenerContext
 ) -> NewQuestion:
     team = str(payload.get("team_id") or payload.get("enterprise_id") or "")
     return NewQuestion(
@@ -99,7 +99,7 @@ def _build_question(
         delivery_key=f"{team}:{payload.get('command', '')}:{payload.get('trigger_id', '')}",
         surface="slash",
         command=command.name,
-        text=routed.rest,
+        text=route.rest,
         team_id=team,
         channel_id=str(payload.get("channel_id", "")),
         user_id=str(payload.get("user_id", "")),

@@ -52,7 +52,7 @@ def provider_tools(provider: Provider) -> ToolFactory:
 
 
 def _search(provider: Provider, filters: Filters) -> Tool:
-    async def found(query: str) -> str:
+    async def search_pages(query: str) -> str:
         results = await provider.search(Query(text=query, filters=filters))
         return _encode_result(
             sources=results.results,
@@ -65,7 +65,7 @@ def _search(provider: Provider, filters: Filters) -> Tool:
         name=SEARCH,
         description=_SEARCH_DESCRIPTION,
         parameters=_SEARCH_PARAMETERS,
-        handler=_with_failures(SEARCH, found, filters),
+        handler=_with_failures(SEARCH, search_pages, filters),
     )
 
 

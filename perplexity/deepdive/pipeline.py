@@ -56,7 +56,7 @@ async def run_deepdive(
     without searching. If a stage fails, a sentence in its section says what is missing. `on_stage` is called when a
     stage begins and when it ends. `clock` is monotonic, `now` returns the time of day with its zone, and `seconds` are
     the time limits. A run that is not `resumable` is cancelled together with the dive. Raises InvalidRequest for an
-    invalid topic, Withdrawn if the store does, and the error of the facts if no stage succeeds.
+    invalid topic, RequestCancelled if the store does, and the error of the facts if no stage succeeds.
     """
     stages = StageRunner(
         topic=parse_query(topic),

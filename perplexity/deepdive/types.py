@@ -170,7 +170,7 @@ class BackgroundRun:
 class StageStore(Protocol):
     """Saves paid results, so that a restarted deep dive does not pay for them again.
 
-    `put` and `put_run` raise `Withdrawn` if the deep dive was cancelled.
+    `put` and `put_run` raise `RequestCancelled` if the deep dive was cancelled.
     """
 
     async def get(self, stage: str) -> Mapping[str, JSON] | None:

@@ -46,12 +46,12 @@ class ProgressReporter:
     def __init__(self, report: Report, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         self._report = report
         self._sleep = sleep
-        self._told = 0
+        self._reported = 0
 
     async def report(self, message: str) -> None:
         """Report the current activity."""
-        self._told += 1
-        await self._report(self._told, message)
+        self._reported += 1
+        await self._report(self._reported, message)
 
     @asynccontextmanager
     async def heartbeat(self) -> AsyncIterator[None]:

@@ -211,7 +211,7 @@ _MIN_PREFIX, _MAX_SUFFIX = 4, 4
 def event_states(words: Iterable[str]) -> dict[int, int]:
     """Return the state of each course that these folded words name; both are indexes of `EVENT_STATES`."""
     found: dict[int, int] = {}
-    for course, place in (told for word in words for told in states_of(word)):
+    for course, place in (named for word in words for named in states_of(word)):
         found[course] = min(place, found.get(course, place))
     return found
 

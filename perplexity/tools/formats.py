@@ -132,10 +132,10 @@ async def _run(name: JSON, arguments: JSON, tools: Sequence[Tool]) -> str:
     if tool is None:
         known = ", ".join(tool.name for tool in tools)
         return Failure(f"[there is no tool {_short(str(name))!r}; the tools are {known}]")
-    read = _parse_arguments(arguments)
-    if not isinstance(read, Mapping):
+    parsed = _parse_arguments(arguments)
+    if not isinstance(parsed, Mapping):
         return tool.argument_error(f"the arguments must be a JSON object, not {_short(str(arguments))}", {})
-    return await tool.run(read)
+    return await tool.run(parsed)
 
 
 def _parse_arguments(arguments: JSON) -> JSON:

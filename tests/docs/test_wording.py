@@ -27,8 +27,13 @@ PHRASES = (
 """Phrases, each as a regular expression, in any case. In tests, texts from outside and names of users may have them."""
 
 NAMES = (
-    *("Announcing", "Answering", "Asked", "Choosing", "Diver", "Filing", "Journal", "Letter", "Noticing", "Posting"),
-    *("Showing", "SomebodyElses", "Stopping", "Telling", "Ticket", "Told", "WayClosed", "Watching", "Wish", "Working"),
+    *("Addressed", "Announcing", "Answering", "Asked", "Board", "ByDirectMessage", "ByResponseUrl", "CannotLook"),
+    *("Choosing", "Desk", "Dialect", "DigestRoom", "Dived", "Diver", "FakeOffice", "Filing", "GrokAtOpenRouter"),
+    *("Growing", "InPlace", "Jobs", "Journal", "Leaving", "Letter", "ListAll", "Looked", "Moods", "NoStore"),
+    *("NoSuchDigest", "Nobody", "NotThere", "Notebook", "Noticing", "Numbering", "Office", "Patience", "Posting"),
+    *("ProviderFigures", "PulseSource", "ReturnsWhenCancelled", "Routed", "SeenStories", "Showing", "Silent"),
+    *("SomebodyElses", "StagesOf", "Stopping", "Succession", "Superseded", "Telling", "Ticker", "Ticket"),
+    *("ToChannel", "Told", "Toolbox", "TryLater", "Turned", "Watching", "WayClosed", "Wish", "Withdrawn", "Working"),
     "WorkspaceOffice",
 )
 """Names of classes that were replaced by the field's words."""
