@@ -13,14 +13,13 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack, get_args
 
-from perplexity.api import Calls
+from perplexity.api import Calls, Runs
 from perplexity.completions import Completions
 from perplexity.domains import filter_results
 from perplexity.errors import EndpointRetired, InvalidRequest, MissingKey, PerplexityError
 from perplexity.filters import Filters, validate
 from perplexity.models import Effort, Target, Timeouts, check_schema, resolve
 from perplexity.retry import Deadline, Retrier, RetryPolicy, is_retryable_unpaid
-from perplexity.runs import Runs
 from perplexity.transport import OPEN_SECONDS, ProxyFor, Session, Transport, checked_open_timeout, proxy_for
 from perplexity.types import API, JSON, Answer, Event, Message, Query, Question, SearchResults
 from perplexity.validation import validate_messages, validate_query

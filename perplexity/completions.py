@@ -11,13 +11,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, S
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 
-from perplexity.api import Calls
+from perplexity.api import Calls, Runs
 from perplexity.attempts import total_cost
 from perplexity.domains import TextFilter, filter_answer
 from perplexity.errors import MalformedResponse, PerplexityError, RunFailed, StreamTruncated
 from perplexity.models import Target
 from perplexity.retry import Clock, Deadline, is_retryable, is_safe_to_repeat
-from perplexity.runs import Runs
 from perplexity.threads import run_in_thread
 from perplexity.types import (
     JSON,

@@ -18,7 +18,7 @@ from datetime import UTC, date, datetime
 from types import TracebackType
 from typing import Self
 
-from perplexity.api import Calls
+from perplexity.api import Calls, Runs
 from perplexity.attempts import RequestKind
 from perplexity.completions import Completions
 from perplexity.errors import (
@@ -35,7 +35,6 @@ from perplexity.filters import validate
 from perplexity.models import SONAR, Effort, Target, Timeouts, resolve
 from perplexity.providers.base import Diagnosis, ProviderConfig, ProviderSpec
 from perplexity.retry import Deadline, Retrier, RetryPolicy, is_retryable_unpaid
-from perplexity.runs import Runs
 from perplexity.transport import OPEN_SECONDS, ProxyFor, Session, Transport, proxy_for
 from perplexity.types import JSON, Answer, Done, Event, Query, Question, SearchResults
 from perplexity.validation import validate_messages

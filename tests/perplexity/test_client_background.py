@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from perplexity.api import Calls
+from perplexity.api import Runs as PollingRuns
 from perplexity.client import PerplexityClient
 from perplexity.errors import (
     AuthenticationError,
@@ -21,7 +22,6 @@ from perplexity.errors import (
     TimedOut,
 )
 from perplexity.retry import Deadline, Retrier, RetryPolicy
-from perplexity.runs import Runs as PollingRuns
 from perplexity.transport import Transport
 from perplexity.types import Done, Message, Question, RunStarted, SearchQueries, Sources, TextDelta
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, replied, sse, streamed
